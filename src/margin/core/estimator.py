@@ -1,0 +1,92 @@
+"""The two bases of every model: ``Estimator``, and ``IterativeEstimator`` whose fit is a visible process.
+
+A fit is a generator. ``iterate`` yields one :class:`Record` per iteration, and after every yield the estimator is
+fitted and usable; ``fit`` is a loop over it. Progress bars, checkpoints, live plots and scikit-learn's callbacks
+are consumers of the same records (:mod:`margin.core.watching`); early stopping is ``break``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from margin.core.callbacks import CallbackSupport, CallbackWatcher, with_callbacks
+from margin.core.domains import Domain
+from margin.core.parameters import check_parameters
+from margin.core.records import Record
+from margin.core.watching import Watcher, active_watchers
+
+__all__ = ["Estimator", "IterativeEstimator", "Loop"]
+
+
+class Estimator(BaseEstimator):
+    """A scikit-learn estimator whose parameters are declared in ``domains``, in the order of its signature."""
+
+    domains: ClassVar[dict[str, Domain]] = {}
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+
+class Loop(Protocol):
+    """What an iterative fit is in the middle of: able to say everything needed to continue exactly."""
+
+    def state(self) -> dict[str, Any]:
+        """Plain values and arrays, none of them shared with the running fit."""
+
+
+class IterativeEstimator(CallbackSupport, Estimator):
+    """An estimator that learns iteration by iteration.
+
+    A subclass writes ``iterate`` and keeps its running :class:`Loop` in ``self._loop``. If its fit takes
+    sample weights, it repeats ``fit`` with that argument and hands it to ``iterate``.
+    """
+
+    _loop: Loop
+
+    @abstractmethod
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from ``X``, yielding a record per iteration; ``state`` continues exactly where it was taken."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from ``X`` (and ``y``): all iterations."""
+        return self._consume(self.iterate(X, y), X, y)
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that ``iterate(..., state=...)`` needs to continue with the same bits."""
+        if not hasattr(self, "_loop"):
+            raise NotFittedError(f"{type(self).__name__}: there is no state before the first iteration of a fit.")
+        return self._loop.state()
+
+    @with_callbacks
+    def _consume(self, records: Iterator[Record], X: Any, y: Any = None) -> Any:
+        watchers: list[Watcher] = list(active_watchers())
+        if hasattr(self, "_skl_callbacks"):
+            watchers.append(CallbackWatcher(X, y))
+        if not watchers:
+            for _ in records:
+                pass
+            return self
+        begun = []
+        try:
+            for watcher in watchers:
+                watcher.begin(self)
+                begun.append(watcher)
+            for record in records:
+                # A list first: every watcher sees the record, even when an earlier one asks to stop.
+                answers = [watcher.record(self, record) for watcher in watchers]
+                if any(answers):
+                    break
+        finally:
+            for watcher in reversed(begun):
+                watcher.end(self)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The running loop holds generators and optimizer slots: a copy of the model is the model, not the fit.
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_loop"}
