@@ -1,0 +1,94 @@
+"""The table of contents: every estimator once, and the closed list of classes that a model file may hold.
+
+Nothing heavy is imported here. An entry's class is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+__all__ = ["ENTRIES", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One public estimator.
+
+    ``test_params`` make it cheap enough for the contract tests. ``skipped_checks`` name scikit-learn checks that
+    it cannot pass, each with the reason.
+    """
+
+    name: str
+    path: str
+    family: str
+    task: str
+    rows: tuple[str, ...] = ()
+    test_params: Mapping[str, Any] = field(default_factory=dict)
+    skipped_checks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def class_name(self) -> str:
+        return self.path.rpartition(".")[2]
+
+
+ENTRIES: tuple[Entry, ...] = ()
+
+# Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.
+PARTS: Mapping[str, str] = {
+    "sklearn/pipeline": "sklearn.pipeline.Pipeline",
+    "sklearn/column-transformer": "sklearn.compose.ColumnTransformer",
+    "sklearn/simple-imputer": "sklearn.impute.SimpleImputer",
+    "sklearn/missing-indicator": "sklearn.impute.MissingIndicator",
+    "sklearn/standard-scaler": "sklearn.preprocessing.StandardScaler",
+    "sklearn/min-max-scaler": "sklearn.preprocessing.MinMaxScaler",
+    "sklearn/one-hot-encoder": "sklearn.preprocessing.OneHotEncoder",
+    "sklearn/ordinal-encoder": "sklearn.preprocessing.OrdinalEncoder",
+    # What ColumnTransformer puts in place of "passthrough" when it is fitted.
+    "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
+}
+
+
+@cache
+def registry() -> Mapping[str, str]:
+    """Every name a model file may contain, with the dotted path of its class."""
+    return {**{e.name: e.path for e in ENTRIES}, **PARTS}
+
+
+def entry(name: str) -> Entry:
+    """The entry called ``name`` (catalog name or class name)."""
+    for candidate in ENTRIES:
+        if name in (candidate.name, candidate.class_name):
+            return candidate
+    close = difflib.get_close_matches(name, [e.name for e in ENTRIES], n=3)
+    hint = f"; did you mean {' or '.join(close)}?" if close else "; margin list shows what there is."
+    raise KeyError(f"There is no model {name!r}{hint}")
+
+
+def class_of(name: str) -> type:
+    """The class behind a registry name; only names of the closed registry are ever imported."""
+    path = registry().get(name)
+    if path is None:
+        path = entry(name).path
+    module, _, attribute = path.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def create(name: str, **params: Any) -> Any:
+    """A new, unfitted model."""
+    return class_of(name)(**params)
+
+
+def name_of(obj: Any) -> str | None:
+    """The registry name of an object's class, or None if the registry does not have it."""
+    return _names().get((type(obj).__module__.partition(".")[0], type(obj).__qualname__))
+
+
+@cache
+def _names() -> Mapping[tuple[str, str], str]:
+    # By top package and class name: public paths re-export classes from the file that defines them.
+    return {(path.partition(".")[0], path.rpartition(".")[2]): name for name, path in registry().items()}

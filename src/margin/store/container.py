@@ -1,0 +1,144 @@
+"""The file: named arrays in safetensors with one JSON manifest, written atomically, read with limits.
+
+The header is parsed here before the safetensors library sees it, because a hostile header is where tricks live:
+absurd sizes, duplicate keys, deep nesting.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["FORMAT_VERSION", "StoreError", "read", "write", "write_atomically"]
+
+FORMAT_VERSION = 1
+MAX_HEADER_BYTES = 100 * 2**20  # safetensors' own limit
+MAX_DEPTH = 100  # a column transformer in a pipeline in an ensemble needs about 40
+KEY = "margin"
+
+
+class StoreError(ValueError):
+    """A file cannot be read as what it should be, or a value cannot be written; the sentence says why."""
+
+
+def write(path: str | Path, manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Path:
+    """Write ``arrays`` and ``manifest`` to one file, wholly or not at all."""
+    from safetensors.numpy import save
+
+    document = {"format_version": FORMAT_VERSION, **manifest}
+    # safetensors 0.8 writes wrong values for arrays that are not contiguous, without an error.
+    contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+    content = save(contiguous, metadata={KEY: json.dumps(document, allow_nan=False, separators=(",", ":"))})
+    return write_atomically(path, content)
+
+
+def write_atomically(path: str | Path, content: bytes) -> Path:
+    """Temporary file in the same folder, fsync, rename, fsync of the folder: a kill leaves the old file or the new."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return path
+
+
+def read(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The manifest and arrays of a file of the given kind ("model" or "state")."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from None
+    manifest = _manifest(path, content)
+    version = manifest.get("format_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise StoreError(f"{path} has no valid format version; got {version!r}.")
+    if version > FORMAT_VERSION:
+        raise StoreError(
+            f"{path} has format version {version}, this Margin reads up to {FORMAT_VERSION}: update Margin to read it."
+        )
+    if manifest.get("kind") != kind:
+        raise StoreError(f"{path} holds a {manifest.get('kind')!r}, not a {kind!r}.")
+    return manifest, _arrays(path, content)
+
+
+def _manifest(path: Path, content: bytes) -> dict[str, Any]:
+    size = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or size > MAX_HEADER_BYTES or size + 8 > len(content):
+        raise StoreError(f"{path} is not a Margin file, or it is truncated ({len(content)} bytes).")
+    header = _strict_json(path, content[8 : 8 + size])
+    metadata = header.get("__metadata__") if isinstance(header, dict) else None
+    text = metadata.get(KEY) if isinstance(metadata, dict) else None
+    if not isinstance(text, str):
+        raise StoreError(f"{path} is a safetensors file but was not written by Margin.")
+    document = _strict_json(path, text)
+    if not isinstance(document, dict):
+        raise StoreError(f"{path} is damaged: its manifest is not an object.")
+    return document
+
+
+def _arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(content)
+    # The library also lets KeyError (dtype unknown to NumPy) and ValueError (shape against bytes) through.
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise StoreError(f"{path} is damaged: {error}.") from None
+
+
+def _strict_json(path: Path, text: str | bytes) -> Any:
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in items]
+        if len(set(keys)) != len(keys):
+            raise StoreError(f"{path} is refused: its JSON repeats a key.")
+        return dict(items)
+
+    try:
+        document = json.loads(text, object_pairs_hook=pairs)
+    except StoreError:
+        raise
+    except (ValueError, RecursionError):
+        raise StoreError(f"{path} is damaged or not a Margin file: its header is not valid JSON.") from None
+    if _depth(document) > MAX_DEPTH:
+        raise StoreError(f"{path} is refused: its JSON is nested more than {MAX_DEPTH} levels deep.")
+    return document
+
+
+def _depth(document: Any) -> int:
+    """Levels of nesting, counted without recursion."""
+    deepest, stack = 0, [(document, 1)]
+    while stack:
+        value, level = stack.pop()
+        deepest = max(deepest, level)
+        if isinstance(value, dict):
+            stack.extend((inner, level + 1) for inner in value.values())
+        elif isinstance(value, list):
+            stack.extend((inner, level + 1) for inner in value)
+    return deepest
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

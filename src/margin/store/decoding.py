@@ -1,0 +1,142 @@
+"""JSON nodes and arrays back to values, trusting nothing: every field is checked before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin import catalog
+from margin.store.container import StoreError
+
+__all__ = ["Decoder"]
+
+
+@dataclass
+class Decoder:
+    """Reads nodes written by :class:`margin.store.encoding.Encoder` from the file at ``path``."""
+
+    path: Path
+    arrays: Mapping[str, np.ndarray]
+    classes: set[str] = field(default_factory=set)  # names of the classes met
+
+    def decode(self, node: Any) -> Any:
+        if node is None or isinstance(node, bool | str | int | float):
+            return node
+        if isinstance(node, list):
+            return [self.decode(item) for item in node]
+        if not isinstance(node, dict):
+            raise self._damaged(f"a {type(node).__name__} stands where a value should")
+        reader = _READERS.get(node.get("!", ""))
+        if reader is None:
+            raise self._damaged(f"unknown kind of value {node.get('!')!r}")
+        try:
+            return reader(self, node)
+        except StoreError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, ImportError) as error:
+            raise self._damaged(f"{node['!']}: {error}") from None
+
+    def _damaged(self, reason: str) -> StoreError:
+        return StoreError(f"{self.path} is damaged or refused: {reason}.")
+
+    def _float(self, node: dict[str, Any]) -> float:
+        return {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[node["value"]]
+
+    def _tuple(self, node: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(self.decode(item) for item in node["items"])
+
+    def _dict(self, node: dict[str, Any]) -> dict[Any, Any]:
+        items = [(self.decode(key), self.decode(value)) for key, value in node["items"]]
+        if len({key for key, _ in items}) != len(items):
+            raise self._damaged("a dictionary repeats a key")
+        return dict(items)
+
+    def _slice(self, node: dict[str, Any]) -> slice:
+        return slice(*self._tuple(node))
+
+    def _dtype(self, node: dict[str, Any]) -> Any:
+        dtype = _safe_dtype(node["name"])
+        return dtype.type if node["scalar_type"] else dtype
+
+    def _array(self, node: dict[str, Any]) -> np.ndarray:
+        dtype, shape = _safe_dtype(node["dtype"]), tuple(int(n) for n in node["shape"])
+        if "items" in node:
+            flat = np.empty(len(node["items"]), dtype=dtype)
+            for i, item in enumerate(node["items"]):
+                flat[i] = self.decode(item)
+            return flat.reshape(shape)
+        stored = self.arrays[node["data"]]
+        if dtype.kind in "cMm":
+            stored = stored.reshape(-1).view(dtype).reshape(shape)
+        if stored.dtype != dtype or stored.shape != shape:
+            raise self._damaged(f"array {node['data']} is {stored.dtype}{stored.shape}, declared {dtype}{shape}")
+        # A copy: the library's arrays may be read-only views of the file's bytes.
+        return stored.copy()
+
+    def _scalar(self, node: dict[str, Any]) -> Any:
+        return self._array(node)[()]
+
+    def _random_state(self, node: dict[str, Any]) -> np.random.RandomState:
+        generator = np.random.RandomState(0)
+        generator.set_state(self.decode(node["state"]))
+        return generator
+
+    def _generator(self, node: dict[str, Any]) -> np.random.Generator:
+        state = self.decode(node["state"])
+        bits = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}[state["bit_generator"]](0)
+        bits.state = state
+        return np.random.Generator(bits)
+
+    def _csr(self, node: dict[str, Any]) -> Any:
+        from scipy.sparse import csr_matrix
+
+        data, indices, indptr = (self.decode(part) for part in node["items"])
+        matrix = csr_matrix((data, indices, indptr), shape=tuple(node["shape"]))
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def _estimator(self, node: dict[str, Any]) -> Any:
+        name = node["class"]
+        if name not in catalog.registry():
+            raise self._damaged(f"class {name!r} is not in the registry of classes a model file may hold")
+        self.classes.add(name)
+        cls = catalog.class_of(name)
+        estimator = cls(**{key: self.decode(value) for key, value in node["params"].items()})
+        for key, value in node["learned"].items():
+            if not _is_data_attribute(cls, key):
+                raise self._damaged(f"{name} cannot have an attribute {key!r}")
+            vars(estimator)[key] = self.decode(value)
+        return estimator
+
+
+def _safe_dtype(name: str) -> np.dtype:
+    dtype = np.dtype(name)
+    if not isinstance(name, str) or dtype.kind not in "biufcMmUO" or dtype.itemsize > 2**20:
+        raise ValueError(f"dtype {name!r}")
+    return dtype
+
+
+def _is_data_attribute(cls: type, name: str) -> bool:
+    """A learned attribute must not hide a method, a property or anything special of its class."""
+    inherited = getattr(cls, name, None)
+    hides = callable(inherited) or hasattr(type(inherited), "__set__")
+    return name.isidentifier() and not name.startswith("__") and not hides
+
+
+_READERS: Mapping[str, Callable[[Decoder, dict[str, Any]], Any]] = {
+    "float": Decoder._float,
+    "tuple": Decoder._tuple,
+    "dict": Decoder._dict,
+    "slice": Decoder._slice,
+    "dtype": Decoder._dtype,
+    "array": Decoder._array,
+    "scalar": Decoder._scalar,
+    "random-state": Decoder._random_state,
+    "generator": Decoder._generator,
+    "csr": Decoder._csr,
+    "estimator": Decoder._estimator,
+}
