@@ -14,7 +14,7 @@ VALUES = {
     "real": 0.1 + 0.2,
     "nan": float("nan"),
     "infinite": [float("inf"), -float("inf")],
-    "text": "naïve \u2028 \ud83d\ude00",
+    "text": "naïve \u2028 \U0001f600",
     "tuple": (1, (2.5, "x"), []),
     "keys": {1: "a", "b": 2, (3, 4): None},
     "slice": slice(1, None, 2),

@@ -1,0 +1,156 @@
+"""Running the notes: verify rows by their claims and experiments, and run one experiment with its pictures."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin import atlas, claims, experiments
+from margin.core.verdict import Verdict, every
+
+__all__ = ["Checked", "Outcome", "run_experiment", "select", "verify"]
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The verdict on one row: holds, corrected, fails, or missing where the row is not built yet."""
+
+    id: str
+    area: str
+    kind: str
+    verdict: str
+    measured: Any
+    expected: Any
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One experiment, run: its verdict and the files it left."""
+
+    name: str
+    title: str
+    verdict: str
+    measured: Any
+    expected: Any
+    seconds: float
+    files: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def select(words: Sequence[str]) -> list[atlas.Expected]:
+    """The rows meant by areas and ids; none named means all that are built or expected."""
+    inventory = atlas.inventory()
+    if not words:
+        return list(inventory.values())
+    chosen: dict[str, atlas.Expected] = {}
+    for word in words:
+        if word in atlas.areas():
+            chosen.update({id: expected for id, expected in inventory.items() if expected.area == word})
+        elif word in inventory:
+            chosen[word] = inventory[word]
+        else:
+            raise KeyError(
+                f"{word!r} is neither an area of the atlas ({', '.join(atlas.areas())}) nor the id of a row."
+            )
+    return list(chosen.values())
+
+
+def verify(rows: Iterable[atlas.Expected]) -> Iterator[Checked]:
+    """Run the check of each row, one result at a time; an experiment shared by several rows runs once."""
+    outcomes: dict[str, Verdict] = {}
+    for expected in rows:
+        started = time.perf_counter()
+        row = atlas.rows().get(expected.id)
+        if row is None:
+            yield Checked(expected.id, expected.area, expected.kind, "missing", None, None, 0.0)
+            continue
+        verdict = _verdict(row, outcomes)
+        yield Checked(
+            row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, time.perf_counter() - started
+        )
+
+
+def _verdict(row: atlas.Row, outcomes: dict[str, Verdict]) -> Verdict:
+    parts: dict[str, Verdict] = {}
+    check = claims.of_area(row.area).get(row.id)
+    try:
+        if check is not None:
+            parts["claim"] = check()
+        if row.experiment:
+            if row.experiment not in outcomes:
+                module = experiments.load(row.experiment)
+                outcomes[row.experiment] = module.check(module.run(SEED, fast=True))
+            parts["experiment"] = outcomes[row.experiment]
+    except Exception as error:  # a check that breaks is a row that fails, and the others still run
+        return Verdict(False, f"{type(error).__name__}: {error}", "a verdict")
+    if not parts:
+        return Verdict(False, "no claim and no experiment", "a check")
+    return next(iter(parts.values())) if len(parts) == 1 else every(**parts)
+
+
+def run_experiment(
+    name: str, out: Path, *, seed: int = SEED, fast: bool = False, formats: Sequence[str] = ("png",)
+) -> Outcome:
+    """Run one experiment and write its figure, its animation if it has one, and its data into ``out``."""
+    module = experiments.load(name)
+    started = time.perf_counter()
+    data = module.run(seed, fast=fast)
+    verdict = module.check(data)
+    out.mkdir(parents=True, exist_ok=True)
+    files = [*_draw(name, module, data, out, formats), _write_result(name, verdict, data, out, seed)]
+    return Outcome(
+        name,
+        experiments.title(module),
+        verdict.word,
+        verdict.measured,
+        verdict.expected,
+        time.perf_counter() - started,
+        tuple(map(str, files)),
+    )
+
+
+def _draw(name: str, module: Any, data: dict[str, Any], out: Path, formats: Sequence[str]) -> list[Path]:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    module.draw(data, figure)
+    files = []
+    for suffix in formats:
+        files.append(out / f"{name}.{suffix}")
+        figure.savefig(files[-1], dpi=150)
+    if hasattr(module, "animate"):
+        files.append(out / f"{name}.gif")
+        module.animate(data).save(files[-1], writer="pillow")
+    return files
+
+
+def _write_result(name: str, verdict: Verdict, data: dict[str, Any], out: Path, seed: int) -> Path:
+    path = out / f"{name}.json"
+    facts = {"experiment": name, "seed": seed, "verdict": verdict.word}
+    facts |= {"measured": verdict.measured, "expected": verdict.expected, "data": data}
+    path.write_text(json.dumps(facts, default=_plain, indent=1))
+    return path
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists; whatever else an experiment keeps for its drawing is named, not dumped."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist() if not np.iscomplexobj(value) else str(value.tolist())
+    return f"<{type(value).__name__}>"

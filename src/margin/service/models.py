@@ -1,0 +1,75 @@
+"""What exists: listing the catalog and describing one model or one row of the notes."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from margin import atlas, catalog, experiments
+from margin.core.parameters import parameter_table
+
+__all__ = ["describe", "list_models"]
+
+
+def list_models(family: str | None = None, task: str | None = None) -> list[dict[str, Any]]:
+    """The catalog as plain objects, optionally of one family or task."""
+    return [
+        {
+            "name": entry.name,
+            "path": entry.path,
+            "family": entry.family,
+            "task": entry.task,
+            "test_params": dict(entry.test_params),
+            "rows": list(entry.rows),
+        }
+        for entry in catalog.ENTRIES
+        if family in (None, entry.family) and task in (None, entry.task)
+    ]
+
+
+def describe(name: str) -> dict[str, Any]:
+    """A model by catalog or class name, an atlas row by id, an experiment by name, or the rows that mention a word."""
+    if any(name in (entry.name, entry.class_name) for entry in catalog.ENTRIES):
+        return _describe_model(catalog.entry(name))
+    if name in atlas.rows():
+        return {"kind": "row", **_row(atlas.row(name))}
+    if name in experiments.names():
+        return _describe_experiment(name)
+    found = atlas.find(name)
+    if found:
+        return {"kind": "rows", "word": name, "rows": [_row(row) for row in found]}
+    raise KeyError(f"Neither a model, a row of the notes nor an experiment is called {name!r}.")
+
+
+def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
+    cls = catalog.class_of(entry.name)
+    rows = [atlas.row(id) for id in entry.rows if id in atlas.rows()]
+    return {
+        "kind": "model",
+        "name": entry.name,
+        "path": entry.path,
+        "family": entry.family,
+        "task": entry.task,
+        "summary": inspect.getdoc(cls) or "",
+        "equations": [row.equation for row in rows if row.equation],
+        "parameters": parameter_table(cls),
+        "source": _source(cls),
+        "rows": [_row(row) for row in rows],
+    }
+
+
+def _describe_experiment(name: str) -> dict[str, Any]:
+    module = experiments.load(name)
+    rows = [_row(row) for row in atlas.rows().values() if row.experiment == name]
+    return {"kind": "experiment", "name": name, "summary": inspect.getdoc(module) or "", "rows": rows}
+
+
+def _row(row: atlas.Row) -> dict[str, Any]:
+    return {name: value for name, value in vars(row).items() if value not in ("", ())}
+
+
+def _source(cls: type) -> str:
+    """The file a reader opens, from the package folder on."""
+    path = Path(inspect.getsourcefile(cls) or "")
+    return str(Path(*path.parts[path.parts.index("margin") :])) if "margin" in path.parts else str(path)
