@@ -1,0 +1,114 @@
+r"""Gaussian processes: laws of functions whose values at any finite set of points are jointly normal.
+
+:math:`f \sim GP(\mu, k)` means :math:`f(X) \sim N(\mu(X), k(X, X))` for every :math:`X`. Conditioning on
+:math:`y = f(X) + \varepsilon`, :math:`\varepsilon \sim N(0, \sigma^2 I)`, gives a Gaussian process again, with
+
+.. math:: \mu'(x) = \mu(x) + k(x, X) (k(X, X) + \sigma^2 I)^{-1} (y - \mu(X)), \qquad
+          k'(x, x') = k(x, x') - k(x, X) (k(X, X) + \sigma^2 I)^{-1} k(X, x') .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cho_solve, solve_triangular
+
+from margin.foundations.statistics.arguments import Floats, vector, whole
+from margin.foundations.statistics.covariance_functions import Kernel, points
+
+__all__ = ["GaussianProcess", "stable_cholesky", "zero_mean"]
+
+# Smooth kernels on close points are singular to working precision: the least of these that helps is added,
+# relative to the mean variance.
+JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+
+
+def zero_mean(x: Floats) -> Floats:
+    return np.zeros(len(x))
+
+
+@dataclass(frozen=True)
+class GaussianProcess:
+    """A mean function and a covariance function; ``condition`` returns another such process.
+
+    >>> from margin.foundations.statistics.covariance_functions import RBF
+    >>> prior = GaussianProcess(RBF(1.0))
+    >>> posterior = prior.condition([0.0], [2.0])
+    >>> mean, sd = posterior.predict([0.0, 50.0])
+    >>> mean.tolist(), sd.tolist()
+    ([2.0, 0.0], [0.0, 1.0])
+    """
+
+    kernel: Kernel
+    mean: Callable[[Floats], Floats] = zero_mean
+
+    def joint(self, x: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean vector (n,) and covariance matrix (n, n) of the values at ``x``."""
+        at = points(x)
+        return self.mean(at), self.kernel(at, at)
+
+    def predict(self, x: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and standard deviation at each point."""
+        mean, covariance = self.joint(x)
+        return mean, np.sqrt(np.maximum(np.diag(covariance), 0.0))
+
+    def sample(self, x: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
+        """``n`` functions at the points ``x``: (n, number of points)."""
+        whole("GaussianProcess.sample", "n", n)
+        mean, covariance = self.joint(x)
+        return mean + rng.normal(size=(n, len(mean))) @ stable_cholesky(covariance).T
+
+    def condition(self, x: ArrayLike, y: ArrayLike, noise: float = 0.0) -> GaussianProcess:
+        """The process given values ``y`` at ``x``, observed with this noise variance."""
+        at, values = points(x), vector("GaussianProcess.condition", "y", y)
+        if len(at) != len(values):
+            raise ValueError(
+                f"GaussianProcess.condition: x and y must have one length; got {len(at)} and {len(values)}."
+            )
+        if not (np.isfinite(noise) and noise >= 0):
+            raise ValueError(f"GaussianProcess.condition: noise must be a variance of at least 0; got {noise!r}.")
+        L = stable_cholesky(self.kernel(at, at) + noise * np.eye(len(at)))
+        weights = cho_solve((L, True), values - self.mean(at))
+        return GaussianProcess(
+            _PosteriorKernel(self.kernel, at, L), _PosteriorMean(self.mean, self.kernel, at, weights)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _PosteriorMean:
+    prior: Callable[[Floats], Floats]
+    kernel: Kernel
+    at: Floats
+    weights: Floats
+
+    def __call__(self, x: Floats) -> Floats:
+        return self.prior(x) + self.kernel(x, self.at) @ self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class _PosteriorKernel:
+    kernel: Kernel
+    at: Floats
+    L: Floats
+
+    def __call__(self, x: Floats, y: Floats) -> Floats:
+        left = solve_triangular(self.L, self.kernel(self.at, x), lower=True)
+        right = left if x is y else solve_triangular(self.L, self.kernel(self.at, y), lower=True)
+        return self.kernel(x, y) - left.T @ right
+
+
+def stable_cholesky(covariance: Floats) -> Floats:
+    """Lower Cholesky factor, after adding the smallest jitter to the diagonal that makes it exist."""
+    scale = float(np.mean(np.diag(covariance)))
+    for jitter in JITTERS:
+        try:
+            return np.linalg.cholesky(covariance + jitter * scale * np.eye(len(covariance)))
+        except np.linalg.LinAlgError:
+            continue
+    raise ValueError(
+        "stable_cholesky: covariance must be positive semi-definite; "
+        f"its smallest eigenvalue is {np.linalg.eigvalsh(covariance)[0]:g}."
+    )
