@@ -1,0 +1,95 @@
+"""Sets that need no file: the patients of the notes, and those that scikit-learn carries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from margin.data.dataset import Dataset
+
+__all__ = ["breast_cancer", "cholesterol", "diabetes", "digits", "iris", "wine"]
+
+#: Ten patients: age in years, body-mass index in kg/m^2, cholesterol in mg/dL.
+PATIENTS = (
+    (25, 22.5, 180),
+    (30, 24.0, 190),
+    (35, 26.5, 210),
+    (40, 28.0, 220),
+    (45, 29.5, 240),
+    (50, 30.0, 250),
+    (55, 31.5, 260),
+    (60, 32.0, 270),
+    (65, 33.5, 280),
+    (70, 34.0, 290),
+)
+
+
+def cholesterol() -> Dataset:
+    """The notes' ten patients; the first, third, ... are for training and the others for testing.
+
+    >>> patients = cholesterol()
+    >>> train, test = patients.split
+    >>> patients.y[train]
+    array([180., 210., 240., 260., 280.])
+    """
+    rows = np.array(PATIENTS, dtype=np.float64)
+    return Dataset(
+        name="cholesterol",
+        X=rows[:, :2].copy(),
+        y=rows[:, 2].copy(),
+        feature_names=("age", "bmi"),
+        target_names=("cholesterol",),
+        task="regression",
+        description="Ten patients: cholesterol (mg/dL) from age (years) and body-mass index (kg/m^2).",
+        target="cholesterol",
+        split=(np.arange(0, 10, 2), np.arange(1, 10, 2)),
+    )
+
+
+def iris() -> Dataset:
+    """150 flowers of three species by the lengths and widths of sepal and petal."""
+    return _from_sklearn("iris", "load_iris", "classification", iris.__doc__, "species")
+
+
+def wine() -> Dataset:
+    """178 Italian wines of three cultivars by 13 chemical measurements."""
+    return _from_sklearn("wine", "load_wine", "classification", wine.__doc__, "cultivar")
+
+
+def breast_cancer() -> Dataset:
+    """569 breast tumors, malignant or benign, by 30 measurements of cell nuclei."""
+    return _from_sklearn("breast-cancer", "load_breast_cancer", "classification", breast_cancer.__doc__, "diagnosis")
+
+
+def digits() -> Dataset:
+    """1797 handwritten digits as gray images of 8 by 8 pixels with values from 0 to 16."""
+    return _from_sklearn("digits", "load_digits", "classification", digits.__doc__, "digit", image_shape=(8, 8))
+
+
+def diabetes() -> Dataset:
+    """442 patients: progression of diabetes after a year, from ten standardized measurements."""
+    return _from_sklearn("diabetes", "load_diabetes", "regression", diabetes.__doc__, "progression")
+
+
+def _from_sklearn(
+    name: str,
+    loader: str,
+    task: str,
+    description: str | None,
+    target: str,
+    image_shape: tuple[int, ...] | None = None,
+) -> Dataset:
+    from sklearn import datasets
+
+    bunch = getattr(datasets, loader)()
+    classes = tuple(str(word) for word in bunch.target_names) if task == "classification" else (target,)
+    return Dataset(
+        name=name,
+        X=np.array(bunch.data, dtype=np.float64),
+        y=np.array(bunch.target, dtype=np.int64 if task == "classification" else np.float64),
+        feature_names=tuple(str(word) for word in bunch.feature_names),
+        target_names=classes,
+        task=task,
+        description=str(description),
+        target=target,
+        image_shape=image_shape,
+    )

@@ -1,0 +1,166 @@
+"""What a delimited text file does not say about itself: its encoding, delimiter, quotes and whether it has a header.
+
+All of it is decided from the bytes alone, by rules simple enough to state, and never by trial of a whole parse.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+__all__ = ["MISSING", "Dialect", "decode", "has_header", "is_number", "rows_of", "sniff", "whole_lines"]
+
+#: Spellings of "no value", quoted or not. "none" in lower case is left alone: it is a label in many tables.
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NaT", "null", "Null", "NULL", "None")
+
+_DELIMITERS = (",", ";", "\t", "|")
+_SUFFIX_DELIMITER = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
+_SAMPLE_CHARACTERS = 200_000
+_SAMPLE_ROWS = 200
+
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
+_FLAG = re.compile(r"true|false", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How fields are separated and quoted. ``quote`` is None when quote characters are ordinary characters."""
+
+    delimiter: str
+    quote: str | None
+    skip_space: bool
+
+
+def decode(data: bytes) -> str:
+    """Text of a file: UTF-8 or UTF-16 by byte-order mark or zero bytes, else UTF-8, Windows-1252, Latin-1 by trial.
+
+    >>> decode("naïve".encode("cp1252")), decode("naïve".encode("utf-16"))
+    ('naïve', 'naïve')
+    """
+    if data.startswith(codecs.BOM_UTF8):
+        return _strict(data, "utf-8-sig")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _strict(data, "utf-16")
+    if b"\0" in data[:4096]:
+        # Without a mark, UTF-16 of mostly Latin text has a zero in every second byte.
+        head = data[: min(len(data), 4096) // 2 * 2]
+        for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
+            if zeros.count(0) > 0.4 * len(zeros):
+                return _strict(data, encoding)
+        raise ValueError("it holds zero bytes, so it is not a text file")
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
+def _strict(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"it begins as {encoding} but byte {problem.start} is not") from None
+
+
+def sniff(text: str, suffix: str) -> Dialect:
+    """The dialect of ``text``: the delimiter that cuts the sampled rows most evenly into most fields.
+
+    >>> sniff("a;b\\n1,5;2\\n", ".csv").delimiter
+    ';'
+    """
+    sample = whole_lines(text)
+    best, best_score = _SUFFIX_DELIMITER.get(suffix), (0.0, 0)
+    if best is None or best not in sample:
+        best = ","
+        for delimiter in _DELIMITERS:
+            score = _evenness(sample, delimiter)
+            if score > best_score:
+                best, best_score = delimiter, score
+    return Dialect(best, _quote(text, sample, best), _delimiters_followed_by_space(sample, best))
+
+
+def whole_lines(text: str) -> str:
+    """The beginning of a long text, up to a line break: enough to judge it by."""
+    if len(text) <= _SAMPLE_CHARACTERS:
+        return text
+    return text[: text.rfind("\n", 0, _SAMPLE_CHARACTERS) + 1] or text[:_SAMPLE_CHARACTERS]
+
+
+def _evenness(sample: str, delimiter: str) -> tuple[float, int]:
+    """(share of sampled rows with the commonest width, that width); (0, 0) if no row is cut at all."""
+    try:
+        widths = Counter(len(row) for row in islice(csv.reader(io.StringIO(sample), delimiter=delimiter), _SAMPLE_ROWS))
+    except csv.Error:
+        return 0.0, 0
+    widths.pop(0, None)
+    if not widths:
+        return 0.0, 0
+    width, count = widths.most_common(1)[0]
+    return (count / widths.total(), width) if width > 1 else (0.0, 0)
+
+
+def _quote(text: str, sample: str, delimiter: str) -> str | None:
+    """Double quotes, unless single ones enclose fields instead, or quotes are plain characters between tabs."""
+    edge = re.escape(delimiter)
+    if delimiter == "\t" and '"' in text:
+        opened_only = re.compile(r'(?:^|\t)"(?![^\t\n]*"(?:\t|\r?$))', re.MULTILINE)
+        return None if opened_only.search(text) else '"'
+    if '"' not in sample and "'" in sample:
+        enclosed = re.findall(rf"(?:^|{edge}) ?'[^'\n]*'(?={edge}|\r?$)", sample, re.MULTILINE)
+        if 2 * len(enclosed) == sample.count("'"):
+            return "'"
+    return '"'
+
+
+def _delimiters_followed_by_space(sample: str, delimiter: str) -> bool:
+    return delimiter != "\t" and re.search(rf"{re.escape(delimiter)} +[\"']", sample) is not None
+
+
+def rows_of(text: str, dialect: Dialect) -> Any:
+    """Rows of ``text`` by the standard library's reader: slow, exact, and it counts lines."""
+    return csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=dialect.delimiter,
+        quotechar=dialect.quote or '"',
+        quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
+        skipinitialspace=dialect.skip_space,
+    )
+
+
+def is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell.strip()) is not None
+
+
+def has_header(rows: list[list[str]]) -> bool:
+    """Whether the first of the sampled ``rows`` names the columns.
+
+    It does when no cell of it is a number, date, flag or missing marker (empty cells are allowed), and below it either
+    some column is made of numbers, dates or flags, or no column repeats its first cell.
+
+    >>> has_header([["age", "sex"], ["25", "f"]]), has_header([["ham", "Hi"], ["spam", "Win"], ["ham", "Ok"]])
+    (True, False)
+    """
+    first, below = [cell.strip() for cell in rows[0]], rows[1:]
+    if not any(first) or any(cell and (cell in MISSING or _is_typed(cell)) for cell in first):
+        return False
+    columns = [[row[i].strip() for row in below if i < len(row)] for i in range(len(first))]
+    typed = [_all_typed([cell for cell in column if cell not in MISSING]) for column in columns]
+    if any(typed):
+        return True
+    return all(name not in column for name, column in zip(first, columns) if name) and len(set(first)) == len(first)
+
+
+def _is_typed(cell: str) -> bool:
+    return is_number(cell) or _DATE.fullmatch(cell) is not None or _FLAG.fullmatch(cell) is not None
+
+
+def _all_typed(cells: list[str]) -> bool:
+    return bool(cells) and all(map(_is_typed, cells))

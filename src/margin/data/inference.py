@@ -1,0 +1,102 @@
+"""From a column of strings to a kind and a stored array, in PyArrow, a whole column at a time.
+
+The order of trial is number, flag, date, then category or text. A column of whole numbers is *not* a number when it is
+written like an identifier: with leading zeros (``02134``) or with more digits than float64 holds exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from margin.data.dialect import MISSING
+from margin.data.kinds import label_kind
+
+__all__ = ["infer", "object_column"]
+
+#: The largest range in which float64 tells every two whole numbers apart.
+_EXACT = 2.0**53
+
+
+def infer(strings: Any, *, padded: bool, decimal_comma: bool) -> tuple[str, np.ndarray]:
+    """Kind and stored values of a PyArrow string column in which missing markers are already null.
+
+    ``padded``: values may carry surrounding spaces, which are removed (and markers looked for again).
+    ``decimal_comma``: ``1,5`` may be a number because the comma does not separate fields.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if padded:
+        strings = pc.utf8_trim_whitespace(strings)
+        marker = pc.is_in(strings, value_set=pa.array(MISSING, pa.string()))
+        strings = pc.if_else(marker, pa.scalar(None, pa.string()), strings)
+    numbers = _numbers(strings, decimal_comma)
+    if numbers is not None:
+        return "number", numbers
+    encoded = pc.dictionary_encode(strings)
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    if isinstance(encoded, pa.ChunkedArray):  # an empty chunked array stays chunked
+        encoded = pa.array([], pa.string()).dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    if distinct and all(word.lower() in ("true", "false") for word in distinct):
+        return "flag", object_column(encoded, [word.lower() == "true" for word in distinct])
+    dates = _dates(strings)
+    if dates is not None:
+        return "date", dates
+    return label_kind(len(distinct), len(encoded) - encoded.null_count), object_column(encoded, distinct)
+
+
+def object_column(encoded: Any, values: list[Any]) -> np.ndarray:
+    """An object array from dictionary codes: every distinct value exists once in memory; null becomes None."""
+    lookup = np.empty(len(values) + 1, dtype=object)
+    lookup[: len(values)] = values
+    codes = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    return lookup[codes]
+
+
+def _numbers(strings: Any, decimal_comma: bool) -> np.ndarray | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        cast = pc.cast(strings, pa.float64())
+    except pa.ArrowInvalid:
+        if not decimal_comma or not _all_match(strings, r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"):
+            return None
+        strings = pc.replace_substring(strings, ",", ".")
+        cast = pc.cast(strings, pa.float64())
+    numbers = np.array(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return None if _identifiers(strings, numbers) else numbers
+
+
+def _identifiers(strings: Any, numbers: np.ndarray) -> bool:
+    """Whether whole numbers are written as identifiers: see the head of this file."""
+    import pyarrow.compute as pc
+
+    finite = numbers[np.isfinite(numbers)]
+    if not finite.size or not np.all(finite == np.floor(finite)):
+        return False
+    if np.max(np.abs(finite)) > _EXACT and _all_match(strings, r"^[+-]?\d+$"):
+        return True
+    zeros = strings.filter(pc.starts_with(strings, "0"))
+    return bool(pc.any(pc.match_substring_regex(zeros, r"^0\d+$")).as_py())
+
+
+def _dates(strings: Any) -> np.ndarray | None:
+    """ISO dates and moments only: 03/04/2025 has two readings, so it stays a label."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        moments = pc.cast(strings, pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return None
+    return np.array(moments.to_numpy(zero_copy_only=False)).astype("datetime64[us]")
+
+
+def _all_match(strings: Any, pattern: str) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(strings, pattern)).as_py())
