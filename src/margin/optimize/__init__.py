@@ -1,0 +1,98 @@
+"""Minimizers of any differentiable function of an array, each a generator of records.
+
+``minimize`` runs one to its end; ``rules`` are the first-order updates as pure functions, ``schedules`` the
+learning rates, ``sgd`` descends on finite sums by batches; Newton, trust-region, quasi-Newton, conjugate-gradient,
+coordinate and proximal methods, a quadratic-program solver, a genetic algorithm and hyperparameter search follow.
+"""
+
+from margin.optimize.clipping import accumulate, clip_norm, clip_value
+from margin.optimize.conjugate_gradient import conjugate_gradient, nonlinear_cg, steepest_descent
+from margin.optimize.coordinate import coordinate_descent, lasso_coordinate_descent
+from margin.optimize.derivatives import (
+    autograd,
+    gradient_error,
+    numerical_gradient,
+    numerical_hessian,
+    taylor2,
+    torch_hessian,
+)
+from margin.optimize.descent import (
+    adadelta,
+    adagrad,
+    adam,
+    adamw,
+    descend,
+    gradient_descent,
+    momentum,
+    nesterov,
+    rmsprop,
+)
+from margin.optimize.finite_sum import FiniteSum, batches, sgd
+from margin.optimize.flow import gradient_flow
+from margin.optimize.genetic import genetic
+from margin.optimize.line_search import line_search
+from margin.optimize.minimize import METHODS, minimize
+from margin.optimize.newton import damped_newton, newton, newton_root
+from margin.optimize.proximal import fista, proximal_gradient, soft_threshold
+from margin.optimize.quadratic_program import quadratic_program
+from margin.optimize.quadratics import classify_critical_point, classify_quadratic
+from margin.optimize.quasi_newton import bfgs, lbfgs
+from margin.optimize.rate_search import rate_range_test
+from margin.optimize.search import grid_search, random_search
+from margin.optimize.steps import Diverged, OptimizationError, Result, Step, follow
+from margin.optimize.trust_region import newton_cg, trust_region
+
+__all__ = [
+    "METHODS",
+    "Diverged",
+    "FiniteSum",
+    "OptimizationError",
+    "Result",
+    "Step",
+    "accumulate",
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamw",
+    "autograd",
+    "batches",
+    "bfgs",
+    "classify_critical_point",
+    "classify_quadratic",
+    "clip_norm",
+    "clip_value",
+    "conjugate_gradient",
+    "coordinate_descent",
+    "damped_newton",
+    "descend",
+    "fista",
+    "follow",
+    "genetic",
+    "gradient_descent",
+    "gradient_error",
+    "gradient_flow",
+    "grid_search",
+    "lasso_coordinate_descent",
+    "lbfgs",
+    "line_search",
+    "minimize",
+    "momentum",
+    "nesterov",
+    "newton",
+    "newton_cg",
+    "newton_root",
+    "nonlinear_cg",
+    "numerical_gradient",
+    "numerical_hessian",
+    "proximal_gradient",
+    "quadratic_program",
+    "random_search",
+    "rate_range_test",
+    "rmsprop",
+    "sgd",
+    "soft_threshold",
+    "steepest_descent",
+    "taylor2",
+    "torch_hessian",
+    "trust_region",
+]

@@ -1,0 +1,146 @@
+r"""Finite sums :math:`f(\theta) = \frac1n \sum_i \ell_i(\theta)`: empirical risk, batches, and descent by batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from margin.optimize.clipping import accumulate as weighted_mean
+from margin.optimize.clipping import clip_norm
+from margin.optimize.rules import Descent, Rule
+from margin.optimize.schedules import Schedule, as_schedule
+from margin.optimize.steps import Array, Diverged, Outcome, Step, Steps
+
+__all__ = ["FiniteSum", "batches", "sgd"]
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class FiniteSum:
+    """A mean of ``n`` per-example losses.
+
+    ``losses(theta, rows)`` gives (m,) losses and ``gradients(theta, rows)`` their (m, d) gradients;
+    ``mean_gradient`` may give the mean of the latter more cheaply.
+    """
+
+    n: int
+    losses: Callable[[Array, Rows], Array]
+    gradients: Callable[[Array, Rows], Array]
+    mean_gradient: Callable[[Array, Rows], Array] | None = None
+
+    def value(self, theta: Array, rows: Rows | None = None) -> float:
+        """The empirical risk: the mean loss over ``rows`` (all of them by default)."""
+        return float(np.mean(self.losses(theta, self._rows(rows))))
+
+    def gradient(self, theta: Array, rows: Rows | None = None) -> Array:
+        """The mean gradient over ``rows`` (all of them by default)."""
+        rows = self._rows(rows)
+        if self.mean_gradient is not None:
+            return self.mean_gradient(theta, rows)
+        return np.mean(self.gradients(theta, rows), axis=0)
+
+    def _rows(self, rows: Rows | None) -> Rows:
+        return np.arange(self.n) if rows is None else rows
+
+
+def batches(n: int, size: int, rng: np.random.Generator | None = None, *, drop_last: bool = False) -> Iterator[Rows]:
+    """One epoch: disjoint index arrays that together are 0..n-1, in a new random order if ``rng`` is given.
+
+    There are ceil(n / size) of them, the last one shorter where ``size`` does not divide ``n``.
+
+    >>> [rows.tolist() for rows in batches(5, 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    if n < 1 or size < 1:
+        raise ValueError(f"batches: n and size must be at least 1; got n={n} and size={size}.")
+    order = np.arange(n) if rng is None else rng.permutation(n)
+    stop = n - n % size if drop_last else n
+    return (order[i : i + size] for i in range(0, stop, size))
+
+
+def sgd(
+    problem: FiniteSum,
+    x0: Any,
+    *,
+    rng: np.random.Generator | None = None,
+    rule: Rule | None = None,
+    learning_rate: float | Schedule = 0.01,
+    batch_size: int | None = 1,
+    epochs: int = 10,
+    accumulate: int = 1,
+    max_norm: float | None = None,
+) -> Steps:
+    r"""Descent by batches: :math:`\theta \leftarrow \theta - \eta_t \frac1M \sum_{i\in B} \nabla\ell_i(\theta)`.
+
+    ``batch_size=1`` is stochastic, ``None`` full-batch, anything between mini-batch gradient descent; any
+    update rule may stand in for plain descent. ``accumulate=k`` joins the gradients of k batches into one
+    update. Batches are drawn without replacement, anew in every epoch, in file order if ``rng`` is None.
+
+    Records are per update; value and gradient norm are those of the batch, at the point where its gradient
+    was taken, ``evaluations`` counts per-example gradients, ``epoch`` counts from 1.
+    """
+    _check(problem.n, batch_size, epochs, accumulate)
+    rule = Descent() if rule is None else rule
+    rate = as_schedule(learning_rate)
+    size = problem.n if batch_size is None else batch_size
+    x = np.array(x0, dtype=float)
+    state, seen, t = rule.start(x), 0, 0
+    total = epochs * ceil(ceil(problem.n / size) / accumulate)
+    yield _record(0, x, problem.value(x), float(np.linalg.norm(problem.gradient(x))), 0.0, 0, 0, total)
+    for epoch in range(1, epochs + 1):
+        for group in _groups(batches(problem.n, size, rng), accumulate):
+            t += 1
+            point = rule.point(state, x)
+            with np.errstate(over="ignore", invalid="ignore"):
+                gradient = weighted_mean([problem.gradient(point, rows) for rows in group], [len(r) for r in group])
+                value = problem.value(point, np.concatenate(group))
+            if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
+                raise Diverged(
+                    f"sgd: diverged at update {t} of epoch {epoch} (batch loss {value:.6g}); the iterate of "
+                    f"update {t - 1} is kept; a smaller learning_rate may help.",
+                    x,
+                    t - 1,
+                )
+            norm = float(np.linalg.norm(gradient))
+            state, move = rule.update(
+                state, gradient if max_norm is None else clip_norm(gradient, max_norm), x, rate(t - 1)
+            )
+            x = x + move
+            seen += sum(map(len, group))
+            yield _record(t, x, value, norm, float(np.linalg.norm(move)), seen, epoch, total)
+    return Outcome(True, f"sgd: {epochs} epochs of {t // epochs} updates.")
+
+
+def _groups(stream: Iterator[Rows], k: int) -> Iterator[list[Rows]]:
+    group: list[Rows] = []
+    for rows in stream:
+        group.append(rows)
+        if len(group) == k:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _record(t: int, x: Array, value: float, norm: float, move: float, seen: int, epoch: int, total: int) -> Step:
+    values = {
+        "value": value,
+        "gradient_norm": norm,
+        "step_size": move,
+        "evaluations": float(seen),
+        "epoch": float(epoch),
+    }
+    return Step(t, values, total, x.copy())
+
+
+def _check(n: int, batch_size: int | None, epochs: int, accumulate: int) -> None:
+    if batch_size is not None and not 1 <= batch_size <= n:
+        raise ValueError(f"sgd: batch_size must be None or between 1 and n={n}; got {batch_size!r}.")
+    if epochs < 1 or accumulate < 1:
+        raise ValueError(f"sgd: epochs and accumulate must be at least 1; got {epochs!r} and {accumulate!r}.")

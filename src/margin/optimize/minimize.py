@@ -1,0 +1,72 @@
+"""One door to all minimizers: ``minimize(f, x0, method="lbfgs")``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from margin.optimize.conjugate_gradient import nonlinear_cg
+from margin.optimize.coordinate import coordinate_descent
+from margin.optimize.descent import (
+    adadelta,
+    adagrad,
+    adam,
+    adamw,
+    gradient_descent,
+    momentum,
+    nesterov,
+    rmsprop,
+)
+from margin.optimize.newton import damped_newton, newton
+from margin.optimize.objective import Function, Gradient
+from margin.optimize.proximal import fista, proximal_gradient
+from margin.optimize.quasi_newton import bfgs, lbfgs
+from margin.optimize.steps import Result, Steps, follow
+from margin.optimize.trust_region import newton_cg, trust_region
+
+__all__ = ["METHODS", "minimize"]
+
+METHODS: dict[str, Callable[..., Steps]] = {
+    method.__name__: method
+    for method in (
+        gradient_descent,
+        momentum,
+        nesterov,
+        adagrad,
+        rmsprop,
+        adadelta,
+        adam,
+        adamw,
+        newton,
+        damped_newton,
+        trust_region,
+        newton_cg,
+        bfgs,
+        lbfgs,
+        nonlinear_cg,
+        coordinate_descent,
+        proximal_gradient,
+        fista,
+    )
+}
+
+
+def minimize(f: Function, x0: Any, *, method: str = "lbfgs", grad: Gradient = None, **options: Any) -> Result:
+    """Minimize ``f`` from ``x0`` and return where it ended, at what cost, and the path.
+
+    ``grad`` is a function, True when ``f`` returns (value, gradient), ``"torch"`` when ``f`` is written with
+    torch operations, or None for central differences. ``options`` are the keyword arguments of the method's
+    own function, such as ``learning_rate`` of :func:`~margin.optimize.descent.adam`; others are refused.
+
+    >>> minimize(lambda x: (x[0] - 1) ** 2 + 10 * (x[1] + 2) ** 2, [0.0, 0.0]).x.round(5)
+    array([ 1., -2.])
+    """
+    if method not in METHODS:
+        raise ValueError(f"minimize: method must be one of {', '.join(METHODS)}; got {method!r}.")
+    run = METHODS[method]
+    known = [p.name for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    unknown = sorted(options.keys() - known)
+    if unknown:
+        raise ValueError(f"minimize: {method} has no option {unknown[0]!r}; it has {', '.join(known)}.")
+    return follow(run(f, grad, x0, **options))

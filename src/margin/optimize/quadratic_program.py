@@ -1,0 +1,136 @@
+r"""Convex quadratic programs by a primal-dual interior-point method.
+
+.. math:: \min_x \tfrac12 x^\top P x + q^\top x \quad\text{subject to}\quad A x = b,\ G x \le h
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from margin.optimize.steps import Array
+
+__all__ = ["QuadraticSolution", "hard_margin_primal", "quadratic_program", "svm_dual"]
+
+
+@dataclass(frozen=True)
+class QuadraticSolution:
+    """The minimizer, its value, and the multipliers of the equalities and inequalities."""
+
+    x: Array
+    value: float
+    equality: Array
+    inequality: Array
+    iterations: int
+
+
+def quadratic_program(
+    P: Any,
+    q: Any,
+    A: Any = None,
+    b: Any = None,
+    G: Any = None,
+    h: Any = None,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 100,
+) -> QuadraticSolution:
+    """Mehrotra's predictor-corrector; P symmetric positive semidefinite, d up to some thousands.
+
+    >>> solution = quadratic_program(np.eye(2), [-2.0, -2.0], G=[[1.0, 1.0]], h=[1.0])
+    >>> solution.x.round(6), solution.inequality.round(6)
+    (array([0.5, 0.5]), array([1.5]))
+    """
+    P, q, A, b, G, h = _checked(P, q, A, b, G, h)
+    d, me, mi = len(q), len(b), len(h)
+    x, y, z, s = np.zeros(d), np.zeros(me), np.ones(mi), np.maximum(h, 1.0)
+    scale = 1 + max(np.abs(q).max(initial=0), np.abs(b).max(initial=0), np.abs(h).max(initial=0))
+    for t in range(max_iter):
+        dual = P @ x + q + A.T @ y + G.T @ z
+        equality, inequality = A @ x - b, G @ x + s - h
+        gap = float(s @ z) / mi if mi else 0.0
+        worst = max(np.abs(dual).max(), np.abs(equality).max(initial=0), np.abs(inequality).max(initial=0))
+        if worst <= tol * scale and gap <= tol * scale:
+            return QuadraticSolution(x, float(0.5 * x @ P @ x + q @ x), y, z, t)
+        solve = _factorized(P, A, G, z / s)
+        dx, dy, dz, ds = solve(dual, equality, inequality, s * z, s, z)
+        if mi:  # how much of the gap the pure Newton step would leave decides how much to center
+            affine = float((s + _longest(s, ds) * ds) @ (z + _longest(z, dz) * dz)) / mi
+            center = (affine / gap) ** 3 * gap
+            dx, dy, dz, ds = solve(dual, equality, inequality, s * z + ds * dz - center, s, z)
+        length = 0.99 * min(_longest(s, ds), _longest(z, dz)) if mi else 1.0
+        x, y, z, s = x + length * dx, y + length * dy, z + length * dz, s + length * ds
+    raise ValueError(
+        f"quadratic_program: no solution within {max_iter} iterations (residual {worst:.3g}, gap {gap:.3g}); "
+        "the constraints may contradict each other or the value may be unbounded."
+    )
+
+
+def _longest(v: Array, dv: Array) -> float:
+    """The longest step in [0, 1] that keeps v + step dv non-negative."""
+    shrinking = dv < 0
+    return float(min(1.0, np.min(-v[shrinking] / dv[shrinking], initial=np.inf)))
+
+
+def _factorized(P: Array, A: Array, G: Array, weights: Array) -> Any:
+    """Solve the Newton system for one point, any right-hand side, by the reduced symmetric matrix."""
+    d, me = len(P), len(A)
+    K = np.zeros((d + me, d + me))
+    K[:d, :d] = P + G.T @ (weights[:, None] * G)
+    K[d:, :d], K[:d, d:] = A, A.T
+    # Dependent equalities or a semidefinite P leave K singular by a hair; this shift is far below tol.
+    K[np.arange(d), np.arange(d)] += 1e-13 * (1 + np.trace(K[:d, :d]) / d)
+    K[np.arange(d, d + me), np.arange(d, d + me)] -= 1e-13
+
+    def solve(dual: Array, equality: Array, inequality: Array, product: Array, s: Array, z: Array) -> tuple[Array, ...]:
+        pull = (z * inequality - product) / s
+        right = np.concatenate([-(dual + G.T @ pull), -equality])
+        both = np.linalg.solve(K, right)
+        dx, dy = both[:d], both[d:]
+        ds = -inequality - G @ dx
+        return dx, dy, (-product - z * ds) / s, ds
+
+    return solve
+
+
+def _checked(P: Any, q: Any, A: Any, b: Any, G: Any, h: Any) -> tuple[Array, ...]:
+    q = np.atleast_1d(np.asarray(q, dtype=float))
+    P = np.asarray(P, dtype=float)
+    d = len(q)
+    if P.shape != (d, d) or not np.allclose(P, P.T):
+        raise ValueError(f"quadratic_program: P must be a symmetric {d} x {d} matrix; got shape {P.shape}.")
+    lowest = float(np.linalg.eigvalsh(P)[0])
+    if lowest < -1e-8 * (1 + np.abs(P).max()):
+        raise ValueError(f"quadratic_program: P must be positive semidefinite; its lowest eigenvalue is {lowest:.3g}.")
+    return P, q, *_constraints("A", A, "b", b, d), *_constraints("G", G, "h", h, d)
+
+
+def _constraints(left: str, M: Any, right: str, v: Any, d: int) -> tuple[Array, Array]:
+    if (M is None) != (v is None):
+        raise ValueError(f"quadratic_program: {left} and {right} must be given together.")
+    if M is None:
+        return np.zeros((0, d)), np.zeros(0)
+    M, v = np.atleast_2d(np.asarray(M, dtype=float)), np.atleast_1d(np.asarray(v, dtype=float))
+    if M.shape != (len(v), d):
+        raise ValueError(f"quadratic_program: {left} must have shape ({len(v)}, {d}); got {M.shape}.")
+    return M, v
+
+
+def svm_dual(K: Array, y: Array, C: float) -> QuadraticSolution:
+    r"""The SVM dual :math:`\min_a \tfrac12 a^\top (yy^\top \circ K) a - \sum_i a_i,\ 0 \le a \le C,\ y^\top a = 0`."""
+    n = len(y)
+    G = np.vstack([-np.eye(n), np.eye(n)])
+    h = np.concatenate([np.zeros(n), np.full(n, C)])
+    return quadratic_program(np.outer(y, y) * K, -np.ones(n), y[None, :], np.zeros(1), G, h)
+
+
+def hard_margin_primal(X: Array, y: Array) -> tuple[Array, float]:
+    r"""The widest separating slab: :math:`\min \tfrac12\|w\|^2` with :math:`y_i(w^\top x_i + c) \ge 1`: (w, c)."""
+    d = X.shape[1]
+    P = np.zeros((d + 1, d + 1))
+    P[:d, :d] = np.eye(d)
+    G = -y[:, None] * np.column_stack([X, np.ones(len(X))])
+    solution = quadratic_program(P, np.zeros(d + 1), G=G, h=-np.ones(len(X)))
+    return solution.x[:d], float(solution.x[d])
