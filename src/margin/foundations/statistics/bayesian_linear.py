@@ -42,7 +42,7 @@ def linear_posterior(
 ) -> LinearPosterior:
     """Posterior of the coefficients of ``y`` on the columns of ``X``; more columns than rows are welcome.
 
-    >>> linear_posterior([[1.0], [1.0]], [3.0, 3.0]).mean.tolist()
+    >>> linear_posterior([[1.0], [1.0]], [3.0, 3.0]).mean.round(12).tolist()
     [2.0]
     """
     design, target = design_and_target("linear_posterior", X, y)

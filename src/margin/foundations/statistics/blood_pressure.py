@@ -47,7 +47,7 @@ def blood_pressure_t_test(equal_var: bool = True) -> HypothesisTest:
     >>> round(result.standard_error, 3), round(result.statistic, 2), result.df, f"{result.p_value:.1e}"
     (1.198, -5.26, 38.0, '5.9e-06')
     >>> result.sentence(0.05)
-    'p = 5.88e-06 is below 0.05: reject that the two means are equal.'
+    'p = 5.91e-06 is below 0.05: reject that the two means are equal.'
     """
     summaries = blood_pressure().summaries
     return t_test_from_summaries(summaries["A after"], summaries["B after"], equal_var=equal_var)

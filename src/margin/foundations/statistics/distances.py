@@ -36,7 +36,7 @@ def quadratic_distance(x: ArrayLike, y: ArrayLike, M: ArrayLike) -> Floats:
         raise ValueError(f"quadratic_distance: M must be square and symmetric; got shape {form.shape}.")
     values, vectors = np.linalg.eigh(form)
     # Eigenvalues of a singular matrix come out as rounding of either sign.
-    if values[0] < -len(form) * np.finfo(float).eps * max(abs(values[-1]), 1e-300):
+    if values[0] < -len(form) * np.finfo(float).eps * abs(values[-1]):
         raise ValueError(
             f"quadratic_distance: M must be positive semi-definite; its smallest eigenvalue is {values[0]:g}."
         )
@@ -105,7 +105,7 @@ def _cholesky(caller: str, covariance: ArrayLike) -> Floats:
     if sigma.shape[0] != sigma.shape[1] or not np.allclose(sigma, sigma.T):
         raise ValueError(f"{caller}: covariance must be square and symmetric; got shape {sigma.shape}.")
     try:
-        return np.linalg.cholesky(sigma)
+        return np.asarray(np.linalg.cholesky(sigma), dtype=np.float64)
     except np.linalg.LinAlgError:
         smallest = np.linalg.eigvalsh(sigma)[0]
         message = f"{caller}: covariance must be positive definite; its smallest eigenvalue is {smallest:g}."

@@ -152,7 +152,7 @@ FAMILIES = {
             lambda x: np.array([x.mean(), x.std()]),
             _location_scale,
             _two,
-            lambda x: np.ptp(x) > 0,
+            lambda x: bool(np.ptp(x) > 0),
             "numbers that vary",
         ),
         Family(
@@ -161,7 +161,7 @@ FAMILIES = {
             _laplace_estimate,
             _location_scale,
             _two,
-            lambda x: np.ptp(x) > 0,
+            lambda x: bool(np.ptp(x) > 0),
             "numbers that vary",
         ),
     )

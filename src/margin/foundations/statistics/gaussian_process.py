@@ -105,7 +105,8 @@ def stable_cholesky(covariance: Floats) -> Floats:
     scale = float(np.mean(np.diag(covariance)))
     for jitter in JITTERS:
         try:
-            return np.linalg.cholesky(covariance + jitter * scale * np.eye(len(covariance)))
+            factor = np.linalg.cholesky(covariance + jitter * scale * np.eye(len(covariance)))
+            return np.asarray(factor, dtype=np.float64)
         except np.linalg.LinAlgError:
             continue
     raise ValueError(

@@ -4,7 +4,7 @@ A natural exponential family has density :math:`h(y)\exp(y\eta - A(\eta))`; its 
 variance :math:`A''(\eta)`. With a link :math:`g(\mu) = X\beta` the likelihood is maximized by Fisher scoring,
 each step a least-squares problem with weights :math:`w = (d\mu/d\eta)^2 / V(\mu)`:
 
-.. math:: \beta \leftarrow \arg\min_\beta \sum_i w_i \Big(\eta_i + \frac{y_i - \mu_i}{d\mu_i/d\eta_i} - x_i^\top\beta\Big)^2 .
+.. math:: \beta \leftarrow \arg\min_b \sum_i w_i \Big(\eta_i + \frac{y_i - \mu_i}{d\mu_i/d\eta_i} - x_i^\top b\Big)^2 .
 
 The inverse Fisher information :math:`(X^\top W X)^{-1}` is the covariance behind the Wald tests.
 """

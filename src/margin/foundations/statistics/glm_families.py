@@ -69,7 +69,7 @@ GLM_FAMILIES = {
         log_likelihood=_gaussian_log_likelihood,
         canonical="identity",
         start=lambda y: y,
-        allowed=lambda y: np.ptp(y) > 0,
+        allowed=lambda y: bool(np.ptp(y) > 0),
         support="numbers that vary",
         free_dispersion=True,
     ),
