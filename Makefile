@@ -1,0 +1,56 @@
+# Every target works on a fresh machine with Python 3.11+, a C compiler and make: it creates .venv by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+FAMILY ?= house
+JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
+
+# Pools that spin while another works cost more than they give; must be set before Python starts.
+export OMP_WAIT_POLICY := passive
+# Array API checks of scikit-learn run only with this, and it must be set before SciPy is imported.
+test check: export SCIPY_ARRAY_API := 1
+
+.PHONY: help compare test verify bench check clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+compare: $(VENV)/.base ## compare every suitable model on a bundled real table
+	$(BIN)/margin compare breast-cancer --out runs/compare-breast-cancer
+
+test: $(VENV)/.dev ## all tests, in parallel, one thread per worker
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2 MARGIN_NUM_THREADS=1 \
+		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+verify: $(VENV)/.base ## check every built row of the notes by running it
+	$(BIN)/margin verify --built
+
+bench: $(VENV)/.bench ## FAMILY=a,b: time ours against its peers, side by side
+	$(BIN)/python -m benchmarks $(FAMILY)
+
+check: $(VENV)/.dev ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist
+
+# One stamp per set of extras: a second call installs nothing until the requirements change.
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Margin needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(PIP) -e '.[dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.base
+	$(PIP) -e '.[bench]'
+	touch $@

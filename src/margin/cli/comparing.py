@@ -1,0 +1,92 @@
+"""``margin compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.live import Live
+from rich.table import Table
+
+from margin.cli.output import FAILED, log, print_json, reported, result
+
+if TYPE_CHECKING:
+    from margin.service.comparison import Comparison
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("compare")(compare)
+
+
+def compare(
+    data: Annotated[str, typer.Argument(help="A file (CSV, Parquet, Arrow) or a named set.")],
+    target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
+    task: Annotated[str | None, typer.Option(help="classification or regression; default: found out.")] = None,
+    metric: Annotated[str | None, typer.Option(help="What decides; default accuracy or rmse.")] = None,
+    models: Annotated[list[str] | None, typer.Option("--model", "-m", help="Only this model; may be repeated.")] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare every suitable model on a table: cross-validated scores with intervals, times, failures as rows."""
+    from margin.service.comparison import run_comparison
+
+    folder = out or Path("runs") / f"compare-{Path(data.partition(':')[0]).stem}"
+    with reported(), _live_board() as watch:
+        comparison = run_comparison(
+            data,
+            out=folder,
+            target=target,
+            task=task,
+            metric_name=metric,
+            models=models or (),
+            n_folds=folds,
+            seed=seed,
+            n_jobs=jobs,
+            watch=watch,
+        )
+    standings = comparison.standings()
+    if as_json:
+        print_json([asdict(standing) for standing in standings])
+    else:
+        result().print(_table(comparison))
+        result().print(f"winner saved as {folder / 'model.safetensors'}", highlight=False, soft_wrap=True)
+    if all(standing.error for standing in standings):
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _live_board() -> Iterator[Callable[[Comparison], None]]:
+    """The board as it grows, on stderr, where that is a terminal."""
+    console = log()
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with Live(console=console, transient=True, refresh_per_second=4) as live:
+        yield lambda comparison: live.update(_table(comparison))
+
+
+def _table(comparison: Comparison) -> Table:
+    metric = comparison.metric
+    arrow = "higher is better" if metric.greater_is_better else "lower is better"
+    title = f"{comparison.source.name}: {comparison.source.task}, {len(comparison.trials)} of {comparison.total} trials"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in ("model", f"{metric.name} ({arrow})", "95 % interval", "fit s", "predict s", "folds", "remark"):
+        table.add_column(column, justify="left" if column in ("model", "remark") else "right")
+    for s in comparison.standings():
+        if s.error:
+            table.add_row(s.model, "", "", "", "", str(s.folds), f"[red]{s.error[:80]}[/red]")
+            continue
+        interval = "" if s.low != s.low else f"{s.low:.4f} to {s.high:.4f}"
+        table.add_row(
+            s.model, f"{s.mean:.4f}", interval, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}", str(s.folds), ""
+        )
+    return table

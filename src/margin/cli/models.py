@@ -1,0 +1,97 @@
+"""``margin list`` and ``margin show``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from margin.cli.output import print_json, print_table, reported, result
+from margin.service import models
+
+__all__ = ["model_names", "register"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("list")(list_models)
+    app.command("show")(show)
+
+
+def model_names(incomplete: str) -> list[str]:
+    """Shell completion of catalog names."""
+    return [model["name"] for model in models.list_models() if model["name"].startswith(incomplete)]
+
+
+def list_models(
+    family: Annotated[str | None, typer.Option(help="Only this family.")] = None,
+    task: Annotated[str | None, typer.Option(help="Only this task.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the models."""
+    found = models.list_models(family, task)
+    if as_json:
+        print_json(found)
+        return
+    print_table(["name", "task", "family", "class"], [[m["name"], m["task"], m["family"], m["path"]] for m in found])
+
+
+def show(
+    name: Annotated[
+        str, typer.Argument(help="A model, a row of the notes, an experiment, or a word.", autocompletion=model_names)
+    ],
+    check: Annotated[bool, typer.Option(help="Run the checks of its rows and print their verdicts.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show equation, parameters, place in the notes, source and verdicts of a model, a row or a word."""
+    with reported():
+        facts = models.describe(name)
+        if check and facts["kind"] != "rows":
+            _add_verdicts(facts)
+        if as_json:
+            print_json(facts)
+        else:
+            _print(facts)
+
+
+def _add_verdicts(facts: dict[str, Any]) -> None:
+    from margin.service.evidence import select, verify
+
+    rows = [facts] if facts["kind"] == "row" else facts["rows"]
+    ids = [row["id"] for row in rows]
+    verdicts = {checked.id: checked for checked in verify(select(ids))} if ids else {}
+    for row in rows:
+        row["verdict"] = verdicts[row["id"]].verdict
+        row["measured"] = verdicts[row["id"]].measured
+
+
+def _print(facts: dict[str, Any]) -> None:
+    console = result()
+    if facts["kind"] == "row":
+        _print_row(facts)
+        return
+    console.print(f"[bold]{facts.get('name', facts.get('word'))}[/bold]  {facts.get('path', '')}", highlight=False)
+    if facts["kind"] == "model":
+        console.print(f"{facts['family']}, {facts['task']}; source {facts['source']}\n", highlight=False)
+    if facts.get("summary"):
+        console.print(facts["summary"], markup=False, highlight=False)
+    for equation in facts.get("equations", []):
+        console.print(f"\n    {equation}", markup=False, highlight=False, soft_wrap=True)
+    if facts.get("parameters"):
+        console.print()
+        rows = [[p["name"], repr(p["default"]), p["allowed"]] for p in facts["parameters"]]
+        print_table(["parameter", "default", "allowed"], rows)
+    if facts.get("rows"):
+        console.print()
+        print_table(
+            ["row of the notes", "where", "verdict"],
+            [[row["id"], "; ".join(row["where"]), row.get("verdict", "")] for row in facts["rows"]],
+        )
+
+
+def _print_row(row: dict[str, Any]) -> None:
+    console = result()
+    console.print(f"[bold]{row['id']}[/bold]  {row['title']}", highlight=False)
+    for name in ("where", "statement", "equation", "numbers", "erratum", "code", "experiment", "verdict", "measured"):
+        if name in row:
+            value = "; ".join(row[name]) if isinstance(row[name], tuple) else row[name]
+            console.print(f"  {name}: {value}", markup=False, highlight=False, soft_wrap=True)

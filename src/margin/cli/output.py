@@ -1,0 +1,64 @@
+"""Results on stdout, everything else on stderr, errors as one sentence with a useful exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["FAILED", "INTERRUPTED", "USAGE", "log", "print_json", "print_table", "reported", "result"]
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130  # 130 is what shells report for Ctrl-C
+
+
+def result() -> Console:
+    """The console for results; made anew so that redirected output is seen."""
+    return Console()
+
+
+def log() -> Console:
+    """The console for progress and remarks."""
+    return Console(stderr=True)
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, default=_plain, allow_nan=True) + "\n")
+
+
+def print_table(columns: list[str], rows: list[list[Any]], title: str = "") -> None:
+    table = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    result().print(table)
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn an expected problem into one sentence on stderr: exit 2 for a bad request, 1 for a failure."""
+    from margin.service.requests import BadRequest
+
+    try:
+        yield
+    except BadRequest as problem:
+        _end(str(problem), USAGE)
+    except KeyError as problem:
+        _end(str(problem.args[0]) if problem.args else "a name is missing", USAGE)
+    except (ValueError, OSError) as problem:
+        _end(str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__, FAILED)
+    except KeyboardInterrupt:
+        _end("interrupted", INTERRUPTED)
+
+
+def _end(sentence: str, code: int) -> None:
+    log().print(f"margin: {sentence}", style="red", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(code)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,0 +1,126 @@
+"""``margin fit``, ``predict``, ``score`` and ``sample``."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from margin.cli.models import model_names
+from margin.cli.output import INTERRUPTED, log, print_json, print_table, reported, result
+
+__all__ = ["register"]
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Trained = Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a model file.")]
+Data = Annotated[str, typer.Argument(help="A file (CSV, Parquet, Arrow) or a named set, e.g. moons:n_samples=500.")]
+Target = Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("fit")(fit)
+    app.command("predict")(predict)
+    app.command("score")(score)
+    app.command("sample")(sample)
+
+
+def fit(
+    model: Annotated[str, typer.Argument(help="A model of the catalog.", autocompletion=model_names)],
+    data: Data,
+    target: Target = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; default runs/MODEL-DATA.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="Set a parameter; may be repeated.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    prepare: Annotated[
+        bool | None, typer.Option(help="Impute, encode and scale columns first; default: where they need it.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a model. Ctrl-C stops with a usable model; the same command continues where it stopped."""
+    from contextlib import nullcontext
+
+    from margin.core.progress import ProgressBar
+    from margin.core.watching import watch
+    from margin.service import training
+
+    folder = out or Path("runs") / f"{model}-{Path(data.partition(':')[0]).stem}"
+    with reported(), nullcontext() if quiet else watch(ProgressBar(log())):
+        facts = training.fit(
+            model, data, out=folder, target=target, settings=settings or (), seed=seed, prepare=prepare
+        )
+    if as_json:
+        print_json(facts)
+    else:
+        numbers = "  ".join(f"{name} {value:.6g}" for name, value in facts["last"].items())
+        result().print(f"{facts['model']} {facts['status']} in {facts['seconds']:.1f} s  {numbers}", highlight=False)
+        result().print(f"{facts['run']}", highlight=False, soft_wrap=True)
+    if facts["status"] == "interrupted":
+        log().print("Stopped; the same command continues.", highlight=False)
+        raise typer.Exit(INTERRUPTED)
+
+
+def predict(
+    run: Trained,
+    data: Data,
+    proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write; default: stdout.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict every row of a file or named set; CSV on stdout."""
+    from margin.service import training
+
+    with reported():
+        columns = training.predict(run, data, proba=proba)
+        _write_columns(columns, out, as_json)
+
+
+def score(run: Trained, data: Data, target: Target = None, as_json: Json = False) -> None:
+    """Score a trained model on data that has the target."""
+    from margin.service import training
+
+    with reported():
+        metrics = training.score(run, data, target=target)
+    if as_json:
+        print_json(metrics)
+    else:
+        print_table(["metric", "value"], [[name, f"{value:.6g}"] for name, value in metrics.items()])
+
+
+def sample(
+    run: Trained,
+    n: Annotated[int, typer.Option("--number", "-n", min=1, help="How many draws.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write; default: stdout.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw from a trained generative model; CSV on stdout."""
+    from margin.service import training
+
+    with reported():
+        draws = training.sample(run, n, seed)
+        _write_columns({f"x{i}": column for i, column in enumerate(draws.reshape(len(draws), -1).T)}, out, as_json)
+
+
+def _write_columns(columns: dict[str, Any], out: Path | None, as_json: bool) -> None:
+    if as_json:
+        print_json(columns)
+        return
+    rows = zip(*(column.tolist() for column in columns.values()))
+    if out is None:
+        _write_csv(sys.stdout, columns, rows)
+        return
+    with open(out, "w", newline="", encoding="utf-8") as file:
+        _write_csv(file, columns, rows)
+    log().print(f"wrote {out}", highlight=False)
+
+
+def _write_csv(file: Any, columns: dict[str, Any], rows: Any) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)

@@ -1,0 +1,192 @@
+"""``margin compare``: every suitable model of the catalog on one table, with evidence, surviving a kill."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin import catalog
+from margin.metrics import evaluate, metric
+from margin.runs import RunError
+from margin.selection import Candidate, Standing, Trial, board, compare
+from margin.service.preparation import behind, preparation
+from margin.service.requests import BadRequest
+from margin.service.sources import Source, open_source
+from margin.store.container import write_atomically
+from margin.store.models import save
+
+__all__ = ["PRIMARY", "Comparison", "candidates_for", "run_comparison"]
+
+PRIMARY = {"classification": "accuracy", "regression": "rmse"}
+BASELINE = "baseline"
+
+Watch = Callable[["Comparison"], None]
+
+
+class Comparison:
+    """The state of one comparison: what it compares, the trials so far, and the folder that keeps them."""
+
+    def __init__(
+        self, source: Source, folder: Path, *, metric_name: str, n_folds: int, seed: int, models: Sequence[str]
+    ):
+        self.source, self.folder, self.n_folds, self.seed = source, folder, n_folds, seed
+        self.metric = metric(metric_name)
+        self.models = list(models)
+        self.trials: list[Trial] = []
+
+    def standings(self) -> list[Standing]:
+        return board(self.trials, self.metric.name, self.metric.greater_is_better)
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "data_hash": self.source.hash,
+            "target": self.source.target,
+            "task": self.source.task,
+            "n_folds": self.n_folds,
+            "seed": self.seed,
+        }
+
+    @property
+    def total(self) -> int:
+        return len(self.models) * self.n_folds
+
+    def open(self) -> None:
+        """Create the folder or read back what an earlier start finished; another comparison's folder is refused."""
+        manifest = self.folder / "comparison.json"
+        if manifest.exists():
+            known = json.loads(manifest.read_text())["identity"]
+            for key, value in self.identity().items():
+                if known.get(key) != value:
+                    raise RunError(
+                        f"{self.folder} holds another comparison: its {key} is {known.get(key)!r}, not {value!r}."
+                    )
+        else:
+            write_atomically(
+                manifest, json.dumps({"identity": self.identity(), "data": self.source.name}, indent=2).encode()
+            )
+        self.trials = [trial for trial in _read_trials(self._trials_path) if trial.model in self.models]
+
+    @property
+    def _trials_path(self) -> Path:
+        return self.folder / "trials.jsonl"
+
+    def add(self, trial: Trial) -> None:
+        self.trials.append(trial)
+        with open(self._trials_path, "a") as file:
+            file.write(json.dumps(asdict(trial)) + "\n")
+
+
+def candidates_for(source: Source, names: Sequence[str] = (), seed: int = 0) -> list[Candidate]:
+    """The catalog's models for the task, behind preprocessing; ``names`` picks some."""
+    entries = [entry for entry in catalog.ENTRIES if entry.task == source.task]
+    if names:
+        wanted = {catalog.entry(name).name for name in names if name != BASELINE}
+        wrong = wanted - {entry.name for entry in entries}
+        if wrong:
+            raise BadRequest(f"{sorted(wrong)[0]} is not a model for {source.task}.")
+        entries = [entry for entry in entries if entry.name in wanted]
+    prepare = preparation(source)
+    found = [Candidate(entry.name, partial(_make, entry.name, prepare, seed)) for entry in entries]
+    return [Candidate(BASELINE, partial(_make_baseline, source.task)), *found]
+
+
+def run_comparison(
+    data: str,
+    *,
+    out: Path,
+    target: str | None = None,
+    task: str | None = None,
+    metric_name: str | None = None,
+    models: Sequence[str] = (),
+    n_folds: int = 5,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    watch: Watch | None = None,
+) -> Comparison:
+    """Cross-validate, keep every trial as soon as it is done, and save the winner fitted on all rows."""
+    source = open_source(data, target, task)
+    if source.y is None or source.task not in PRIMARY:
+        raise BadRequest(f"compare: {data} needs a target; name its column with --target.")
+    candidates = candidates_for(source, models, seed)
+    comparison = Comparison(
+        source,
+        out,
+        metric_name=metric_name or PRIMARY[source.task],
+        n_folds=n_folds,
+        seed=seed,
+        models=[candidate.name for candidate in candidates],
+    )
+    if source.task not in comparison.metric.tasks:
+        raise BadRequest(f"compare: the metric {comparison.metric.name!r} is not one for {source.task}.")
+    comparison.open()
+    _run(comparison, candidates, n_jobs, watch or (lambda _: None))
+    _finish(comparison, candidates)
+    return comparison
+
+
+def _run(comparison: Comparison, candidates: Sequence[Candidate], n_jobs: int | None, watch: Watch) -> None:
+    source = comparison.source
+    assert source.y is not None
+    done = {(trial.model, trial.fold) for trial in comparison.trials if not trial.error}
+    comparison.trials = [trial for trial in comparison.trials if not trial.error]
+    watch(comparison)
+    measure = partial(evaluate, task=source.task)
+    for trial in compare(candidates, source.X, source.y, _folds(comparison), measure, done=done, n_jobs=n_jobs):
+        comparison.add(trial)
+        watch(comparison)
+
+
+def _folds(comparison: Comparison) -> list[tuple[np.ndarray, np.ndarray]]:
+    from margin.data import splits
+
+    y = comparison.source.y
+    assert y is not None
+    if comparison.source.task == "classification":
+        return list(splits.stratified_folds(y, comparison.n_folds, seed=comparison.seed))
+    return list(splits.random_folds(len(y), comparison.n_folds, seed=comparison.seed))
+
+
+def _finish(comparison: Comparison, candidates: Sequence[Candidate]) -> None:
+    standings = comparison.standings()
+    table = [asdict(standing) for standing in standings]
+    write_atomically(comparison.folder / "board.json", json.dumps(table, indent=2).encode())
+    best = next((s for s in standings if not s.error and s.model != BASELINE), None)
+    if best is None:
+        return
+    make = next(candidate.make for candidate in candidates if candidate.name == best.model)
+    model = make()
+    model.fit(comparison.source.X, comparison.source.y)
+    save(model, comparison.folder / "model.safetensors", data_hash=comparison.source.hash)
+
+
+def _make(name: str, prepare: Any, seed: int) -> Any:
+    cls: Any = catalog.class_of(name)
+    return behind(prepare, cls(random_state=seed) if "random_state" in cls.domains else cls())
+
+
+def _make_baseline(task: str) -> Any:
+    """What any model must beat: the most frequent class, or the mean."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    return DummyClassifier(strategy="prior") if task == "classification" else DummyRegressor()
+
+
+def _read_trials(path: Path) -> list[Trial]:
+    """Finished trials; a line that a kill cut short is left out and its trial runs again."""
+    if not path.exists():
+        return []
+    trials, whole = [], []
+    for line in path.read_text().splitlines():
+        try:
+            trials.append(Trial(**json.loads(line)))
+        except (ValueError, TypeError):
+            continue
+        whole.append(line)
+    write_atomically(path, "".join(line + "\n" for line in whole).encode())
+    return trials

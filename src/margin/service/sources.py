@@ -1,0 +1,112 @@
+"""Where data come from: a file, or a named set with options such as ``moons:n_samples=500,noise=0.2``."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin import data
+from margin.data.table import Table
+from margin.service.requests import BadRequest
+
+__all__ = ["Source", "open_source"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows to learn from or to predict: ``X`` as a model sees it, ``y`` if there is a target."""
+
+    name: str
+    X: Any
+    y: np.ndarray | None
+    features: tuple[str, ...]
+    target: str
+    task: str
+    hash: str
+    table: Table | None = None
+    image_shape: tuple[int, ...] | None = None
+
+    @property
+    def needs_preparation(self) -> bool:
+        """Whether columns must be imputed or encoded before a model can take them."""
+        return self.table is not None and (
+            any(kind != "number" for kind in self.table.kinds.values()) or any(self.table.missing().values())
+        )
+
+
+def open_source(spec: str, target: str | None = None, task: str | None = None) -> Source:
+    """Open a file or a named set. A file's target must be named; a named set brings its own."""
+    name, _, options = spec.partition(":")
+    if name in data.names() and not Path(spec).exists():
+        return _from_named(name, options, target, task)
+    if not Path(spec).exists():
+        raise BadRequest(
+            f"There is neither a file nor a named data set {spec!r}; named sets: {', '.join(data.names())}."
+        )
+    return _from_table(spec, data.read(spec), target, task)
+
+
+def _from_named(name: str, options: str, target: str | None, task: str | None) -> Source:
+    try:
+        dataset = data.load(name, **_parsed_options(options))
+    except TypeError as error:
+        raise BadRequest(f"Data set {name!r}: {error}.") from None
+    if target is not None and target != dataset.target:
+        return _from_table(name, dataset.table(), target, task)
+    if isinstance(dataset.X, Table):
+        return _from_table(
+            name, dataset.table(), dataset.target if dataset.y is not None else None, task or dataset.task
+        )
+    X = np.asarray(dataset.X)
+    y = dataset.y
+    return Source(
+        name,
+        X,
+        y,
+        dataset.feature_names,
+        dataset.target,
+        task or dataset.task,
+        _array_hash(X, y),
+        image_shape=dataset.image_shape,
+    )
+
+
+def _from_table(name: str, table: Table, target: str | None, task: str | None) -> Source:
+    if target is None:
+        X, y = table, None
+    else:
+        try:
+            X, y = table.split_target(target)
+        except KeyError as error:
+            raise BadRequest(str(error)) from None
+    found = task or ("density" if y is None else data.detect_task(y))
+    return Source(name, X.to_pandas(), y, X.names, target or "", found, table.hash(), table=X)
+
+
+def _parsed_options(text: str) -> dict[str, Any]:
+    """``n_samples=500,noise=0.2`` as keyword arguments; values are Python literals or plain words."""
+    options: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        key, sign, value = part.partition("=")
+        if not sign or not key.isidentifier():
+            raise BadRequest(f"Options of a data set are written name:key=value,key=value; got {part!r}.")
+        try:
+            options[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            options[key] = value
+    return options
+
+
+def _array_hash(X: np.ndarray, y: np.ndarray | None) -> str:
+    digest = hashlib.sha256()
+    for array in (X, y):
+        if array is not None:
+            content = np.ascontiguousarray(array)
+            digest.update(f"{content.dtype.str}{content.shape}".encode())
+            digest.update(content.tobytes() if content.dtype != object else repr(content.tolist()).encode())
+    return digest.hexdigest()

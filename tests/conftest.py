@@ -1,0 +1,22 @@
+"""Shared by all tests. Thread limits must stand before NumPy, Numba and torch are imported."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MARGIN_NUM_THREADS", "1")
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")  # bfloat16 on AMX ends the process on some guests
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("margin", max_examples=25, deadline=None, derandomize=True)
+settings.load_profile("margin")
+
+
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch):
+    """Tests read output as text: a fixed width and no colors, whatever terminal runs them."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv("MARGIN_DATA", raising=False)

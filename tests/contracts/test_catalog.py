@@ -1,0 +1,74 @@
+"""The catalog lists every public estimator once, and its declarations equal the code."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+from problems import build, ids, problem
+
+import margin
+from margin import atlas, catalog
+from margin.core.estimator import Estimator
+from margin.core.parameters import InvalidParameter, parameter_table
+
+ROOMS_WITHOUT_MODELS = {"cli", "lab", "claims", "experiments"}
+
+
+def every_estimator():
+    """Public, concrete Estimator classes found by walking the package."""
+    for module in pkgutil.walk_packages(margin.__path__, "margin."):
+        if module.name.split(".")[1] not in ROOMS_WITHOUT_MODELS:
+            importlib.import_module(module.name)
+    found, waiting = set(), [Estimator]
+    while waiting:
+        cls = waiting.pop()
+        waiting.extend(cls.__subclasses__())
+        public = not cls.__name__.startswith("_") and cls.__module__.startswith("margin.")
+        if public and not inspect.isabstract(cls) and cls.__module__ != "margin.core.estimator" and cls.domains:
+            found.add(cls)
+    return found
+
+
+def test_every_estimator_is_listed_once():
+    listed = [catalog.class_of(entry.name) for entry in catalog.ENTRIES]
+    assert len(set(listed)) == len(listed)
+    assert {cls.__name__ for cls in every_estimator()} == {cls.__name__ for cls in listed}
+
+
+def test_names_are_unique_and_kebab_case():
+    names = [entry.name for entry in catalog.ENTRIES]
+    assert len(set(names)) == len(names)
+    assert all(name == name.lower() and " " not in name and "_" not in name for name in names)
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_entry_rows_are_in_the_contract_and_built(entry):
+    assert set(entry.rows) <= set(atlas.rows()), "a row that is not built"
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_declared_parameters_equal_the_signature(entry):
+    cls = catalog.class_of(entry.name)
+    assert list(cls.domains) == list(inspect.signature(cls.__init__).parameters)[1:]
+    assert set(entry.test_params) <= set(cls.domains)
+    for row in parameter_table(cls):
+        if row["default"] is not inspect.Parameter.empty:
+            assert cls.domains[row["name"]].accepts(row["default"]), f"default of {row['name']} is outside its domain"
+
+
+INVALID = [
+    pytest.param(entry, name, value, id=f"{entry.name}-{name}-{position}")
+    for entry in catalog.ENTRIES
+    for name, domain in catalog.class_of(entry.name).domains.items()
+    for position, value in enumerate(domain.wrong())
+]
+
+
+@pytest.mark.parametrize(("entry", "name", "value"), INVALID)
+def test_an_invalid_parameter_is_one_sentence_at_fit(entry, name, value):
+    X, y = problem(entry)
+    model = build(entry).set_params(**{name: value})
+    with pytest.raises(InvalidParameter, match=rf"^{type(model).__name__}: {name} must be .*; got .*\.$"):
+        model.fit(X) if y is None else model.fit(X, y)
+    assert not [attribute for attribute in vars(model) if attribute.endswith("_")], "a refused fit changes nothing"

@@ -1,0 +1,91 @@
+"""Arrows point only downward: a module imports its own room and the rooms below it, never above or beside."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import margin
+
+ROOT = Path(margin.__file__).parent
+
+# From the bottom up; rooms on one line are siblings and never import each other unless named in MAY_SEE.
+LAYERS = [
+    {"atlas", "core"},
+    {"foundations"},
+    {"data", "metrics", "optimize"},
+    {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction"},
+    {"neural"},
+    {"text", "generative", "detection", "graphs", "physics", "meta"},
+    {"selection", "interpretation", "report"},
+    {"claims", "experiments"},
+    {"catalog", "store", "runs", "service"},
+    {"cli", "lab"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+# The catalog is names only, so the store may read it; the top of the house is read in this order.
+ORDER_AT_THE_TOP = ["catalog", "store", "runs", "service"]
+MAY_SEE = {
+    ("optimize", "metrics"),
+    ("claims", "experiments"),  # a claim may check an experiment's data
+    ("mixture", "cluster"),  # EM starts from k-means
+}
+HEAVY = {"torch": "neural", "numba": "linear", "matplotlib": "claims"}  # the lowest room that may import it
+
+
+def modules():
+    return sorted(path for path in ROOT.rglob("*.py"))
+
+
+def room(path):
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(tree, *, top_only=False):
+    nodes = tree.body if top_only else ast.walk(tree)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield from ([f"margin.{alias.name}" for alias in node.names] if node.module == "margin" else [node.module])
+
+
+def allowed(source, target):
+    if source == target or target == "__init__" or LEVEL[target] < LEVEL[source]:
+        return True
+    if {source, target} <= set(ORDER_AT_THE_TOP):
+        return ORDER_AT_THE_TOP.index(target) < ORDER_AT_THE_TOP.index(source)
+    return (source, target) in MAY_SEE
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_downward(path):
+    source = room(path)
+    if source == "__init__":
+        return
+    tree = ast.parse(path.read_text())
+    for name in imports(tree):
+        if name.startswith("margin."):
+            target = name.split(".")[1]
+            if target in LEVEL:
+                assert allowed(source, target), f"{source} must not import {name}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_heavy_libraries_stay_in_their_rooms(path):
+    source = room(path)
+    if source == "__init__":
+        return
+    for name in imports(ast.parse(path.read_text()), top_only=True):
+        library = name.partition(".")[0]
+        if library == "numba" and path.stem.endswith("_kernels"):
+            continue  # compiled loops may stand in any room; whoever needs one imports its file inside a function
+        if library in HEAVY:
+            assert LEVEL[source] >= LEVEL[HEAVY[library]], f"{source} must not import {library} when it is imported"
+            assert library != "matplotlib", "matplotlib is imported only inside draw()"
+
+
+def test_every_room_is_in_the_plan():
+    rooms = {room(path) for path in modules()} - {"__init__"}
+    assert rooms <= LEVEL.keys(), f"rooms without a place in the layers: {rooms - LEVEL.keys()}"

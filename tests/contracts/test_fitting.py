@@ -1,0 +1,103 @@
+"""Laws of every fit: no global randomness, same seed same bits at any number of threads, exact resume."""
+
+import itertools
+import random
+
+import numba
+import numpy as np
+import pytest
+from problems import ITERATIVE, assert_same_bits, build, ids, outputs, problem
+from sklearn.base import clone
+
+from margin import catalog
+from margin.core.watching import watch
+from margin.store.models import load_state, save_state
+
+
+def fitted(entry, **params):
+    X, y = problem(entry)
+    model = build(entry, **params)
+    return (model.fit(X) if y is None else model.fit(X, y)), X
+
+
+def global_states():
+    import torch
+
+    kind, keys, *rest = np.random.get_state()  # noqa: NPY002 (the state that must not move)
+    return [random.getstate(), kind, keys.tolist(), rest, torch.random.get_rng_state().tolist()]
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_a_fit_leaves_the_global_generators_alone(entry):
+    before = global_states()
+    has_seed = "random_state" in catalog.class_of(entry.name).domains
+    model, X = fitted(entry, **({"random_state": None} if has_seed else {}))
+    outputs(model, X)
+    assert global_states() == before
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_same_seed_same_bits_at_any_number_of_numba_threads(entry, monkeypatch):
+    said = []
+    for threads in (1, 2):
+        monkeypatch.setenv("MARGIN_NUM_THREADS", str(threads))
+        monkeypatch.setattr("margin.core.threads.WORK_PER_THREAD", 1)  # wake every thread, however small the problem
+        monkeypatch.setattr("margin.core.threads.torch_threads_for", lambda work: 1, raising=False)
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        said.append(outputs(*fitted(entry)))
+    assert_same_bits(said[1], said[0])
+
+
+@pytest.mark.parametrize("entry", ITERATIVE, ids=ids)
+def test_the_estimator_is_usable_after_every_record(entry):
+    X, y = problem(entry)
+    model = build(entry)
+    iterations = []
+    for record in itertools.islice(model.iterate(X, y), 4):
+        outputs(model, X)
+        iterations.append(record.iteration)
+    assert iterations == sorted(set(iterations)), "iterations count upward"
+    assert iterations[0] >= 1
+
+
+@pytest.mark.parametrize("stops", [[1], [2, 1], [1, 1, 1]], ids=["once", "twice", "thrice"])
+@pytest.mark.parametrize("entry", ITERATIVE, ids=ids)
+def test_a_resumed_fit_has_the_same_bits(entry, stops, tmp_path):
+    """Stop after so many records, write the state to a file, continue from it in a fresh clone: nothing differs."""
+    X, y = problem(entry)
+    whole = build(entry)
+    expected = [record.as_dict() for record in whole.iterate(X, y)]
+    state, records = None, []
+    for count in stops:
+        model = clone(build(entry))
+        records += [record.as_dict() for record in itertools.islice(model.iterate(X, y, state=state), count)]
+        save_state(model.get_state(), tmp_path / "state.safetensors")
+        state, _ = load_state(tmp_path / "state.safetensors")
+    resumed = clone(build(entry))
+    records += [record.as_dict() for record in resumed.iterate(X, y, state=state)]
+    assert records == expected
+    assert_same_bits(outputs(resumed, X), outputs(whole, X))
+
+
+@pytest.mark.parametrize("entry", ITERATIVE, ids=ids)
+def test_the_state_of_a_finished_fit_gives_the_finished_model(entry):
+    X, y = problem(entry)
+    whole = build(entry)
+    list(whole.iterate(X, y))
+    again = build(entry)
+    assert list(again.iterate(X, y, state=whole.get_state())) == []
+    assert_same_bits(outputs(again, X), outputs(whole, X))
+
+
+@pytest.mark.parametrize("entry", ITERATIVE, ids=ids)
+def test_a_watcher_sees_every_record_and_can_stop(entry):
+    X, y = problem(entry)
+    seen = []
+    with watch(lambda estimator, record: seen.append(record)):
+        build(entry).fit(X, y)
+    assert [record.as_dict() for record in seen] == [record.as_dict() for record in build(entry).iterate(X, y)]
+    stopped = []
+    with watch(lambda estimator, record: stopped.append(record) or True):
+        model = build(entry).fit(X, y)
+    assert len(stopped) == 1
+    outputs(model, X)

@@ -1,0 +1,42 @@
+"""``import margin`` is cheap: heavy libraries are loaded by what needs them."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("torch", "numba", "sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "rich", "typer")
+
+
+def modules_after(code):
+    listing = f"{code}\nimport sys; print(*sys.modules)"
+    return set(
+        subprocess.run([sys.executable, "-c", listing], check=True, capture_output=True, text=True).stdout.split()
+    )
+
+
+def test_importing_margin_loads_nothing_heavy():
+    assert not modules_after("import margin") & set(HEAVY)
+
+
+@pytest.mark.parametrize(
+    "room", ["foundations.linalg", "foundations.probability", "optimize", "metrics", "data", "catalog", "atlas"]
+)
+def test_light_rooms_load_neither_torch_nor_numba_nor_sklearn(room):
+    assert not modules_after(f"import margin.{room}") & {"torch", "numba", "sklearn"}
+
+
+def test_the_command_line_starts_without_torch_numba_and_sklearn():
+    assert not modules_after("import margin.cli") & {"torch", "numba", "sklearn", "scipy", "pandas"}
+
+
+def test_public_names_resolve():
+    code = "import margin; margin.save, margin.load, margin.watch, margin.KMeans; assert 'KMeans' in dir(margin)"
+    assert "torch" not in modules_after(code)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    import margin
+
+    with pytest.raises(AttributeError, match="no attribute 'NoSuchModel'"):
+        _ = margin.NoSuchModel
