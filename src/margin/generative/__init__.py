@@ -1,0 +1,5 @@
+"""Generative models: what they share is ``sample``, ``score_samples`` (nats) and ``log_density_kind``."""
+
+from margin.generative.vae import VAE
+
+__all__ = ["VAE"]

@@ -1,0 +1,263 @@
+r"""Variational autoencoder: a latent variable model whose posterior is predicted by a network.
+
+.. math:: \mathrm{ELBO}(x) = E_{q(z|x)}[\log p(x|z)] - \beta\,\mathrm{KL}(q(z|x)\,\|\,N(0, I))
+
+Training maximizes the bound with one draw of :math:`z` per row and step; generation draws :math:`z \sim N(0, I)` and
+decodes. With :math:`\beta \ne 1` the objective is no bound; ``score_samples`` always uses :math:`\beta = 1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, validate_data
+from torch import Tensor, nn
+
+from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.domains import Sequence as SequenceOf
+from margin.core.randomness import RandomLike, as_generator
+from margin.core.records import Record
+from margin.generative.elbo import (
+    importance_bound,
+    kl_to_standard_normal,
+    log_prior_over_posterior,
+    reparameterize,
+)
+from margin.generative.vae_network import LIKELIHOODS, VAENetwork
+from margin.neural.activations import ACTIVATIONS
+from margin.neural.batches import Rows
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.plan import TRAINING
+from margin.neural.scaling import Scaling
+
+__all__ = ["VAE", "negative_elbo"]
+
+BOUND_SEED = 0  # the draws behind score_samples: always the same, and the same for every row
+
+
+def negative_elbo(
+    module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator, *, beta: float
+) -> dict[str, Tensor]:
+    r"""The loss :math:`\beta\,\mathrm{KL} - \log p(x|z^*)` of each row with one draw :math:`z^*`, and its parts.
+
+    The batch holds what the encoder sees and what the decoder must explain.
+    """
+    assert isinstance(module, VAENetwork)
+    seen, target = batch
+    mean, log_variance = module.encode(seen)
+    draw = torch.randn(mean.shape, generator=noise, dtype=mean.dtype)
+    reconstruction = module.log_likelihood(target, reparameterize(mean, log_variance, draw))
+    kl = kl_to_standard_normal(mean, log_variance)
+    return {"loss": beta * kl - reconstruction, "elbo": reconstruction - kl, "reconstruction": reconstruction, "kl": kl}
+
+
+class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
+    r"""Variational autoencoder with a Gaussian or Bernoulli decoder.
+
+    ``likelihood="bernoulli"`` takes entries in [0, 1]; it is a distribution for zeros and ones, and the usual
+    cross-entropy for gray values in between. ``standardize`` scales what the encoder sees, and for the Gaussian
+    decoder also what it explains; densities are given in the original units all the same.
+
+    ``score_samples`` is a lower bound of the log-density from ``bound_samples`` draws of the posterior: their mean
+    (``bound="elbo"``) or the importance-weighted bound (``bound="iwae"``), which is tighter. Every row uses the same
+    draws, so a score does not depend on the other rows or on the call.
+
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data[:500] / 16
+    >>> model = VAE(n_components=2, likelihood="bernoulli", hidden=(64,), epochs=5, random_state=0).fit(X)
+    >>> model.sample(3, random_state=0).shape, model.transform(X).shape
+    ((3, 64), (500, 2))
+    """
+
+    log_density_kind = "bound"
+
+    domains = {
+        "n_components": Integer(low=1),
+        "hidden": SequenceOf(Integer(low=1)),
+        "activation": Choice(*ACTIVATIONS),
+        "likelihood": Choice(*LIKELIHOODS),
+        "beta": Number(low=0),
+        "standardize": Flag(),
+        "bound": Choice("elbo", "iwae"),
+        "bound_samples": Integer(low=1),
+        **TRAINING,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        hidden: Sequence[int] = (256,),
+        activation: str = "relu",
+        likelihood: str = "gaussian",
+        beta: float = 1.0,
+        standardize: bool = True,
+        bound: str = "elbo",
+        bound_samples: int = 16,
+        optimizer: str = "adam",
+        learning_rate: float = 2e-3,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0,
+        schedule: str = "cosine",
+        warmup: float = 0.0,
+        batch_size: int = 64,
+        epochs: int = 100,
+        clip_norm: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        random_state: RandomLike = None,
+    ):
+        self.n_components = n_components
+        self.hidden = hidden
+        self.activation = activation
+        self.likelihood = likelihood
+        self.beta = beta
+        self.standardize = standardize
+        self.bound = bound
+        self.bound_samples = bound_samples
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.schedule = schedule
+        self.warmup = warmup
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.clip_norm = clip_norm
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.random_state = random_state
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from ``X``, yielding records with the ELBO and its parts; ``state`` continues a fit exactly."""
+        self._check_parameters()
+        X = self._validate(X, reset=True)
+        seed = self._seed(state)
+        train, valid = self._split(len(X), seed)
+        self.center_, self.scale_ = Scaling.of(X[train]) if self.standardize else Scaling.none(X.shape[1])
+        self.network_ = {
+            "n_features": X.shape[1],
+            "n_components": int(self.n_components),
+            "hidden": [int(width) for width in self.hidden],
+            "activation": self.activation,
+            "likelihood": self.likelihood,
+        }
+        rows = Rows.of(self._seen(X), self._target(X))
+        objective = partial(negative_elbo, beta=self.beta)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+
+    def encode(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and log-variance of the posterior of every row."""
+        module = self._ready_module()
+        both = self._evaluate(module.encoder, self._seen(self._validate(X)))
+        return both[:, : both.shape[1] // 2], both[:, both.shape[1] // 2 :]
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The posterior mean of every row."""
+        mean, _ = self.encode(X)
+        return mean.astype(np.asarray(X).dtype, copy=False) if np.asarray(X).dtype.kind == "f" else mean
+
+    def decode(self, Z: Any) -> np.ndarray:
+        """The expected data for every row of latent coordinates."""
+        module = self._ready_module()
+        means = self._evaluate(module.decode, latent_rows(Z, self.network_["n_components"]))
+        return means if module.likelihood == "bernoulli" else Scaling(self.center_, self.scale_).undo(means)
+
+    inverse_transform = decode
+
+    def reconstruct(self, X: Any) -> np.ndarray:
+        """Every row encoded to its posterior mean and decoded."""
+        return self.decode(self.encode(X)[0])
+
+    def sample(self, n_samples: int = 1, random_state: RandomLike = None, *, mean: bool = False) -> np.ndarray:
+        """New rows: latents from the prior, decoded, and a draw from the decoder unless only its ``mean`` is wanted."""
+        module = self._ready_module()
+        if not Integer(low=1).accepts(n_samples):
+            raise ValueError(f"VAE: n_samples must be a whole number at least 1; got {n_samples!r}.")
+        rng = as_generator(random_state)
+        means = self.decode(rng.standard_normal((n_samples, self.network_["n_components"])))
+        if mean:
+            return means
+        if module.likelihood == "bernoulli":
+            return (rng.random(means.shape) < means).astype(means.dtype)
+        deviation = np.exp(0.5 * float(self.weights_["log_variance"])) * self.scale_
+        return means + deviation * rng.standard_normal(means.shape)
+
+    def elbo_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Expected log-likelihood and divergence of the posterior from the prior, in nats per row."""
+        reconstruction, kl, _ = self._bounds(X)
+        return reconstruction, kl
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """A lower bound of the log-density of every row, in nats."""
+        reconstruction, kl, importance_weighted = self._bounds(X)
+        return importance_weighted if self.bound == "iwae" else reconstruction - kl
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of ``score_samples``."""
+        return float(self.score_samples(X).mean())
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.network_["n_components"]
+
+    def _network(self) -> nn.Module:
+        return VAENetwork(**self.network_)
+
+    def _validate(self, X: Any, *, reset: bool = False) -> np.ndarray:
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        if (self.likelihood if reset else self.network_["likelihood"]) == "bernoulli" and (X.min() < 0 or X.max() > 1):
+            raise ValueError(
+                f"VAE: X must have entries from 0 to 1 for a Bernoulli decoder; got {X.min():g} to {X.max():g}."
+            )
+        return X
+
+    def _target(self, X: np.ndarray) -> np.ndarray:
+        """What the decoder must explain."""
+        return X if self.network_["likelihood"] == "bernoulli" else self._seen(X)
+
+    def _seen(self, X: np.ndarray) -> np.ndarray:
+        """What the encoder sees."""
+        return Scaling(self.center_, self.scale_).apply(X)
+
+    def _bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Reconstruction term, divergence and importance-weighted bound of every row, in the units of the data."""
+        module = self._ready_module()
+        X = self._validate(X)
+        draws = as_generator(BOUND_SEED).standard_normal((self.bound_samples, self.network_["n_components"]))
+        parts = self._evaluate(partial(bound_parts, module, torch.from_numpy(draws)), self._seen(X), self._target(X))
+        # The density of x = c + s u is the density of u divided by the product of the scales.
+        change = 0.0 if module.likelihood == "bernoulli" else np.log(self.scale_).sum()
+        reconstruction, kl, importance_weighted = parts.astype(np.float64).T
+        return reconstruction - change, kl, importance_weighted - change
+
+
+def bound_parts(module: VAENetwork, draws: Tensor, seen: Tensor, target: Tensor) -> Tensor:
+    """Mean log-likelihood, divergence and importance-weighted bound from the same draws (K, n_components): (B, 3)."""
+    mean, log_variance = module.encode(seen)
+    likelihoods, log_weights = [], []
+    for noise in draws.to(mean.dtype):
+        z = reparameterize(mean, log_variance, noise)
+        likelihoods.append(module.log_likelihood(target, z))
+        log_weights.append(likelihoods[-1] + log_prior_over_posterior(z, noise, log_variance))
+    columns = [
+        torch.stack(likelihoods).mean(dim=0),
+        kl_to_standard_normal(mean, log_variance),
+        importance_bound(torch.stack(log_weights)),
+    ]
+    return torch.stack(columns, dim=1)
+
+
+def latent_rows(Z: Any, n_components: int) -> np.ndarray:
+    Z = check_array(Z, dtype=[np.float64, np.float32])
+    if Z.shape[1] != n_components:
+        raise ValueError(f"VAE: Z must have {n_components} columns, one per latent coordinate; got {Z.shape[1]}.")
+    return Z

@@ -1,0 +1,5 @@
+"""Networks: plain torch modules without training, devices or randomness of their own."""
+
+from margin.neural.nets.mlp import MLP
+
+__all__ = ["MLP"]

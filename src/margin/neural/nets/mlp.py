@@ -1,0 +1,86 @@
+r"""The multi-layer perceptron as a plain module.
+
+.. math:: h_0 = x,\qquad h_k = a(W_k h_{k-1} + b_k),\qquad y = W_{K+1} h_K + b_{K+1}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from margin.neural.activations import activation_layer
+from margin.neural.layers.dropout import Dropout
+
+__all__ = ["MLP", "Trace"]
+
+
+class Trace(NamedTuple):
+    """What a forward pass computes on its way."""
+
+    pre_activations: list[Tensor]  # W_k h_{k-1} + b_k for k = 1..K+1; the last is the output
+    activations: list[Tensor]  # h_0 = x, h_1, ..., h_K
+
+
+class MLP(nn.Module):
+    r"""Fully connected layers of the given ``sizes`` (input, hidden..., output).
+
+    Weights start from He's normal distribution :math:`N(0, 2/n_{in})`, which keeps the size of the activations of
+    rectified units through the layers, and the last layer from Glorot's :math:`N(0, 2/(n_{in}+n_{out}))`; biases at 0.
+
+    >>> import torch
+    >>> net = MLP([4, 8, 3], activation="tanh")
+    >>> net(torch.zeros(5, 4)).shape
+    torch.Size([5, 3])
+    >>> net.widths, net.depth, net.capacity
+    ([8], 1, 8)
+    """
+
+    def __init__(self, sizes: Sequence[int], activation: str = "relu", dropout: float = 0.0):
+        super().__init__()
+        if len(sizes) < 2 or min(sizes) < 1:
+            raise ValueError(f"MLP: sizes must be at least an input and an output size, all positive; got {sizes!r}.")
+        self.sizes = [int(size) for size in sizes]
+        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in zip(self.sizes[:-1], self.sizes[1:]))
+        self.activation = activation_layer(activation)
+        self.dropout = Dropout(dropout)
+        for linear in self.linears:
+            nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")  # type: ignore[arg-type]
+            nn.init.zeros_(linear.bias)  # type: ignore[arg-type]
+        nn.init.xavier_normal_(self.linears[-1].weight)  # type: ignore[arg-type]
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = x
+        for linear in self.linears[:-1]:
+            h = self.dropout(self.activation(linear(h)))
+        return self.linears[-1](h)
+
+    def trace(self, x: Tensor) -> Trace:
+        """Every pre-activation and activation for ``x``, without dropout."""
+        trace = Trace([], [x])
+        for linear in self.linears[:-1]:
+            trace.pre_activations.append(linear(trace.activations[-1]))
+            trace.activations.append(self.activation(trace.pre_activations[-1]))
+        trace.pre_activations.append(self.linears[-1](trace.activations[-1]))
+        return trace
+
+    @property
+    def widths(self) -> list[int]:
+        """Units per hidden layer."""
+        return self.sizes[1:-1]
+
+    @property
+    def depth(self) -> int:
+        """Number of hidden layers: 1 is a shallow network, more is a deep one."""
+        return len(self.widths)
+
+    @property
+    def capacity(self) -> int:
+        """Number of hidden units."""
+        return sum(self.widths)
+
+    @property
+    def multiply_adds(self) -> int:
+        r""":math:`\sum_{j=1}^{K+1} n_{j-1} n_j`, the cost of the forward pass of one row."""
+        return sum(a * b for a, b in zip(self.sizes[:-1], self.sizes[1:]))

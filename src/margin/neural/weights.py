@@ -1,0 +1,60 @@
+"""Building networks without touching torch's global generator, and their weights as NumPy arrays."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import nn
+
+__all__ = ["build", "copy_weights", "count_parameters", "live_weights", "load_weights"]
+
+Net = TypeVar("Net", bound=nn.Module)
+
+# torch initializes layers from its one global generator; two threads that build at the same time would share it.
+_building = threading.Lock()
+
+
+def build(factory: Callable[[], Net], seed: int, dtype: torch.dtype = torch.float32) -> Net:
+    """The network that ``factory`` makes, initialized from ``seed``; the global generator is left as it was.
+
+    >>> import torch
+    >>> a, b = (build(lambda: nn.Linear(3, 2), seed=0) for _ in range(2))
+    >>> torch.equal(a.weight, b.weight)
+    True
+    """
+    with _building, torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        return factory().to(dtype)
+
+
+def live_weights(module: nn.Module) -> dict[str, np.ndarray]:
+    """Parameters and buffers by name, as arrays that share memory with ``module`` and so always show its weights."""
+    return {name: tensor.detach().numpy() for name, tensor in module.state_dict().items()}
+
+
+def copy_weights(module: nn.Module) -> dict[str, np.ndarray]:
+    """Parameters and buffers by name, as they are now."""
+    return {name: array.copy() for name, array in live_weights(module).items()}
+
+
+def load_weights(module: nn.Module, weights: Mapping[str, np.ndarray]) -> None:
+    """Write ``weights`` into ``module``, in place."""
+    own = module.state_dict()
+    if own.keys() != weights.keys():
+        names = sorted(own.keys() ^ weights.keys())
+        raise ValueError(f"load_weights: network and weights do not have the same names; they differ in {names}.")
+    with torch.no_grad():
+        for name, tensor in own.items():
+            array = np.asarray(weights[name])
+            if array.shape != tuple(tensor.shape):
+                raise ValueError(f"load_weights: {name} must have shape {tuple(tensor.shape)}; got {array.shape}.")
+            tensor.copy_(torch.from_numpy(np.array(array)))
+
+
+def count_parameters(module: nn.Module) -> int:
+    """How many numbers training adjusts."""
+    return sum(parameter.numel() for parameter in module.parameters())
