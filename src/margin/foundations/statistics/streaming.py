@@ -11,8 +11,12 @@ and :math:`\bar d` their mean,
 .. math:: \mu_{n+b} = \mu_n + \frac{b}{n+b}\bar d, \qquad S_{n+b} = S_n + \sum_i d_i^2 - \frac{b^2}{n+b}\bar d^2 ,
 
 which is the line above for :math:`b = 1`. Because :math:`\sum_i d_i^2 \ge b\,\bar d^2`, the subtraction costs
-at most one bit once :math:`n \ge b`; the first block is centred at its own mean. Nothing as large as the data
+at most one bit once :math:`n \ge b`; the first block is centered at its own mean. Nothing as large as the data
 is ever allocated: a block lives in one buffer that fits in cache.
+
+The mean is kept in two parts, the float64 ``mean`` and the ``tail`` that rounding leaves out. Near 1e9 a float64
+is only good to 1e-7; without the tail that error would enter every later deviation, and sorted data or merged
+partitions would lose half their digits.
 """
 
 from __future__ import annotations
@@ -49,47 +53,50 @@ def updated_squares_from_means(squares: Any, n: int, mean_before: Any, mean_afte
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Count, mean and sum of squared deviations per component; every operation returns a new state.
+    """Count, mean (with its tail) and sum of squared deviations per component; every operation returns a new state.
 
     >>> state = Moments.of([1.0, 2.0]).push(6.0)
     >>> state.count, float(state.mean), float(state.variance(ddof=1))
     (3, 3.0, 7.0)
     >>> merged = Moments.of([1.0]).merge(Moments.of([2.0, 6.0]))
-    >>> float(merged.variance())
-    4.666666666666667
+    >>> round(float(merged.variance()), 12)
+    4.666666666667
     """
 
     count: int
     mean: Floats
+    tail: Floats
     squares: Floats
 
     @classmethod
     def empty(cls, shape: tuple[int, ...] = ()) -> Moments:
-        return cls(0, np.zeros(shape), np.zeros(shape))
+        return cls(0, np.zeros(shape), np.zeros(shape), np.zeros(shape))
 
     @classmethod
     def of(cls, X: ArrayLike) -> Moments:
         """Moments over the first axis of ``X``, shape (n,) or (n, ...)."""
         rows, shape = _rows("Moments.of", X)
-        count, mean, squares = 0, _block_mean(rows), np.zeros(rows.shape[1])
-        buffer = _buffer(rows)
-        for block in _blocks(rows):
-            b, deviations = len(block), _deviations(block, mean, buffer)
-            lanes = _lanes(deviations)
-            gap = _fold(np.add.reduce(lanes, axis=0), len(mean)) / b
-            total = _fold(np.einsum("ij,ij->j", lanes, lanes), len(mean))
-            squares = squares + total - b * b / (count + b) * gap**2
-            mean = mean + b / (count + b) * gap
-            count += b
+        count, squares, buffer = 0, np.zeros(rows.shape[1]), _buffer(rows)
+        mean, tail = _first_center(rows), np.zeros(rows.shape[1])
+        with np.errstate(invalid="ignore", over="ignore"):
+            for block in _blocks(rows):
+                b, deviations = len(block), _deviations(block, mean, buffer)
+                average = _column_sums(deviations) / b
+                gap = average - tail
+                total = _column_squares(deviations) - tail * b * (2 * average - tail)  # about mean + tail
+                squares = squares + total - b * b / (count + b) * gap**2
+                mean, tail = _two_sum(mean, tail + b / (count + b) * gap)
+                count += b
         _require_finite("Moments.of", rows, squares)
-        return cls(count, mean.reshape(shape), squares.reshape(shape))
+        return cls(count, mean.reshape(shape), tail.reshape(shape), squares.reshape(shape))
 
     def push(self, x: ArrayLike) -> Moments:
-        """One more observation."""
-        value = _observation("Moments.push", x, self.mean.shape)
+        """One more observation; the updates run in coordinates centered at ``mean``, where nothing is lost."""
+        value = _observation("Moments.push", x, self.mean.shape) - self.mean
         n = self.count + 1
-        mean = updated_mean(self.mean, value, n)
-        return Moments(n, mean, updated_squares(self.squares, value, self.mean, mean))
+        moved = updated_mean(self.tail, value, n)
+        squares = updated_squares(self.squares, value, self.tail, moved)
+        return Moments(n, *_two_sum(self.mean, moved), squares)
 
     def update(self, X: ArrayLike) -> Moments:
         """All rows of ``X``, which may be a chunk of something larger."""
@@ -100,10 +107,8 @@ class Moments:
 
         .. math:: S = S_a + S_b + \frac{n_a n_b}{n_a + n_b} (\mu_b - \mu_a)^2 .
         """
-        _same_shape("Moments.merge", self.mean, other.mean)
-        n, share, weight = _merge_weights(self.count, other.count)
-        gap = other.mean - self.mean
-        return Moments(n, self.mean + share * gap, self.squares + other.squares + weight * gap**2)
+        n, mean, tail, gap, weight = _merged_mean("Moments.merge", self, other)
+        return Moments(n, mean, tail, self.squares + other.squares + weight * gap**2)
 
     def variance(self, ddof: int = 0) -> Floats:
         """Divisor ``n - ddof``: 0 for the mean square, 1 for the unbiased estimate."""
@@ -112,7 +117,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class CoMoments:
-    r"""Count, mean vector and matrix of summed products of deviations, for covariance matrices.
+    r"""Count, mean vector (with its tail) and matrix of summed products of deviations, for covariance matrices.
 
     >>> state = CoMoments.of([[0.0, 0.0], [2.0, 4.0]]).merge(CoMoments.of([[4.0, 2.0]]))
     >>> state.covariance(ddof=1).tolist()
@@ -121,6 +126,7 @@ class CoMoments:
 
     count: int
     mean: Floats
+    tail: Floats
     products: Floats
 
     @classmethod
@@ -129,16 +135,20 @@ class CoMoments:
         rows, shape = _rows("CoMoments.of", X)
         if len(shape) != 1:
             raise ValueError(f"CoMoments.of: X must be a matrix; got shape {np.shape(X)}.")
-        count, mean, products = 0, _block_mean(rows), np.zeros((rows.shape[1], rows.shape[1]))
-        buffer = _buffer(rows)
-        for block in _blocks(rows):
-            b, deviations = len(block), _deviations(block, mean, buffer)
-            gap = _fold(np.add.reduce(_lanes(deviations), axis=0), len(mean)) / b
-            products = products + deviations.T @ deviations - b * b / (count + b) * np.outer(gap, gap)
-            mean = mean + b / (count + b) * gap
-            count += b
+        count, products, buffer = 0, np.zeros((shape[0], shape[0])), _buffer(rows)
+        mean, tail = _first_center(rows), np.zeros(shape)
+        with np.errstate(invalid="ignore", over="ignore"):
+            for block in _blocks(rows):
+                b, deviations = len(block), _deviations(block, mean, buffer)
+                average = _column_sums(deviations) / b
+                gap = average - tail
+                cross = np.outer(tail, average)
+                total = deviations.T @ deviations - b * (cross + cross.T - np.outer(tail, tail))  # about mean + tail
+                products = products + total - b * b / (count + b) * np.outer(gap, gap)
+                mean, tail = _two_sum(mean, tail + b / (count + b) * gap)
+                count += b
         _require_finite("CoMoments.of", rows, products)
-        return cls(count, mean, products)
+        return cls(count, mean, tail, products)
 
     def update(self, X: ArrayLike) -> CoMoments:
         """All rows of ``X``, which may be a chunk of something larger."""
@@ -146,15 +156,32 @@ class CoMoments:
 
     def merge(self, other: CoMoments) -> CoMoments:
         """The co-moments of both samples together, as if they had been one."""
-        _same_shape("CoMoments.merge", self.mean, other.mean)
-        n, share, weight = _merge_weights(self.count, other.count)
-        gap = other.mean - self.mean
-        products = self.products + other.products + weight * np.outer(gap, gap)
-        return CoMoments(n, self.mean + share * gap, products)
+        n, mean, tail, gap, weight = _merged_mean("CoMoments.merge", self, other)
+        return CoMoments(n, mean, tail, self.products + other.products + weight * np.outer(gap, gap))
 
     def covariance(self, ddof: int = 0) -> Floats:
         """The covariance matrix with divisor ``n - ddof``."""
         return self.products / _divisor("CoMoments.covariance", self.count, ddof)
+
+
+def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The rounded sum and exactly what rounding left out (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _merged_mean(
+    caller: str, mine: Moments | CoMoments, others: Moments | CoMoments
+) -> tuple[int, Floats, Floats, Floats, float]:
+    """Joint count, mean and tail, the gap between the two means, and the weight of its square."""
+    if mine.mean.shape != others.mean.shape:
+        raise ValueError(f"{caller}: both must describe one shape; got {mine.mean.shape} and {others.mean.shape}.")
+    n = mine.count + others.count
+    share = others.count / n if n else 0.0
+    gap = (others.mean - mine.mean) + (others.tail - mine.tail)
+    mean, tail = _two_sum(mine.mean, mine.tail + share * gap)
+    return n, mean, tail, gap, mine.count * share
 
 
 def _blocks(rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
@@ -189,12 +216,17 @@ def _lanes(block: Floats) -> Floats:
     return block.reshape(b // side, side * p)
 
 
-def _fold(lane: Floats, p: int) -> Floats:
-    return lane.reshape(-1, p).sum(axis=0)
+def _column_sums(block: Floats) -> Floats:
+    return np.add.reduce(_lanes(block), axis=0).reshape(-1, block.shape[1]).sum(axis=0)
 
 
-def _block_mean(rows: NDArray[Any]) -> Floats:
-    """A center for the first block; any value near the data does, its rounding is corrected."""
+def _column_squares(block: Floats) -> Floats:
+    lanes = _lanes(block)
+    return np.einsum("ij,ij->j", lanes, lanes).reshape(-1, block.shape[1]).sum(axis=0)
+
+
+def _first_center(rows: NDArray[Any]) -> Floats:
+    """The mean of the first block; any value near the data does, its rounding is corrected."""
     return rows[: _block_rows(rows.shape[1])].mean(axis=0, dtype=np.float64)
 
 
@@ -213,17 +245,6 @@ def _observation(caller: str, x: ArrayLike, shape: tuple[int, ...]) -> Floats:
     if value.shape != shape:
         raise ValueError(f"{caller}: x must have shape {shape}; got {value.shape}.")
     return value
-
-
-def _same_shape(caller: str, mine: Floats, others: Floats) -> None:
-    if mine.shape != others.shape:
-        raise ValueError(f"{caller}: both must describe one shape; got {mine.shape} and {others.shape}.")
-
-
-def _merge_weights(a: int, b: int) -> tuple[int, float, float]:
-    """The joint count, the share of the second sample, and the weight of the squared gap of the means."""
-    n = a + b
-    return (n, b / n, a * (b / n)) if n else (0, 0.0, 0.0)
 
 
 def _divisor(caller: str, count: int, ddof: int) -> int:
