@@ -4,8 +4,49 @@
 NumPy; pandas, PyArrow, Pillow and scikit-learn are imported by the functions that need them.
 """
 
+from margin.data.images import read_image, read_image_folder
 from margin.data.named import Dataset, load, names
+from margin.data.preprocessing import column_plan, detect_task, frame, preprocessor
 from margin.data.reading import from_arrow, from_pandas, read
+from margin.data.splits import (
+    group_k_fold,
+    group_split,
+    k_fold,
+    quantile_bins,
+    random_split,
+    stratified_k_fold,
+    stratified_split,
+    three_way_split,
+    time_k_fold,
+    time_split,
+)
 from margin.data.table import Table
+from margin.data.texts import read_lines, read_text
 
-__all__ = ["Dataset", "Table", "from_arrow", "from_pandas", "load", "names", "read"]
+__all__ = [
+    "Dataset",
+    "Table",
+    "column_plan",
+    "detect_task",
+    "frame",
+    "from_arrow",
+    "from_pandas",
+    "group_k_fold",
+    "group_split",
+    "k_fold",
+    "load",
+    "names",
+    "preprocessor",
+    "quantile_bins",
+    "random_split",
+    "read",
+    "read_image",
+    "read_image_folder",
+    "read_lines",
+    "read_text",
+    "stratified_k_fold",
+    "stratified_split",
+    "three_way_split",
+    "time_k_fold",
+    "time_split",
+]
