@@ -14,6 +14,8 @@ from margin.store.container import StoreError
 
 __all__ = ["Decoder"]
 
+MAX_TEXT_BYTES = 2**28  # strings stand in the manifest, so a small file must not ask for much memory
+
 
 @dataclass
 class Decoder:
@@ -65,6 +67,8 @@ class Decoder:
     def _array(self, node: dict[str, Any]) -> np.ndarray:
         dtype, shape = _safe_dtype(node["dtype"]), tuple(int(n) for n in node["shape"])
         if "items" in node:
+            if len(node["items"]) * dtype.itemsize > MAX_TEXT_BYTES:
+                raise self._damaged(f"an array of {len(node['items'])} strings of type {dtype} is too large")
             flat = np.empty(len(node["items"]), dtype=dtype)
             for i, item in enumerate(node["items"]):
                 flat[i] = self.decode(item)

@@ -56,7 +56,7 @@ class Encoder:
             return self._generator(value, where)
         if hasattr(value, "tocsr") and hasattr(value, "nnz"):
             return self._sparse(value, where)
-        if hasattr(value, "get_params"):
+        if hasattr(value, "get_params") and not isinstance(value, type):
             return self._estimator(value, where)
         raise StoreError(f"save: {where} is a {type(value).__name__}, which a model file cannot hold.")
 

@@ -40,7 +40,8 @@ def load(path: str | Path) -> Any:
     if not hasattr(model, "get_params"):
         raise container.StoreError(f"{path} is damaged: it does not hold an estimator.")
     if any(name in catalog.PARTS for name in decoder.classes):
-        _warn_of_other_scikit_learn(path, str(manifest.get("versions", {}).get("scikit-learn")))
+        versions = manifest.get("versions")
+        _warn_of_other_scikit_learn(path, str(versions.get("scikit-learn")) if isinstance(versions, dict) else "")
     return model
 
 
