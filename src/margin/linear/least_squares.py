@@ -1,0 +1,210 @@
+r"""Ordinary least squares: minimize :math:`\sum_i w_i \lVert y_i - B^\top x_i - b \rVert^2` over B and b.
+
+Three ways to the same solution, each called where it is both fast and exact enough:
+:func:`solve_moments` (Cholesky of the normal equations, one pass over the rows), :func:`solve_rows` (orthogonal
+triangularization of the rows themselves, minimum norm when the columns are dependent), :func:`solve_wide_sparse`
+(LSQR, when even a p x p matrix would be too large). :func:`least_squares` chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, lsqr
+
+from margin.core.threads import blas_threads
+from margin.linear.moments import Moments, blocks, moments, over_stripes
+
+__all__ = ["Solution", "least_squares", "solve_dependent_moments", "solve_moments", "solve_rows", "solve_wide_sparse"]
+
+# Cholesky of the normal equations loses a factor 1/rcond of the 16 digits: above this bound ten digits stay.
+MIN_RCOND = 1e-6
+
+# Sums of squares outside these bounds have overflowed or lost digits to underflow; the rows are scaled instead.
+SAFE_SQUARES = (1e-280, 1e280)
+
+# A residual sum of squares below this part of the total is mostly rounding; it is then summed from the residuals.
+RESIDUAL_CANCELLATION = 1e-6
+
+WIDE_SPARSE = 4096  # columns beyond which a sparse problem is not turned into a dense p x p matrix (128 MB)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """``coef`` (p, q), ``intercept`` (q,), numerical ``rank`` of the (centered) rows, residual sums ``rss`` (q,)."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    rank: int | None
+    rss: np.ndarray
+
+
+def least_squares(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True) -> Solution:
+    """The (minimum-norm) least-squares solution for finite ``X`` (n, p; dense or CSR) and ``Y`` (n, q).
+
+    A NaN or an infinity in ``X`` raises ``FloatingPointError``, found without a pass of its own, and so does a
+    coefficient beyond the range of float64.
+
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> s = least_squares(X, np.array([[1.0], [3.0], [5.0]]))
+    >>> s.coef.round(12), s.intercept.round(12), s.rank
+    (array([[2.]]), array([1.]), 1)
+    """
+    n, p = X.shape
+    if sp.issparse(X) and p > WIDE_SPARSE:
+        return solve_wide_sparse(X, Y, weights, intercept=intercept)
+    if n - intercept < p:  # dependent for certain, and the p x p matrix would be the larger one
+        return solve_rows(X, Y, weights, intercept=intercept)
+    found = moments(X, Y, weights, centered=intercept)
+    solution = solve_moments(found) if found.finite and _safe(found) else None
+    if solution is None:
+        return solve_rows(X, Y, weights, intercept=intercept)
+    if (solution.rss <= RESIDUAL_CANCELLATION * found.yy).any():
+        rss = _residual_squares(X, Y, weights, solution)
+        return Solution(solution.coef, solution.intercept, solution.rank, rss)
+    return solution
+
+
+def solve_moments(m: Moments) -> Solution | None:
+    r"""Normal equations :math:`S_{xx} B = S_{xy}` by Cholesky on unit-diagonal scaling; None if ill-conditioned.
+
+    :math:`b = \bar y - B^\top \bar x`; residual sums :math:`S_{yy} - \mathrm{diag}(B^\top S_{xy})`.
+    """
+    scale = np.sqrt(np.maximum(m.xx.diagonal(), 0.0))
+    if not scale.all():
+        return None
+    unit = m.xx / np.outer(scale, scale)
+    factor, failed = lapack.dpotrf(unit, lower=1)
+    if failed:
+        return None
+    one_norm = np.abs(unit).sum(axis=0).max()
+    rcond, _ = lapack.dpocon(factor, one_norm, uplo="L")
+    if rcond < MIN_RCOND:
+        return None
+    coef = sl.cho_solve((factor, True), m.xy / scale[:, None]) / scale[:, None]
+    rss = np.maximum(m.yy - (coef * m.xy).sum(axis=0), 0.0)
+    return Solution(coef, m.mean_y - m.mean_x @ coef, len(scale), rss)
+
+
+def solve_dependent_moments(m: Moments) -> Solution:
+    """Minimum-norm solution from moments alone, for chunks that are gone: the eigenvalues keep half the digits."""
+    values, vectors = np.linalg.eigh(m.xx)
+    # Rounding in a sum of squares is relative to the largest one: smaller eigenvalues are noise.
+    kept = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps
+    coef = vectors[:, kept] @ ((vectors[:, kept].T @ m.xy) / values[kept][:, None])
+    rss = np.maximum(m.yy - (coef * m.xy).sum(axis=0), 0.0)
+    return Solution(coef, m.mean_y - m.mean_x @ coef, int(kept.sum()), rss)
+
+
+def solve_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True) -> Solution:
+    r"""Least squares from the rows: :math:`[X\,Y] = Q R` block by block, then singular values of the small R.
+
+    Columns are scaled by powers of two (no rounding), so neither huge nor tiny values overflow. Independent columns
+    have one solution, found in the scaled columns; for dependent ones the minimum norm is taken in the user's own.
+    """
+    (n, p), q = X.shape, Y.shape[1]
+    scale = np.concatenate([_powers(X), _powers(Y)])
+    mean = _scaled_mean(X, Y, weights, scale) if intercept else np.zeros(p + q)
+    with blas_threads(1):  # many small factorizations: waking a second thread for each costs more than it gives
+        R = _triangle((part - root * mean for root, part in _scaled(X, Y, weights, scale)), p + q)
+    Rx, Ry, scale_x, scale_y = R[:, :p], R[:, p:], scale[:p], scale[p:]
+    cutoff = max(n, p) * np.finfo(float).eps
+    coef, rank = _minimum_norm(Rx, Ry, cutoff)
+    if rank < p:
+        common = scale_x.max(initial=0.0)
+        coef, rank = _minimum_norm(Rx * (scale_x / common), Ry, cutoff)
+        coef *= scale_x[:, None] / common  # back to the scaled columns
+    with np.errstate(over="ignore"):
+        rss = ((Ry - Rx @ coef) ** 2).sum(axis=0) * scale_y**2
+        b = (mean[p:] - mean[:p] @ coef) * scale_y
+        coef = coef / scale_x[:, None] * scale_y
+    if not np.isfinite(coef).all():
+        raise FloatingPointError("a coefficient is too large for float64; scale X or y first.")
+    return Solution(coef, b, rank, rss)
+
+
+def solve_wide_sparse(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True) -> Solution:
+    """LSQR on the sparse rows, centered implicitly; it converges to the minimum norm and leaves the rank unknown."""
+    n, p = X.shape
+    if not np.isfinite(X.data).all():
+        raise FloatingPointError("X holds a value that is not finite.")
+    w = np.ones(n) if weights is None else weights
+    root = np.sqrt(w)
+    mean_x = np.asarray(X.T @ w) / w.sum() if intercept else np.zeros(p)
+    mean_y = w @ Y / w.sum() if intercept else np.zeros(Y.shape[1])
+    centered = LinearOperator(
+        (n, p),
+        matvec=lambda v: root * (X @ v - mean_x @ v),
+        rmatvec=lambda u: X.T @ (root * u) - mean_x * (root @ u),
+    )
+    targets = root[:, None] * (Y - mean_y)
+    limit = 10 * max(n, p)
+    coef = np.column_stack([lsqr(centered, t, atol=1e-12, btol=1e-12, iter_lim=limit)[0] for t in targets.T])
+    rss = ((targets - root[:, None] * (X @ coef - mean_x @ coef)) ** 2).sum(axis=0)
+    return Solution(coef, mean_y - mean_x @ coef, None, rss)
+
+
+def _safe(m: Moments) -> bool:
+    squares = m.xx.diagonal()
+    return bool(((squares >= SAFE_SQUARES[0]) & (squares <= SAFE_SQUARES[1])).all() and (m.yy <= SAFE_SQUARES[1]).all())
+
+
+def _residual_squares(X: Any, Y: np.ndarray, weights: np.ndarray | None, found: Solution) -> np.ndarray:
+    def stripe(rows: slice) -> np.ndarray:
+        total = np.zeros(Y.shape[1])
+        for block in blocks(X, Y, weights, (np.zeros(X.shape[1]), found.intercept), rows):
+            total += ((block.y - block.x @ found.coef) ** 2).sum(axis=0)
+        return total
+
+    return np.asarray(sum(over_stripes(stripe, X.shape[0], work=X.shape[0] * X.shape[1])))
+
+
+def _powers(A: Any) -> np.ndarray:
+    """For every column the power of two next above its largest absolute value (1 for a column of zeros)."""
+    top = np.zeros(A.shape[1])
+    if sp.issparse(A):
+        top = np.asarray(abs(A).max(axis=0).todense(), dtype=float).ravel()
+    else:
+        for low in range(0, len(A), 4096):
+            top = np.maximum(top, np.abs(A[low : low + 4096]).max(axis=0))
+    if not np.isfinite(top).all():
+        raise FloatingPointError("X holds a value that is not finite.")
+    return np.where(top > 0, np.ldexp(1.0, np.minimum(np.frexp(top)[1], 1023)), 1.0)
+
+
+def _scaled(X: Any, Y: np.ndarray, weights: np.ndarray | None, scale: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
+    """Blocks of [X Y] / scale times the roots of the weights, and these roots."""
+    for block in blocks(X, Y, weights, (np.zeros(X.shape[1]), np.zeros(Y.shape[1])), slice(None)):
+        yield (1.0 if block.root is None else block.root), np.hstack([block.x, block.y]) / scale
+
+
+def _scaled_mean(X: Any, Y: np.ndarray, weights: np.ndarray | None, scale: np.ndarray) -> np.ndarray:
+    sums = [(root * part).sum(axis=0) for root, part in _scaled(X, Y, weights, scale)]
+    return np.asarray(sum(sums)) / (X.shape[0] if weights is None else weights.sum())
+
+
+def _triangle(parts: Iterator[np.ndarray], columns: int) -> np.ndarray:
+    """R of the QR factorization of all rows, taken whenever twice as many rows as columns have come together."""
+    waiting = [np.zeros((0, columns))]
+    for part in parts:
+        waiting.append(part)
+        if sum(map(len, waiting)) >= 2 * columns:
+            waiting = [_upper(waiting, columns)]
+    return _upper(waiting, columns)
+
+
+def _upper(parts: list[np.ndarray], columns: int) -> np.ndarray:
+    (R,) = sl.qr(np.vstack(parts), mode="r", overwrite_a=True, check_finite=False)
+    return np.asarray(R[:columns])
+
+
+def _minimum_norm(A: np.ndarray, B: np.ndarray, cutoff: float) -> tuple[np.ndarray, int]:
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    kept = s > cutoff * s.max(initial=0.0)
+    return Vt[kept].T @ ((U[:, kept].T @ B) / s[kept][:, None]), int(kept.sum())

@@ -1,0 +1,148 @@
+r"""Linear regression by ordinary least squares.
+
+.. math::
+    f_\theta(x) = \theta_0 + \theta^\top x,\qquad
+    \hat\theta = \arg\min_\theta \sum_i w_i \bigl(y_i - f_\theta(x_i)\bigr)^2
+    \;\Longleftrightarrow\; S_{xx}\,\theta = S_{xy},\;\; \theta_0 = \bar y - \theta^\top \bar x .
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from margin.core.domains import Flag
+from margin.core.estimator import Estimator
+from margin.linear.least_squares import (
+    WIDE_SPARSE,
+    Solution,
+    least_squares,
+    solve_dependent_moments,
+    solve_moments,
+)
+from margin.linear.moments import Moments, blocks, moments, over_stripes
+
+__all__ = ["LinearRegression"]
+
+
+class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
+    r"""Least squares in one pass over the rows; the minimum-norm solution if columns are linearly dependent.
+
+    ``fit_intercept`` says whether :math:`\theta_0` is learned. Several columns of ``y`` are fitted at once, ``X`` may
+    be sparse, and ``partial_fit`` takes a table chunk by chunk: it keeps only moments, so its result is that of
+    ``fit`` on all rows together.
+
+    Learned: ``coef_`` (p,) or (q, p), ``intercept_``, ``rank_`` of the centered rows (None for very wide sparse
+    ``X``), and ``residual_variance_``, :math:`\sum_i w_i r_i^2 / (\sum_i w_i - \mathrm{rank} - 1)`, which counts a row
+    of weight two as two rows and is NaN when no degree of freedom is left.
+
+    >>> import numpy as np
+    >>> X = np.array([[25, 22.5], [35, 26.5], [45, 29.5], [55, 31.5], [65, 33.5]])
+    >>> model = LinearRegression().fit(X, [180, 210, 240, 260, 280])
+    >>> round(model.intercept_, 2), model.coef_.round(2)
+    (25.68, array([0.94, 5.79]))
+    """
+
+    domains = {"fit_intercept": Flag()}
+
+    def __init__(self, fit_intercept: bool = True):
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
+        """Learn from all rows; forgets chunks seen before."""
+        self._check_parameters()
+        X, Y, weights, single = self._rows(X, y, sample_weight, first=True)
+        self.__dict__.pop("moments_", None)
+        try:
+            solution = least_squares(X, Y, weights, intercept=bool(self.fit_intercept))
+        except FloatingPointError as error:
+            self._refuse_non_finite(X)
+            raise ValueError(f"LinearRegression: {error}") from None
+        return self._learn(solution, X.shape[0] if weights is None else float(weights.sum()), single)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
+        """Learn from these rows and those of earlier calls, of which only the moments were kept."""
+        self._check_parameters()
+        first = not hasattr(self, "moments_")
+        X, Y, weights, single = self._rows(X, y, sample_weight, first=first)
+        if sp.issparse(X) and X.shape[1] > WIDE_SPARSE:
+            raise ValueError(
+                f"LinearRegression: partial_fit keeps a p x p matrix and takes at most {WIDE_SPARSE} columns of sparse "
+                f"X; got {X.shape[1]}."
+            )
+        chunk = moments(X, Y, weights, centered=bool(self.fit_intercept))
+        if not chunk.finite:
+            self._refuse_non_finite(X)
+            raise ValueError("LinearRegression: partial_fit: squares of X or y overflow; scale the columns first.")
+        total = chunk if first else self._merged(chunk)
+        self.moments_ = asdict(total)
+        return self._learn(solve_moments(total) or solve_dependent_moments(total), total.weight, single)
+
+    def predict(self, X: Any) -> np.ndarray:
+        r"""Predict :math:`\theta_0 + \theta^\top x` for every row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        coef = np.atleast_2d(self.coef_).T
+        with np.errstate(invalid="ignore", over="ignore"):
+            predicted = X @ coef if sp.issparse(X) or X.dtype == np.float64 else _product(X, coef)
+            predicted = predicted + self.intercept_
+        if not np.isfinite(predicted).all():
+            self._refuse_non_finite(X)
+        return predicted[:, 0] if self.coef_.ndim == 1 else predicted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> tuple[Any, ...]:
+        """Checked X, y as columns, weights, and whether y was one plain column."""
+        # Not finite is found later for free: a NaN or an infinity reaches the diagonal of the Gram matrix.
+        X, y = validate_data(
+            self, X, y, reset=first, accept_sparse="csr", ensure_all_finite=False, y_numeric=True, multi_output=True
+        )
+        Y = np.asarray(y, dtype=np.float64)
+        assert_all_finite(Y, estimator_name="LinearRegression", input_name="y")
+        if sample_weight is None:
+            return X, Y.reshape(len(Y), -1), None, Y.ndim == 1
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, Y.reshape(len(Y), -1), weights, Y.ndim == 1
+
+    def _merged(self, chunk: Moments) -> Moments:
+        earlier = Moments(**self.moments_)
+        if len(earlier.mean_y) != len(chunk.mean_y):
+            raise ValueError(
+                f"LinearRegression: y must have {len(earlier.mean_y)} columns as in earlier chunks; "
+                f"got {len(chunk.mean_y)}."
+            )
+        return earlier.merge(chunk)
+
+    def _learn(self, solution: Solution, weight: float, single: bool) -> LinearRegression:
+        self.rank_ = solution.rank
+        rank = min(solution.coef.shape[0], weight) if solution.rank is None else solution.rank
+        freedom = weight - rank - bool(self.fit_intercept)
+        variance = solution.rss / freedom if freedom > 0 else np.full(len(solution.rss), np.nan)
+        intercept = solution.intercept if self.fit_intercept else np.zeros(len(solution.rss))
+        self.coef_ = solution.coef[:, 0].copy() if single else np.ascontiguousarray(solution.coef.T)
+        self.intercept_ = float(intercept[0]) if single else intercept
+        self.residual_variance_ = float(variance[0]) if single else variance
+        return self
+
+    def _refuse_non_finite(self, X: Any) -> None:
+        assert_all_finite(X.data if sp.issparse(X) else X, estimator_name="LinearRegression", input_name="X")
+
+
+def _product(X: np.ndarray, coef: np.ndarray) -> np.ndarray:
+    """``X @ coef`` without a float64 copy of ``X``."""
+    nothing = np.zeros(X.shape[1]), np.zeros(0)
+    empty = np.zeros((len(X), 0))
+    parts = over_stripes(
+        lambda rows: [block.x @ coef for block in blocks(X, empty, None, nothing, rows)], len(X), work=X.size
+    )
+    return np.vstack([product for stripe in parts for product in stripe])
