@@ -6,7 +6,7 @@ coordinate and proximal methods, a quadratic-program solver, a genetic algorithm
 """
 
 from margin.optimize.clipping import accumulate, clip_norm, clip_value
-from margin.optimize.conjugate_gradient import conjugate_gradient, nonlinear_cg, steepest_descent
+from margin.optimize.conjugate import conjugate_gradient, nonlinear_cg, steepest_descent
 from margin.optimize.coordinate import coordinate_descent, lasso_coordinate_descent
 from margin.optimize.derivatives import (
     autograd,
@@ -27,20 +27,20 @@ from margin.optimize.descent import (
     nesterov,
     rmsprop,
 )
+from margin.optimize.evolution import genetic
 from margin.optimize.finite_sum import FiniteSum, batches, sgd
 from margin.optimize.flow import gradient_flow
-from margin.optimize.genetic import genetic
-from margin.optimize.line_search import line_search
-from margin.optimize.minimize import METHODS, minimize
-from margin.optimize.newton import damped_newton, newton, newton_root
+from margin.optimize.interior_point import quadratic_program
+from margin.optimize.line_searches import line_search
+from margin.optimize.methods import METHODS, minimize
 from margin.optimize.proximal import fista, proximal_gradient, soft_threshold
-from margin.optimize.quadratic_program import quadratic_program
 from margin.optimize.quadratics import classify_critical_point, classify_quadratic
 from margin.optimize.quasi_newton import bfgs, lbfgs
 from margin.optimize.rate_search import rate_range_test
 from margin.optimize.search import grid_search, random_search
+from margin.optimize.second_order import damped_newton, newton, newton_root
 from margin.optimize.steps import Diverged, OptimizationError, Result, Step, follow
-from margin.optimize.trust_region import newton_cg, trust_region
+from margin.optimize.trust import newton_cg, trust_region
 
 __all__ = [
     "METHODS",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.optimize.line_search import bracket, golden_section
+from margin.optimize.line_searches import bracket, golden_section
 from margin.optimize.objective import Function, Gradient, Objective
 from margin.optimize.proximal import soft_threshold
 from margin.optimize.steps import Array, Outcome, Steps

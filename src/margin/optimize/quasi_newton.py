@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margin.optimize.line_search import Probe, strong_wolfe
+from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.objective import Function, Gradient, Objective
 from margin.optimize.steps import Array, Outcome, Steps
 
@@ -59,7 +59,7 @@ def two_loop(gradient: Array, pairs: deque[Pair]) -> Array:
     return q
 
 
-def stored_numbers(method: str, d: int, memory: int = 10) -> int:
+def stored_numbers(method: str, d: int, memory: int = 15) -> int:
     """How many floats a method keeps between steps: d^2 for ``bfgs``, 2 m d for ``lbfgs``."""
     if method not in ("bfgs", "lbfgs"):
         raise ValueError(f"stored_numbers: method must be bfgs or lbfgs; got {method!r}.")
@@ -81,7 +81,7 @@ def bfgs(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, tol: flo
     return (yield from _quasi_newton(objective, direction, learn, inverse.clear, max_iter, tol))
 
 
-def lbfgs(f: Function, grad: Gradient, x0: Any, *, memory: int = 10, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
+def lbfgs(f: Function, grad: Gradient, x0: Any, *, memory: int = 15, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
     """Limited-memory BFGS: the last ``memory`` pairs stand for the Hessian, 2 m d numbers in place of d^2.
 
     >>> from margin.optimize.landscapes import ROSENBROCK

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.records import Record
-from margin.optimize.line_search import backtracking
+from margin.optimize.line_searches import backtracking
 from margin.optimize.objective import Function, Gradient, Hessian, Objective
 from margin.optimize.steps import Array, OptimizationError, Outcome, Steps
 

@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from margin.optimize.newton import NEGATIVE, escape_direction
 from margin.optimize.objective import Function, Gradient, Hessian, HessianProduct, Objective
+from margin.optimize.second_order import NEGATIVE, escape_direction
 from margin.optimize.steps import Array, Outcome, Steps
 
 __all__ = ["boundary_step", "newton_cg", "solve_subproblem", "steihaug", "trust_region"]
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # shares of the predicted decrease: accept a step, shrink, grow
-LANCZOS_STEPS = 12  # products spent at the end to look for negative curvature
+FIRST_RADIUS = 2.0  # in units of the Cauchy step: far enough not to bind where the model is good
+# To look for negative curvature where the gradient vanishes: every direction of a small problem, and for a large one
+# a twelfth of the products already spent, between these bounds.
+LANCZOS_ALL, LANCZOS_LOW, LANCZOS_HIGH = 12, 3, 30
 
 
 def solve_subproblem(gradient: Array, hessian: Array, radius: float) -> Array:
@@ -38,13 +41,14 @@ def solve_subproblem(gradient: Array, hessian: Array, radius: float) -> Array:
         inside = solution(0.0)
         if np.linalg.norm(inside) <= radius:
             return vectors @ inside
-    scale = max(float(np.abs(values).max()), float(np.linalg.norm(gradient)) / radius, np.finfo(float).tiny)
+    size = float(np.linalg.norm(gradient))
+    scale = max(float(np.abs(values).max()), size / radius, float(np.finfo(float).tiny))
     low = float(max(0.0, -values[0]) + 1e-14 * scale)
     if np.linalg.norm(solution(low)) < radius:  # the hard case: go on along the lowest eigenvector to the edge
         p = solution(low)
         p[0] += np.copysign(np.sqrt(max(radius**2 - p @ p, 0.0)), -pull[0]) if values[0] <= 0 else 0.0
         return vectors @ p
-    high = low + float(np.linalg.norm(gradient)) / radius + scale
+    high = low + size / radius + scale
     for _ in range(200):
         middle = (low + high) / 2
         if not low < middle < high:
@@ -65,17 +69,23 @@ def boundary_step(p: Array, d: Array, radius: float) -> float:
 
 
 def steihaug(
-    product: Callable[[Array], Array], gradient: Array, radius: float, tolerance: float, max_products: int
+    product: Callable[[Array], Array],
+    gradient: Array,
+    radius: float,
+    tolerance: float,
+    max_products: int,
+    gradient_product: Array | None = None,
 ) -> tuple[Array, float]:
     """Conjugate gradients inside the ball: (step, decrease that the model predicts for it).
 
     Stops at the edge, at negative curvature (then goes to the edge along it), or when the residual is small.
+    ``gradient_product`` is H gradient where it is known already, which saves the first product.
     """
     p, residual = np.zeros_like(gradient), gradient
     d, rr = -gradient, float(gradient @ gradient)
     decrease = 0.0
-    for _ in range(max_products):
-        Hd = product(d)
+    for k in range(max_products):
+        Hd = product(d) if k or gradient_product is None else -gradient_product
         curvature = float(d @ Hd)
         alpha = rr / curvature if curvature > 0 else np.inf
         if curvature <= 0 or np.linalg.norm(p + alpha * d) >= radius:
@@ -115,7 +125,7 @@ def trust_region(
     def escape(x: Array, _: Array) -> Array | None:
         return escape_direction(objective.hessian(x))
 
-    return (yield from _trust(objective, propose, escape, radius, max_iter, tol))
+    return (yield from _trust(objective, propose, escape, lambda *_: radius, max_iter, tol))
 
 
 def newton_cg(
@@ -137,25 +147,38 @@ def newton_cg(
     starts with the length of the model's minimum along the gradient, or of the gradient where there is none.
     """
     objective = Objective("newton_cg", f, grad, x0, hess=hess, hessp=hessp, max_iter=max_iter)
+    start: dict[str, Any] = {}  # the gradient norm there, and the product that set the radius until it is used
+
+    def first_radius(x: Array, gradient: Array) -> float:
+        if radius is not None:
+            return radius
+        start["product"] = objective.hessian_product(x, gradient, gradient)
+        return _cauchy_length(gradient, start["product"])
 
     def propose(x: Array, gradient: Array, radius: float) -> tuple[Array, float]:
         norm = float(np.linalg.norm(gradient))
-        forcing = min(0.5, np.sqrt(norm)) * norm  # superlinear convergence (Dembo, Eisenstat and Steihaug)
-        return steihaug(lambda d: objective.hessian_product(x, d, gradient), gradient, radius, forcing, 10 * x.size)
+        start.setdefault("norm", norm)
+        # Superlinear convergence (Dembo, Eisenstat and Steihaug), and no more digits than tol asks for.
+        residual = max(0.5 * np.sqrt(min(norm / start["norm"], 1.0)) * norm, tol / 2)
+        known = start.pop("product", None)
+        product = lambda d: objective.hessian_product(x, d, gradient)  # noqa: E731
+        return steihaug(product, gradient, radius, residual, 10 * x.size, known)
 
     def escape(x: Array, gradient: Array) -> Array | None:
         if not escape_saddles:
             return None
-        return _lanczos_escape(lambda d: objective.hessian_product(x, d, gradient), x.size)
+        steps = int(np.clip(objective.hessian_products // 12, LANCZOS_LOW, LANCZOS_HIGH))
+        steps = x.size if x.size <= LANCZOS_ALL else steps
+        return _lanczos_escape(lambda d: objective.hessian_product(x, d, gradient), x.size, steps)
 
-    return (yield from _trust(objective, propose, escape, radius, max_iter, tol))
+    return (yield from _trust(objective, propose, escape, first_radius, max_iter, tol))
 
 
 def _trust(
     objective: Objective,
     propose: Callable[[Array, Array, float], tuple[Array, float]],
     escape: Callable[[Array, Array], Array | None],
-    radius: float | None,
+    first_radius: Callable[[Array, Array], float],
     max_iter: int,
     tol: float,
 ) -> Steps:
@@ -163,8 +186,7 @@ def _trust(
     value, gradient = objective.both(x)
     norm = float(np.linalg.norm(gradient))
     yield objective.record(0, x, value, norm, 0.0)
-    if radius is None:
-        radius = _first_radius(objective, x, gradient)
+    radius = first_radius(x, gradient)
     t = 0
     for _ in range(20 * max_iter):  # rejected steps do not count as iterations, but are bounded too
         if t >= max_iter:
@@ -207,16 +229,15 @@ def _agreement(actual: float, predicted: float, value: float) -> float:
     return actual / predicted
 
 
-def _first_radius(objective: Objective, x: Array, gradient: Array) -> float:
-    squared = float(gradient @ gradient)
-    curvature = float(gradient @ objective.hessian_product(x, gradient, gradient))
+def _cauchy_length(gradient: Array, product: Array) -> float:
+    """FIRST_RADIUS times the distance to the model's minimum along the gradient; the gradient's own if there is none."""
+    squared, curvature = float(gradient @ gradient), float(gradient @ product)
     length = squared / curvature if curvature > 0 else 1.0
-    return max(length * np.sqrt(squared), 1e-3)
+    return max(FIRST_RADIUS * length * float(np.sqrt(squared)), 1e-3)
 
 
-def _lanczos_escape(product: Callable[[Array], Array], d: int) -> Array | None:
+def _lanczos_escape(product: Callable[[Array], Array], d: int, steps: int) -> Array | None:
     """A direction of negative curvature found by a few Lanczos steps from a fixed random start, or None."""
-    steps = min(d, LANCZOS_STEPS)
     basis = np.zeros((steps, d))
     vector = np.random.default_rng(0).standard_normal(d)
     basis[0] = vector / np.linalg.norm(vector)

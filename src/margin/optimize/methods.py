@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from margin.optimize.conjugate_gradient import nonlinear_cg
+from margin.optimize.conjugate import nonlinear_cg
 from margin.optimize.coordinate import coordinate_descent
 from margin.optimize.descent import (
     adadelta,
@@ -18,12 +18,12 @@ from margin.optimize.descent import (
     nesterov,
     rmsprop,
 )
-from margin.optimize.newton import damped_newton, newton
 from margin.optimize.objective import Function, Gradient
 from margin.optimize.proximal import fista, proximal_gradient
 from margin.optimize.quasi_newton import bfgs, lbfgs
+from margin.optimize.second_order import damped_newton, newton
 from margin.optimize.steps import Result, Steps, follow
-from margin.optimize.trust_region import newton_cg, trust_region
+from margin.optimize.trust import newton_cg, trust_region
 
 __all__ = ["METHODS", "minimize"]
 

@@ -1,4 +1,4 @@
-r"""Quadratics :math:`\tfrac12 x^\top A x - b^\top x` by steepest descent and conjugate gradients; anything by nonlinear CG."""
+r"""Quadratics :math:`\tfrac12 x^\top A x - b^\top x` by steepest descent and conjugation; others by nonlinear CG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.optimize.line_search import Probe, strong_wolfe
+from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.objective import Function, Gradient, Objective
 from margin.optimize.steps import Array, OptimizationError, Outcome, Steps
 
