@@ -1,0 +1,230 @@
+r"""How well scores order the rows: curves over all thresholds and the areas under them. Ties are counted exactly.
+
+A row is called positive when its score is at least the threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from margin.metrics.arguments import finite, labels_pair, positive_label, ratio, weights
+
+__all__ = [
+    "average_precision",
+    "best_threshold",
+    "precision_recall_curve",
+    "roc_auc",
+    "roc_curve",
+    "threshold_sweep",
+    "top_k_accuracy",
+]
+
+
+def roc_curve(
+    y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    r"""False and true positive rates, :math:`FP/(FP + TN)` and :math:`TP/(TP + FN)`, at every distinct threshold.
+
+    Thresholds fall from infinity, where both rates are 0, to the least score, where both are 1.
+
+    >>> fpr, tpr, thresholds = roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> fpr.tolist(), tpr.tolist()
+    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
+    """
+    fp, tp, thresholds = _counts(*_binary("roc_curve", y_true, score, pos_label, sample_weight))
+    if tp[-1] == 0 or fp[-1] == 0:
+        raise ValueError("roc_curve: y_true must hold both classes; got one.")
+    return _from_zero(fp), _from_zero(tp), np.concatenate([[np.inf], thresholds])
+
+
+def roc_auc(
+    y_true: Any,
+    score: Any,
+    labels: Any = None,
+    average: str = "macro",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Probability that a random positive scores above a random negative, a tie counting one half: the area under ROC.
+
+    ``score`` is one score per row, or one column per class: with two columns the second is used, with more the mean
+    (``average="macro"``, or "weighted" by class size) of one class against the rest. ``labels`` are the classes of the
+    columns, by default the sorted labels of ``y_true``.
+
+    >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), roc_auc([0, 1], [0.5, 0.5])
+    (0.75, 0.5)
+    """
+    return _over_classes("roc_auc", _area, y_true, score, labels, average, pos_label, sample_weight)
+
+
+def _area(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+    fp, tp, _ = _counts(positive, score, w)
+    if tp[-1] == 0 or fp[-1] == 0:
+        raise ValueError(f"{where}: each class must occur and not be the only one in y_true.")
+    fpr, tpr = _from_zero(fp), _from_zero(tp)
+    return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)
+
+
+def precision_recall_curve(
+    y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity."""
+    where = "precision_recall_curve"
+    fp, tp, thresholds = _counts(*_binary(where, y_true, score, pos_label, sample_weight))
+    if tp[-1] == 0:
+        raise ValueError(f"{where}: y_true must hold the positive class.")
+    precision, recall = ratio(tp, tp + fp, 0.0), tp / tp[-1]
+    return np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), thresholds[::-1]
+
+
+def average_precision(
+    y_true: Any,
+    score: Any,
+    labels: Any = None,
+    average: str = "macro",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Precision averaged over steps of recall, :math:`\sum_t (R_t - R_{t-1}) P_t`. Arguments as in :func:`roc_auc`."""
+    return _over_classes("average_precision", _steps, y_true, score, labels, average, pos_label, sample_weight)
+
+
+def _steps(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+    fp, tp, _ = _counts(positive, score, w)
+    if tp[-1] == 0:
+        raise ValueError(f"{where}: each class must occur in y_true.")
+    return float(np.sum(np.diff(tp, prepend=0.0) / tp[-1] * ratio(tp, tp + fp, 0.0)))
+
+
+def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: Any = None) -> dict[str, np.ndarray]:
+    """Precision, recall, false positive rate and accuracy when a row is positive if its score *exceeds* a threshold.
+
+    Recall and false positive rate never rise with the threshold; precision may fall. Where nothing is called positive
+    the precision is 0. ``thresholds`` are by default minus infinity and the distinct scores.
+    """
+    where = "threshold_sweep"
+    positive, s, _ = _binary(where, y_true, score, pos_label, None)
+    cuts = np.append(-np.inf, np.unique(s)) if thresholds is None else np.asarray(thresholds, dtype=np.float64)
+    if cuts.ndim != 1 or not cuts.size or np.any(np.isnan(cuts)):
+        raise ValueError(f"{where}: thresholds must be a non-empty list of numbers.")
+    tp = np.sum(positive) - np.searchsorted(np.sort(s[positive]), cuts, side="right")
+    fp = np.sum(~positive) - np.searchsorted(np.sort(s[~positive]), cuts, side="right")
+    return {
+        "threshold": cuts,
+        "precision": ratio(tp, tp + fp, 0.0),
+        "recall": ratio(tp, np.sum(positive), 0.0),
+        "false_positive_rate": ratio(fp, np.sum(~positive), 0.0),
+        "accuracy": (tp + np.sum(~positive) - fp) / len(s),
+    }
+
+
+def best_threshold(
+    y_true: Any, score: Any, cost_false_positive: float = 1.0, cost_false_negative: float = 1.0, pos_label: Any = None
+) -> tuple[float, float]:
+    """The threshold with the least mean cost of errors, and that cost; rows that exceed it are called positive."""
+    where = "best_threshold"
+    for name, cost in (("cost_false_positive", cost_false_positive), ("cost_false_negative", cost_false_negative)):
+        if not isinstance(cost, int | float | np.number) or not 0 <= cost < np.inf:
+            raise ValueError(f"{where}: {name} must be a number of at least 0; got {cost!r}.")
+    positive, s, _ = _binary(where, y_true, score, pos_label, None)
+    sweep = threshold_sweep(positive, s)
+    missed = (1 - sweep["recall"]) * np.mean(positive)
+    cost = cost_false_positive * sweep["false_positive_rate"] * np.mean(~positive) + cost_false_negative * missed
+    best = int(np.argmin(cost))
+    return float(sweep["threshold"][best]), float(cost[best])
+
+
+def top_k_accuracy(y_true: Any, score: Any, k: int = 2, labels: Any = None, sample_weight: Any = None) -> float:
+    """Share of rows whose class is among the ``k`` best scored; of equal scores the later class goes first.
+
+    >>> top_k_accuracy([0, 1, 2], [[0.5, 0.3, 0.2], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]], k=2)
+    0.6666666666666666
+    """
+    where = "top_k_accuracy"
+    scores = finite(where, "score", score, ndim=(2,))
+    codes = class_codes(where, y_true, scores.shape[1], labels)
+    if len(codes) != len(scores):
+        raise ValueError(f"{where}: y_true and score must have equal length; got {len(codes)} and {len(scores)}.")
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= scores.shape[1]:
+        raise ValueError(f"{where}: k must be between 1 and the {scores.shape[1]} classes; got {k!r}.")
+    best = np.argsort(scores, axis=1, kind="stable")[:, ::-1][:, :k]
+    hit = np.any(best == codes[:, None], axis=1)
+    return float(np.average(hit, weights=weights(where, sample_weight, len(hit))))
+
+
+def class_codes(where: str, y_true: Any, n_classes: int, labels: Any = None) -> np.ndarray:
+    """True labels as positions among the classes of the score columns."""
+    if labels is None:
+        known, codes, _ = labels_pair(where, y_true, y_true)
+        if len(known) != n_classes:
+            raise ValueError(f"{where}: y_true has {len(known)} classes and score {n_classes} columns; give labels.")
+        return codes
+    order = np.asarray(labels)
+    if order.shape != (n_classes,) or len(np.unique(order)) != n_classes:
+        raise ValueError(f"{where}: labels must be {n_classes} different labels, one per column; got {order.shape}.")
+    place = {label: i for i, label in enumerate(order.tolist())}
+    codes = np.array([place.get(label, -1) for label in np.asarray(y_true).tolist()], dtype=np.intp)
+    if np.any(codes < 0):
+        stranger = np.asarray(y_true).tolist()[int(np.argmin(codes))]
+        raise ValueError(f"{where}: y_true holds {stranger!r}, which is not among labels.")
+    return codes
+
+
+def _over_classes(
+    where: str,
+    measure: Callable[[str, np.ndarray, np.ndarray, np.ndarray], float],
+    y_true: Any,
+    score: Any,
+    labels: Any,
+    average: str,
+    pos_label: Any,
+    sample_weight: Any,
+) -> float:
+    """A binary measure, or its mean over classes, each against the rest."""
+    if average not in ("macro", "weighted"):
+        raise ValueError(f"{where}: average must be 'macro' or 'weighted'; got {average!r}.")
+    scores = finite(where, "score", score, ndim=(1, 2))
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        codes = class_codes(where, y_true, scores.shape[1], labels)
+        if len(codes) != len(scores):
+            raise ValueError(f"{where}: y_true and score must have equal length; got {len(codes)} and {len(scores)}.")
+        w = weights(where, sample_weight, len(codes))
+        if scores.shape[1] == 2:
+            return measure(where, codes == 1, scores[:, 1], w)
+        values = [measure(where, codes == i, scores[:, i], w) for i in range(scores.shape[1])]
+        sizes = np.bincount(codes, weights=w, minlength=scores.shape[1])
+        return float(np.average(values, weights=sizes if average == "weighted" else None))
+    return measure(where, *_binary(where, y_true, scores.ravel(), pos_label, sample_weight))
+
+
+def _binary(
+    where: str, y_true: Any, score: Any, pos_label: Any, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which rows are positive, their scores, their weights."""
+    known, codes, _ = labels_pair(where, y_true, y_true)
+    if len(known) > 2:
+        raise ValueError(f"{where}: one score per row needs two classes; got {len(known)}.")
+    positive = (known == positive_label(where, known, pos_label))[codes]
+    s = finite(where, "score", score)
+    if len(s) != len(positive):
+        raise ValueError(f"{where}: y_true and score must have equal length; got {len(positive)} and {len(s)}.")
+    return positive, s, weights(where, sample_weight, len(s))
+
+
+def _from_zero(counts: np.ndarray) -> np.ndarray:
+    """Cumulative counts as rates, with the point (0) where nothing is called positive."""
+    return np.concatenate([[0.0], counts / counts[-1]])
+
+
+def _counts(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of false and true positives at each distinct score, scores falling; equal scores enter together."""
+    score, positive, w = score[w > 0], positive[w > 0], w[w > 0]
+    order = np.argsort(-score, kind="stable")
+    score, positive, w = score[order], positive[order], w[order]
+    last = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)
+    tp = np.cumsum(w * positive)[last]
+    fp = np.cumsum(w * ~positive)[last]
+    return fp, tp, score[last]

@@ -1,0 +1,157 @@
+"""How far predictions are from responses. With several outputs (2-D arrays) each is measured and the mean taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from margin.metrics.arguments import finite, weights
+
+__all__ = [
+    "adjusted_r2",
+    "explained_ratio",
+    "explained_variance",
+    "mae",
+    "mape",
+    "median_absolute_error",
+    "mse",
+    "pinball",
+    "r2",
+    "rmse",
+    "squared_correlation",
+]
+
+
+def mse(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Mean squared error :math:`\sum_i w_i (y_i - \hat y_i)^2 / \sum_i w_i`.
+
+    >>> mse([1, 2, 3], [1, 2, 5])
+    1.3333333333333333
+    """
+    y, p, w = _arguments("mse", y_true, y_pred, sample_weight)
+    return float(np.mean(_mean((y - p) ** 2, w)))
+
+
+def rmse(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Root of the mean squared error, in the units of the response."""
+    y, p, w = _arguments("rmse", y_true, y_pred, sample_weight)
+    return float(np.mean(np.sqrt(_mean((y - p) ** 2, w))))
+
+
+def mae(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Mean absolute error :math:`\sum_i w_i |y_i - \hat y_i| / \sum_i w_i`."""
+    y, p, w = _arguments("mae", y_true, y_pred, sample_weight)
+    return float(np.mean(_mean(np.abs(y - p), w)))
+
+
+def median_absolute_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Median of :math:`|y_i - \hat y_i|`, of the weighted distribution where there are weights."""
+    y, p, w = _arguments("median_absolute_error", y_true, y_pred, sample_weight)
+    return float(np.mean([_weighted_median(errors, w) for errors in np.abs(y - p).T]))
+
+
+def r2(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Coefficient of determination :math:`1 - \sum_i w_i(y_i - \hat y_i)^2 / \sum_i w_i(y_i - \bar y)^2`.
+
+    For a constant response it is 1 when the prediction is perfect and 0 otherwise. It is negative for predictions
+    worse than the mean.
+
+    >>> r2([1, 2, 3], [1, 2, 3]), r2([1, 2, 3], [2, 2, 2])
+    (1.0, 0.0)
+    """
+    y, p, w = _arguments("r2", y_true, y_pred, sample_weight)
+    if len(y) < 2:
+        raise ValueError("r2: at least two rows are needed; got one.")
+    return float(np.mean(_one_minus(_mean((y - p) ** 2, w), _mean((y - _mean(y, w)) ** 2, w))))
+
+
+def adjusted_r2(y_true: Any, y_pred: Any, n_features: int, sample_weight: Any = None) -> float:
+    r"""R squared with the price of its features: :math:`1 - (1 - R^2)\frac{n - 1}{n - m - 1}`."""
+    n = len(np.asarray(y_true))
+    if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer) or n_features < 0:
+        raise ValueError(f"adjusted_r2: n_features must be a whole number of at least 0; got {n_features!r}.")
+    if n - n_features - 1 <= 0:
+        raise ValueError(f"adjusted_r2: {n_features} features need more than {n_features + 1} rows; got {n}.")
+    return 1.0 - (1.0 - r2(y_true, y_pred, sample_weight)) * (n - 1) / (n - n_features - 1)
+
+
+def explained_variance(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Share of variance explained, :math:`1 - \mathrm{Var}(y - \hat y)/\mathrm{Var}(y)`: blind to a constant shift."""
+    y, p, w = _arguments("explained_variance", y_true, y_pred, sample_weight)
+    residual = y - p
+    return float(np.mean(_one_minus(_mean((residual - _mean(residual, w)) ** 2, w), _mean((y - _mean(y, w)) ** 2, w))))
+
+
+def explained_ratio(y_true: Any, y_pred: Any) -> float:
+    r"""Spread of predictions over spread of responses, :math:`\sum_i(\hat y_i - \bar y)^2/\sum_i(y_i - \bar y)^2`.
+
+    It equals :func:`r2` for least squares with an intercept on the rows it was fitted to, and in general nowhere else.
+    """
+    y, p, w = _arguments("explained_ratio", y_true, y_pred, None)
+    center = _mean(y, w)
+    return float(np.mean(_over(_mean((p - center) ** 2, w), _mean((y - center) ** 2, w), "explained_ratio")))
+
+
+def squared_correlation(y_true: Any, y_pred: Any) -> float:
+    r"""Squared Pearson correlation of responses and predictions: blind to shift and scale."""
+    y, p, w = _arguments("squared_correlation", y_true, y_pred, None)
+    dy, dp = y - _mean(y, w), p - _mean(p, w)
+    return float(np.mean(_over(_mean(dy * dp, w) ** 2, _mean(dy**2, w) * _mean(dp**2, w), "squared_correlation")))
+
+
+def mape(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Mean absolute error relative to the response, :math:`|y_i - \hat y_i| / |y_i|`; 0.1 is ten percent.
+
+    A response of zero is replaced by the machine epsilon, which makes the value huge rather than undefined.
+    """
+    y, p, w = _arguments("mape", y_true, y_pred, sample_weight)
+    return float(np.mean(_mean(np.abs(y - p) / np.maximum(np.abs(y), np.finfo(np.float64).eps), w)))
+
+
+def pinball(y_true: Any, y_pred: Any, alpha: float = 0.5, sample_weight: Any = None) -> float:
+    r"""Pinball loss :math:`\alpha(y - \hat y)_+ + (1 - \alpha)(\hat y - y)_+`: least for the ``alpha`` quantile."""
+    if not isinstance(alpha, int | float | np.number) or not 0 <= alpha <= 1:
+        raise ValueError(f"pinball: alpha must lie in [0, 1]; got {alpha!r}.")
+    y, p, w = _arguments("pinball", y_true, y_pred, sample_weight)
+    gap = y - p
+    return float(np.mean(_mean(np.maximum(alpha * gap, (alpha - 1) * gap), w)))
+
+
+def _arguments(where: str, y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Responses and predictions of shape (n, outputs), and weights of shape (n,)."""
+    y = finite(where, "y_true", y_true, ndim=(1, 2))
+    p = finite(where, "y_pred", y_pred, ndim=(1, 2))
+    y, p = (column[:, None] if column.ndim == 1 else column for column in (y, p))
+    if y.shape != p.shape:
+        raise ValueError(f"{where}: y_true and y_pred must have equal shapes; got {y.shape} and {p.shape}.")
+    return y, p, weights(where, sample_weight, len(y))
+
+
+def _mean(values: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Weighted mean over rows, one per output."""
+    return np.average(values, axis=0, weights=w)
+
+
+def _one_minus(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """1 - a/b per output; for b = 0 it is 1 if a is 0 too, else 0."""
+    safe = np.where(denominator > 0, denominator, 1.0)
+    return np.where(denominator > 0, 1 - numerator / safe, np.where(numerator > 0, 0.0, 1.0))
+
+
+def _over(numerator: np.ndarray, denominator: np.ndarray, where: str) -> np.ndarray:
+    if np.any(denominator == 0):
+        raise ValueError(f"{where}: is not defined for values that are all equal.")
+    return numerator / denominator
+
+
+def _weighted_median(values: np.ndarray, w: np.ndarray) -> float:
+    """The value below and above which lies half the weight; midway if two values qualify."""
+    order = np.argsort(values, kind="stable")
+    order = order[w[order] > 0]
+    below = np.cumsum(w[order])
+    half = below[-1] / 2
+    at = int(np.searchsorted(below, half, side="left"))
+    if below[at] == half:
+        return float((values[order[at]] + values[order[at + 1]]) / 2)
+    return float(values[order[at]])

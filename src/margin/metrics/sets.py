@@ -1,0 +1,69 @@
+r"""How alike two sets are: masks by their overlap, point sets by their distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from margin.metrics.arguments import finite
+
+__all__ = ["dice", "hausdorff", "iou"]
+
+#: Entries of the block of distances held at once: 32 MiB of float64.
+_BLOCK_ENTRIES = 2**22
+
+
+def iou(a: Any, b: Any) -> float:
+    r"""Intersection over union of two masks, :math:`|A\cap B|/|A\cup B|`; two empty masks are equal: 1.
+
+    >>> iou([1, 1, 0, 0], [0, 1, 1, 0])
+    0.3333333333333333
+    """
+    a, b = _masks("iou", a, b)
+    union = np.count_nonzero(a | b)
+    return float(np.count_nonzero(a & b) / union) if union else 1.0
+
+
+def dice(a: Any, b: Any) -> float:
+    r"""Dice coefficient of two masks, :math:`2|A\cap B|/(|A| + |B|) = 2\,\mathrm{IoU}/(1 + \mathrm{IoU})`.
+
+    >>> dice([1, 1, 0, 0], [0, 1, 1, 0])
+    0.5
+    """
+    a, b = _masks("dice", a, b)
+    total = np.count_nonzero(a) + np.count_nonzero(b)
+    return float(2 * np.count_nonzero(a & b) / total) if total else 1.0
+
+
+def hausdorff(X: Any, Y: Any) -> float:
+    r"""The largest distance from a point of either set to the other set.
+
+    .. math:: \max\{\max_x\min_y\|x - y\|,\ \max_y\min_x\|x - y\|\}
+
+    >>> hausdorff([[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [4.0, 0.0]])
+    3.0
+    """
+    X, Y = (finite("hausdorff", name, points, ndim=(2,)) for name, points in (("X", X), ("Y", Y)))
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(f"hausdorff: X and Y must have equal dimension; got {X.shape[1]} and {Y.shape[1]}.")
+    to_x, from_x = np.full(len(Y), np.inf), 0.0
+    step = max(1, _BLOCK_ENTRIES // len(Y))
+    for start in range(0, len(X), step):
+        block = X[start : start + step]
+        squares = np.zeros((len(block), len(Y)))
+        for column in range(X.shape[1]):  # exact differences, one dimension at a time
+            squares += (block[:, column, None] - Y[:, column]) ** 2
+        from_x = max(from_x, float(squares.min(axis=1).max()))
+        np.minimum(to_x, squares.min(axis=0), out=to_x)
+    return float(np.sqrt(max(from_x, float(to_x.max()))))
+
+
+def _masks(where: str, a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
+    first, second = np.asarray(a), np.asarray(b)
+    if first.shape != second.shape:
+        raise ValueError(f"{where}: masks must have equal shapes; got {first.shape} and {second.shape}.")
+    for mask in (first, second):
+        if mask.dtype != bool and not (mask.dtype.kind in "iuf" and np.all((mask == 0) | (mask == 1))):
+            raise ValueError(f"{where}: masks must hold 0 and 1 or truth values only; got {mask.dtype}.")
+    return first.astype(bool), second.astype(bool)
