@@ -36,7 +36,35 @@ class Entry:
         return self.path.rpartition(".")[2]
 
 
-ENTRIES: tuple[Entry, ...] = ()
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "linear-regression",
+        "margin.linear.LinearRegression",
+        family="linear",
+        task="regression",
+    ),
+    Entry(
+        "mlp-classifier",
+        "margin.neural.estimators.MLPClassifier",
+        family="neural",
+        task="classification",
+        test_params={"hidden": (16,), "epochs": 5, "learning_rate": 0.02},
+    ),
+    Entry(
+        "mlp-regressor",
+        "margin.neural.estimators.MLPRegressor",
+        family="neural",
+        task="regression",
+        test_params={"hidden": (16,), "epochs": 5, "learning_rate": 0.02},
+    ),
+    Entry(
+        "vae",
+        "margin.generative.VAE",
+        family="generative",
+        task="density",
+        test_params={"hidden": (16,), "n_components": 2, "epochs": 3},
+    ),
+)
 
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.
 PARTS: Mapping[str, str] = {

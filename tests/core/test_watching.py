@@ -1,0 +1,159 @@
+"""Watching, stopping, progress bars, scikit-learn's callbacks: consumers of the same records."""
+
+import io
+
+import numpy as np
+import pytest
+import sklearn
+from rich.console import Console
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from margin.core.domains import Integer
+from margin.core.estimator import IterativeEstimator
+from margin.core.progress import ProgressBar
+from margin.core.records import Record
+from margin.core.watching import Watcher, active_watchers, watch
+
+
+class CountingLoop:
+    def __init__(self, done):
+        self.done = done
+
+    def state(self):
+        return {"done": self.done}
+
+
+class Counter(IterativeEstimator):
+    """Counts to ``max_iter``; what it has learned is how far it came."""
+
+    domains = {"max_iter": Integer(low=1)}
+
+    def __init__(self, max_iter=5):
+        self.max_iter = max_iter
+
+    def iterate(self, X, y=None, *, state=None):
+        self._check_parameters()
+        self._loop = CountingLoop(0 if state is None else state["done"])
+        while self._loop.done < self.max_iter:
+            self._loop.done += 1
+            self.n_iter_ = self._loop.done
+            yield Record(self.n_iter_, {"count": self.n_iter_}, total=self.max_iter)
+
+    def score(self, X, y=None):
+        return self.n_iter_
+
+
+X = np.zeros((6, 1))
+
+
+class Logging(Watcher):
+    def __init__(self):
+        self.events = []
+
+    def begin(self, estimator):
+        self.events.append("begin")
+
+    def record(self, estimator, record):
+        self.events.append(record.iteration)
+        return record.iteration == 3
+
+    def end(self, estimator):
+        self.events.append("end")
+
+
+def test_begin_records_end_and_stop():
+    log = Logging()
+    with watch(log):
+        model = Counter().fit(X)
+    assert log.events == ["begin", 1, 2, 3, "end"]
+    assert model.n_iter_ == 3
+    assert active_watchers() == ()
+
+
+def test_watchers_nest():
+    outer, inner = [], []
+    with watch(lambda e, r: outer.append(r.iteration)):
+        Counter(2).fit(X)
+        with watch(lambda e, r: inner.append(r.iteration)):
+            Counter(1).fit(X)
+    assert (outer, inner) == ([1, 2, 1], [1])
+
+
+def test_a_failing_fit_still_ends():
+    log = Logging()
+    with pytest.raises(ValueError, match="max_iter"), watch(log):
+        Counter(0).fit(X)
+    assert log.events == ["begin", "end"]
+
+
+def test_progress_bar_draws_on_its_console():
+    screen = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with watch(ProgressBar(screen)):
+        Counter(3).fit(X)
+    text = screen.file.getvalue()
+    assert "Counter" in text
+    assert "3/3" in text
+    assert "count 3" in text
+
+
+def test_state_before_a_fit_is_an_error():
+    with pytest.raises(NotFittedError, match="Counter: there is no state"):
+        Counter().get_state()
+
+
+HAS_CALLBACKS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
+
+
+class Callback:
+    """scikit-learn's fit-callback protocol, stopping at the third iteration."""
+
+    def __init__(self):
+        self.calls = []
+
+    def setup(self, estimator, context):
+        self.calls.append("setup")
+
+    def teardown(self, estimator, context):
+        self.calls.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.calls.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        reached = getattr(fitted_estimator, "n_iter_", None)
+        self.calls.append(f"end {context.task_name} {reached}")
+        return context.task_name == "iteration" and reached == 3
+
+
+@pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
+def test_scikit_learn_callbacks_see_tasks_and_can_stop():
+    callback = Callback()
+    model = Counter(5).set_callbacks(callback).fit(X)
+    assert model.n_iter_ == 3
+    iterations = [
+        f"{word} iteration{reached}" for n in (1, 2, 3) for word, reached in (("begin", ""), ("end", f" {n}"))
+    ]
+    assert callback.calls == ["setup", "begin fit", *iterations, "end fit 3", "teardown"]
+
+
+@pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
+def test_every_begun_task_ends_when_the_records_end_early():
+    callback = Callback()
+
+    class Early(Counter):
+        def iterate(self, X, y=None, *, state=None):
+            for record in super().iterate(X, y):
+                yield Record(record.iteration, record.values, total=99)
+
+    Early(2).set_callbacks(callback).fit(X)
+    begun = sum(call.startswith("begin") for call in callback.calls)
+    assert begun == sum(call.startswith("end") for call in callback.calls) == 4
+
+
+def test_inside_a_grid_search():
+    seen = []
+    with watch(lambda e, r: seen.append(e.max_iter)):
+        search = GridSearchCV(Counter(), {"max_iter": [2, 4]}, cv=2).fit(X)
+    assert search.best_params_ == {"max_iter": 4}
+    assert set(seen) == {2, 4}

@@ -1,0 +1,164 @@
+"""Runs survive kill -9 at any moment: the resumed result and its metrics file have the same bits."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+import margin
+from margin.core.watching import watch
+from margin.runs import Run, RunError, fingerprint
+
+# Each record takes a moment, so that a kill can fall between, inside and while a checkpoint is written.
+TRAIN = """
+import sys, time
+from sklearn.datasets import load_digits, make_blobs
+import margin
+from margin.core.watching import watch
+from margin.runs import Run
+kind, folder, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
+if kind == "classical":
+    X, y = make_blobs(3000, 6, centers=12, cluster_std=6.0, random_state=0)[0], None
+    model = margin.KMeans(n_clusters=12, n_init=2, max_iter=25, tol=0.0, random_state=3)
+else:
+    X, y = load_digits(return_X_y=True)
+    model = margin.MLPClassifier(hidden=(16,), dropout=0.2, batch_size=2, epochs=1, random_state=3)
+with watch(lambda estimator, record: time.sleep(pause)):
+    Run.open(folder, {"model": kind}).fit(model, X, y, checkpoint_seconds=0.0)
+"""
+
+
+def start(kind, folder, pause):
+    return subprocess.Popen([sys.executable, "-c", TRAIN, kind, str(folder), str(pause)])
+
+
+def records(folder):
+    path = Path(folder) / "metrics.jsonl"
+    return len(path.read_bytes().splitlines()) if path.exists() else 0
+
+
+def kill_after(process, folder, more, delay):
+    """SIGKILL once ``more`` further records are there and ``delay`` seconds have passed; False if it ended before."""
+    base, deadline = records(folder), time.monotonic() + 120
+    while records(folder) < base + more and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.001)
+    time.sleep(delay)
+    if process.poll() is not None:
+        return False
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return True
+
+
+@pytest.mark.parametrize("kind", ["classical", "deep"])
+def test_killed_and_resumed_equals_uninterrupted(kind, tmp_path):
+    assert start(kind, tmp_path / "whole", 0.0).wait() == 0
+    chance = random.Random(kind)
+    kills = 0
+    for _ in range(4):
+        process = start(kind, tmp_path / "killed", 0.02)
+        kills += kill_after(process, tmp_path / "killed", chance.randint(1, 3), chance.uniform(0.0, 0.04))
+    assert kills == 4, "the fit must be long enough to be killed several times (inside one epoch)"
+    assert json.loads((tmp_path / "killed" / "manifest.json").read_text())["status"] == "running"
+    assert start(kind, tmp_path / "killed", 0.0).wait() == 0
+    for name in ("model.safetensors", "metrics.jsonl"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+    leftovers = [path.name for path in (tmp_path / "killed").rglob(".*.tmp")]
+    assert not leftovers, "temporary files of a killed write are swept"
+
+
+def kmeans():
+    return margin.KMeans(n_clusters=4, n_init=1, max_iter=20, tol=0.0, random_state=0)
+
+
+def blobs():
+    return make_blobs(400, 3, centers=8, cluster_std=3.0, random_state=1)[0]
+
+
+def test_stop_leaves_a_usable_model_and_the_same_call_continues(tmp_path):
+    X, stop = blobs(), threading.Event()
+    run = Run.open(tmp_path, {"model": "kmeans"})
+    with watch(lambda estimator, record: stop.set() if record.iteration == 2 else None):
+        run.fit(kmeans(), X, stop=stop)
+    assert run.status == "interrupted"
+    run.model().predict(X)
+    whole = kmeans().fit(X)
+    again = Run.open(tmp_path, {"model": "kmeans"})
+    again.fit(kmeans(), X)
+    assert again.status == "finished"
+    np.testing.assert_array_equal(again.model().cluster_centers_, whole.cluster_centers_)
+    assert [line["iteration"] for line in again.metrics()] == list(range(1, len(again.metrics()) + 1))
+
+
+def test_a_pipeline_iterates_its_last_step(tmp_path):
+    X = blobs()
+    pipeline = make_pipeline(MinMaxScaler(), kmeans())
+    run = Run.open(tmp_path, {"model": "pipeline"})
+    run.fit(pipeline, X)
+    expected = clone(pipeline).fit(X).predict(X)
+    np.testing.assert_array_equal(run.model().predict(X), expected)
+    assert run.metrics()
+
+
+def test_a_damaged_checkpoint_is_passed_over(tmp_path):
+    X, stop = blobs(), threading.Event()
+    run = Run.open(tmp_path, {})
+    with watch(lambda estimator, record: stop.set() if record.iteration == 3 else None):
+        run.fit(kmeans(), X, stop=stop, checkpoint_seconds=0.0)
+    newest = sorted((tmp_path / "checkpoints").iterdir())[-1]
+    newest.write_bytes(newest.read_bytes()[:100])
+    run.fit(kmeans(), X)
+    np.testing.assert_array_equal(run.model().cluster_centers_, kmeans().fit(X).cluster_centers_)
+    assert len(list((tmp_path / "checkpoints").iterdir())) <= 2
+
+
+def test_another_identity_is_refused_and_named(tmp_path):
+    Run.open(tmp_path, {"model": "a", "data": 1})
+    with pytest.raises(RunError, match="holds another run: its data is 1, this one's is 2"):
+        Run.open(tmp_path, {"model": "a", "data": 2})
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    run, X = Run.open(tmp_path, {}), blobs()
+
+    def second(estimator, record):
+        with pytest.raises(RunError, match="being trained by another process"):
+            Run.existing(tmp_path).fit(kmeans(), X)
+        return True
+
+    with watch(second):
+        run.fit(kmeans(), X)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"identity": {}}'])
+def test_a_damaged_manifest_is_named(content, tmp_path):
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(RunError, match=r"manifest.json is damaged"):
+        Run.existing(tmp_path)
+
+
+def test_no_run_and_no_model_are_named(tmp_path):
+    with pytest.raises(RunError, match="not a run folder"):
+        Run.existing(tmp_path)
+    with pytest.raises(RunError, match="has no model yet"):
+        Run.open(tmp_path, {}).model()
+
+
+def test_fingerprint_sees_every_parameter():
+    assert fingerprint(kmeans()) == fingerprint(kmeans())
+    assert fingerprint(kmeans()) != fingerprint(kmeans().set_params(tol=1e-3))
+    init = np.zeros((4, 3))
+    first = fingerprint(kmeans().set_params(init=init))
+    assert first != fingerprint(kmeans().set_params(init=init + 1))
