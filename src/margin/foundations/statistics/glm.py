@@ -25,6 +25,8 @@ from margin.foundations.statistics.regression_inference import CoefficientTable,
 __all__ = ["GLMFit", "fit_glm"]
 
 MAX_HALVINGS = 30  # 2^-30 of a scoring step: if even that is no better, the likelihood is at its maximum
+ROUNDING = 1e-14  # relative error of a summed log-likelihood; steps within it are still worth taking
+SMALL_STEP = 1e-12  # scoring converges quadratically: after such a step the coefficients are at their last digits
 NO_MAXIMUM = "fit_glm: the likelihood has no finite maximum (separable classes, or a mean at its limit)"
 
 Entry = TypeVar("Entry")
@@ -80,8 +82,8 @@ def fit_glm(
 def _maximize(
     design: Floats, target: Floats, beta: Floats, law: GLMFamily, g: Link, max_iter: int
 ) -> tuple[Floats, Floats, int]:
-    """Scoring steps, halved while they do not raise the likelihood, until the likelihood stands still."""
-    value = law.log_likelihood(target, g.inverse(design @ beta))
+    """Scoring steps, halved while they lower the likelihood, until the step is nothing or no longer helps."""
+    value, stalled = law.log_likelihood(target, g.inverse(design @ beta)), 0
     for iteration in range(1, max_iter + 1):
         proposal, R = _scoring_step(design, target, design @ beta, law, g)
         step = proposal - beta
@@ -89,11 +91,15 @@ def _maximize(
             candidate = beta + step / 2**halving
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 reached = law.log_likelihood(target, g.inverse(design @ candidate))
-            if reached > value:  # false for NaN: a mean outside the family
+            if reached >= value - ROUNDING * abs(value):  # false for NaN: a mean outside the family
                 break
         else:
             return beta, R, iteration
+        stalled = 0 if reached > value else stalled + 1
+        moved = np.abs(candidate - beta).max()
         beta, value = candidate, reached
+        if moved <= SMALL_STEP * (1 + np.abs(beta).max()) or stalled == 2:
+            return beta, R, iteration
     raise ValueError(f"{NO_MAXIMUM}; got no end after max_iter={max_iter} steps.")
 
 

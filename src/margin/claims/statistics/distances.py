@@ -1,0 +1,127 @@
+"""Metric axioms and the Mahalanobis distance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, corrected, equal, every, near, within
+from margin.foundations.statistics import (
+    mahalanobis,
+    metric_axioms,
+    quadratic_distance,
+    spherical_distance,
+    whitening,
+)
+
+SIGMA = np.array([[4.0, 1.5], [1.5, 1.0]])
+
+
+@claim("metric-axioms")
+def three_axioms_do_not_make_a_pseudometric() -> Verdict:
+    points = np.random.default_rng(0).normal(size=(8, 2))
+    points[0], points[1], points[2] = (0.0, 0.0), (1.0, 1.0), (2.0, 2.0)
+    flat = np.array([[1.0, -1.0], [-1.0, 1.0]])  # blind along (1, 1)
+    euclid = metric_axioms(lambda a, b: float(np.linalg.norm(a - b)), points)
+    squared = metric_axioms(lambda a, b: float(np.sum((a - b) ** 2)), points)
+    deficient = metric_axioms(lambda a, b: float(quadratic_distance(a, b, flat)), points)
+    constant = metric_axioms(lambda a, b: 1.0, points)
+    words = metric_axioms(lambda a, b: float(a[0] != b[0]), [[0.0], [1.0], [2.0]])  # a set without vector structure
+    truth = every(
+        euclid=equal(euclid.is_metric, True),
+        squared_fails_triangle=equal((squared.triangle, squared.symmetric), (False, True)),
+        deficient=equal((deficient.is_pseudometric, deficient.is_metric), (True, False)),
+        discrete=equal(words.is_metric, True),
+        constant_has_the_three=equal((constant.triangle, constant.non_negative, constant.symmetric), (True,) * 3),
+    )
+    return corrected(truth, printed=equal(constant.is_pseudometric, True))
+
+
+@claim("mahalanobis-distance")
+def squared_distances_of_normal_data_are_chi_square() -> Verdict:
+    from scipy import stats
+    from scipy.spatial import distance
+
+    rng = np.random.default_rng(0)
+    mean = np.array([1.0, -2.0])
+    x = mean + rng.normal(size=(3000, 2)) @ np.linalg.cholesky(SIGMA).T
+    precision = np.linalg.inv(SIGMA)
+    v = x[0] - mean
+    ellipse = mean + np.column_stack([np.cos(t := np.linspace(0, 6, 50)), np.sin(t)]) @ np.linalg.cholesky(SIGMA).T
+    density = stats.multivariate_normal(mean, 0.01 * SIGMA).pdf(mean)
+    truth = every(
+        scipy=near(mahalanobis(x[0], mean, SIGMA), distance.mahalanobis(x[0], mean, precision), tolerance=1e-10),
+        indices_i_j=near(mahalanobis(x[0], mean, SIGMA) ** 2, np.einsum("i,ij,j", v, precision, v), tolerance=1e-10),
+        chi_square=above(stats.kstest(mahalanobis(x, mean, SIGMA) ** 2, stats.chi2(2).cdf).pvalue, 0.01),
+        contour_is_an_ellipse=near(mahalanobis(ellipse, mean, SIGMA), np.ones(50), tolerance=1e-10),
+        the_normal_law_gives_a_density_not_a_probability=above(density, 1.0),
+    )
+    as_printed = np.sum(np.diag(precision)[:, None] * np.outer(v, v))  # the precision indexed i, i
+    return corrected(truth, printed=near(as_printed, mahalanobis(x[0], mean, SIGMA) ** 2, tolerance=1e-3))
+
+
+@claim("mahalanobis-distance-between-points")
+def two_points_are_compared_by_their_difference() -> Verdict:
+    rng = np.random.default_rng(0)
+    axioms = metric_axioms(lambda a, b: float(mahalanobis(a, b, SIGMA)), rng.normal(size=(10, 2)))
+    a = np.array([2.0, 0.0])
+    mean, covariance = np.zeros(2), np.eye(2)
+    inner_product = float((a - mean) @ np.linalg.solve(covariance, -a - mean))
+    truth = every(
+        metric=equal(axioms.is_metric, True),
+        symmetric=near(mahalanobis(a, -a, SIGMA), mahalanobis(-a, a, SIGMA), tolerance=1e-12),
+        itself=near(mahalanobis(a, a, SIGMA), 0.0, tolerance=0.0),
+        opposite_points=near(mahalanobis(a, -a, covariance), 4.0, tolerance=1e-12),
+        printed_value=near(inner_product, -4.0, tolerance=1e-12),
+    )
+    return corrected(truth, printed=within(inner_product, 0.0, np.inf))  # a squared distance is not negative
+
+
+@claim("spherical-normalised-distance")
+def equal_normalized_distance_unequal_density() -> Verdict:
+    from scipy import stats
+
+    covariance = np.diag([9.0, 1.0])
+    sd = np.sqrt(np.trace(covariance) / 2)
+    along, across = np.array([3.0, 0.0]), np.array([0.0, 3.0])
+    law = stats.multivariate_normal([0.0, 0.0], covariance)
+    distances = mahalanobis(np.array([along, across]), np.zeros(2), covariance)
+    round_cloud = mahalanobis(np.array([along, across]), np.zeros(2), sd**2 * np.eye(2))
+    return every(
+        normalized=near(spherical_distance(along, [0.0, 0.0], sd), spherical_distance(across, [0.0, 0.0], sd), tolerance=1e-12),
+        mahalanobis=near(distances, [1.0, 3.0], tolerance=1e-12),
+        density_ratio=near(law.pdf(along) / law.pdf(across), np.exp(4.0), tolerance=1e-9),
+        enough_for_a_sphere=near(round_cloud, [spherical_distance(along, [0.0, 0.0], sd)] * 2, tolerance=1e-12),
+    )  # fmt: skip
+
+
+@claim("mahalanobis-as-linear-map")
+def mahalanobis_is_euclid_after_whitening() -> Verdict:
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    J = whitening(SIGMA)
+    target = mahalanobis(points[:-1], points[1:], SIGMA)
+
+    def euclid_after(linear_map: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(np.diff(points @ linear_map.T, axis=0), axis=1)
+
+    truth = every(
+        distances=near(euclid_after(J), target, tolerance=1e-10),
+        factor_of_the_precision=near(J.T @ J, np.linalg.inv(SIGMA), tolerance=1e-10),
+        definite=above(np.linalg.eigvalsh(J.T @ J).min(), 0.0),
+    )
+    # Read as a factor of the covariance, the "L" of the sentence stretches where it should shrink.
+    return corrected(truth, printed=near(euclid_after(np.linalg.cholesky(SIGMA).T), target, tolerance=1e-3))
+
+
+@claim("claim-pseudometric-iff-rank-deficient")
+def a_null_vector_is_a_zero_distance() -> Verdict:
+    rng = np.random.default_rng(0)
+    J = np.array([[1.0, 2.0]])
+    x, null = rng.normal(size=(50, 2)), np.array([2.0, -1.0])
+    full = rng.normal(size=(3, 2))
+    return every(
+        deficient=near(quadratic_distance(x, x + null, J.T @ J), np.zeros(50), tolerance=1e-7),
+        projection=near(quadratic_distance(x, 0 * x, J.T @ J), np.abs(x @ J[0]), tolerance=1e-10),
+        full_rank=above(quadratic_distance(x, x + null, full.T @ full).min(), 0.1),
+        rank=equal([int(np.linalg.matrix_rank(A.T @ A)) for A in (J, full)], [1, 2]),
+    )
