@@ -76,16 +76,16 @@ def _live_board() -> Iterator[Callable[[Comparison], None]]:
 
 def _table(comparison: Comparison) -> Table:
     metric = comparison.metric
-    arrow = "higher is better" if metric.greater_is_better else "lower is better"
+    arrow = "↑" if metric.greater_is_better else "↓"
     title = f"{comparison.source.name}: {comparison.source.task}, {len(comparison.trials)} of {comparison.total} trials"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in ("model", f"{metric.name} ({arrow})", "95 % interval", "fit s", "predict s", "folds", "remark"):
+    for column in ("model", f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s", "folds", "remark"):
         table.add_column(column, justify="left" if column in ("model", "remark") else "right")
     for s in comparison.standings():
         if s.error:
             table.add_row(s.model, "", "", "", "", str(s.folds), f"[red]{s.error[:80]}[/red]")
             continue
-        interval = "" if s.low != s.low else f"{s.low:.4f} to {s.high:.4f}"
+        interval = "" if s.low != s.low else f"{s.low:.4f} … {s.high:.4f}"
         table.add_row(
             s.model, f"{s.mean:.4f}", interval, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}", str(s.folds), ""
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def run_trial(
     measure: Measure,
 ) -> Trial:
     """Fit on ``train``, measure on ``test``; a model that breaks gives a row, not an end."""
-    sizes = {"n_train": len(train), "n_test": len(test)}
+    blank = Trial(name, fold, n_train=len(train), n_test=len(test))
     try:
         model = make()
         started = time.perf_counter()
@@ -50,8 +50,8 @@ def run_trial(
         scores = measure(model, rows_of(X, test), y[test])
     except Exception as error:
         message = str(error).strip().splitlines()
-        return Trial(name, fold, error=f"{type(error).__name__}: {message[0] if message else ''}", **sizes)
-    return Trial(name, fold, scores, fitted - started, predicted - fitted, **sizes)
+        return replace(blank, error=f"{type(error).__name__}: {message[0] if message else ''}")
+    return replace(blank, scores=scores, fit_seconds=fitted - started, predict_seconds=predicted - fitted)
 
 
 def rows_of(X: Any, rows: np.ndarray) -> Any:
