@@ -103,4 +103,4 @@ def _check_options(name: str, options: dict[str, Any], allowed: tuple[str, ...])
     unknown = sorted(set(options) - set(allowed))
     if unknown:
         takes = f"takes {', '.join(allowed)}" if allowed else "takes no options"
-        raise ValueError(f"load: {name!r} {takes}; got {unknown[0]!r}.")
+        raise TypeError(f"load: {name!r} {takes}; got {unknown[0]!r}.")

@@ -49,7 +49,7 @@ class ColumnPlan:
 
 
 def column_plan(data: Table | Any) -> tuple[ColumnPlan, ...]:
-    """The plan for every column of a table or DataFrame, in order.
+    """The plan for every column of a table, DataFrame or 2-D array, in order; array columns are named 0, 1, ...
 
     >>> for column in column_plan(Table({"age": [1, 2], "note": ["a", "b"]}, {"note": "text"})):
     ...     print(column.name, column.treatment, "-", column.reason)
@@ -63,7 +63,9 @@ def column_plan(data: Table | Any) -> tuple[ColumnPlan, ...]:
 def preprocessor(
     data: Table | Any, *, scale: bool = True, encode: str = "onehot", max_categories: int = 32
 ) -> ColumnTransformer:
-    """An unfitted ``ColumnTransformer`` for the columns of ``data``; only names and kinds are taken from it.
+    """An unfitted ``ColumnTransformer`` for the columns of ``data``, from which only names and kinds are taken.
+
+    For a 2-D array of numbers the columns go by position, and the transformer takes arrays.
 
     ``encode="onehot"`` gives a column per label, at most ``max_categories`` of them: the rarest share one, and labels
     never seen in training are all zeros. ``encode="ordinal"`` gives one column of codes, unseen labels -1: for trees.
@@ -80,8 +82,9 @@ def preprocessor(
     if isinstance(max_categories, bool) or not isinstance(max_categories, int | np.integer) or max_categories < 2:
         raise ValueError(f"preprocessor: max_categories must be a whole number of at least 2; got {max_categories!r}.")
     plan = column_plan(data)
+    by_position = isinstance(data, np.ndarray)
     columns = {
-        treatment: [column.name for column in plan if column.treatment == treatment]
+        treatment: [i if by_position else column.name for i, column in enumerate(plan) if column.treatment == treatment]
         for treatment in ("number", "flag", "category")
     }
     if not any(columns.values()):
@@ -132,7 +135,9 @@ def _table(where: str, data: Table | Any) -> Table:
         return data
     if type(data).__module__.split(".")[0] == "pandas":
         return from_pandas(data)
-    raise TypeError(f"{where}: data must be a Table or a DataFrame; got {type(data).__name__}.")
+    if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "biuf":
+        return Table({str(i): np.array(column, dtype=np.float64) for i, column in enumerate(data.T)})
+    raise TypeError(f"{where}: data must be a Table, a DataFrame or a 2-D array of numbers; got {type(data).__name__}.")
 
 
 def _treatment(table: Table, name: str) -> tuple[str, str]:

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "group_k_fold",
+    "group_folds",
     "group_split",
-    "k_fold",
     "quantile_bins",
+    "random_folds",
     "random_split",
-    "stratified_k_fold",
+    "stratified_folds",
     "stratified_split",
     "three_way_split",
-    "time_k_fold",
+    "time_folds",
     "time_split",
 ]
 
@@ -120,35 +120,34 @@ def time_split(times: Any, test_size: float = 0.25) -> Rows:
     return order[:cut], order[cut:]
 
 
-def k_fold(n: int, k: int = 5, seed: Seed | None = 0) -> Iterator[Rows]:
-    """``k`` random parts, sizes equal up to one row, each the test part once; ``seed=None`` keeps the rows' order.
+def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
+    """``k`` random parts, sizes equal up to one row, each the test part once.
 
-    >>> [len(test) for _, test in k_fold(11, 3)]
+    >>> [len(test) for _, test in random_folds(11, 3)]
     [4, 4, 3]
     """
-    n = _rows("k_fold", n)
-    _check_k("k_fold", k, n, "rows")
-    order = np.arange(n) if seed is None else _generator("k_fold", seed).permutation(n)
+    n = _rows("random_folds", n)
+    _check_k("random_folds", k, n, "rows")
     fold = np.empty(n, dtype=np.intp)
-    fold[order] = np.repeat(np.arange(k), [len(part) for part in np.array_split(order, k)])
+    fold[_generator("random_folds", seed).permutation(n)] = np.arange(n) % k
     return _folds(fold, k)
 
 
-def stratified_k_fold(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
+def stratified_folds(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
     """``k`` parts in which each class, and the whole, is spread evenly: counts differ by at most one row."""
-    codes, _ = _classes("stratified_k_fold", y)
-    _check_k("stratified_k_fold", k, len(codes), "rows")
+    codes, _ = _classes("stratified_folds", y)
+    _check_k("stratified_folds", k, len(codes), "rows")
     fold = np.empty(len(codes), dtype=np.intp)
     # Rows sorted by class are dealt like cards; the deal does not start anew with each class.
-    fold[_shuffled_by_class(codes, _generator("stratified_k_fold", seed))] = np.arange(len(codes)) % k
+    fold[_shuffled_by_class(codes, _generator("stratified_folds", seed))] = np.arange(len(codes)) % k
     return _folds(fold, k)
 
 
-def group_k_fold(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
+def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
     """``k`` parts of whole groups; large groups are placed first, each into the part that is smallest so far."""
-    codes, counts = _classes("group_k_fold", groups)
-    _check_k("group_k_fold", k, len(counts), "groups")
-    order = _generator("group_k_fold", seed).permutation(len(counts))
+    codes, counts = _classes("group_folds", groups)
+    _check_k("group_folds", k, len(counts), "groups")
+    order = _generator("group_folds", seed).permutation(len(counts))
     sizes, fold_of_group = np.zeros(k, dtype=np.intp), np.empty(len(counts), dtype=np.intp)
     for group in order[np.argsort(-counts[order], kind="stable")]:
         smallest = int(np.argmin(sizes))
@@ -157,22 +156,22 @@ def group_k_fold(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
     return _folds(fold_of_group[codes], k)
 
 
-def time_k_fold(times: Any, k: int = 5, gap: int = 0) -> Iterator[Rows]:
+def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[Rows]:
     """``k`` steps forward: train on the past, test on the next part; the past grows from step to step.
 
     The rows in order of time are cut into ``k + 1`` parts; the first is only ever trained on. ``gap`` rows before each
     test part are left out of training. Rows of the same time stay together: no training row is as late as a test row.
     """
-    order, moments = _ordered("time_k_fold", times)
-    _check_k("time_k_fold", k, len(order) - 1, "rows after the first")
+    order, moments = _ordered("time_folds", times)
+    _check_k("time_folds", k, len(order) - 1, "rows after the first")
     if isinstance(gap, bool) or not isinstance(gap, int | np.integer) or gap < 0:
-        raise ValueError(f"time_k_fold: gap must be a whole number of at least 0; got {gap!r}.")
+        raise ValueError(f"time_folds: gap must be a whole number of at least 0; got {gap!r}.")
     size = len(order) // (k + 1)
     cuts = [_moment_start(moments, len(order) - (k - i) * size) for i in range(k)] + [len(order)]
     for start, stop in pairwise(cuts):
         if start - gap < 1 or stop == start:
             raise ValueError(
-                f"time_k_fold: {len(order)} rows with their equal times and gap {gap} do not give {k} folds."
+                f"time_folds: {len(order)} rows with their equal times and gap {gap} do not give {k} folds."
             )
     return ((order[: start - gap], order[start:stop]) for start, stop in pairwise(cuts))
 

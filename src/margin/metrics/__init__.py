@@ -3,6 +3,7 @@
 ``REGISTRY`` lists those a board of models can be sorted by, with their direction and what they need from a model.
 """
 
+from margin.metrics.arguments import UndefinedMetricError
 from margin.metrics.classification import (
     accuracy,
     balanced_accuracy,
@@ -53,6 +54,7 @@ from margin.metrics.ranking import (
 from margin.metrics.registry import (
     REGISTRY,
     Metric,
+    evaluate,
     metric,
     metrics_of,
 )
@@ -79,6 +81,7 @@ __all__ = [
     "REGISTRY",
     "CalibrationBins",
     "Metric",
+    "UndefinedMetricError",
     "accuracy",
     "adjusted_r2",
     "adjusted_rand",
@@ -93,6 +96,7 @@ __all__ = [
     "confusion_matrix",
     "davies_bouldin",
     "dice",
+    "evaluate",
     "expected_calibration_error",
     "explained_ratio",
     "explained_variance",

@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["finite", "labels_pair", "points_and_labels", "positive_label", "ratio", "weights"]
+__all__ = ["UndefinedMetricError", "finite", "labels_pair", "points_and_labels", "positive_label", "ratio", "weights"]
+
+
+class UndefinedMetricError(ValueError):
+    """The arguments are in order, but the metric has no value for them: one class, one cluster, one row."""
 
 
 def finite(where: str, name: str, values: Any, ndim: tuple[int, ...] = (1,)) -> np.ndarray:

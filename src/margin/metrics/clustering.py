@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.metrics.arguments import finite, labels_pair, points_and_labels
+from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, points_and_labels
 
 __all__ = [
     "adjusted_rand",
@@ -171,7 +171,7 @@ def inertia(X: Any, labels: Any, centers: Any = None) -> float:
 def _clusters(where: str, X: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     points, codes, sizes = points_and_labels(where, X, labels)
     if not 2 <= len(sizes) < len(points):
-        raise ValueError(
+        raise UndefinedMetricError(
             f"{where}: there must be 2 to {len(points) - 1} clusters for {len(points)} points; got {len(sizes)}."
         )
     return points, codes, sizes

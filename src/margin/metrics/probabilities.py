@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.metrics.arguments import finite, labels_pair, positive_label, ratio, weights
+from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, positive_label, ratio, weights
 from margin.metrics.ranking import class_codes
 
 __all__ = [
@@ -63,7 +63,7 @@ def mcfadden_r2(y_true: Any, proba: Any, labels: Any = None) -> float:
     p, codes, _ = _arguments("mcfadden_r2", y_true, proba, labels, None)
     shares = np.bincount(codes, minlength=p.shape[1]) / len(codes)
     if np.max(shares) == 1:
-        raise ValueError("mcfadden_r2: y_true must hold at least two classes; got one.")
+        raise UndefinedMetricError("mcfadden_r2: y_true must hold at least two classes; got one.")
     null = -np.sum(shares[shares > 0] * np.log(shares[shares > 0]))
     return 1.0 - log_loss(codes, p, labels=np.arange(p.shape[1])) / float(null)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.metrics.arguments import finite, labels_pair, positive_label, ratio, weights
+from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, positive_label, ratio, weights
 
 __all__ = [
     "average_precision",
@@ -36,7 +36,7 @@ def roc_curve(
     """
     fp, tp, thresholds = _counts(*_binary("roc_curve", y_true, score, pos_label, sample_weight))
     if tp[-1] == 0 or fp[-1] == 0:
-        raise ValueError("roc_curve: y_true must hold both classes; got one.")
+        raise UndefinedMetricError("roc_curve: y_true must hold both classes; got one.")
     return _from_zero(fp), _from_zero(tp), np.concatenate([[np.inf], thresholds])
 
 
@@ -63,7 +63,7 @@ def roc_auc(
 def _area(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
     fp, tp, _ = _counts(positive, score, w)
     if tp[-1] == 0 or fp[-1] == 0:
-        raise ValueError(f"{where}: each class must occur and not be the only one in y_true.")
+        raise UndefinedMetricError(f"{where}: each class must occur and not be the only one in y_true.")
     fpr, tpr = _from_zero(fp), _from_zero(tp)
     return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)
 
@@ -75,7 +75,7 @@ def precision_recall_curve(
     where = "precision_recall_curve"
     fp, tp, thresholds = _counts(*_binary(where, y_true, score, pos_label, sample_weight))
     if tp[-1] == 0:
-        raise ValueError(f"{where}: y_true must hold the positive class.")
+        raise UndefinedMetricError(f"{where}: y_true must hold the positive class.")
     precision, recall = ratio(tp, tp + fp, 0.0), tp / tp[-1]
     return np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), thresholds[::-1]
 
@@ -95,7 +95,7 @@ def average_precision(
 def _steps(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
     fp, tp, _ = _counts(positive, score, w)
     if tp[-1] == 0:
-        raise ValueError(f"{where}: each class must occur in y_true.")
+        raise UndefinedMetricError(f"{where}: each class must occur in y_true.")
     return float(np.sum(np.diff(tp, prepend=0.0) / tp[-1] * ratio(tp, tp + fp, 0.0)))
 
 

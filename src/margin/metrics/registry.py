@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from margin.metrics import classification, clustering, density, probabilities, ranking, regression
+from margin.metrics.arguments import UndefinedMetricError
 
-__all__ = ["REGISTRY", "Metric", "metric", "metrics_of"]
+__all__ = ["REGISTRY", "Metric", "evaluate", "metric", "metrics_of"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Metric:
 
     name: str
     function: Callable[..., float]
-    task: str
+    tasks: tuple[str, ...]
     needs: str
     greater_is_better: bool
     against: str = "y"
@@ -32,13 +31,16 @@ class Metric:
             raise ValueError(f"{self.name}: {type(model).__name__} has no {self.needs}.")
         if self.against == "y" and y is None:
             raise ValueError(f"{self.name}: y is needed.")
-        output = getattr(model, self.needs)(X)
+        return self.of_output(getattr(model, self.needs)(X), X, y, getattr(model, "classes_", None))
+
+    def of_output(self, output: Any, X: Any, y: Any, classes: Any) -> float:
+        """The metric of what the model's method returned; ``classes`` are those of the columns of probabilities."""
         if self.against == "nothing":
             return self.function(output)
         if self.against == "X":
             return self.function(X, output)
         if self.needs == "predict_proba":
-            return self.function(y, output, labels=np.asarray(model.classes_))
+            return self.function(y, output, labels=classes)
         return self.function(y, output)
 
     def better(self, a: float, b: float) -> bool:
@@ -75,12 +77,16 @@ _ROWS: tuple[tuple[str, Callable[..., float], str, str, bool], ...] = (
 )
 
 #: Name -> metric. Precision, recall and F1 are macro means over the classes, so they need no positive label.
-REGISTRY: dict[str, Metric] = {row[0]: Metric(*row) for row in _ROWS} | {
-    "silhouette": Metric("silhouette", clustering.silhouette, "clustering", "predict", True, "X"),
-    "davies_bouldin": Metric("davies_bouldin", clustering.davies_bouldin, "clustering", "predict", False, "X"),
-    "calinski_harabasz": Metric("calinski_harabasz", clustering.calinski_harabasz, "clustering", "predict", True, "X"),
+REGISTRY: dict[str, Metric] = {
+    name: Metric(name, function, (task,), needs, greater) for name, function, task, needs, greater in _ROWS
+} | {
+    "silhouette": Metric("silhouette", clustering.silhouette, ("clustering",), "predict", True, "X"),
+    "davies_bouldin": Metric("davies_bouldin", clustering.davies_bouldin, ("clustering",), "predict", False, "X"),
+    "calinski_harabasz": Metric(
+        "calinski_harabasz", clustering.calinski_harabasz, ("clustering",), "predict", True, "X"
+    ),
     "log_likelihood": Metric(
-        "log_likelihood", density.mean_log_likelihood, "density", "score_samples", True, "nothing"
+        "log_likelihood", density.mean_log_likelihood, ("density",), "score_samples", True, "nothing"
     ),
 }
 
@@ -104,8 +110,28 @@ def metrics_of(task: str) -> tuple[Metric, ...]:
     >>> [entry.name for entry in metrics_of("density")]
     ['log_likelihood']
     """
-    found = tuple(entry for entry in REGISTRY.values() if entry.task == task)
+    found = tuple(entry for entry in REGISTRY.values() if task in entry.tasks)
     if not found:
-        tasks = ", ".join(dict.fromkeys(entry.task for entry in REGISTRY.values()))
+        tasks = ", ".join(dict.fromkeys(task for entry in REGISTRY.values() for task in entry.tasks))
         raise ValueError(f"metrics_of: task must be one of {tasks}; got {task!r}.")
     return found
+
+
+def evaluate(model: Any, X: Any, y: Any = None, task: str = "classification") -> dict[str, float]:
+    """Every metric of the task that the model and the rows allow, by name.
+
+    A metric is left out when the model lacks the method it needs, when it needs ``y`` and there is none, or when it is
+    not defined on these rows (one class only, one cluster only).
+    """
+    outputs: dict[str, Any] = {}
+    scores = {}
+    for entry in metrics_of(task):
+        if not hasattr(model, entry.needs) or (entry.against == "y" and y is None):
+            continue
+        if entry.needs not in outputs:
+            outputs[entry.needs] = getattr(model, entry.needs)(X)
+        try:
+            scores[entry.name] = entry.of_output(outputs[entry.needs], X, y, getattr(model, "classes_", None))
+        except UndefinedMetricError:
+            continue
+    return scores

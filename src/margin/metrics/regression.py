@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.metrics.arguments import finite, weights
+from margin.metrics.arguments import UndefinedMetricError, finite, weights
 
 __all__ = [
     "adjusted_r2",
@@ -62,7 +62,7 @@ def r2(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     """
     y, p, w = _arguments("r2", y_true, y_pred, sample_weight)
     if len(y) < 2:
-        raise ValueError("r2: at least two rows are needed; got one.")
+        raise UndefinedMetricError("r2: at least two rows are needed; got one.")
     return float(np.mean(_one_minus(_mean((y - p) ** 2, w), _mean((y - _mean(y, w)) ** 2, w))))
 
 
@@ -141,7 +141,7 @@ def _one_minus(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 def _over(numerator: np.ndarray, denominator: np.ndarray, where: str) -> np.ndarray:
     if np.any(denominator == 0):
-        raise ValueError(f"{where}: is not defined for values that are all equal.")
+        raise UndefinedMetricError(f"{where}: is not defined for values that are all equal.")
     return numerator / denominator
 
 
