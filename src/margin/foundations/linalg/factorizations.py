@@ -18,6 +18,10 @@ from margin.foundations.linalg.triangular import BLOCK, forward_substitution
 __all__ = ["LU", "cholesky", "is_diagonally_dominant", "lu", "rounding_level"]
 
 
+# Elimination adds up n rounding errors of the size of a column's entries, and entries may grow a little on the way.
+PIVOT_ROUNDINGS = 10
+
+
 class LU(NamedTuple):
     r"""``A[order] = L @ U``; ``sign`` is the parity of ``order``, so :math:`\det A = \mathrm{sign}\prod_i U_{ii}`."""
 
@@ -91,8 +95,8 @@ def lu(A: Any, *, pivot: bool = True) -> LU:
 
 
 def rounding_level(A: Array) -> Array:
-    """Per column of A, the size below which a pivot is indistinguishable from an exact zero, ``n eps max|A_ij|``."""
-    return len(A) * np.finfo(float).eps * np.abs(A).max(axis=0)
+    """Per column of A, the size up to which a pivot is indistinguishable from zero: a few n eps max|A|."""
+    return PIVOT_ROUNDINGS * len(A) * np.finfo(float).eps * np.abs(A).max(axis=0)
 
 
 def is_diagonally_dominant(A: Any, *, strict: bool = False) -> bool:

@@ -8,12 +8,15 @@ import numpy as np
 
 from margin.foundations.linalg.arguments import Array, as_square
 from margin.foundations.linalg.determinants import determinant
-from margin.foundations.linalg.factorizations import lu, rounding_level
+from margin.foundations.linalg.factorizations import lu
 from margin.foundations.linalg.solving import lu_solve
 from margin.foundations.linalg.spectra import svd
 
 __all__ = ["SingularityReport", "inverse", "singularity_report"]
 
+# A matrix of unit rows and columns nearer than this to a singular one, relative to its size, counts as singular:
+# rounding a product of random factors rarely leaves more.
+SINGULAR_WITHIN = 1e-12
 # How far Q^T Q x may be from x, relative to x, for Q to pass as orthogonal.
 ORTHOGONAL_WITHIN = 1e-8
 
@@ -67,7 +70,8 @@ def singularity_report(A: Any) -> SingularityReport:
     """Determinant, rank, null vector, inverse and dependence of the columns of a square matrix.
 
     Rows and columns are first brought to unit size, which changes none of the conditions, so that a matrix is not
-    called singular for its units of measurement.
+    called singular for its units of measurement. Each condition is then computed in its own way: pivots, singular
+    values, an inverse, and the rank without each column.
 
     >>> report = singularity_report([[1, 2], [2, 4]])
     >>> report.rank, report.invertible, report.agree
@@ -78,11 +82,11 @@ def singularity_report(A: Any) -> SingularityReport:
     column_sizes = _sizes(scaled, axis=0)
     scaled = scaled / column_sizes
     decomposed = svd(scaled)
-    rank = _rank(decomposed.s, len(A))
+    rank = _rank(decomposed.s)
     null_vector = decomposed.V[:, -1] / column_sizes[0] if rank < len(A) else None
     return SingularityReport(
         determinant=determinant(A),
-        determinant_is_zero=bool(np.any(np.abs(np.diag(lu(scaled).U)) <= rounding_level(scaled))),
+        determinant_is_zero=bool(np.abs(np.diag(lu(scaled).U)).min() <= SINGULAR_WITHIN),
         rank=rank,
         null_vector=None if null_vector is None else null_vector / np.linalg.norm(null_vector),
         invertible=_has_inverse(scaled),
@@ -95,18 +99,18 @@ def _sizes(A: Array, axis: int) -> Array:
     return np.where(sizes > 0, sizes, 1.0)
 
 
-def _rank(s: Array, n: int) -> int:
-    return int(np.sum(s > n * np.finfo(float).eps * s[0])) if s[0] > 0 else 0
+def _rank(s: Array) -> int:
+    return int(np.sum(s > SINGULAR_WITHIN * s[0]))
 
 
 def _rank_without(A: Array, column: int) -> int:
     rest = np.delete(A, column, axis=1)
-    return _rank(svd(rest).s, len(A)) if rest.size else 0
+    return _rank(svd(rest).s) if rest.size else 0
 
 
 def _has_inverse(A: Array) -> bool:
     try:
-        inverse(A)
+        condition = np.linalg.norm(A) * np.linalg.norm(inverse(A))
     except np.linalg.LinAlgError:
         return False
-    return True
+    return bool(condition < 1 / SINGULAR_WITHIN)

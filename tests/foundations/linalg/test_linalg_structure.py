@@ -73,7 +73,8 @@ def test_what_is_not_orthogonal():
 def test_conditions_of_singularity_agree(seed, n, rank):
     rng = np.random.default_rng(seed)
     rank = min(rank, n)
-    A = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, n)) if rank else np.zeros((n, n))
+    U, V = random_orthogonal(n, rng), random_orthogonal(n, rng)
+    A = (U[:, :rank] * rng.uniform(0.5, 2, rank)) @ V[:, :rank].T
     A = np.diag(10.0 ** rng.uniform(-20, 20, n)) @ A @ np.diag(10.0 ** rng.uniform(-20, 20, n))
     report = singularity_report(A)
     assert report.agree

@@ -1,0 +1,1 @@
+"""Claims of linear algebra, in the order of the notes: products, orthogonality, spectra, identities, factorizations."""

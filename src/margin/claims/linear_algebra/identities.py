@@ -1,0 +1,123 @@
+"""The rules for inverse, transpose, trace and determinant, and what singular means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from margin.claims import Check, claim
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.foundations.linalg import adjoint, adjugate, determinant, inverse, singularity_report
+from margin.foundations.linalg.identities import check
+
+# The largest gap between the two sides that rounding can explain.
+TOLERANCES = {
+    "inverse-of-product": 1e-9,
+    "inverse-of-long-product": 1e-9,
+    "inverse-commutes-with-transpose": 1e-9,
+    "inverse-of-scalar-multiple": 1e-9,
+    "transpose-of-product": 1e-12,
+    "transpose-of-sum": 1e-12,
+    "transpose-of-scalar-multiple": 1e-12,
+    "trace-of-product-commutes": 1e-10,
+    "trace-cyclic": 1e-10,
+    "trace-of-sum": 1e-10,
+    "trace-of-transpose": 1e-10,
+    "trace-of-scalar-multiple": 1e-10,
+    "trace-similarity-invariant": 1e-10,
+    "determinant-of-product": 1e-9,
+    "determinant-of-inverse": 1e-9,
+    "determinant-of-transpose": 1e-9,
+    "determinant-of-scalar-multiple": 1e-9,
+    "determinant-of-triangular": 1e-9,
+}
+
+
+def _identity_holds(name: str, tolerance: float) -> Check:
+    def both_sides_agree() -> Verdict:
+        report = check(name)
+        parts = {report.equation: below(report.gap, tolerance)}
+        if report.refutation:
+            parts[f"but not {report.refutation.equation}"] = above(report.refutation.gap, 0.1)
+        return every(**parts)
+
+    both_sides_agree.__name__ = name.replace("-", "_")
+    return both_sides_agree
+
+
+for _name, _tolerance in TOLERANCES.items():
+    claim(f"claim-{_name}")(_identity_holds(_name, _tolerance))
+
+
+@claim("claim-transpose-of-long-product")
+def transposing_reverses_any_number_of_matrices() -> Verdict:
+    rng = np.random.default_rng(0)
+    A, B, D = rng.standard_normal((3, 4, 4))
+    c = rng.standard_normal((4, 1))  # the third factor as printed, a vector: nothing can follow it
+    return corrected(
+        below(check("transpose-of-long-product").gap, 1e-12),
+        printed=equal(is_defined(lambda: A @ B @ c @ D), True),
+    )
+
+
+@claim("claim-log-of-product")
+def logarithms_add_for_commuting_matrices() -> Verdict:
+    report = check("log-of-product", max_size=3, draws=2)
+    assert report.refutation is not None
+    return corrected(below(report.gap, 1e-9), printed=below(report.refutation.gap, 1e-3))
+
+
+@claim("adjugate-identity")
+def determinant_times_inverse_is_the_adjugate() -> Verdict:
+    A, singular = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 2.0], [2.0, 4.0]])
+    R = np.random.default_rng(0).standard_normal((4, 4))
+    return corrected(
+        every(
+            random=near(determinant(R) * inverse(R), adjugate(R), tolerance=1e-10),
+            example=near(adjugate(A), np.array([[4, -2], [-3, 1]]), tolerance=1e-12),
+            singular=near(singular @ adjugate(singular), np.zeros((2, 2)), tolerance=1e-12),
+        ),
+        printed=near(determinant(A) * inverse(A), adjoint(A), tolerance=1e-6),
+    )
+
+
+@claim("singular-matrix-equivalences")
+def all_signs_of_singularity_agree() -> Verdict:
+    rng = np.random.default_rng(0)
+    reports = [
+        singularity_report(rng.standard_normal((n, rank)) @ rng.standard_normal((rank, n)))
+        for n in range(2, 7)
+        for rank in range(1, n)
+    ]
+    # The columns are dependent as a set; the first one alone is no combination of the others.
+    one_free_column = singularity_report([[1, 0, 0], [0, 1, 1], [0, 1, 1]])
+    return corrected(
+        every(
+            agree=equal([report.agree for report in reports], [True] * len(reports)),
+            invertible=equal(any(report.invertible for report in reports), False),
+            one_free_column=equal(one_free_column.invertible, False),
+        ),
+        printed=equal(one_free_column.dependent_columns.tolist(), [True, True, True]),
+    )
+
+
+@claim("nonsingular-matrix-equivalences")
+def all_signs_of_regularity_agree() -> Verdict:
+    rng = np.random.default_rng(0)
+    reports = [singularity_report(rng.standard_normal((n, n))) for n in range(1, 8)]
+    return every(
+        agree=equal([report.agree for report in reports], [True] * 7),
+        invertible=equal([report.invertible for report in reports], [True] * 7),
+        rank=equal([report.rank for report in reports], list(range(1, 8))),
+        null_vectors=equal([report.null_vector for report in reports], [None] * 7),
+    )
+
+
+def is_defined(call: Callable[[], object]) -> bool:
+    """Whether an expression of the notes, evaluated as printed, has a value at all."""
+    try:
+        call()
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,83 @@
+"""Orthogonal matrices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, corrected, equal, every, near
+from margin.foundations.linalg import (
+    classify_orthogonal,
+    determinant,
+    inverse,
+    is_orthogonal,
+    random_orthogonal,
+    rotation,
+)
+from margin.foundations.linalg.arguments import Array
+
+
+@claim("orthogonal-matrix")
+def orthogonal_means_orthonormal() -> Verdict:
+    Q = random_orthogonal(4, np.random.default_rng(0))
+    orthogonal_rows, unit_determinant = 2 * np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]])
+    stretched = np.linalg.norm(unit_determinant @ [0.0, 1.0])
+    return corrected(
+        every(
+            orthonormal=equal([is_orthogonal(Q), is_orthogonal(Q.T)], [True, True]),
+            determinant_of_the_shear=near(determinant(unit_determinant), 1.0, tolerance=1e-12),
+            but_it_stretches=near(stretched, np.sqrt(2), tolerance=1e-12),
+        ),
+        printed=equal([is_orthogonal(orthogonal_rows), is_orthogonal(unit_determinant)], [True, True]),
+    )
+
+
+@claim("rotation-matrix-2d")
+def rotations_are_orthogonal_and_add_their_angles() -> Verdict:
+    a, b = np.random.default_rng(0).uniform(-np.pi, np.pi, 2)
+    return every(
+        orthogonal=near(rotation(a).T @ rotation(a), np.eye(2), tolerance=1e-12),
+        determinant=near(determinant(rotation(a)), 1.0, tolerance=1e-12),
+        sum=near(rotation(a) @ rotation(b), rotation(a + b), tolerance=1e-12),
+    )
+
+
+@claim("claim-orthogonal-determinant-plus-minus-one")
+def determinant_is_one_up_to_sign() -> Verdict:
+    rng = np.random.default_rng(0)
+    matrices = [random_orthogonal(n, rng) for n in range(2, 7) for _ in range(6)]
+    determinants = np.array([determinant(Q) for Q in matrices])
+    names = ["rotation" if np.linalg.det(Q) > 0 else "reflection" for Q in matrices]
+    return every(
+        size=near(np.abs(determinants), np.ones(30), tolerance=1e-12),
+        names=equal([classify_orthogonal(Q) for Q in matrices], names),
+        both_occur=equal(len(set(names)), 2),
+    )
+
+
+@claim("claim-orthogonal-preserves-norm")
+def lengths_and_angles_survive() -> Verdict:
+    rng = np.random.default_rng(0)
+    Q, x, y = random_orthogonal(7, rng), rng.standard_normal(7), rng.standard_normal(7)
+    return every(
+        length=near(np.linalg.norm(Q @ x) / np.linalg.norm(x), 1.0, tolerance=1e-12),
+        inner_product=near((Q @ x) @ (Q @ y), x @ y, tolerance=1e-12),
+    )
+
+
+@claim("claim-orthogonal-inverse-is-cheap")
+def transposing_is_faster_than_eliminating() -> Verdict:
+    v = np.random.default_rng(0).standard_normal(1000)
+    Q = np.eye(1000) - 2 * np.outer(v, v) / (v @ v)  # a reflection
+    cheap, cheap_seconds = _timed(lambda: inverse(Q, structure="orthogonal"))
+    general, general_seconds = _timed(lambda: inverse(Q))
+    return every(same=near(cheap, general, tolerance=1e-10), times_faster=above(general_seconds / cheap_seconds, 3.0))
+
+
+def _timed(call: Callable[[], Array]) -> tuple[Array, float]:
+    started = time.perf_counter()
+    value = call()
+    return value, time.perf_counter() - started
