@@ -20,7 +20,8 @@ class Entry:
     """One public estimator.
 
     ``test_params`` make it cheap enough for the contract tests. ``skipped_checks`` name scikit-learn checks that
-    it cannot pass, each with the reason.
+    it cannot pass, each with the reason. ``max_rows`` is where its cost (quadratic or cubic in the rows) makes a
+    comparison leave it out, with a remark.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Entry:
     rows: tuple[str, ...] = ()
     test_params: Mapping[str, Any] = field(default_factory=dict)
     skipped_checks: Mapping[str, str] = field(default_factory=dict)
+    max_rows: int | None = None
 
     @property
     def class_name(self) -> str:
@@ -37,12 +39,20 @@ class Entry:
 
 
 ENTRIES: tuple[Entry, ...] = (
+    # --- linear
     Entry(
         "linear-regression",
         "margin.linear.LinearRegression",
         family="linear",
         task="regression",
     ),
+    # --- kernels
+    # --- neighbors
+    # --- bayes
+    # --- trees
+    # --- cluster
+    # --- mixture
+    # --- neural
     Entry(
         "mlp-classifier",
         "margin.neural.estimators.MLPClassifier",
@@ -57,6 +67,7 @@ ENTRIES: tuple[Entry, ...] = (
         task="regression",
         test_params={"hidden": (16,), "epochs": 5, "learning_rate": 0.02},
     ),
+    # --- generative
     Entry(
         "vae",
         "margin.generative.VAE",
