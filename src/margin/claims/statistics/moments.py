@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +52,7 @@ def a_step_of_the_mean_names_both_deviations() -> Verdict:
     return every(before=near(before, np.zeros(299), tolerance=1e-12), after=near(after, np.zeros(299), tolerance=1e-12))
 
 
-def _average_over_all_samples(population: np.ndarray, n: int, statistic) -> float:  # type: ignore[no-untyped-def]
+def _average_over_all_samples(population: np.ndarray, n: int, statistic: Callable[[np.ndarray], Any]) -> float:
     """The exact expectation over every sample of size n drawn with replacement."""
     return float(np.mean([statistic(population[list(rows)]) for rows in product(range(len(population)), repeat=n)]))
 
@@ -120,11 +122,12 @@ def the_change_of_the_mean_is_enough() -> Verdict:
 @claim("covariance")
 def the_sample_covariance_estimates_the_population_one() -> Verdict:
     population = np.array([[0.0, 1.0], [1.0, 3.0], [4.0, 2.0]])
-    true = covariance(*population.T)  # the population's own, every point counted once
-    divisor_n = _average_over_all_samples(population, 3, lambda s: covariance(*s.T, ddof=0))
-    unbiased = _average_over_all_samples(population, 3, lambda s: covariance(*s.T, ddof=1))
+    x, y = population.T
+    true = covariance(x, y)  # the population's own, every point counted once
+    divisor_n = _average_over_all_samples(population, 3, lambda s: covariance(s[:, 0], s[:, 1], ddof=0))
+    unbiased = _average_over_all_samples(population, 3, lambda s: covariance(s[:, 0], s[:, 1], ddof=1))
     truth = every(
-        numpy=near([covariance(*population.T, ddof=d) for d in (0, 1)],
+        numpy=near([covariance(x, y, ddof=d) for d in (0, 1)],
                    [np.cov(population.T, ddof=d)[0, 1] for d in (0, 1)], tolerance=1e-12),
         unbiased=near(unbiased, true, tolerance=1e-10),
         divisor_n=near(divisor_n, true * 2 / 3, tolerance=1e-10),
