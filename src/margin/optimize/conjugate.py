@@ -9,7 +9,7 @@ import numpy as np
 
 from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.objective import Function, Gradient, Objective
-from margin.optimize.steps import Array, OptimizationError, Outcome, Steps
+from margin.optimize.steps import Array, OptimizationError, Outcome, Steps, length
 
 __all__ = ["conjugate_gradient", "nonlinear_cg", "steepest_descent"]
 
@@ -58,7 +58,7 @@ def _quadratic_descent(name: str, A: Operator, b: Any, x0: Any, conjugate: bool,
                 t - 1,
             )
         alpha = float(residual @ d) / curvature
-        size = alpha * float(np.linalg.norm(d))
+        size = alpha * length(d)
         x = x + alpha * d
         residual = residual - alpha * Ad
         new = float(residual @ residual)
@@ -85,7 +85,7 @@ def nonlinear_cg(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, 
     objective = Objective("nonlinear_cg", f, grad, x0, max_iter=max_iter)
     x = objective.x
     value, gradient = objective.both(x)
-    norm, d = float(np.linalg.norm(gradient)), -gradient
+    norm, d = length(gradient), -gradient
     yield objective.record(0, x, value, norm, 0.0)
     first = min(1.0, 1 / norm) if norm > 0 else 1.0
     for t in range(1, max_iter + 1):
@@ -108,6 +108,6 @@ def nonlinear_cg(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, 
         x, value, gradient = x + move, found.value, found.gradient
         d = -gradient + beta * d
         first = found.alpha * slope / float(gradient @ d) if gradient @ d < 0 else 1.0
-        norm = float(np.linalg.norm(gradient))
-        yield objective.record(t, x, value, norm, float(np.linalg.norm(move)))
+        norm = length(gradient)
+        yield objective.record(t, x, value, norm, length(move))
     return Outcome(norm <= tol, f"nonlinear_cg: gradient norm {norm:.3g} after {max_iter} steps.")

@@ -9,7 +9,7 @@ import numpy as np
 from margin.optimize.line_searches import bracket, golden_section
 from margin.optimize.objective import Function, Gradient, Objective
 from margin.optimize.proximal import soft_threshold
-from margin.optimize.steps import Array, Outcome, Steps
+from margin.optimize.steps import Array, Outcome, Steps, length
 
 __all__ = ["coordinate_descent", "lasso_coordinate_descent"]
 
@@ -19,7 +19,7 @@ def coordinate_descent(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 
     objective = Objective("coordinate_descent", f, grad, x0, max_iter=max_iter)
     x = objective.x.copy()
     value, gradient = objective.both(x)
-    norm = float(np.linalg.norm(gradient))
+    norm = length(gradient)
     yield objective.record(0, x, value, norm, 0.0)
     reach = np.ones_like(x)  # the last step along each axis: the first guess of the next
     for t in range(1, max_iter + 1):
@@ -32,8 +32,8 @@ def coordinate_descent(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 
                 x, moved = _along_axis(objective, x, i, -float(np.sign(slope)), float(reach[i]))
                 reach[i] = max(moved, tol)
         value, gradient = objective.both(x)
-        norm = float(np.linalg.norm(gradient))
-        yield objective.record(t, x, value, norm, float(np.linalg.norm(x - before)))
+        norm = length(gradient)
+        yield objective.record(t, x, value, norm, length(x - before))
         if np.array_equal(x, before):
             return Outcome(norm <= tol, f"coordinate_descent: no axis lowers the value; gradient norm {norm:.3g}.")
     return Outcome(norm <= tol, f"coordinate_descent: gradient norm {norm:.3g} after {max_iter} sweeps.")
@@ -78,8 +78,8 @@ def lasso_coordinate_descent(X: Any, y: Any, alpha: float, *, max_iter: int = 10
             residual -= X[:, j] * (new - w[j])
             w[j] = new
         value = float(residual @ residual / (2 * n) + alpha * np.abs(w).sum())
-        gap = float(np.linalg.norm(w - soft_threshold(w + X.T @ residual / n, alpha)))
-        yield objective.record(t, w, value, gap, float(np.linalg.norm(w - before)))
+        gap = length(w - soft_threshold(w + X.T @ residual / n, alpha))
+        yield objective.record(t, w, value, gap, length(w - before))
         if gap <= tol:
             return Outcome(True, f"lasso_coordinate_descent: residual {gap:.3g} at sweep {t}.")
     return Outcome(False, f"lasso_coordinate_descent: residual {gap:.3g} after {max_iter} sweeps.")

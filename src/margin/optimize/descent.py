@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from margin.optimize.clipping import clip_norm
 from margin.optimize.objective import Function, Gradient, Objective
 from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, Momentum, Nesterov, RMSProp, Rule
 from margin.optimize.schedules import Schedule, as_schedule
-from margin.optimize.steps import Outcome, Steps
+from margin.optimize.steps import Outcome, Steps, length
 
 __all__ = [
     "adadelta",
@@ -47,7 +45,7 @@ def descend(
     rate = as_schedule(learning_rate)
     x, state = objective.x, rule.start(objective.x)
     value, gradient = objective.both(x)
-    norm = float(np.linalg.norm(gradient))
+    norm = length(gradient)
     yield objective.record(0, x, value, norm, 0.0)
     first = value
     for t in range(1, max_iter + 1):
@@ -59,8 +57,8 @@ def descend(
         state, move = rule.update(state, used, x, rate(t - 1))
         x = x + move
         value, gradient = objective.both(x)
-        norm = float(np.linalg.norm(gradient))
-        yield objective.record(t, x, value, norm, float(np.linalg.norm(move)))
+        norm = length(gradient)
+        yield objective.record(t, x, value, norm, length(move))
     if norm <= tol:
         return Outcome(True, f"{name}: gradient norm {norm:.3g} at step {max_iter}.")
     rose = (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.optimize.objective import Function, Objective
-from margin.optimize.steps import Array, Outcome, Steps
+from margin.optimize.steps import Array, Outcome, Steps, length
 
 __all__ = ["genetic"]
 
@@ -44,7 +44,7 @@ def genetic(
         scores = np.array([objective.value(child) for child in children])
         people, fitness = np.vstack([people[keep], children]), np.concatenate([fitness[keep], scores])
         previous, best = best, people[np.argmin(fitness)]
-        yield objective.record_value(t, best, float(fitness.min()), float(np.linalg.norm(best - previous)))
+        yield objective.record_value(t, best, float(fitness.min()), length(best - previous))
     return Outcome(True, f"genetic: best value {fitness.min():.6g} after {generations} generations.")
 
 

@@ -14,7 +14,7 @@ from margin.optimize.clipping import accumulate as weighted_mean
 from margin.optimize.clipping import clip_norm
 from margin.optimize.rules import Descent, Rule
 from margin.optimize.schedules import Schedule, as_schedule
-from margin.optimize.steps import Array, Diverged, Outcome, Step, Steps
+from margin.optimize.steps import Array, Diverged, Outcome, Step, Steps, length
 
 __all__ = ["FiniteSum", "batches", "sgd"]
 
@@ -92,14 +92,13 @@ def sgd(
     x = np.array(x0, dtype=float)
     state, seen, t = rule.start(x), 0, 0
     total = epochs * ceil(ceil(problem.n / size) / accumulate)
-    yield _record(0, x, problem.value(x), float(np.linalg.norm(problem.gradient(x))), 0.0, 0, 0, total)
+    yield _record(0, x, problem.value(x), length(problem.gradient(x)), 0.0, 0, 0, total)
     for epoch in range(1, epochs + 1):
         for group in _groups(batches(problem.n, size, rng), accumulate):
             t += 1
             point = rule.point(state, x)
             with np.errstate(over="ignore", invalid="ignore"):
-                gradient = weighted_mean([problem.gradient(point, rows) for rows in group], [len(r) for r in group])
-                value = problem.value(point, np.concatenate(group))
+                value, gradient = _joined(problem, point, group)
             if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
                 raise Diverged(
                     f"sgd: diverged at update {t} of epoch {epoch} (batch loss {value:.6g}); the iterate of "
@@ -107,14 +106,21 @@ def sgd(
                     x,
                     t - 1,
                 )
-            norm = float(np.linalg.norm(gradient))
+            norm = length(gradient)
             state, move = rule.update(
                 state, gradient if max_norm is None else clip_norm(gradient, max_norm), x, rate(t - 1)
             )
             x = x + move
             seen += sum(map(len, group))
-            yield _record(t, x, value, norm, float(np.linalg.norm(move)), seen, epoch, total)
+            yield _record(t, x, value, norm, length(move), seen, epoch, total)
     return Outcome(True, f"sgd: {epochs} epochs of {t // epochs} updates.")
+
+
+def _joined(problem: FiniteSum, x: Array, group: list[Rows]) -> tuple[float, Array]:
+    if len(group) == 1:
+        return problem.value(x, group[0]), problem.gradient(x, group[0])
+    gradients = [problem.gradient(x, rows) for rows in group]
+    return problem.value(x, np.concatenate(group)), weighted_mean(gradients, [len(rows) for rows in group])
 
 
 def _groups(stream: Iterator[Rows], k: int) -> Iterator[list[Rows]]:

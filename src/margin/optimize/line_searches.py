@@ -132,7 +132,10 @@ def _zoom(
     probe: Callable[[float], Probe], start: Probe, low: Probe, high: Probe, c1: float, c2: float, max_iter: int
 ) -> Probe | None:
     for _ in range(max_iter):
-        new = probe(_interpolate(low, high))
+        alpha = _interpolate(low, high)
+        if alpha in (low.alpha, high.alpha):  # the interval is as narrow as numbers are
+            break
+        new = probe(alpha)
         if (
             not np.isfinite(new.value)
             or new.value > start.value + c1 * new.alpha * start.slope

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from margin.optimize.objective import Function, Gradient, Objective
-from margin.optimize.steps import Array, Outcome, Steps
+from margin.optimize.steps import Array, Outcome, Steps, length
 
 __all__ = ["fista", "project_box", "proximal_gradient", "soft_threshold"]
 
@@ -100,7 +100,7 @@ def _composite(
             y = new
         x = new
         total = smooth + float(g(x.reshape(objective.shape)))
-        yield objective.record(t, x, total, norm, float(np.linalg.norm(move)))
+        yield objective.record(t, x, total, norm, length(move))
         if norm <= tol:
             return Outcome(True, f"{name}: gradient map {norm:.3g} at step {t}.")
     return Outcome(False, f"{name}: gradient map {norm:.3g} after {max_iter} steps.")

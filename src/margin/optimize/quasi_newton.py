@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.objective import Function, Gradient, Objective
-from margin.optimize.steps import Array, Outcome, Steps
+from margin.optimize.steps import Array, Outcome, Steps, length
 
 __all__ = ["Pair", "bfgs", "bfgs_hessian_update", "bfgs_inverse_update", "lbfgs", "stored_numbers", "two_loop"]
 
@@ -111,7 +111,7 @@ def _quasi_newton(
     """Direction, Wolfe step, learn from the pair; a search that fails is tried once more along the gradient."""
     name, x = objective.name, objective.x
     value, gradient = objective.both(x)
-    norm = float(np.linalg.norm(gradient))
+    norm = length(gradient)
     yield objective.record(0, x, value, norm, 0.0)
     fresh = True
     for t in range(1, max_iter + 1):
@@ -130,8 +130,8 @@ def _quasi_newton(
             learn(s, y)
             fresh = False
         x, value, gradient = x + s, found.value, found.gradient
-        norm = float(np.linalg.norm(gradient))
-        yield objective.record(t, x, value, norm, float(np.linalg.norm(s)))
+        norm = length(gradient)
+        yield objective.record(t, x, value, norm, length(s))
     return Outcome(norm <= tol, f"{name}: gradient norm {norm:.3g} after {max_iter} steps.")
 
 
@@ -145,5 +145,5 @@ def _search(objective: Objective, x: Array, p: Array, value: float, gradient: Ar
         return Probe(alpha, value, float(gradient @ p), gradient)
 
     # Nothing is known of the scale at first: move a unit at most. Afterwards the natural step is 1.
-    first = min(1.0, 1 / float(np.linalg.norm(p))) if fresh else 1.0
+    first = min(1.0, 1 / length(p)) if fresh else 1.0
     return strong_wolfe(probe, Probe(0.0, value, slope, gradient), first=first)

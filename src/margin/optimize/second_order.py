@@ -10,7 +10,7 @@ import numpy as np
 from margin.core.records import Record
 from margin.optimize.line_searches import backtracking
 from margin.optimize.objective import Function, Gradient, Hessian, Objective
-from margin.optimize.steps import Array, OptimizationError, Outcome, Steps
+from margin.optimize.steps import Array, OptimizationError, Outcome, Steps, length
 
 __all__ = ["damped_newton", "escape_direction", "newton", "newton_root", "newton_step"]
 
@@ -66,7 +66,7 @@ def newton(
     objective = Objective("newton", f, grad, x0, hess=hess, max_iter=max_iter)
     x = objective.x
     value, gradient = objective.both(x)
-    norm = float(np.linalg.norm(gradient))
+    norm = length(gradient)
     yield objective.record(0, x, value, norm, 0.0)
     for t in range(1, max_iter + 1):
         if norm <= tol:
@@ -77,8 +77,8 @@ def newton(
             return Outcome(False, f"newton: {error} Stopped at step {t}; damped_newton regularizes it.")
         x = x + move
         value, gradient = objective.both(x)
-        norm = float(np.linalg.norm(gradient))
-        yield objective.record(t, x, value, norm, float(np.linalg.norm(move)))
+        norm = length(gradient)
+        yield objective.record(t, x, value, norm, length(move))
     if norm > tol:
         return Outcome(False, f"newton: gradient norm {norm:.3g} after {max_iter} steps.")
     if escape_direction(objective.hessian(x)) is None:
@@ -105,7 +105,7 @@ def damped_newton(
     objective = Objective("damped_newton", f, grad, x0, hess=hess, max_iter=max_iter)
     x = objective.x
     value, gradient = objective.both(x)
-    norm = float(np.linalg.norm(gradient))
+    norm = length(gradient)
     yield objective.record(0, x, value, norm, 0.0)
     for t in range(1, max_iter + 1):
         hessian = objective.hessian(x)
@@ -124,8 +124,8 @@ def damped_newton(
         move = found[0] * direction
         x = x + move
         value, gradient = objective.both(x)
-        norm = float(np.linalg.norm(gradient))
-        yield objective.record(t, x, value, norm, float(np.linalg.norm(move)))
+        norm = length(gradient)
+        yield objective.record(t, x, value, norm, length(move))
     return Outcome(norm <= tol, f"damped_newton: gradient norm {norm:.3g} after {max_iter} steps.")
 
 

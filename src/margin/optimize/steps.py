@@ -11,9 +11,15 @@ import numpy.typing as npt
 
 from margin.core.records import Record
 
-__all__ = ["Array", "Diverged", "OptimizationError", "Outcome", "Result", "Step", "Steps", "follow"]
+__all__ = ["Array", "Diverged", "OptimizationError", "Outcome", "Result", "Step", "Steps", "follow", "length"]
 
 Array = npt.NDArray[np.float64]
+
+
+def length(v: Array) -> float:
+    """The Euclidean norm; infinite, without a warning, where squares overflow: that is for the caller to notice."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.sqrt(np.vdot(v, v)))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from margin.optimize.objective import Function, Gradient, Hessian, HessianProduct, Objective
 from margin.optimize.second_order import NEGATIVE, escape_direction
-from margin.optimize.steps import Array, Outcome, Steps
+from margin.optimize.steps import Array, Outcome, Steps, length
 
 __all__ = ["boundary_step", "newton_cg", "solve_subproblem", "steihaug", "trust_region"]
 
@@ -41,12 +41,13 @@ def solve_subproblem(gradient: Array, hessian: Array, radius: float) -> Array:
         inside = solution(0.0)
         if np.linalg.norm(inside) <= radius:
             return vectors @ inside
-    size = float(np.linalg.norm(gradient))
+    size = length(gradient)
     scale = max(float(np.abs(values).max()), size / radius, float(np.finfo(float).tiny))
     low = float(max(0.0, -values[0]) + 1e-14 * scale)
     if np.linalg.norm(solution(low)) < radius:  # the hard case: go on along the lowest eigenvector to the edge
         p = solution(low)
-        p[0] += np.copysign(np.sqrt(max(radius**2 - p @ p, 0.0)), -pull[0]) if values[0] <= 0 else 0.0
+        rest = float(np.sqrt(max(radius**2 - float(p @ p), 0.0)))
+        p[0] += np.copysign(rest, -pull[0]) if values[0] <= 0 else 0.0
         return vectors @ p
     high = low + size / radius + scale
     for _ in range(200):
@@ -156,7 +157,7 @@ def newton_cg(
         return _cauchy_length(gradient, start["product"])
 
     def propose(x: Array, gradient: Array, radius: float) -> tuple[Array, float]:
-        norm = float(np.linalg.norm(gradient))
+        norm = length(gradient)
         start.setdefault("norm", norm)
         # Superlinear convergence (Dembo, Eisenstat and Steihaug), and no more digits than tol asks for.
         residual = max(0.5 * np.sqrt(min(norm / start["norm"], 1.0)) * norm, tol / 2)
@@ -184,7 +185,7 @@ def _trust(
 ) -> Steps:
     name, x = objective.name, objective.x
     value, gradient = objective.both(x)
-    norm = float(np.linalg.norm(gradient))
+    norm = length(gradient)
     yield objective.record(0, x, value, norm, 0.0)
     radius = first_radius(x, gradient)
     t = 0
@@ -198,7 +199,7 @@ def _trust(
             p, predicted = radius * (away if gradient @ away <= 0 else -away), 0.0
         else:
             p, predicted = propose(x, gradient, radius)
-        size = float(np.linalg.norm(p))
+        size = length(p)
         trial, slope = objective.both(x + p)
         actual = value - trial
         ratio = _agreement(actual, predicted, value)
@@ -207,12 +208,12 @@ def _trust(
         elif ratio > GOOD and size > 0.99 * radius:
             radius = 2 * radius if np.isfinite(2 * radius) else radius
         if not ratio > ACCEPT:
-            if size <= np.finfo(float).eps * (1 + float(np.linalg.norm(x))):
+            if size <= np.finfo(float).eps * (1 + length(x)):
                 return Outcome(norm <= tol, f"{name}: no lower value from step {t}; gradient norm {norm:.3g}.")
             continue
         t += 1
         x, value, gradient = x + p, trial, slope
-        norm = float(np.linalg.norm(gradient))
+        norm = length(gradient)
         yield objective.record(t, x, value, norm, size)
     return Outcome(norm <= tol, f"{name}: gradient norm {norm:.3g} after {t} steps.")
 
@@ -230,10 +231,10 @@ def _agreement(actual: float, predicted: float, value: float) -> float:
 
 
 def _cauchy_length(gradient: Array, product: Array) -> float:
-    """FIRST_RADIUS times the distance to the model's minimum along the gradient; the gradient's own if there is none."""
+    """FIRST_RADIUS times the distance to the model's minimum along the gradient, or the gradient's own length."""
     squared, curvature = float(gradient @ gradient), float(gradient @ product)
-    length = squared / curvature if curvature > 0 else 1.0
-    return max(FIRST_RADIUS * length * float(np.sqrt(squared)), 1e-3)
+    steps = squared / curvature if curvature > 0 else 1.0
+    return max(FIRST_RADIUS * steps * float(np.sqrt(squared)), 1e-3)
 
 
 def _lanczos_escape(product: Callable[[Array], Array], d: int, steps: int) -> Array | None:
@@ -249,8 +250,8 @@ def _lanczos_escape(product: Callable[[Array], Array], d: int, steps: int) -> Ar
             break
         new = products[k] - basis[: k + 1].T @ (basis[: k + 1] @ products[k])
         new -= basis[: k + 1].T @ (basis[: k + 1] @ new)  # once more: one pass leaves rounding along the basis
-        norm = float(np.linalg.norm(new))
-        if norm <= NEGATIVE * float(np.linalg.norm(products[k])):
+        norm = length(new)
+        if norm <= NEGATIVE * length(products[k]):
             count = k + 1
             break
         basis[k + 1] = new / norm

@@ -1,0 +1,1 @@
+"""Claims about optimization: descent, batches, update rules, schedules, curvature, second order, search."""

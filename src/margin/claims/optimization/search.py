@@ -1,0 +1,126 @@
+"""Hyperparameters, random search, genetic algorithms, quadratic programs and the margin."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.optimize
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, below, equal, every, near, raises
+from margin.optimize import descend, follow, genetic, grid_search, minimize, quadratic_program, random_search
+from margin.optimize.interior_point import hard_margin_primal, svm_dual
+from margin.optimize.landscapes import RASTRIGIN, quadratic
+from margin.optimize.problems import least_squares
+from margin.optimize.rules import Adam, Momentum, hyperparameters
+from margin.optimize.search import holdout
+
+
+@claim("hyperparameters")
+def chosen_before_and_learned_during_are_apart() -> Verdict:
+    rule = Adam(beta1=0.8)
+    before = hyperparameters(rule)
+    f, grad, _ = quadratic(np.diag([1.0, 30.0]))
+    run = follow(descend(f, grad, [1.0, 1.0], rule, learning_rate=0.1, max_iter=50))
+    again = follow(descend(f, grad, [1.0, 1.0], type(rule)(**before), learning_rate=0.1, max_iter=50))
+    return every(
+        names=equal(list(before), ["beta1", "beta2", "eps", "weight_decay"]),
+        fixed=equal(hyperparameters(rule), before),
+        learned=above(float(np.max(np.abs(run.x - 1.0))), 0.5),
+        a_copy_starts_afresh=equal(again.path, run.path),
+        unknown_name=raises(ValueError, lambda: grid_search(lambda rate: rate, {"speed": [1]}), match="'speed'"),
+        bad_choice=raises(ValueError, lambda: Momentum(gamma=1.0), match="gamma"),
+    )
+
+
+@claim("random-search")
+def random_search_tries_points_of_the_grid() -> Verdict:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, 100)
+    y = np.sin(3 * x) + 0.1 * rng.standard_normal(100)
+    train, valid = holdout(100, rng)
+
+    def loss(degree: int, ridge: float) -> float:
+        P = np.vander(x, degree + 1)
+        normal = P[train].T @ P[train] + ridge * np.eye(degree + 1)
+        return least_squares(P[valid], y[valid]).value(np.linalg.solve(normal, P[train].T @ y[train]))
+
+    space: dict[str, list[float]] = {"degree": [1, 2, 3, 4, 5, 6, 7, 8], "ridge": [1e-6, 1e-3, 1e-1, 10.0]}
+    every_point = grid_search(loss, space)
+    some, same = (random_search(loss, space, 12, np.random.default_rng(1)) for _ in range(2))
+    return every(
+        split=equal((len(train), len(valid)), (80, 20)),
+        grid=equal(len(every_point.losses), 32),
+        reproducible=equal(some.configurations, same.configurations),
+        distinct=equal(len({tuple(c.values()) for c in some.configurations}), 12),
+        best=near(some.best_loss, loss(**some.best), tolerance=1e-15),
+        no_better_than_the_grid=above(some.best_loss, every_point.best_loss - 1e-15),
+        close_to_it=below(some.best_loss / every_point.best_loss, 1.3),
+    )
+
+
+@claim("genetic-algorithm")
+def genes_find_the_well_but_pay_for_dimensions() -> Verdict:
+    box = np.tile([-5.12, 5.12], (2, 1))
+    wells = follow(genetic(RASTRIGIN.f, box, rng=np.random.default_rng(0), generations=60))
+    f, grad, _ = quadratic(np.eye(100))
+    blind = follow(genetic(f, np.tile([-5.0, 5.0], (100, 1)), rng=np.random.default_rng(0), generations=60))
+    slope = minimize(f, np.full(100, 3.0), method="gradient_descent", grad=grad, learning_rate=0.5)
+    local = minimize(RASTRIGIN.f, RASTRIGIN.start, method="bfgs", grad=RASTRIGIN.grad)
+    return every(
+        rastrigin=below(wells.value, 1e-2),
+        descent_is_caught=above(local.value, 1.0),
+        still_far_after=above(blind.value, 1.0),
+        descent_is_there=below(slope.value, 1e-9),
+        evaluations=above(blind.evaluations / slope.evaluations, 50.0),
+    )
+
+
+@claim("quadratic-programming")
+def the_dual_of_the_svm_is_a_quadratic_program() -> Verdict:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((14, 2))
+    y = np.where(X @ [1.0, 1.0] + 0.5 * rng.standard_normal(14) > 0, 1.0, -1.0)
+    K = X @ X.T
+    ours = svm_dual(K, y, C=2.0)
+    Q = np.outer(y, y) * K
+    peer = scipy.optimize.minimize(
+        lambda a: 0.5 * a @ Q @ a - a.sum(),
+        np.full(14, 0.1),
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, 2)] * 14,
+        constraints={"type": "eq", "fun": lambda a: y @ a, "jac": lambda _: y},
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    least = quadratic_program(np.eye(2), [0.0, 0.0], A=[[1.0, 1.0]], b=[2.0])
+    return every(
+        value=near(ours.value, peer.fun, tolerance=1e-6),
+        slsqp=near(X.T @ (ours.x * y), X.T @ (peer.x * y), tolerance=1e-4),
+        feasible=near([y @ ours.x, min(ours.x.min(), 0), max(ours.x.max(), 2)], [0.0, 0.0, 2.0], tolerance=1e-7),
+        closest_point_of_a_line=near(least.x, [1.0, 1.0], tolerance=1e-8),
+    )
+
+
+@claim("claim-svm-equivalent-problems")
+def the_four_margin_problems_share_a_hyperplane() -> Verdict:
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1.0, 1.0], 8)
+    X = rng.standard_normal((16, 2)) * 0.6 + y[:, None] * [1.5, 1.0]
+    w, c = hard_margin_primal(X, y)
+
+    def smallest_distance(angle: float) -> tuple[float, float]:
+        """The best smallest distance, over all offsets, for the unit normal at this angle, and half its offset."""
+        scores = X @ [np.cos(angle), np.sin(angle)]
+        low, high = scores[y > 0].min(), scores[y < 0].max()
+        return (low - high) / 2, -(low + high) / 2
+
+    angles = np.linspace(-np.pi, np.pi, 20_001)
+    distances = np.array([smallest_distance(a)[0] for a in angles])
+    best = angles[int(np.argmax(distances))]
+    normal = w / np.linalg.norm(w)
+    return every(
+        direction=near(normal, [np.cos(best), np.sin(best)], tolerance=1e-3),
+        distance=near(1 / np.linalg.norm(w), distances.max(), tolerance=1e-6),
+        offset=near(c / np.linalg.norm(w), smallest_distance(float(best))[1], tolerance=2e-3),
+        tight=near(float(np.min(y * (X @ w + c))), 1.0, tolerance=1e-7),
+    )
