@@ -54,8 +54,8 @@ def open_source(spec: str, target: str | None = None, task: str | None = None) -
 def _from_named(name: str, options: str, target: str | None, task: str | None) -> Source:
     try:
         dataset = data.load(name, **_parsed_options(options))
-    except TypeError as error:
-        raise BadRequest(f"Data set {name!r}: {error}.") from None
+    except (TypeError, ValueError) as error:
+        raise BadRequest(f"Data set {name!r}: {str(error).rstrip('.')}.") from None
     if target is not None and target != dataset.target:
         return _from_table(name, dataset.table(), target, task)
     if isinstance(dataset.X, Table):

@@ -1,0 +1,192 @@
+"""The command line as a user meets it: results on stdout, sentences on stderr, exit codes 0, 1 and 2."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import margin
+from margin import atlas, catalog
+from margin.cli import app
+
+FAST = ["--set", "hidden=8", "--set", "epochs=3", "--quiet"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Call ``margin`` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words, code=0):
+        outcome = CliRunner().invoke(app, [str(word) for word in words])
+        assert outcome.exit_code == code, f"{outcome.stdout}\n{outcome.stderr}\n{outcome.exception!r}"
+        return outcome
+
+    return call
+
+
+@pytest.fixture
+def mixed_table(tmp_path):
+    """A table as users have them: numbers with gaps, labels, a target in words."""
+    rng = np.random.default_rng(0)
+    n = 120
+    size, town = rng.normal(size=n), rng.choice(["north", "south", "west"], size=n)
+    sold = np.where(size + (town == "north") + 0.3 * rng.normal(size=n) > 0.4, "yes", "no")
+    frame = pd.DataFrame({"size": np.where(rng.random(n) < 0.1, np.nan, size), "town": town, "sold": sold})
+    path = tmp_path / "houses.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_every_command_has_help(run):
+    for command in ("list", "show", "fit", "predict", "score", "sample", "run", "verify", "compare"):
+        assert "--json" in run(command, "--help").stdout
+    assert margin.__version__ in run("--version").stdout
+
+
+def test_list_json_is_stable(run):
+    models = json.loads(run("list", "--json").stdout)
+    assert [model["name"] for model in models] == [entry.name for entry in catalog.ENTRIES]
+    assert all(set(model) == {"name", "path", "family", "task", "test_params", "rows"} for model in models)
+    assert "kmeans" in run("list", "--task", "clustering").stdout
+
+
+def test_show_a_model_a_row_and_a_word(run):
+    text = run("show", "kmeans").stdout
+    for part in ("n_clusters", "margin/cluster/kmeans.py", "k-means", "holds", "003"):
+        assert part in text
+    facts = json.loads(run("show", "kmeans", "--json").stdout)
+    assert {"equations", "parameters", "source", "rows"} <= set(facts)
+    assert all(row["verdict"] in ("holds", "corrected") for row in facts["rows"])
+    assert "statement" in run("show", "k-means").stdout
+    assert run("show", "cluster", "--no-check").stdout
+    assert "Neither a model" in run("show", "no-such-thing", code=2).stderr
+
+
+def test_verify_json_is_stable(run):
+    ids = [id for id, expected in atlas.inventory().items() if expected.area == "unsupervised"]
+    rows = json.loads(run("verify", "unsupervised", "--json").stdout)
+    assert [row["id"] for row in rows] == ids
+    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds"}
+    assert all(set(row) == fields for row in rows)
+    assert {row["verdict"] for row in rows} <= {"holds", "corrected", "fails", "missing"}
+    assert "neither an area" in run("verify", "no-such-area", code=2).stderr
+
+
+def test_fit_predict_score(run, tmp_path):
+    out = tmp_path / "runs" / "d"
+    facts = json.loads(run("fit", "mlp-classifier", "iris", "--out", out, *FAST, "--json").stdout)
+    assert facts["status"] == "finished"
+    assert (out / "model.safetensors").exists()
+    again = json.loads(run("fit", "mlp-classifier", "iris", "--out", out, *FAST, "--json").stdout)
+    assert again["seconds"] == facts["seconds"], "a finished run is not trained again"
+    assert "accuracy" in json.loads(run("score", out, "iris", "--json").stdout)
+    rows = list(csv.reader(io.StringIO(run("predict", out, "iris").stdout)))
+    assert (rows[0], len(rows)) == (["prediction"], 151)
+    proba = list(csv.reader(io.StringIO(run("predict", out, "iris", "--proba").stdout)))
+    assert sum(map(float, proba[1])) == pytest.approx(1, abs=1e-5)
+    other = run("fit", "mlp-classifier", "iris", "--out", out, "--set", "epochs=4", "--quiet", code=1)
+    assert "holds another run" in other.stderr
+
+
+def test_a_table_with_gaps_and_labels(run, mixed_table, tmp_path):
+    out = tmp_path / "r"
+    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "epochs=30", "-q")
+    new = tmp_path / "new.csv"
+    new.write_text("town,extra,size\nnorth,1,0.5\nelsewhere,2,\n")
+    predictions = list(csv.reader(io.StringIO(run("predict", out, new).stdout)))
+    assert [row[0] in ("yes", "no") for row in predictions[1:]] == [True, True]
+    assert json.loads(run("score", out, mixed_table, "--json").stdout)["accuracy"] > 0.8
+    new.write_text("town\nnorth\n")
+    assert "lacks the column 'size'" in run("predict", out, new, code=2).stderr
+
+
+def test_generative_models_sample(run, tmp_path):
+    run("fit", "gaussian-mixture", "blobs:n_samples=200", "--set", "n_components=3", "--out", tmp_path / "g", "-q")
+    rows = list(csv.reader(io.StringIO(run("sample", tmp_path / "g", "-n", "4").stdout)))
+    assert len(rows) == 5
+    assert run("sample", tmp_path / "g", "-n", "4").stdout == run("sample", tmp_path / "g", "-n", "4").stdout
+    run("fit", "linear-regression", "diabetes", "--out", tmp_path / "l", "-q")
+    assert "not generative" in run("sample", tmp_path / "l", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["fit", "no-such-model", "iris"], "no model 'no-such-model'"),
+        (["fit", "kmean", "iris"], "did you mean kmeans"),
+        (["fit", "kmeans", "no-such-data"], "neither a file nor a named data set"),
+        (["fit", "kmeans", "iris", "--set", "n_clusters=0"], "n_clusters: '0' is not a whole number at least 1"),
+        (["fit", "kmeans", "iris", "--set", "clusters=3"], "no parameter 'clusters'"),
+        (["fit", "kmeans", "iris", "--set", "n_clusters"], "name=value"),
+        (["fit", "mlp-classifier", "diabetes"], "is a quantity"),
+        (["fit", "linear-regression", "blobs:n_samples=x"], "n_samples"),
+        (["predict", "nowhere", "iris"], "neither a run folder nor a model file"),
+        (["compare", "iris", "--target", "nothing"], "no target 'nothing'"),
+        (["compare", "iris", "--metric", "rmse"], "not one for classification"),
+        (["run", "no-such-experiment"], "no experiment"),
+    ],
+)
+def test_a_bad_request_is_one_sentence_and_exit_2(run, words, sentence):
+    outcome = run(*words, code=2)
+    assert sentence in " ".join(outcome.stderr.split())
+    assert outcome.stdout == ""
+
+
+def test_run_lists_and_draws(run, tmp_path):
+    assert "lloyd-iterations" in run("run").stdout
+    outcome = json.loads(run("run", "lloyd-iterations", "--fast", "--svg", "--out", tmp_path / "f", "--json").stdout)
+    assert outcome["verdict"] == "holds"
+    made = {path.suffix for path in (tmp_path / "f").iterdir()}
+    assert made >= {".png", ".svg", ".json"}
+    assert json.loads((tmp_path / "f" / "lloyd-iterations.json").read_text())["seed"] == 0
+
+
+def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
+    out = tmp_path / "c"
+    words = ["compare", mixed_table, "--target", "sold", "-m", "mlp-classifier", "--folds", 3, "-j", 1, "--out", out]
+    standings = json.loads(run(*words, "--json").stdout)
+    assert {row["model"] for row in standings} == {"mlp-classifier", "baseline"}
+    assert standings[0]["low"] <= standings[0]["mean"] <= standings[0]["high"]
+    trials = (out / "trials.jsonl").read_text().splitlines()
+    assert len(trials) == 6
+    # As after a kill: the last line is cut, its trial runs again, the others do not.
+    (out / "trials.jsonl").write_text("\n".join(trials[:-1]) + "\n" + trials[-1][:20])
+    json.loads(run(*words, "--json").stdout)
+    redone = (out / "trials.jsonl").read_text().splitlines()
+    assert redone[:-1] == trials[:-1]
+    assert len(redone) == 6
+    assert margin.load(out / "model.safetensors").predict(pd.read_csv(mixed_table).drop(columns="sold")).shape == (120,)
+    assert "holds another comparison" in run(*words, "--seed", 1, code=1).stderr
+
+
+def test_ctrl_c_leaves_a_usable_run_and_the_same_command_continues(tmp_path):
+    """A real process, a real interrupt."""
+    words = [sys.executable, "-m", "margin", "fit", "mlp-classifier", "digits", "--out", str(tmp_path / "d")]
+    words += ["--set", "epochs=40", "--set", "hidden=32", "--json"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    metrics = tmp_path / "d" / "metrics.jsonl"
+    while time.monotonic() < deadline and not (metrics.exists() and metrics.read_bytes().count(b"\n") >= 2):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert json.loads(out)["status"] == "interrupted"
+    assert margin.load(tmp_path / "d" / "model.safetensors").predict(np.zeros((1, 64))).shape == (1,)
+    done = subprocess.run(words, capture_output=True, check=True)
+    assert json.loads(done.stdout)["status"] == "finished"
+    straight = [*words]
+    straight[straight.index(str(tmp_path / "d"))] = str(tmp_path / "e")
+    subprocess.run(straight, capture_output=True, check=True)
+    same = [(tmp_path / name / "model.safetensors").read_bytes() for name in "de"]
+    assert same[0] == same[1], "an interrupted and continued run ends with the same bits"

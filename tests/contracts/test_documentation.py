@@ -1,0 +1,78 @@
+"""Documentation that fails when it lies: the README's Python runs, its commands exist, references are current."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from margin import atlas, catalog, experiments
+from margin.cli import app
+from margin.cli.reference import render
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+FORBIDDEN = ("/work", "subagent", "helper-", "session", "prompt")
+
+
+def blocks(language, text):
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+def test_the_python_of_every_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for page in PAGES:
+        names = {}
+        for code in blocks("python", page.read_text()):
+            exec(compile(code, str(page), "exec"), names)
+            ran += 1
+    assert ran, "the README shows Python"
+
+
+COMMANDS = [
+    line.split("  #")[0].strip()
+    for page in PAGES
+    for block in blocks("(?:sh|console|bash)", page.read_text())
+    for line in block.splitlines()
+    if line.startswith("margin ")
+]
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS)))
+def test_every_command_shown_exists(command):
+    words = shlex.split(command)[1:]
+    outcome = CliRunner().invoke(app, [words[0], "--help"])
+    assert outcome.exit_code == 0, outcome.output
+    for word in words[1:]:
+        if word.startswith("--"):
+            assert word.partition("=")[0] in outcome.output, f"{word} is not an option of margin {words[0]}"
+    if words[0] == "run" and len(words) > 1:
+        assert words[1] in experiments.names()
+    if words[0] == "show":
+        known = {entry.name for entry in catalog.ENTRIES} | set(atlas.rows())
+        assert words[1] in known
+
+
+def test_every_make_target_shown_exists():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    shown = {word for page in PAGES for word in re.findall(r"`?make ([a-z]+)", page.read_text())}
+    assert shown <= targets, shown - targets
+
+
+def test_the_command_line_reference_is_current():
+    assert (ROOT / "docs" / "cli.md").read_text() == render(), "run: python -m margin.cli.reference > docs/cli.md"
+
+
+def test_every_link_to_a_file_leads_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_project_speaks_of_itself_alone():
+    for page in PAGES:
+        for word in FORBIDDEN:
+            assert word not in page.read_text().lower(), f"{page.name} says {word!r}"
