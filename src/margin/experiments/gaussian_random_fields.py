@@ -1,0 +1,59 @@
+r"""Gaussian random fields
+
+Fields whose every finite set of values is jointly normal, drawn by the fast Fourier transform: with a smooth
+(RBF) and a rough (Laplace) covariance, and with a power spectrum :math:`|f|^{-3}`. The correlation measured
+along the grid is the one that was asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, every, near
+from margin.foundations.statistics import RBF, Laplace, field_from_kernel, field_from_spectrum, regression_slope
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LENGTH, LAGS = 4.0, 16
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    side, repetitions = (48, 60) if fast else (128, 200)
+    rng = np.random.default_rng(seed)
+    fields = {
+        "RBF kernel": field_from_kernel((side, side), RBF(LENGTH), rng, n=repetitions),
+        "Laplace kernel": field_from_kernel((side, side), Laplace(LENGTH), rng, n=repetitions),
+        r"spectrum $|f|^{-3}$": field_from_spectrum((side, side), lambda f: f**-3.0, rng, n=repetitions),
+    }
+    correlations = {
+        name: np.array([np.mean(f[:, : side - lag] * f[:, lag:]) for lag in range(LAGS)]) for name, f in fields.items()
+    }
+    power = np.mean(np.abs(np.fft.fft2(fields[r"spectrum $|f|^{-3}$"])) ** 2, axis=0)[0, 1 : side // 2]
+    return {"fields": {name: f[0] for name, f in fields.items()}, "correlations": correlations, "power": power}
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    lags = np.arange(float(LAGS))
+    k = np.log(np.arange(1, len(data["power"]) + 1))
+    return every(
+        smooth=near(data["correlations"]["RBF kernel"], RBF(LENGTH)([0.0], lags)[0], tolerance=0.08),
+        rough=near(data["correlations"]["Laplace kernel"], Laplace(LENGTH)([0.0], lags)[0], tolerance=0.08),
+        spectral_slope=near(regression_slope(k, np.log(data["power"])), -3.0, tolerance=0.25),
+    )
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    panels = figure.subplots(1, 4)
+    for axes, (name, field) in zip(panels, data["fields"].items()):
+        axes.imshow(field, cmap="viridis")
+        axes.set(title=name, xticks=[], yticks=[])
+    for index, (name, measured) in enumerate(data["correlations"].items()):
+        panels[3].plot(measured, "o", markersize=4, color=f"C{index}", label=name)
+    lags = np.linspace(0, LAGS - 1, 100)
+    panels[3].plot(lags, RBF(LENGTH)([0.0], lags)[0], color="C0", label="asked for")
+    panels[3].plot(lags, Laplace(LENGTH)([0.0], lags)[0], color="C1")
+    panels[3].set(xlabel="distance", ylabel="correlation", title="Measured and asked for")
+    panels[3].legend(fontsize=7)

@@ -1,0 +1,74 @@
+r"""Regression towards the mean
+
+For standardized X and Y with correlation :math:`\rho`, :math:`E[Y \mid X] = \rho X`. Sons of tall fathers are
+taller than average, yet nearer to it than their fathers: with Galton's slope of 2/3 they keep two thirds of the
+deviation. Centering alone is not enough: with :math:`Y = 3X + Z` the slope is 3 although :math:`\rho < 1`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, corrected, every, near, within
+from margin.foundations.statistics import correlated_pairs, correlation, galton_heights, regression_slope
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RHOS = (-0.9, -0.5, 0.0, 0.3, 2 / 3, 0.95, 1.0)
+THRESHOLD = 2.0  # standard deviations
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    n = 100_000 if fast else 1_000_000
+    rng = np.random.default_rng(seed)
+    kept, slopes = [], []
+    for rho in RHOS:
+        x, y = correlated_pairs(n, rho, rng)
+        extreme = x > THRESHOLD
+        kept.append(y[extreme].mean() / x[extreme].mean())
+        slopes.append(regression_slope(x, y))
+    father, son = galton_heights(n, rng)
+    wide = rng.normal(0, 2, size=n)
+    steep = 3 * wide + rng.normal(size=n)
+    return {
+        "kept": np.array(kept),
+        "slopes": np.array(slopes),
+        "father": father[:3000],
+        "son": son[:3000],
+        "galton_slope": regression_slope(father, son),
+        "tall_fathers": father[father > father.mean() + THRESHOLD * father.std()].mean() - father.mean(),
+        "their_sons": son[father > father.mean() + THRESHOLD * father.std()].mean() - son.mean(),
+        "centered_slope": regression_slope(wide, steep),
+        "centered_rho": correlation(wide, steep),
+    }
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    truth = every(
+        deviation_kept=near(data["kept"], RHOS, tolerance=0.05),
+        slope_is_rho=near(data["slopes"], RHOS, tolerance=0.015),
+        galton=near(data["galton_slope"], 2 / 3, tolerance=0.01),
+        sons_of_tall_fathers_are_tall_but_less=within(data["their_sons"] / data["tall_fathers"], 0.6, 0.73),
+        no_regression_at_one=near(data["kept"][-1], 1.0, tolerance=1e-12),
+    )
+    return corrected(truth, printed=near(data["centered_slope"], data["centered_rho"], tolerance=0.05))
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    left, right = figure.subplots(1, 2)
+    father, son = data["father"], data["son"]
+    mean = father.mean()
+    ends = np.array([father.min(), father.max()])
+    left.plot(father, son, ".", markersize=2, alpha=0.4)
+    left.plot(ends, ends, color="0.5", linestyle="--", label="as tall as the father")
+    slope = data["galton_slope"]
+    left.plot(ends, son.mean() + slope * (ends - mean), color="C3", label=f"expected son, slope {slope:.3f}")
+    left.set(xlabel="father (cm)", ylabel="son (cm)", title="Sons regress towards the mean")
+    left.legend(loc="upper left")
+    right.plot(RHOS, data["kept"], "o", label=f"kept beyond {THRESHOLD:g} standard deviations")
+    right.plot([-1, 1], [-1, 1], color="C3", label=r"$E[Y \mid X] = \rho X$")
+    right.set(xlabel=r"correlation $\rho$", ylabel="mean of Y over mean of X", title="What is kept of an extreme")
+    right.legend(loc="upper left")
