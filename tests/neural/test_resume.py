@@ -91,8 +91,10 @@ def test_a_state_is_plain_and_shared_with_nothing():
 
 def test_a_fit_without_random_state_continues_too():
     model = MLPClassifier(**{**SMALL, "random_state": None}, early_stopping=True)
-    for _ in model.iterate(X, CLASSES):
-        state = state if "state" in locals() else model.get_state()
+    records = model.iterate(X, CLASSES)
+    next(records)
+    state = model.get_state()
+    list(records)
     resumed = MLPClassifier(**{**SMALL, "random_state": None}, early_stopping=True)
     list(resumed.iterate(X, CLASSES, state=state))
     same(resumed.get_state(), model.get_state())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -41,17 +41,18 @@ BOUND_SEED = 0  # the draws behind score_samples: always the same, and the same 
 
 
 def negative_elbo(
-    module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator, *, beta: float
+    module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator, *, beta: float, log_volume: float
 ) -> dict[str, Tensor]:
     r"""The loss :math:`\beta\,\mathrm{KL} - \log p(x|z^*)` of each row with one draw :math:`z^*`, and its parts.
 
-    The batch holds what the encoder sees and what the decoder must explain.
+    The batch holds what the encoder sees and what the decoder must explain; ``log_volume`` is the logarithm of the
+    factor by which the latter was scaled down, so that all terms are in nats of the original data.
     """
     assert isinstance(module, VAENetwork)
     seen, target = batch
     mean, log_variance = module.encode(seen)
     draw = torch.randn(mean.shape, generator=noise, dtype=mean.dtype)
-    reconstruction = module.log_likelihood(target, reparameterize(mean, log_variance, draw))
+    reconstruction = module.log_likelihood(target, reparameterize(mean, log_variance, draw)) - log_volume
     kl = kl_to_standard_normal(mean, log_variance)
     return {"loss": beta * kl - reconstruction, "elbo": reconstruction - kl, "reconstruction": reconstruction, "kl": kl}
 
@@ -143,31 +144,34 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         self.center_, self.scale_ = Scaling.of(X[train]) if self.standardize else Scaling.none(X.shape[1])
+        spread = float(np.var(Scaling(self.center_, self.scale_).apply(X[train]), axis=0).mean())
         self.network_ = {
             "n_features": X.shape[1],
             "n_components": int(self.n_components),
             "hidden": [int(width) for width in self.hidden],
             "activation": self.activation,
             "likelihood": self.likelihood,
+            "variance": spread or 1.0,  # where the decoder starts: everything is noise of the size of the data
         }
         rows = Rows.of(self._seen(X), self._target(X))
-        objective = partial(negative_elbo, beta=self.beta)
+        objective = partial(negative_elbo, beta=self.beta, log_volume=self._log_volume())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def encode(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and log-variance of the posterior of every row."""
-        module = self._ready_module()
-        both = self._evaluate(module.encoder, self._seen(self._validate(X)))
-        return both[:, : both.shape[1] // 2], both[:, both.shape[1] // 2 :]
+        module = self._trained()
+        X = self._validate(X)
+        both = self._evaluate(module.encoder, self._seen(X)).astype(X.dtype, copy=False)
+        mean, log_variance = np.split(both, 2, axis=1)
+        return mean, log_variance
 
     def transform(self, X: Any) -> np.ndarray:
         """The posterior mean of every row."""
-        mean, _ = self.encode(X)
-        return mean.astype(np.asarray(X).dtype, copy=False) if np.asarray(X).dtype.kind == "f" else mean
+        return self.encode(X)[0]
 
     def decode(self, Z: Any) -> np.ndarray:
         """The expected data for every row of latent coordinates."""
-        module = self._ready_module()
+        module = self._trained()
         means = self._evaluate(module.decode, latent_rows(Z, self.network_["n_components"]))
         return means if module.likelihood == "bernoulli" else Scaling(self.center_, self.scale_).undo(means)
 
@@ -179,7 +183,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def sample(self, n_samples: int = 1, random_state: RandomLike = None, *, mean: bool = False) -> np.ndarray:
         """New rows: latents from the prior, decoded, and a draw from the decoder unless only its ``mean`` is wanted."""
-        module = self._ready_module()
+        module = self._trained()
         if not Integer(low=1).accepts(n_samples):
             raise ValueError(f"VAE: n_samples must be a whole number at least 1; got {n_samples!r}.")
         rng = as_generator(random_state)
@@ -188,7 +192,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             return means
         if module.likelihood == "bernoulli":
             return (rng.random(means.shape) < means).astype(means.dtype)
-        deviation = np.exp(0.5 * float(self.weights_["log_variance"])) * self.scale_
+        deviation = np.exp(0.5 * float(module.log_variance)) * self.scale_
         return means + deviation * rng.standard_normal(means.shape)
 
     def elbo_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -208,6 +212,9 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     @property
     def _n_features_out(self) -> int:
         return self.network_["n_components"]
+
+    def _trained(self) -> VAENetwork:
+        return cast(VAENetwork, self._ready_module())
 
     def _network(self) -> nn.Module:
         return VAENetwork(**self.network_)
@@ -230,14 +237,22 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def _bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Reconstruction term, divergence and importance-weighted bound of every row, in the units of the data."""
-        module = self._ready_module()
+        module = self._trained()
         X = self._validate(X)
-        draws = as_generator(BOUND_SEED).standard_normal((self.bound_samples, self.network_["n_components"]))
-        parts = self._evaluate(partial(bound_parts, module, torch.from_numpy(draws)), self._seen(X), self._target(X))
-        # The density of x = c + s u is the density of u divided by the product of the scales.
-        change = 0.0 if module.likelihood == "bernoulli" else np.log(self.scale_).sum()
+        draws = antithetic_normals(self.bound_samples, self.network_["n_components"])
+        parts = self._evaluate(partial(bound_parts, module, draws), self._seen(X), self._target(X))
         reconstruction, kl, importance_weighted = parts.astype(np.float64).T
-        return reconstruction - change, kl, importance_weighted - change
+        return reconstruction - self._log_volume(), kl, importance_weighted - self._log_volume()
+
+    def _log_volume(self) -> float:
+        """The density of x = c + s u is the density of u divided by the product of the scales s."""
+        return 0.0 if self.network_["likelihood"] == "bernoulli" else float(np.log(self.scale_).sum())
+
+
+def antithetic_normals(n_draws: int, n_components: int) -> Tensor:
+    """Fixed draws in pairs of opposite sign, which removes the odd part of the error of an average over them."""
+    half = as_generator(BOUND_SEED).standard_normal(((n_draws + 1) // 2, n_components))
+    return torch.from_numpy(np.concatenate([half, -half])[:n_draws])
 
 
 def bound_parts(module: VAENetwork, draws: Tensor, seen: Tensor, target: Tensor) -> Tensor:

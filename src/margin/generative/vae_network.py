@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -14,12 +15,17 @@ __all__ = ["LIKELIHOODS", "VAENetwork"]
 
 LIKELIHOODS = ("gaussian", "bernoulli")
 
+# Adam moves every parameter by about the learning rate per step. That is slow for the logarithm of a variance that
+# may have to fall by powers of ten, so the parameter is a tenth of it.
+LOG_VARIANCE_PER_UNIT = 10.0
+
 
 class VAENetwork(nn.Module):
     r"""Encoder :math:`q(z|x) = N(\mu(x), \mathrm{diag}\,\sigma^2(x))` and decoder :math:`p(x|z)`, mirror images.
 
-    The decoder is :math:`N(f(z), s^2 I)` with one learned variance, or a Bernoulli distribution per coordinate with
-    logits :math:`f(z)`. The encoder gives :math:`\log\sigma^2`, so any output is a valid variance.
+    The decoder is :math:`N(f(z), s^2 I)` with one learned variance (``variance`` at the start), or a Bernoulli
+    distribution per coordinate with logits :math:`f(z)`. The encoder gives :math:`\log\sigma^2`, so any output is a
+    valid variance.
     """
 
     def __init__(
@@ -29,6 +35,7 @@ class VAENetwork(nn.Module):
         hidden: Sequence[int],
         activation: str = "relu",
         likelihood: str = "gaussian",
+        variance: float = 1.0,
     ):
         super().__init__()
         if likelihood not in LIKELIHOODS:
@@ -37,7 +44,12 @@ class VAENetwork(nn.Module):
         self.encoder = MLP([n_features, *hidden, 2 * n_components], activation)
         self.decoder = MLP([n_components, *reversed(hidden), n_features], activation)
         if likelihood == "gaussian":
-            self.log_variance = nn.Parameter(torch.zeros(()))
+            self.noise_level = nn.Parameter(torch.tensor(math.log(variance) / LOG_VARIANCE_PER_UNIT))
+
+    @property
+    def log_variance(self) -> Tensor:
+        r""":math:`\log s^2` of the Gaussian decoder."""
+        return LOG_VARIANCE_PER_UNIT * self.noise_level
 
     def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of the posterior."""

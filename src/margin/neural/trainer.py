@@ -87,6 +87,7 @@ class Trainer:
         self.finished = False
         self.loss_curve: list[float] = []
         self._parameters = list(module.parameters())
+        self.sums: dict[str, Tensor]
         self._begin_epoch()
         use_generator(module, self.noise)
 
@@ -143,7 +144,7 @@ class Trainer:
     def _begin_epoch(self) -> None:
         self.offset = 0
         self.permutation = torch.empty(0, dtype=torch.int64)
-        self.sums: dict[str, Tensor] = {}
+        self.sums = {}
         self.mass = torch.zeros((), dtype=torch.float64)
 
     def _advance(self, rows: Rows) -> dict[str, float]:

@@ -10,6 +10,7 @@ fast for wide layers.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -80,13 +81,13 @@ class _MLPEstimator(NeuralEstimator):
         dropout: float = 0.0,
         standardize: bool = True,
         optimizer: str = "adam",
-        learning_rate: float = 3e-3,
+        learning_rate: float = 5e-3,
         momentum: float = 0.9,
         weight_decay: float = 0.0,
         schedule: str = "cosine",
         warmup: float = 0.0,
         batch_size: int = 64,
-        epochs: int = 50,
+        epochs: int = 100,
         clip_norm: float | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -117,6 +118,12 @@ class _MLPEstimator(NeuralEstimator):
         """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
+    @abstractmethod
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+
     def _network(self) -> nn.Module:
         return MLP(**self.network_)
 
@@ -144,7 +151,7 @@ class MLPClassifier(ClassifierMixin, _MLPEstimator):
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = MLPClassifier(hidden=(16,), epochs=30, random_state=0).fit(X, y)
+    >>> model = MLPClassifier(random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.95
     True
     >>> sorted(model.weights_)
@@ -189,7 +196,7 @@ class MLPRegressor(RegressorMixin, _MLPEstimator):
     depend on their unit; predictions are in the original one.
 
     >>> X = np.linspace(-3, 3, 200)[:, None]
-    >>> model = MLPRegressor(hidden=(32,), epochs=100, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model = MLPRegressor(batch_size=16, random_state=0).fit(X, np.sin(X[:, 0]))
     >>> model.score(X, np.sin(X[:, 0])) > 0.99
     True
     """

@@ -27,7 +27,8 @@ class MLP(nn.Module):
     r"""Fully connected layers of the given ``sizes`` (input, hidden..., output).
 
     Weights start from He's normal distribution :math:`N(0, 2/n_{in})`, which keeps the size of the activations of
-    rectified units through the layers, and the last layer from Glorot's :math:`N(0, 2/(n_{in}+n_{out}))`; biases at 0.
+    rectified units through the layers, and the last layer from Glorot's :math:`N(0, 2/(n_{in}+n_{out}))`. Biases keep
+    torch's :math:`U(-n_{in}^{-1/2}, n_{in}^{-1/2})`: all 0, they would put every joint of the first layer at the origin.
 
     >>> import torch
     >>> net = MLP([4, 8, 3], activation="tanh")
@@ -47,7 +48,6 @@ class MLP(nn.Module):
         self.dropout = Dropout(dropout)
         for linear in self.linears:
             nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")  # type: ignore[arg-type]
-            nn.init.zeros_(linear.bias)  # type: ignore[arg-type]
         nn.init.xavier_normal_(self.linears[-1].weight)  # type: ignore[arg-type]
 
     def forward(self, x: Tensor) -> Tensor:
