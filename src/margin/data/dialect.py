@@ -51,8 +51,8 @@ def decode(data: bytes) -> str:
     if b"\0" in data[:4096]:
         # Without a mark, UTF-16 of mostly Latin text has a zero in every second byte.
         head = data[: min(len(data), 4096) // 2 * 2]
-        for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
-            if zeros.count(0) > 0.4 * len(zeros):
+        for encoding, high, low in (("utf-16-le", head[1::2], head[0::2]), ("utf-16-be", head[0::2], head[1::2])):
+            if high.count(0) > 0.4 * len(high) and low.count(0) < 0.05 * len(low):
                 return _strict(data, encoding)
         raise ValueError("it holds zero bytes, so it is not a text file")
     for encoding in ("utf-8", "cp1252"):
@@ -111,7 +111,8 @@ def _quote(text: str, sample: str, delimiter: str) -> str | None:
     """Double quotes, unless single ones enclose fields instead, or quotes are plain characters between tabs."""
     edge = re.escape(delimiter)
     if delimiter == "\t" and '"' in text:
-        opened_only = re.compile(r'(?:^|\t)"(?![^\t\n]*"(?:\t|\r?$))', re.MULTILINE)
+        # One that opens a field and closes none before the line ends is plain, and then all are.
+        opened_only = re.compile(r'(?:^|\t)"(?![^\n]*"(?:\t|\r?$))', re.MULTILINE)
         return None if opened_only.search(text) else '"'
     if '"' not in sample and "'" in sample:
         enclosed = re.findall(rf"(?:^|{edge}) ?'[^'\n]*'(?={edge}|\r?$)", sample, re.MULTILINE)

@@ -78,7 +78,7 @@ def _identifiers(strings: Any, numbers: np.ndarray) -> bool:
     finite = numbers[np.isfinite(numbers)]
     if not finite.size or not np.all(finite == np.floor(finite)):
         return False
-    if np.max(np.abs(finite)) > _EXACT and _all_match(strings, r"^[+-]?\d+$"):
+    if np.max(np.abs(finite)) >= _EXACT and _all_match(strings, r"^[+-]?\d+$"):
         return True
     zeros = strings.filter(pc.starts_with(strings, "0"))
     return bool(pc.any(pc.match_substring_regex(zeros, r"^0\d+$")).as_py())

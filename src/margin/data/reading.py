@@ -107,6 +107,8 @@ def _read_text(data: bytes, suffix: str, header: bool | None) -> Table:
     text = decode(data)
     if not text or text.isspace():
         raise ValueError("the file is empty")
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
     dialect = sniff(text, suffix)
     first = _sample(text, dialect)
     header = has_header(first) if header is None else header
