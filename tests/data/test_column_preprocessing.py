@@ -1,0 +1,192 @@
+"""The preprocessor: what it does to each kind, that it learns from training rows only, and what it leaves out."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from margin.data import Table, column_plan, detect_task, frame, load, preprocessor
+
+
+@pytest.fixture
+def table():
+    n = 60
+    rng = np.random.default_rng(0)
+    age = rng.normal(40, 10, n)
+    age[:5] = np.nan
+    town = np.array(["Ulm", "Bonn", "Kiel"], dtype=object)[rng.integers(0, 3, n)]
+    town[5:8] = None
+    member = np.array([True, False], dtype=object)[rng.integers(0, 2, n)]
+    member[8] = None
+    return Table(
+        {
+            "age": age,
+            "member": member,
+            "town": town,
+            "name": [f"person {i}" for i in range(n)],
+            "seen": np.arange(n).astype("datetime64[D]"),
+            "same": np.ones(n),
+            "void": np.full(n, np.nan),
+        }
+    )
+
+
+def test_the_plan_gives_a_reason_for_every_column(table):
+    plan = {column.name: column for column in column_plan(table)}
+    assert {name: column.treatment for name, column in plan.items()} == {
+        "age": "number",
+        "member": "flag",
+        "town": "category",
+        "name": "dropped",
+        "seen": "dropped",
+        "same": "dropped",
+        "void": "dropped",
+    }
+    assert "free text" in plan["name"].reason
+    assert "date" in plan["seen"].reason
+    assert "same value" in plan["same"].reason
+    assert "no row" in plan["void"].reason
+
+
+def test_what_becomes_of_each_kind(table):
+    out = preprocessor(table).fit_transform(frame(table))
+    age = table["age"]
+    filled = np.where(np.isnan(age), np.nanmedian(age), age)
+    np.testing.assert_allclose(out[:, 0], (filled - filled.mean()) / filled.std())
+    present = [value for value in table["member"] if value is not None]
+    commonest = sum(present) * 2 > len(present)
+    np.testing.assert_array_equal(out[:, 1], [commonest if v is None else v for v in table["member"]])
+    labels = ["(missing)", "Bonn", "Kiel", "Ulm"]
+    onehot = [[(value or "(missing)") == label for label in labels] for value in table["town"]]
+    np.testing.assert_array_equal(out[:, 2:], onehot)
+    plain = preprocessor(table, scale=False).fit_transform(frame(table))
+    np.testing.assert_allclose(plain[:, 0], filled)
+    ordinal = preprocessor(table, encode="ordinal").fit_transform(frame(table))
+    np.testing.assert_array_equal(ordinal[:, 2], [labels.index(value or "(missing)") for value in table["town"]])
+
+
+def test_only_training_rows_are_learned_from(table):
+    train, test = np.arange(30), np.arange(30, 60)
+    fitted = preprocessor(table).fit(frame(table.take(train)))
+    scaler = fitted.named_transformers_["number"].named_steps["scale"]
+    part = table["age"][train]
+    assert scaler.mean_[0] == pytest.approx(np.where(np.isnan(part), np.nanmedian(part), part).mean())
+    other = fitted.transform(frame(table.take(test)))
+    changed = Table({**table.columns, "age": np.where(np.arange(60) >= 30, 1e6, table["age"])}, table.kinds)
+    again = preprocessor(table).fit(frame(changed.take(train))).transform(frame(table.take(test)))
+    np.testing.assert_array_equal(other, again)
+
+
+def test_new_rows_may_hold_new_labels_and_nothing_at_all(table):
+    fitted = preprocessor(table).fit(frame(table))
+    new = table.take([20, 21])
+    strange = Table({**new.columns, "town": ["Rome", "Ulm"]}, {**new.kinds})
+    out = fitted.transform(frame(strange))
+    assert out[0, 2:].tolist() == [0, 0, 0, 0]
+    void = Table({**new.columns, "town": [np.nan, np.nan], "member": [np.nan, np.nan]}, {**new.kinds})
+    void = void.as_kind("town", "number").as_kind("member", "number")  # as a file without a value would be read
+    assert fitted.transform(frame(void))[:, 2].tolist() == [1, 1]
+
+
+def test_rare_labels_share_a_column():
+    labels = ["a"] * 10 + ["b"] * 8 + list("cdefg")
+    table = Table({"label": labels})
+    out = preprocessor(table, max_categories=3).fit_transform(frame(table))
+    assert out.shape == (23, 3)
+    assert out.sum(axis=0).tolist() == [10, 8, 5]
+
+
+def test_it_works_in_a_pipeline_without_a_warning(table):
+    y = (np.nan_to_num(table["age"], nan=40) > 40).astype(int)
+    model = make_pipeline(preprocessor(table), LogisticRegression())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cross_val_score(model, frame(table), y, cv=4).mean() > 0.9
+        # A fold in which a column has no value keeps its place.
+        gap = Table({**table.columns, "age": np.where(np.arange(60) < 50, np.nan, table["age"])}, table.kinds)
+        assert preprocessor(gap).fit(frame(gap.head(50))).transform(frame(gap)).shape[1] == 6
+
+
+def test_it_is_made_of_the_parts_a_model_file_can_hold(table):
+    allowed = {ColumnTransformer, Pipeline, SimpleImputer, StandardScaler, OneHotEncoder, OrdinalEncoder}
+    for encode in ("onehot", "ordinal"):
+        built = preprocessor(table, encode=encode)
+        parts = [value for value in built.get_params().values() if hasattr(value, "get_params")]
+        assert {type(part) for part in (built, *parts)} <= allowed
+        assert repr(clone(built)) == repr(built)
+
+
+def test_any_data_frame_goes_through_frame():
+    raw = pd.DataFrame(
+        {
+            "flag": [True, False, True, True],
+            "word": np.array(["a", None, "b", "a"], dtype=object),
+            "string": pd.array(["x", "y", None, "x"], dtype="string"),
+            "whole": pd.array([1, None, 3, 4], dtype="Int64"),
+        },
+        index=[3, 1, 4, 1],
+    )
+    out = preprocessor(raw, scale=False).fit_transform(frame(raw))
+    assert out.shape == (4, 1 + 1 + 3 + 3)
+    assert out[:, 0].tolist() == [1, 3, 3, 4]
+
+
+def test_arrays_go_by_position():
+    X = np.array([[1.0, 5.0, 7.0], [np.nan, 5.0, 8.0], [3.0, 5.0, 9.0]])
+    out = preprocessor(X).fit_transform(X)
+    np.testing.assert_allclose(out, [[-np.sqrt(1.5), -np.sqrt(1.5)], [0, 0], [np.sqrt(1.5), np.sqrt(1.5)]])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda t: preprocessor(t, encode="hash"), ValueError, "'onehot' or 'ordinal'"),
+        (lambda t: preprocessor(t, max_categories=1), ValueError, "max_categories"),
+        (lambda t: preprocessor(t.select(["name", "void"])), ValueError, "no column can be used .name: free text"),
+        (lambda t: preprocessor([[1, 2]]), TypeError, "a Table, a DataFrame or a 2-D array of numbers; got list"),
+        (lambda t: frame(np.array(["a"])), TypeError, "got ndarray"),
+    ],
+)
+def test_bad_arguments(table, call, error, words):
+    with pytest.raises(error, match=words):
+        call(table)
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["yes", "no", "yes"], "classification"),
+        ([True, False], "classification"),
+        ([0, 1], "classification"),
+        ([1.0, 2.0, 1.0], "classification"),
+        ([7, 7, 7], "classification"),
+        (np.arange(10).repeat(5), "classification"),
+        (np.arange(10).repeat(4), "regression"),
+        (np.arange(21).repeat(50), "regression"),
+        ([0.5, 1.5, 0.5], "regression"),
+        ([180, 190, 210, 220], "regression"),
+        (np.array(["a", 1], dtype=object), "classification"),
+    ],
+)
+def test_detect_task(y, task):
+    assert detect_task(y) == task
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast-cancer", "digits", "diabetes", "cholesterol", "friedman"])
+def test_detect_task_agrees_with_the_named_sets(name):
+    data = load(name)
+    assert detect_task(data.y) == data.task
+
+
+@pytest.mark.parametrize("y", [[], [[1]], [None, "a"], [np.nan, 1.0], [np.inf, 1.0]])
+def test_detect_task_refuses(y):
+    with pytest.raises(ValueError, match="detect_task: y must"):
+        detect_task(y)
