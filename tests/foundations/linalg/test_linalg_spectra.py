@@ -134,6 +134,14 @@ def test_qr_algorithm_on_hard_cases(A):
     assert np.linalg.norm(A @ vectors - vectors * values) < 1e-12
 
 
+@pytest.mark.parametrize("scale", [1e-290, 1e-160, 1.0, 1e160, 1e290])
+def test_own_algorithms_survive_extreme_scales(scale):
+    A = np.random.default_rng(0).standard_normal((6, 6))
+    np.testing.assert_allclose(svd(scale * A, "jacobi").s / scale, svd(A).s, rtol=1e-12)
+    np.testing.assert_allclose(eig(scale * A, "qr").values / scale, eig(A).values, rtol=1e-10)
+    np.testing.assert_allclose(eigh(scale * (A + A.T), "jacobi").values / scale, eigh(A + A.T).values, rtol=1e-10)
+
+
 def test_real_eigenvalues_come_back_real():
     A = np.random.default_rng(0).standard_normal((6, 6))
     A = A + A.T

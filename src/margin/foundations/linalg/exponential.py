@@ -42,7 +42,7 @@ def expm(A: Any, method: str = "pade") -> Array:
     # The series is summed where its terms shrink at once, at a norm of at most 1/2.
     reach, small_exponential = (PADE_13_RADIUS, _expm_pade) if method == "pade" else (0.5, _expm_series)
     size = float(np.linalg.norm(A, 1))
-    halvings = max(0, math.ceil(math.log2(size / reach))) if size > 0 else 0
+    halvings = math.ceil(math.log2(size / reach)) if size > reach else 0
     E = small_exponential(A / 2.0**halvings)
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(halvings):

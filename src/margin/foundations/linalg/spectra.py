@@ -49,8 +49,10 @@ def eig(A: Any, method: str = "lapack") -> Eigen:
     if _chosen("eig", method, "qr") == "lapack":
         values, vectors = np.linalg.eig(A)
     else:
-        values, vectors = qr_eig(A)
-    negligible = REAL_WITHIN_ROUNDINGS * np.finfo(float).eps * np.linalg.norm(A)
+        size = _power_of_two_near(A)
+        values, vectors = qr_eig(A / size)
+        values = values * size
+    negligible = REAL_WITHIN_ROUNDINGS * np.finfo(float).eps * len(A) * np.abs(A).max()
     if np.isrealobj(A) and np.iscomplexobj(values) and np.abs(values.imag).max() <= negligible:
         values, vectors = values.real, _without_phase(vectors)
     # Conjugate pairs have equal real parts only up to rounding.
@@ -70,7 +72,9 @@ def eigh(A: Any, method: str = "lapack") -> Eigen:
     A = as_symmetric("eigh", "A", A)
     if _chosen("eigh", method, "jacobi") == "lapack":
         return Eigen(*np.linalg.eigh(A))
-    return Eigen(*jacobi_eigh(A))
+    size = _power_of_two_near(A)
+    values, vectors = jacobi_eigh(A / size)
+    return Eigen(values * size, vectors)
 
 
 def svd(A: Any, method: str = "lapack", *, full: bool = False) -> SVD:
@@ -86,7 +90,9 @@ def svd(A: Any, method: str = "lapack", *, full: bool = False) -> SVD:
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
         V = Vt.T
     else:
-        U, s, V = jacobi_svd(A)
+        size = _power_of_two_near(A)
+        U, s, V = jacobi_svd(A / size)
+        s = s * size
     return SVD(_completed(U), s, _completed(V)) if full else SVD(U, s, V)
 
 
@@ -128,6 +134,11 @@ def _chosen(function: str, method: str, own: str) -> str:
     if method not in ("lapack", own):
         raise ValueError(f"{function}: method must be 'lapack' or {own!r}; got {method!r}.")
     return method
+
+
+def _power_of_two_near(A: Array) -> float:
+    """A power of two of the size of A's largest entry: dividing by it is exact, and squares then stay in range."""
+    return float(np.ldexp(1.0, np.frexp(np.abs(A).max())[1] - 1))
 
 
 def _without_phase(vectors: Array) -> Array:
