@@ -34,6 +34,11 @@ def test_correlation_ignores_shift_and_scale(a, b):
     assert abs(correlation(x, a * x + b)) == pytest.approx(1.0, abs=1e-10)
 
 
+def test_correlation_of_very_large_and_very_small_values():
+    x, y = X[:, 0], X[:, 2]
+    assert correlation(x * 1e200, y * 1e-200) == pytest.approx(correlation(x, y), abs=1e-12)
+
+
 def test_shortcut_holds_near_zero_and_fails_far_away():
     x = np.random.default_rng(3).normal(size=1000)
     assert variance_shortcut(x) == pytest.approx(float(variance(x)), rel=1e-12)

@@ -54,6 +54,18 @@ def test_summaries_match_scipy(equal_var):
     assert (ours.statistic, ours.p_value) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-10)
 
 
+def test_one_constant_group_is_no_obstacle():
+    constant, varying = [5.0, 5.0, 5.0], [5.5, 6.0, 7.0, 6.1]
+    theirs = scipy.stats.ttest_ind(constant, varying, equal_var=False)
+    ours = t_test(constant, varying)
+    assert (ours.statistic, ours.df, ours.p_value) == pytest.approx((theirs.statistic, theirs.df, theirs.pvalue))
+
+
+@pytest.mark.parametrize("effect, n", [(10.0, 1000), (1.0, 100_000), (0.01, 10), (5.0, 2)])
+def test_power_stays_a_probability_far_out(effect, n):
+    assert 0.05 <= t_test_power(effect, n) <= 1.0
+
+
 @pytest.mark.parametrize("t", [-40.0, -1.6, 0.0, 1.61, 40.0])
 @pytest.mark.parametrize("df", [1, 4.7, 38, 1e6])
 def test_p_values_keep_their_digits_in_the_tail(t, df):
@@ -162,8 +174,9 @@ def test_bootstrap_is_reproducible_and_resamples_rows():
         (lambda: t_test([1.0, 2.0], [1.0, 2.0, 3.0], paired_samples=True), "one length; got 2 and 3"),
         (lambda: t_test([1.0, 2.0], [1.0, 3.0], paired_samples=True, equal_var=True), "no meaning for paired"),
         (lambda: t_test(A, B, alternative="both"), "alternative must be one of"),
-        (lambda: t_test_from_summaries(Summary(0, -1, 5), Summary(0, 1, 5)), "sd must be a positive number; got -1"),
+        (lambda: t_test_from_summaries(Summary(0, -1, 5), Summary(0, 1, 5)), "sd must be at least 0; got -1"),
         (lambda: t_test_from_summaries(Summary(0, 1, 1), Summary(0, 1, 5)), "n must be a whole number"),
+        (lambda: t_test([1.0, 1.0], [2.0, 2.0]), "must vary"),
         (lambda: p_value(1.0, 0), "df must be a positive"),
         (lambda: p_value(float("nan"), 3), "t must be a number"),
         (lambda: blood_pressure_t_test().reject(5), "alpha must lie strictly between 0 and 1; got 5"),

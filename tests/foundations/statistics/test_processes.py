@@ -103,6 +103,13 @@ def test_regression_matches_scikit_learn(noise):
     np.testing.assert_allclose(posterior.joint(at)[1], oracle.predict(at, return_cov=True)[1], atol=1e-8)
 
 
+def test_predicting_many_points_needs_no_square_matrix():
+    posterior = GaussianProcess(RBF(0.9)).condition(P, np.sin(P[:, 0]), 0.1)
+    at = np.random.default_rng(9).normal(size=(700, 3))
+    mean, covariance = posterior.joint(at)
+    np.testing.assert_allclose(posterior.predict(at), [mean, np.sqrt(np.diag(covariance))], atol=1e-9)
+
+
 def test_conditioning_twice_is_conditioning_once():
     prior = GaussianProcess(Laplace(1.0), mean=lambda x: x[:, 0])
     x, y = np.arange(6.0), np.cos(np.arange(6.0))

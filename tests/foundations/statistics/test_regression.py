@@ -44,6 +44,19 @@ def test_least_squares_table_matches_statsmodels():
     np.testing.assert_allclose(ours.predict(X), theirs.fittedvalues, rtol=1e-9)
 
 
+def test_columns_of_very_different_size_are_not_dependent():
+    scaled = X * [1.0, 1e-12, 1e9, 1.0]
+    np.testing.assert_allclose(
+        least_squares(scaled, y).table().statistic, least_squares(X, y).table().statistic, rtol=1e-8
+    )
+    counts = np.random.default_rng(1).poisson(2.0, 80).astype(float)
+    np.testing.assert_allclose(
+        fit_glm(scaled, counts, "poisson").summary().statistic,
+        fit_glm(X, counts, "poisson").summary().statistic,
+        rtol=1e-6,
+    )
+
+
 def test_r_squared_forms_agree_for_training_least_squares_and_part_elsewhere():
     fit = least_squares(X, y)
     forms = r_squared_forms(y, fit.predict(X))
@@ -225,6 +238,7 @@ def test_residuals_and_slope():
         (lambda: mle("geometric", [0, 1]), "data must be counts 1, 2"),
         (lambda: mle("normal", [1.0, 1.0]), "data must be numbers that vary"),
         (lambda: fit_glm(X, y, "bernoulli"), "y must be zeros and ones"),
+        (lambda: fit_glm(X, -np.abs(y), "gaussian", "log"), "inside the range of the log link"),
         (lambda: fit_glm(X, y, "gamma"), "family must be one of"),
         (lambda: fit_glm(X, y, "gaussian", "cloglog"), "link must be one of"),
         (lambda: linear_posterior(X, y, prior_variance=0), "prior_variance must be a positive number; got 0"),

@@ -44,7 +44,10 @@ def test_moments_match_numpy_for_every_shape(shape):
     np.testing.assert_allclose(state.variance(), X.var(axis=0), rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("make", [np.asfortranarray, lambda X: X[::-1], lambda X: X[:, ::2], lambda X: X.astype("f4")])
+@pytest.mark.parametrize(
+    "make",
+    [np.asfortranarray, lambda X: X[::-1], lambda X: X[:, ::2], lambda X: X.astype("f4"), lambda X: X.astype("g")],
+)
 def test_any_memory_layout_and_dtype(make):
     X = make(np.random.default_rng(2).normal(size=(30_011, 6)))
     wide = X.astype(np.float64)

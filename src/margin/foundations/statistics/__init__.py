@@ -6,7 +6,6 @@ of arrays and small immutable results; whatever is random takes a generator.
 """
 
 from margin.foundations.statistics.anova import (
-    FTest,
     linearity_test,
     natural_spline_basis,
     nested_f_test,
@@ -65,7 +64,6 @@ __all__ = [
     "CoMoments",
     "CoefficientTable",
     "Estimate",
-    "FTest",
     "GLMFit",
     "GaussianProcess",
     "HypothesisTest",

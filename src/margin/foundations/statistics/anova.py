@@ -9,33 +9,19 @@ errors are independent and normal. One-way ANOVA is the case "one mean" against 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.statistics.arguments import Floats, open_unit, paired, vector, whole
+from margin.foundations.statistics.arguments import Floats, paired, vector, whole
+from margin.foundations.statistics.p_values import HypothesisTest
 from margin.foundations.statistics.regression_inference import least_squares, with_intercept
 
-__all__ = ["FTest", "linearity_test", "natural_spline_basis", "nested_f_test", "one_way_anova"]
+__all__ = ["linearity_test", "natural_spline_basis", "nested_f_test", "one_way_anova"]
 
 
-@dataclass(frozen=True)
-class FTest:
-    """The outcome of an F-test."""
-
-    null: str
-    statistic: float
-    df: tuple[int, int]
-    p_value: float
-
-    def reject(self, alpha: float = 0.05) -> bool:
-        """Whether the null is rejected at significance level ``alpha``."""
-        return self.p_value < open_unit("FTest.reject", "alpha", alpha)
-
-
-def nested_f_test(X_small: ArrayLike, X_big: ArrayLike, y: ArrayLike) -> FTest:
+def nested_f_test(X_small: ArrayLike, X_big: ArrayLike, y: ArrayLike) -> HypothesisTest:
     """Does the bigger design explain more than chance? The columns of ``X_small`` must lie in the span of ``X_big``."""
     small, big = least_squares(X_small, y), least_squares(X_big, y)
     extra = small.df - big.df
@@ -50,7 +36,7 @@ def nested_f_test(X_small: ArrayLike, X_big: ArrayLike, y: ArrayLike) -> FTest:
     return _f_test("the smaller model is enough", drop, extra, big.residual_variance, big.df)
 
 
-def one_way_anova(groups: Sequence[ArrayLike]) -> FTest:
+def one_way_anova(groups: Sequence[ArrayLike]) -> HypothesisTest:
     """Have all groups one mean? Between-group against within-group mean squares.
 
     >>> round(one_way_anova([[1.0, 2.0, 3.0], [2.0, 3.0, 4.0], [5.0, 6.0, 7.0]]).statistic, 6)
@@ -68,7 +54,7 @@ def one_way_anova(groups: Sequence[ArrayLike]) -> FTest:
     return _f_test("all groups have one mean", float(between), k - 1, within / (n - k), n - k)
 
 
-def linearity_test(x: ArrayLike, y: ArrayLike, n_knots: int = 5) -> FTest:
+def linearity_test(x: ArrayLike, y: ArrayLike, n_knots: int = 5) -> HypothesisTest:
     """Is a straight line enough, against a natural cubic spline with knots at quantiles of ``x``?"""
     a, b = paired("linearity_test", x, y, least=whole("linearity_test", "n_knots", n_knots, least=3) + 2)
     knots = np.quantile(a, np.linspace(0.05, 0.95, n_knots))
@@ -91,6 +77,6 @@ def natural_spline_basis(x: ArrayLike, knots: ArrayLike) -> Floats:
     return np.column_stack([values, (d[:, :-1] - d[:, -1:]) / scale])
 
 
-def _f_test(null: str, drop: float, extra: int, residual_variance: float, df: int) -> FTest:
+def _f_test(null: str, drop: float, extra: int, residual_variance: float, df: int) -> HypothesisTest:
     statistic = max(drop, 0.0) / extra / residual_variance
-    return FTest(null, float(statistic), (extra, df), float(special.fdtrc(extra, df, statistic)))
+    return HypothesisTest(null, float(statistic), (extra, df), float(special.fdtrc(extra, df, statistic)))

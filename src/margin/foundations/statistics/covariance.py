@@ -61,11 +61,16 @@ def correlation(x: ArrayLike, y: ArrayLike) -> float:
     0.5
     """
     a, b = paired("correlation", x, y)
-    deviations = [values - values.mean() for values in (a, b)]
-    lengths = [float(np.linalg.norm(d)) for d in deviations]
-    for name, values, length in zip(("x", "y"), (a, b), lengths):
-        # A constant leaves only the rounding of its mean behind.
-        if length <= len(values) * np.finfo(float).eps * np.abs(values).max():
-            raise ValueError(f"correlation: {name} must vary; every value is {values[0]:g}.")
-    rho = (deviations[0] / lengths[0]) @ (deviations[1] / lengths[1])
+    rho = _direction("x", a) @ _direction("y", b)
     return float(np.clip(rho, -1.0, 1.0))
+
+
+def _direction(name: str, values: Floats) -> Floats:
+    """The deviations from the mean, as a vector of length one."""
+    deviations = values - values.mean()
+    largest = np.abs(deviations).max()
+    # A constant leaves only the rounding of its mean behind.
+    if largest <= len(values) * np.finfo(float).eps * np.abs(values).max():
+        raise ValueError(f"correlation: {name} must vary; every value is {values[0]:g}.")
+    scaled = deviations / largest  # its squares neither overflow nor vanish
+    return scaled / np.linalg.norm(scaled)

@@ -90,7 +90,9 @@ def metric_axioms(
     D = np.array([[float(distance(a, b)) for b in rows] for a in rows])
     slack = tolerance * max(1.0, float(np.abs(D).max()))
     apart = ~np.eye(len(D), dtype=bool)
-    detour = (D[:, :, None] + D[None, :, :]).min(axis=1)  # the best way from i to k over some j
+    detour = np.full_like(D, np.inf)  # the best way from i to k over some j
+    for over in range(len(D)):
+        np.minimum(detour, D[:, over, None] + D[over], out=detour)
     return MetricAxioms(
         triangle=bool((detour >= D - slack).all()),
         non_negative=bool((-slack <= D).all()),

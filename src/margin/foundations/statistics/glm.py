@@ -20,7 +20,12 @@ from scipy.linalg import solve_triangular
 
 from margin.foundations.statistics.arguments import Floats, matrix, whole
 from margin.foundations.statistics.glm_families import GLM_FAMILIES, LINKS, GLMFamily, Link
-from margin.foundations.statistics.regression_inference import CoefficientTable, coefficient_table, design_and_target
+from margin.foundations.statistics.regression_inference import (
+    CoefficientTable,
+    coefficient_table,
+    design_and_target,
+    full_rank_qr,
+)
 
 __all__ = ["GLMFit", "fit_glm"]
 
@@ -70,7 +75,11 @@ def fit_glm(
         raise ValueError(f"fit_glm: X needs more rows than columns; got shape {design.shape}.")
     if not law.allowed(target):
         raise ValueError(f"fit_glm: y must be {law.support} for the {family} family; got mean {target.mean():g}.")
-    start, _ = _scoring_step(design, target, g.link(law.start(target)), law, g)
+    with np.errstate(invalid="ignore"):
+        eta = g.link(law.start(target))
+    if not np.isfinite(eta).all():
+        raise ValueError(f"fit_glm: y must be inside the range of the {link} link; got {target.min():g}.")
+    start, _ = _scoring_step(design, target, eta, law, g)
     beta, R, n_iter = _maximize(design, target, start, law, g, whole("fit_glm", "max_iter", max_iter))
     mu = g.inverse(design @ beta)
     dispersion = float(np.sum((target - mu) ** 2) / (n - p)) if law.free_dispersion else 1.0
@@ -111,10 +120,8 @@ def _scoring_step(design: Floats, target: Floats, eta: Floats, law: GLMFamily, g
         working = weight * eta + weight * (target - mu) / slope
     if not (np.isfinite(weight).all() and np.isfinite(working).all()):
         raise ValueError(f"{NO_MAXIMUM}; got fitted means at the edge of the family.")
-    Q, R = np.linalg.qr(weight[:, None] * design)
-    diagonal = np.abs(np.diag(R))
-    if diagonal.min() <= len(design) * np.finfo(float).eps * diagonal.max():
-        raise ValueError("fit_glm: the columns of X are linearly dependent, or their weights have vanished.")
+    complaint = "fit_glm: the columns of X are linearly dependent, or their weights have vanished"
+    Q, R = full_rank_qr(complaint, weight[:, None] * design)
     return solve_triangular(R, Q.T @ working), R
 
 

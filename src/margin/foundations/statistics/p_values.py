@@ -56,14 +56,17 @@ def t_table(dfs: Sequence[float], probabilities: Sequence[float] = (0.9, 0.95, 0
 
 @dataclass(frozen=True)
 class HypothesisTest:
-    """The outcome of a test: what was assumed, how far the data are from it, and how surprising that is."""
+    """The outcome of a test: what was assumed, how far the data are from it, and how surprising that is.
+
+    ``df`` is a pair for an F statistic; ``standard_error`` is what a t statistic was divided by.
+    """
 
     null: str
     statistic: float
-    df: float
+    df: float | tuple[int, int]
     p_value: float
-    alternative: str
-    standard_error: float
+    alternative: str = "greater"
+    standard_error: float | None = None
 
     def reject(self, alpha: float = 0.05) -> bool:
         """Whether the null is rejected at significance level ``alpha``: p below alpha."""

@@ -61,12 +61,13 @@ def field_from_spectrum(
 
 
 def _torus_fields(eigenvalues: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """The real part alone, (n, *shape); the imaginary part would be a second, independent field."""
-    whole("random field", "n", n)
-    noise = rng.normal(size=(2, n, *eigenvalues.shape))
+    """Real and imaginary parts are two independent fields, so ``n`` fields need half as many transforms."""
+    pairs = (whole("random field", "n", n) + 1) // 2
+    noise = rng.normal(size=(2, pairs, *eigenvalues.shape))
     amplitude = np.sqrt(eigenvalues / eigenvalues.size)
     axes = tuple(range(1, 1 + eigenvalues.ndim))
-    return np.fft.fftn(amplitude * (noise[0] + 1j * noise[1]), axes=axes).real
+    fields = np.fft.fftn(amplitude * (noise[0] + 1j * noise[1]), axes=axes)
+    return np.concatenate([fields.real, fields.imag])[:n]
 
 
 def _wrapped_covariance(torus: tuple[int, ...], kernel: Kernel, spacing: float) -> Floats:

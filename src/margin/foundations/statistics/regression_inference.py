@@ -22,6 +22,7 @@ __all__ = [
     "RSquared",
     "coefficient_table",
     "design_and_target",
+    "full_rank_qr",
     "least_squares",
     "r_squared_forms",
     "with_intercept",
@@ -90,15 +91,22 @@ def least_squares(X: ArrayLike, y: ArrayLike) -> LeastSquares:
     n, p = design.shape
     if n <= p:
         raise ValueError(f"least_squares: X needs more rows than columns; got shape {design.shape}.")
-    Q, R = np.linalg.qr(design)
-    diagonal = np.abs(np.diag(R))
-    if diagonal.min() <= n * np.finfo(float).eps * diagonal.max():
-        raise ValueError(f"least_squares: the columns of X are linearly dependent; got shape {design.shape}.")
+    Q, R = full_rank_qr("least_squares: the columns of X are linearly dependent", design)
     coefficients = solve_triangular(R, Q.T @ target)
     residuals = target - design @ coefficients
     sigma2 = float(residuals @ residuals / (n - p))
     root = solve_triangular(R, np.eye(p))  # R^-1, so that (X'X)^-1 = R^-1 R^-T
     return LeastSquares(coefficients, sigma2 * root @ root.T, residuals, sigma2, n - p)
+
+
+def full_rank_qr(complaint: str, A: Floats) -> tuple[Floats, Floats]:
+    """QR factors of ``A``; each column must add something of its own size to the ones before it."""
+    Q, R = np.linalg.qr(A)
+    added, size = np.abs(np.diag(R)), np.linalg.norm(A, axis=0)
+    dependent = added <= len(A) * np.finfo(float).eps * size
+    if dependent.any():
+        raise ValueError(f"{complaint}; got column {int(dependent.argmax())} in the span of the others.")
+    return Q, R
 
 
 def design_and_target(caller: str, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.statistics.arguments import Floats, paired, positive, vector, whole
+from margin.foundations.statistics.arguments import Floats, paired, vector, whole
 from margin.foundations.statistics.p_values import HypothesisTest, p_value
 
 __all__ = ["Summary", "t_test", "t_test_from_summaries", "t_test_one_sample", "welch_df"]
@@ -71,7 +71,8 @@ def t_test_from_summaries(
     (-5.26, 34.3, True)
     """
     for sample in (a, b):
-        positive("t_test_from_summaries", "sd", sample[1])
+        if not sample[1] >= 0:
+            raise ValueError(f"t_test_from_summaries: sd must be at least 0; got {sample[1]!r}.")
         whole("t_test_from_summaries", "n", sample[2], least=2)
     (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = a, b
     if equal_var:
@@ -79,8 +80,8 @@ def t_test_from_summaries(
         pooled = ((n_a - 1) * sd_a**2 + (n_b - 1) * sd_b**2) / df
         error = np.sqrt(pooled * (1 / n_a + 1 / n_b))
     else:
-        df = welch_df(sd_a**2 / n_a, n_a, sd_b**2 / n_b, n_b)
         error = np.sqrt(sd_a**2 / n_a + sd_b**2 / n_b)
+        df = welch_df(sd_a**2 / n_a, n_a, sd_b**2 / n_b, n_b) if error > 0 else 1.0
     return _outcome("the two means are equal", mean_a - mean_b, error, df, alternative)
 
 
