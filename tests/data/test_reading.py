@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from margin.data import Table, read
+from margin.data import Table, from_pandas, read
 from margin.data.dialect import MISSING
 
 
@@ -124,6 +124,27 @@ def test_dates(write):
     assert table["t"].tolist()[0] == np.datetime64("2025-01-02T03:04:05", "us").tolist()
 
 
+def test_moments_with_an_offset_are_in_utc(write):
+    table = read(write("a,b\n2025-01-01T01:00:00+02:00,1\n2025-01-02T00:00:00Z,2\n"))
+    assert table["a"].tolist() == [np.datetime64(t, "us").tolist() for t in ("2024-12-31T23:00", "2025-01-02")]
+
+
+def test_a_spreadsheet_hint_is_no_header(write):
+    assert read(write("sep=;\r\na;b\r\n1;2\r\n")).names == ("a", "b")
+    with pytest.raises(ValueError, match="line 4 has 3 fields"):
+        read(write("sep=;\na;b\n1;2\n1;2;3\n"))
+
+
+def test_long_rows_and_fields(write):
+    words = [f"a_rather_long_name_{i}" for i in range(60_000)]
+    wide = read(write(",".join(words) + "\n" + ",".join("1" for _ in words) + "\n"))
+    assert wide.names == tuple(words)
+    long = read(write("a,b\n" + "x" * 120_000 + ",1\n" + "y" * 120_000 + ",2\n"))
+    assert [len(word) for word in long["a"]] == [120_000] * 2
+    with pytest.raises(ValueError, match="field larger than field limit"):
+        read(write("a,b\n" + "x" * 200_000 + ",1\n"))
+
+
 def test_decimal_commas(write):
     table = read(write("a;b\n1,5;x\n-2;y\n,25;z\n"))
     assert table["a"].tolist() == [1.5, -2, 0.25]
@@ -172,9 +193,9 @@ def test_the_header_can_be_said(write):
         ("t.csv", " \n\n", "is empty"),
         ("t.csv", "\ufeff", "is empty"),
         ("t.csv", "a,b\n", "a header line but no rows"),
-        ("t.csv", "a,b\n1,2\n3\n4,5\n", "line 3 has 1 fields where 2 are expected"),
-        ("t.csv", "a,b\n1,2\n\n3,4,5\n", "line 4 has 3 fields where 2 are expected"),
-        ("t.csv", 'a,b\n"x\ny",2\n3,4,5\n', "line 4 has 3 fields where 2"),
+        ("t.csv", "a,b\n1,2\n3\n4,5\n", "line 3 has 1 fields instead of 2"),
+        ("t.csv", "a,b\n1,2\n\n3,4,5\n", "line 4 has 3 fields instead of 2"),
+        ("t.csv", 'a,b\n"x\ny",2\n3,4,5\n', "line 4 has 3 fields instead of 2"),
         ("t.csv", "a,a,b\n1,2,3\n", "names must differ; 'a' occurs more than once"),
         ("t.csv", b"\x00\x01\x02\x00" * 50, "not a text file"),
         ("t.csv", b"\xff\xfea\x00,\x00b\x00\x00\xd8", "begins as utf-16 but"),
@@ -207,7 +228,7 @@ def test_no_file_and_a_folder(tmp_path):
 def test_ragged_rows_far_down_are_found_by_line(write):
     rows = ["a,b"] + ["1,2"] * 200_000
     rows[150_000] = "1,2,3"
-    with pytest.raises(ValueError, match="line 150001 has 3 fields where 2 are expected"):
+    with pytest.raises(ValueError, match="line 150001 has 3 fields instead of 2"):
         read(write("\n".join(rows)))
 
 
@@ -235,6 +256,12 @@ def test_columnar_files(tmp_path):
         table = read(tmp_path / name)
         assert list(table.kinds.values()) == kinds
         assert table.missing() == {"i": 1, "s": 0, "c": 1, "t": 0, "d": 0, "b": 1, "n": 2}
+    long = pa.table({"id": pa.array([2**53 + 1, 2**53]), "gap": pa.array([2**60, None])})
+    parquet.write_table(long, tmp_path / "long.parquet")
+    table = read(tmp_path / "long.parquet")
+    assert table["id"].tolist() == [str(2**53 + 1), str(2**53)]
+    assert table["gap"].tolist() == [str(2**60), None]
+    assert from_pandas(long.to_pandas().astype({"id": "int64"}))["id"].tolist() == table["id"].tolist()
     parquet.write_table(pa.table({"nested": [[1], [2]]}), tmp_path / "nested.parquet")
     with pytest.raises(ValueError, match="column 'nested' has type list"):
         read(tmp_path / "nested.parquet")

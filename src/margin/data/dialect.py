@@ -21,7 +21,8 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "N
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SUFFIX_DELIMITER = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
-_SAMPLE_CHARACTERS = 200_000
+_SAMPLE_CHARACTERS = 200_000  # and at least
+_SAMPLE_LINES = 20
 _SAMPLE_ROWS = 200
 
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
@@ -88,10 +89,14 @@ def sniff(text: str, suffix: str) -> Dialect:
 
 
 def whole_lines(text: str) -> str:
-    """The beginning of a long text, up to a line break: enough to judge it by."""
-    if len(text) <= _SAMPLE_CHARACTERS:
-        return text
-    return text[: text.rfind("\n", 0, _SAMPLE_CHARACTERS) + 1] or text[:_SAMPLE_CHARACTERS]
+    """The beginning of a long text, up to the end of a line: enough to judge it by."""
+    end = 0
+    for _ in range(_SAMPLE_LINES):
+        end = text.find("\n", end) + 1
+        if end == 0:
+            return text
+    longer = text.find("\n", _SAMPLE_CHARACTERS) + 1
+    return text[: max(end, longer)] if longer else text
 
 
 def _evenness(sample: str, delimiter: str) -> tuple[float, int]:

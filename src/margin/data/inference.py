@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 
 from margin.data.dialect import MISSING
-from margin.data.kinds import label_kind
+from margin.data.kinds import EXACT, label_kind
 
 __all__ = ["infer", "object_column"]
-
-#: The largest range in which float64 tells every two whole numbers apart.
-_EXACT = 2.0**53
 
 
 def infer(strings: Any, *, padded: bool, decimal_comma: bool) -> tuple[str, np.ndarray]:
@@ -78,22 +75,24 @@ def _identifiers(strings: Any, numbers: np.ndarray) -> bool:
     finite = numbers[np.isfinite(numbers)]
     if not finite.size or not np.all(finite == np.floor(finite)):
         return False
-    if np.max(np.abs(finite)) >= _EXACT and _all_match(strings, r"^[+-]?\d+$"):
+    if np.max(np.abs(finite)) >= EXACT and _all_match(strings, r"^[+-]?\d+$"):
         return True
     zeros = strings.filter(pc.starts_with(strings, "0"))
     return bool(pc.any(pc.match_substring_regex(zeros, r"^0\d+$")).as_py())
 
 
 def _dates(strings: Any) -> np.ndarray | None:
-    """ISO dates and moments only: 03/04/2025 has two readings, so it stays a label."""
+    """ISO dates and moments only, those with an offset in UTC: 03/04/2025 has two readings, so it stays a label."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    try:
-        moments = pc.cast(strings, pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        return None
-    return np.array(moments.to_numpy(zero_copy_only=False)).astype("datetime64[us]")
+    for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        try:
+            moments = pc.cast(strings, kind)
+        except pa.ArrowInvalid:
+            continue
+        return np.array(moments.to_numpy(zero_copy_only=False)).astype("datetime64[us]")
+    return None
 
 
 def _all_match(strings: Any, pattern: str) -> bool:

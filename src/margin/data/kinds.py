@@ -21,12 +21,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FEW", "KINDS", "label_kind", "missing_mask", "stored"]
+__all__ = ["EXACT", "FEW", "KINDS", "label_kind", "missing_mask", "stored"]
 
 KINDS = ("number", "flag", "category", "text", "date")
 
 #: Up to this many different values are labels however few rows there are.
 FEW = 20
+
+#: Below this, float64 tells every two whole numbers apart.
+EXACT = 2.0**53
 
 
 def label_kind(n_distinct: int, n_present: int) -> str:
@@ -78,6 +81,8 @@ def _as_array(values: Any) -> np.ndarray:
 
 
 def _guess(array: np.ndarray) -> str:
+    if array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) >= EXACT:
+        return label_kind(len(np.unique(array)), len(array))
     if array.dtype.kind in "iuf":
         return "number"
     if array.dtype.kind == "b":
@@ -87,7 +92,7 @@ def _guess(array: np.ndarray) -> str:
     present = [value for value in array.tolist() if not _is_missing(value)]
     if all(isinstance(value, bool | np.bool_) for value in present) and present:
         return "flag"
-    if all(isinstance(value, int | float | np.number) for value in present):
+    if all(isinstance(value, int | float | np.number) for value in present) and not any(map(_is_long, present)):
         return "number"
     return label_kind(len(set(map(str, present))), len(present))
 
@@ -100,6 +105,11 @@ def _is_missing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:
         return True
+
+
+def _is_long(value: Any) -> bool:
+    """A whole number that float64 might confuse with its neighbor."""
+    return isinstance(value, int | np.integer) and abs(int(value)) >= EXACT
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

@@ -109,6 +109,8 @@ def _read_text(data: bytes, suffix: str, header: bool | None) -> Table:
         raise ValueError("the file is empty")
     if "\n" not in text:
         text = text.replace("\r", "\n")
+    if text[:4].lower() == "sep=" and text[5:6] in ("\r", "\n"):
+        text = text[5:]  # a spreadsheet's hint; the sniffer needs none, and the empty line keeps line numbers right
     dialect = sniff(text, suffix)
     first = _sample(text, dialect)
     header = has_header(first) if header is None else header
@@ -183,10 +185,9 @@ def _parse_with_arrow(text: str, dialect: Dialect, names: list[str], header: boo
                 column_types=dict.fromkeys(names, pa.string()), null_values=MISSING, strings_can_be_null=True
             ),
         )
-    except pa.ArrowInvalid as problem:
-        # The slow reader says at which line rows become ragged; if it finds none, PyArrow's own words must do.
-        _parse_with_csv(text, dialect, names, header)
-        raise ValueError(f"it cannot be parsed ({problem})") from None
+    except pa.ArrowInvalid:
+        # The slow reader says at which line rows become ragged, or reads what PyArrow cannot, such as very long rows.
+        return _parse_with_csv(text, dialect, names, header)
     return table.columns
 
 
@@ -198,7 +199,7 @@ def _parse_with_csv(text: str, dialect: Dialect, names: list[str], header: bool)
     try:
         for row in rows:
             if row and len(row) != len(names):
-                raise ValueError(f"line {rows.line_num} has {len(row)} fields where {len(names)} are expected")
+                raise ValueError(f"line {rows.line_num} has {len(row)} fields instead of {len(names)}")
             if row:
                 lines.append(row)
     except csv.Error as problem:
@@ -230,6 +231,8 @@ def _from_series(name: str, series: Any) -> tuple[str, np.ndarray]:
         return stored(series.astype(object).to_numpy(), "category", name=name)
     if pd.api.types.is_bool_dtype(series.dtype):
         return stored(series.astype(object).to_numpy(), "flag", name=name)
+    if pd.api.types.is_integer_dtype(series.dtype):
+        return stored(series.astype(object).to_numpy() if series.hasnans else series.to_numpy(), name=name)
     if pd.api.types.is_numeric_dtype(series.dtype):
         if pd.api.types.is_complex_dtype(series.dtype):
             raise ValueError(f"from_pandas: column {name!r} has type {series.dtype}, which no kind holds.")
@@ -249,7 +252,9 @@ def _from_arrow_column(name: str, column: Any) -> tuple[str, np.ndarray]:
         return stored(np.array(column.to_pylist(), dtype=object), "category", name=name)
     if pa.types.is_boolean(kind):
         return stored(np.array(column.to_pylist(), dtype=object), "flag", name=name)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_integer(kind):
+        return stored(column.to_numpy() if not column.null_count else np.array(column.to_pylist(), object), name=name)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = pc.cast(column, pa.float64(), safe=False)
         return stored(np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64), "number", name=name)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
