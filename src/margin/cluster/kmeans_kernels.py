@@ -1,0 +1,162 @@
+"""The inner loops of k-means compiled by Numba: the same functions as in :mod:`margin.cluster.kmeans_reference`.
+
+Rows are cut into stripes of a fixed length and sums of stripes are added in their order, so any number of threads
+gives the same bits. Only float64 rows in C order and int32 labels come here: one signature, compiled once and cached.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+__all__ = ["add_changes", "cluster_sums", "reassign"]
+
+STRIPE = 4096  # rows per task
+BATCH = 256  # rows per matrix product: rows, centers and scores stay in the second-level cache
+MAX_PARTIAL_SUMS = 2**22  # doubles held for sums per stripe (32 MB)
+
+
+def reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from):
+    """See :func:`margin.cluster.kmeans_reference.reassign`."""
+    stripes = -(-len(X) // STRIPE)
+    fell, changed = np.zeros(stripes), np.zeros(stripes, dtype=np.int64)
+    _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed)
+    return float(fell.sum()), int(changed.sum())
+
+
+def cluster_sums(X, weights, offset, labels, k):
+    """See :func:`margin.cluster.kmeans_reference.cluster_sums`."""
+    stripes = max(1, min(64, len(X) // STRIPE, MAX_PARTIAL_SUMS // (k * X.shape[1])))
+    sums = np.zeros((stripes, k, X.shape[1]))
+    totals = np.zeros((stripes, k))
+    counts = np.zeros((stripes, k), dtype=np.int64)
+    _cluster_sums(X, weights, offset, labels, sums, totals, counts)
+    return sums.sum(axis=0), totals.sum(axis=0), counts.sum(axis=0)
+
+
+@njit(cache=True)
+def add_changes(X, weights, offset, labels, came_from, sums, totals, counts):
+    """See :func:`margin.cluster.kmeans_reference.add_changes`."""
+    for i in range(X.shape[0]):
+        old, new, w = came_from[i], labels[i], weights[i]
+        if old >= 0 and w > 0:
+            for j in range(X.shape[1]):
+                part = w * (X[i, j] - offset[j])
+                sums[old, j] -= part
+                sums[new, j] += part
+            totals[old] -= w
+            totals[new] += w
+            counts[old] -= 1
+            counts[new] += 1
+    for c in range(len(counts)):
+        if counts[c] == 0:
+            totals[c] = 0.0
+            sums[c] = 0.0
+
+
+@njit(cache=True, parallel=True)
+def _cluster_sums(X, weights, offset, labels, sums, totals, counts):
+    n, stripes = X.shape[0], sums.shape[0]
+    for stripe in prange(stripes):
+        for i in range(n * stripe // stripes, n * (stripe + 1) // stripes):
+            c, w = labels[i], weights[i]
+            totals[stripe, c] += w
+            if w > 0:
+                counts[stripe, c] += 1
+            for j in range(X.shape[1]):
+                sums[stripe, c, j] += w * (X[i, j] - offset[j])
+
+
+@njit(cache=True, parallel=True)
+def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed):
+    n, d = X.shape
+    k = centers.shape[0]
+    norms = (centers * centers).sum(axis=1)
+    columns = np.ascontiguousarray(-2.0 * centers.T)  # (d, k): scores are norms + x @ columns
+    top = np.argmax(moved)
+    second = 0.0
+    for c in range(k):
+        if c != top and moved[c] > second:
+            second = moved[c]
+    for stripe in prange(len(fell)):
+        batch = np.empty((BATCH, d))
+        scores = np.empty((BATCH, k))
+        rows = np.empty(BATCH, dtype=np.int64)
+        waiting = 0
+        gain = 0.0
+        moves = 0
+        low, high = stripe * STRIPE, min(n, (stripe + 1) * STRIPE)
+        for i in range(low, high):
+            came_from[i] = -1
+            a = labels[i]
+            stays = False
+            if a >= 0:
+                lower[i] -= second if a == top else moved[top]
+                u = upper[i] + moved[a]
+                bound = max(lower[i], half_gap[a])
+                if u > bound:
+                    total = 0.0
+                    for j in range(d):
+                        gap = X[i, j] - offset[j] - centers[a, j]
+                        total += gap * gap
+                    u = np.sqrt(total)
+                upper[i] = u
+                stays = u <= bound
+            if not stays:
+                for j in range(d):
+                    batch[waiting, j] = X[i, j] - offset[j]
+                rows[waiting] = i
+                waiting += 1
+            if waiting == BATCH or (i == high - 1 and waiting > 0):
+                np.dot(batch[:waiting], columns, scores[:waiting])
+                g, m = _settle(batch, scores, rows, waiting, weights, centers, norms, labels, upper, lower, came_from)
+                gain += g
+                moves += m
+                waiting = 0
+        fell[stripe] = gain
+        changed[stripe] = moves
+
+
+@njit(cache=True)
+def _settle(batch, scores, rows, waiting, weights, centers, norms, labels, upper, lower, came_from):
+    """Nearest and second nearest center of the waiting rows, whose scores are known."""
+    d, k = batch.shape[1], len(norms)
+    rounding = (d + 4) * 2.220446049250313e-16
+    largest = norms.max()
+    gain, moves = 0.0, 0
+    for r in range(waiting):
+        i = rows[r]
+        best, runner_up, arg = np.inf, np.inf, 0
+        for c in range(k):
+            score = scores[r, c] + norms[c]
+            if score < best:
+                runner_up = best
+                best = score
+                arg = c
+            elif score < runner_up:
+                runner_up = score
+        square, exact = 0.0, 0.0
+        for j in range(d):
+            gap = batch[r, j] - centers[arg, j]
+            square += batch[r, j] * batch[r, j]
+            exact += gap * gap
+        own = labels[i]
+        distance = np.sqrt(exact)
+        nearest_other = runner_up
+        if own < 0:
+            gain -= weights[i] * exact
+            moves += 1
+            labels[i] = arg
+            upper[i] = distance
+        elif arg != own and distance < upper[i]:
+            gain += weights[i] * (upper[i] * upper[i] - exact)
+            moves += 1
+            came_from[i] = own
+            labels[i] = arg
+            upper[i] = distance
+        elif arg != own:
+            nearest_other = best
+        else:
+            upper[i] = distance
+        lower[i] = np.sqrt(max(square + nearest_other - rounding * (square + largest), 0.0))
+    return gain, moves
