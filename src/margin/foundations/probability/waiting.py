@@ -172,6 +172,16 @@ class Poisson(Discrete):
         return cls(float(data.mean()))
 
 
+def _digamma_difference(r: float, k: Array) -> Array:
+    r""":math:`\psi(k+r)-\psi(r)`; for large r by the asymptotic series, whose terms subtract without loss."""
+    if r < 100:
+        return special.digamma(k + r) - special.digamma(r)
+    inverse, shifted = 1 / r, 1 / (k + r)
+    return (
+        np.log1p(k / r) + k * inverse * shifted / 2 + (inverse**2 - shifted**2) / 12 - (inverse**4 - shifted**4) / 120
+    )
+
+
 def _profile_r(k: Array) -> float:
     mean = k.mean()
     if k.var() <= mean:
@@ -183,7 +193,7 @@ def _profile_r(k: Array) -> float:
 
     def score(log_r: float) -> float:
         r = np.exp(log_r)
-        return float(counts @ special.digamma(values + r) / k.size - special.digamma(r) - np.log1p(mean / r))
+        return float(counts @ _digamma_difference(r, values) / k.size - np.log1p(mean / r))
 
     low, high = np.log(1e-8), np.log(LARGEST_R)
     if score(high) >= 0:
