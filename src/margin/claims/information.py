@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import integrate, optimize, stats
@@ -10,6 +11,7 @@ from scipy import integrate, optimize, stats
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.foundations.information import (
+    PoissonFit,
     cross_entropy,
     cross_entropy_sampled,
     decode,
@@ -27,6 +29,8 @@ from margin.foundations.information import (
     surprise,
     surprise_laws,
 )
+
+Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _simplex(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
@@ -48,7 +52,7 @@ def surprise_is_minus_the_logarithm() -> Verdict:
 
 @claim("claim-surprise-unique")
 def only_the_logarithm_has_all_three_properties() -> Verdict:
-    def laws(candidate) -> tuple[bool, ...]:
+    def laws(candidate: Callable[[np.ndarray], np.ndarray]) -> tuple[bool, ...]:
         return tuple(surprise_laws(candidate, np.random.default_rng(0)))
 
     return every(
@@ -93,13 +97,10 @@ def a_better_fit_gives_shorter_codes() -> Verdict:
     close = 0.9 * p + 0.1 * far
     data = rng.choice(12, size=20_000, p=p)
     bits_close, bits_far = (len(encode(data, shannon_code(q))) / len(data) for q in (close, far))
-    excess = {
-        q: mean_code_length(p, shannon_code(v)) - float(cross_entropy(p, v, 2))
-        for q, v in (("close", close), ("far", far))
-    }
+    excess = [mean_code_length(p, shannon_code(q)) - float(cross_entropy(p, q, 2)) for q in (close, far)]
     return every(
-        close=within(excess["close"], 0.0, 1.0),
-        far=within(excess["far"], 0.0, 1.0),
+        close=within(excess[0], 0.0, 1.0),
+        far=within(excess[1], 0.0, 1.0),
         huffman=within(mean_code_length(p, huffman_code(p)) - float(entropy(p, 2)), 0.0, 1.0),
         shorter_on_data=below(bits_close, bits_far),
         lossless=equal(decode(encode(data[:100], huffman_code(p)), huffman_code(p)), data[:100].tolist()),
@@ -181,19 +182,18 @@ def kl_and_cross_entropy_have_the_same_minimizer() -> Verdict:
         weights = np.exp(theta * values)
         return weights / weights.sum()
 
-    def slope(loss, theta: float, step: float = 1e-4) -> float:
+    def slope(loss: Loss, theta: float, step: float = 1e-4) -> float:
         return float(loss(target, family(theta + step)) - loss(target, family(theta - step))) / (2 * step)
 
-    best = [optimize.minimize_scalar(lambda t, f=f: f(target, family(t)), bounds=(-3, 3), method="bounded", options={"xatol": 1e-9}).x
-            for f in (kl_divergence, cross_entropy)]  # fmt: skip
-    thetas = np.linspace(-2, 2, 9)
+    def minimizer(loss: Loss) -> float:
+        return optimize.minimize_scalar(lambda t: loss(target, family(t)), (-3, 3), tol=1e-10).x
+
+    slopes = [[slope(loss, theta) for theta in np.linspace(-2, 2, 9)] for loss in (kl_divergence, cross_entropy)]
     return every(
         difference=near(kl_divergence(p, q), cross_entropy(p, q) - entropy(p), tolerance=1e-12),
-        # Central differences of two values of order one, 2e-4 apart, resolve slopes to about 1e-12.
-        slopes=near(
-            [slope(kl_divergence, t) for t in thetas], [slope(cross_entropy, t) for t in thetas], tolerance=1e-11
-        ),
-        minimizer=near(best[0], best[1], tolerance=1e-6),
+        # Differences of values of order one, divided by 2e-4, carry a rounding error of about 1e-12.
+        slopes=near(slopes[0], slopes[1], tolerance=1e-11),
+        minimizer=near(minimizer(kl_divergence), minimizer(cross_entropy), tolerance=1e-6),
     )
 
 
@@ -220,7 +220,7 @@ def the_best_poisson_matches_the_mean() -> Verdict:
     failures, trials = fit_poisson_to_geometric(start=0), fit_poisson_to_geometric(start=1)
     truncated = fit_poisson_to_geometric(start=1, truncated=True)
 
-    def numbers(fit) -> list[float]:
+    def numbers(fit: PoissonFit) -> list[float]:
         return [fit.rate, fit.cross_entropy, fit.kl]
 
     return corrected(
@@ -255,9 +255,8 @@ def kl_between_normals_matches_the_integral() -> Verdict:
 def kl_between_gaussians_uses_the_squared_mahalanobis_distance() -> Verdict:
     m0, S0, m1, S1 = np.zeros(2), np.array([[2.0, 1], [1, 2]]), np.array([1.0, -1]), np.diag([3.0, 1])
     x = np.random.default_rng(0).multivariate_normal(m0, S0, size=100_000)
-    sampled, error = kl_monte_carlo(
-        x, stats.multivariate_normal(m0, S0).logpdf, stats.multivariate_normal(m1, S1).logpdf
-    )
+    log_p, log_q = stats.multivariate_normal(m0, S0).logpdf, stats.multivariate_normal(m1, S1).logpdf
+    sampled, error = kl_monte_carlo(x, log_p, log_q)
     squared = (m1 - m0) @ np.linalg.solve(S1, m1 - m0)
     without_means = kl_gaussians(m0, S0, m0, S1)
     return corrected(
