@@ -1,5 +1,7 @@
 """The table: kinds, immutability, selection, hash, conversions, and errors that name what is wrong."""
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -69,6 +71,14 @@ def test_the_table_owns_its_values():
     X, y = Table({"a": [1, 2], "b": [0, 1]}).split_target("b")
     y[0] = 9  # the caller's copy
     assert X.names == ("a",)
+
+
+def test_a_table_can_be_sent_to_another_process(table):
+    there = pickle.loads(pickle.dumps(table))
+    assert there == table
+    assert copy.deepcopy(table) == table
+    with pytest.raises(ValueError, match="read-only"):
+        there["age"][0] = 1
 
 
 def test_select_drop_take_head(table):

@@ -73,6 +73,11 @@ class Table:
             raise AttributeError(f"Table: a table cannot be changed; {name!r} is fixed.")
         super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Read-only mappings cannot be sent to another process; their plain content can.
+        pairs = {name: (self.kinds[name], values) for name, values in self.columns.items()}
+        return Table.from_stored, (pairs, self.n_rows)
+
     def __len__(self) -> int:
         return self.n_rows
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from margin.metrics import classification, clustering, density, probabilities, ranking, regression
@@ -77,18 +78,19 @@ _ROWS: tuple[tuple[str, Callable[..., float], str, str, bool], ...] = (
 )
 
 #: Name -> metric. Precision, recall and F1 are macro means over the classes, so they need no positive label.
-REGISTRY: dict[str, Metric] = {
-    name: Metric(name, function, (task,), needs, greater) for name, function, task, needs, greater in _ROWS
-} | {
-    "silhouette": Metric("silhouette", clustering.silhouette, ("clustering",), "predict", True, "X"),
-    "davies_bouldin": Metric("davies_bouldin", clustering.davies_bouldin, ("clustering",), "predict", False, "X"),
-    "calinski_harabasz": Metric(
-        "calinski_harabasz", clustering.calinski_harabasz, ("clustering",), "predict", True, "X"
-    ),
-    "log_likelihood": Metric(
-        "log_likelihood", density.mean_log_likelihood, ("density",), "score_samples", True, "nothing"
-    ),
-}
+REGISTRY: Mapping[str, Metric] = MappingProxyType(
+    {name: Metric(name, function, (task,), needs, greater) for name, function, task, needs, greater in _ROWS}
+    | {
+        "silhouette": Metric("silhouette", clustering.silhouette, ("clustering",), "predict", True, "X"),
+        "davies_bouldin": Metric("davies_bouldin", clustering.davies_bouldin, ("clustering",), "predict", False, "X"),
+        "calinski_harabasz": Metric(
+            "calinski_harabasz", clustering.calinski_harabasz, ("clustering",), "predict", True, "X"
+        ),
+        "log_likelihood": Metric(
+            "log_likelihood", density.mean_log_likelihood, ("density",), "score_samples", True, "nothing"
+        ),
+    }
+)
 
 
 def metric(name: str) -> Metric:
