@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,9 @@ def _verdict(row: atlas.Row, outcomes: dict[str, Verdict]) -> Verdict:
         return Verdict(False, f"{type(error).__name__}: {error}", "a verdict")
     if not parts:
         return Verdict(False, "no claim and no experiment", "a check")
-    return next(iter(parts.values())) if len(parts) == 1 else every(**parts)
+    verdict = next(iter(parts.values())) if len(parts) == 1 else every(**parts)
+    # An experiment may correct another of its rows: only a row with an erratum is itself corrected.
+    return replace(verdict, corrected=verdict.corrected and bool(row.erratum))
 
 
 def run_experiment(
