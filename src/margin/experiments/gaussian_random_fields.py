@@ -21,7 +21,7 @@ LENGTH, LAGS = 4.0, 16
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    side, repetitions = (48, 60) if fast else (128, 200)
+    side, repetitions = (48, 60) if fast else (128, 60)
     rng = np.random.default_rng(seed)
     fields = {
         "RBF kernel": field_from_kernel((side, side), RBF(LENGTH), rng, n=repetitions),
