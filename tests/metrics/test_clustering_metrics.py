@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.distance import directed_hausdorff
+from scipy.spatial.distance import cdist, directed_hausdorff
 from scipy.stats import norm
 from sklearn import metrics as oracle
 from sklearn.cluster import KMeans
@@ -67,6 +67,15 @@ def test_compactness_equals_scikit_learn(n, d, k):
 def test_silhouette_with_lonely_and_equal_points():
     X, labels = np.array([[0.0], [0.0], [0.0], [5.0]]), [0, 0, 1, 2]
     np.testing.assert_allclose(metrics.silhouette_samples(X, labels), oracle.silhouette_samples(X, labels))
+
+
+@pytest.mark.parametrize("far", [1e7, 1e12])
+def test_silhouette_of_small_clusters_beside_a_far_point(far):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(20, 3)), rng.normal(size=(20, 3)) + 4, [[far, 0, 0]]])
+    labels = np.repeat([0, 1, 2], [20, 20, 1])
+    wanted = oracle.silhouette_samples(cdist(X, X), labels, metric="precomputed")
+    np.testing.assert_allclose(metrics.silhouette_samples(X, labels), wanted, atol=1e-10)
 
 
 def test_silhouette_in_several_blocks_holds_no_square_of_n(monkeypatch):

@@ -28,6 +28,8 @@ __all__ = [
 
 #: Entries of the block of distances held at once: 32 MiB of float64.
 _BLOCK_ENTRIES = 2**22
+#: A squared distance below this part of the squared norms has lost six or more of its sixteen digits.
+_CANCELLATION = 1e-6
 
 
 def adjusted_rand(labels_true: Any, labels_pred: Any) -> float:
@@ -97,17 +99,15 @@ def silhouette_samples(X: Any, labels: Any) -> np.ndarray:
     """
     points, codes, sizes = _clusters("silhouette", X, labels)
     n, k = len(points), len(sizes)
-    points = points - points.mean(axis=0)  # distances do not change; the expansion below loses fewer digits
-    squares = np.einsum("ij,ij->i", points, points)
+    centered = points - points.mean(axis=0)  # so that few distances need the exact form
+    squares = np.einsum("ij,ij->i", centered, centered)
     member = np.zeros((n, k))
     member[np.arange(n), codes] = 1.0
     result = np.empty(n)
     step = max(1, _BLOCK_ENTRIES // n)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
-        distances = squares[rows, None] + squares - 2 * points[rows] @ points.T  # (block, n)
-        distances[np.arange(len(rows)), rows] = 0.0
-        np.sqrt(np.maximum(distances, 0, out=distances), out=distances)
+        distances = _distances(points, centered, squares, rows)  # (block, n)
         sums = distances @ member  # (block, k): total distance to each cluster
         own, at = codes[rows], np.arange(len(rows))
         inside = sums[at, own] / np.maximum(sizes[own] - 1, 1)
@@ -166,6 +166,18 @@ def inertia(X: Any, labels: Any, centers: Any = None) -> float:
         wanted = (len(sizes), points.shape[1])
         raise ValueError(f"inertia: centers must have shape {wanted}, a row per label; got {means.shape}.")
     return float(np.sum((points - means[codes]) ** 2))
+
+
+def _distances(points: np.ndarray, centered: np.ndarray, squares: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    r"""Distances of some points to all, by :math:`\|x\|^2 + \|y\|^2 - 2x\cdot y` where that keeps enough digits."""
+    scale = squares[rows, None] + squares
+    result = scale - 2 * centered[rows] @ centered.T
+    near, far = np.nonzero(result <= _CANCELLATION * scale)
+    exact = np.zeros(len(near))
+    for column in points.T:
+        exact += (column[rows[near]] - column[far]) ** 2
+    result[near, far] = exact
+    return np.sqrt(result, out=result)
 
 
 def _clusters(where: str, X: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
