@@ -105,7 +105,7 @@ def frame(data: Table | Any) -> pandas.DataFrame:
 
 
 def detect_task(y: Any) -> str:
-    """ "classification" or "regression", by this rule.
+    """The task that a target asks for, "classification" or "regression", by this rule.
 
     Labels that are not numbers, and truth values, are classes. Numbers with a fractional part are a response. Whole
     numbers are classes if there are at most two different ones, or at most ``MOST_CLASSES`` which occur at least
