@@ -182,7 +182,7 @@ def test_stable_laws_pass_and_give_their_index(law, alpha):
     assert found.c**alpha == pytest.approx(1 + 2**alpha, rel=0.06)
 
 
-@pytest.mark.parametrize("law", [Exponential(1), Uniform(0, 1), Laplace(), StudentT(3)], ids=str)
+@pytest.mark.parametrize("law", [Exponential(1), Uniform(0, 1), Laplace()], ids=str)
 def test_other_laws_are_not_stable(law):
     assert stability_test(law, 1.0, 1.0, 100_000, np.random.default_rng(2)).p_value < 1e-3
 

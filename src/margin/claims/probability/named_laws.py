@@ -155,7 +155,8 @@ def the_empirical_law_averages_over_the_data():
 @claim("normal-distribution")
 def normal_density_falls_and_its_cdf_starts_at_minus_infinity():
     law, x = Normal(0.5, 2), np.linspace(-6, 6, 25)
-    joint, oracle = (make([0, 1], [[2, 0.7], [0.7, 1]]) for make in (MultivariateNormal, stats.multivariate_normal))
+    parameters = [0, 1], [[2, 0.7], [0.7, 1]]
+    joint, oracle = MultivariateNormal(*parameters), stats.multivariate_normal(*parameters)
     points = np.random.default_rng(0).normal(size=(9, 2))
     truth = every(
         density=near(law.log_prob(x), stats.norm(0.5, 2).logpdf(x), tolerance=1e-13),

@@ -47,7 +47,7 @@ def conditionals_divide_the_joint():
     return every(
         value=near(joint.conditional(given=1), by_hand, tolerance=1e-14),
         sums=near(joint.conditional(given=1).sum(axis=0), np.ones(4), tolerance=1e-14),
-        impossible=raises(ValueError, lambda: Joint([[0, 0], [0.5, 0.5]]).conditional(given=0), match="zero"),
+        impossible=raises(ValueError, lambda: Joint([[0.0, 0.0], [0.5, 0.5]]).conditional(given=0), match="zero"),
     )
 
 

@@ -66,7 +66,7 @@ def normal_posterior(prior: Normal, x: float, noise: float) -> Normal:
     return Normal(mean, float(1 / np.sqrt(precision + seen)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class DiscreteBayes:
     """Finitely many reasons and observations: ``prior`` (r,) and ``likelihood[r, o]`` = Pr(o | r), rows sum to one.
 
@@ -78,9 +78,9 @@ class DiscreteBayes:
     prior: Array
     likelihood: Array
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", simplex("DiscreteBayes", "prior", self.prior))
-        table = numbers("DiscreteBayes", "likelihood", self.likelihood)
+    def __init__(self, prior: ArrayLike, likelihood: ArrayLike) -> None:
+        object.__setattr__(self, "prior", simplex("DiscreteBayes", "prior", prior))
+        table = numbers("DiscreteBayes", "likelihood", likelihood)
         if table.ndim != 2 or len(table) != self.prior.size or not np.all(table >= 0):
             raise ValueError(
                 f"DiscreteBayes: likelihood must be a table of probabilities with {self.prior.size} rows; "

@@ -30,7 +30,7 @@ def multinomial_coefficient(counts: ArrayLike) -> float:
     return float(np.prod(special.comb(remaining, counts)).round())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Categorical(Discrete):
     r"""One draw from C classes: :math:`\Pr(X=j) = p_j`; classes are numbered from 0.
 
@@ -42,8 +42,8 @@ class Categorical(Discrete):
 
     p: Array
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "p", simplex("Categorical", "p", self.p))
+    def __init__(self, p: ArrayLike) -> None:
+        object.__setattr__(self, "p", simplex("Categorical", "p", p))
 
     @property
     def support(self) -> Support:
@@ -90,7 +90,7 @@ class Categorical(Discrete):
         return cls(np.bincount(data.astype(np.intp), minlength=n_classes) / data.size)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Multinomial(Distribution):
     r"""Counts of the C classes in n draws: :math:`\frac{n!}{k_1!\cdots k_C!}\, p_1^{k_1} \cdots p_C^{k_C}`.
 
@@ -102,9 +102,9 @@ class Multinomial(Distribution):
     n: int
     p: Array
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n", whole("Multinomial", "n", self.n))
-        object.__setattr__(self, "p", simplex("Multinomial", "p", self.p))
+    def __init__(self, n: int, p: ArrayLike) -> None:
+        object.__setattr__(self, "n", whole("Multinomial", "n", n))
+        object.__setattr__(self, "p", simplex("Multinomial", "p", p))
 
     @property
     def mean(self) -> Array:

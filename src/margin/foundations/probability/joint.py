@@ -18,7 +18,7 @@ from margin.foundations.probability.arguments import SIMPLEX_TOLERANCE, Array, f
 __all__ = ["Joint", "marginal_density"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Joint:
     """``table[i, j, ...]`` is the probability that the first variable takes its i-th value, the second its j-th, ...
 
@@ -31,8 +31,8 @@ class Joint:
 
     table: Array
 
-    def __post_init__(self) -> None:
-        table = numbers("Joint", "table", self.table)
+    def __init__(self, table: ArrayLike) -> None:
+        table = numbers("Joint", "table", table)
         if table.ndim == 0 or table.size == 0 or not np.all(table >= 0):
             raise ValueError(f"Joint: table must be a non-empty array of probabilities; got shape {table.shape}.")
         if not abs(table.sum() - 1) <= SIMPLEX_TOLERANCE:

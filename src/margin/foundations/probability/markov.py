@@ -19,7 +19,7 @@ __all__ = ["MarkovChain", "partial_correlation"]
 ROW_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class MarkovChain:
     """A chain with transition matrix ``P``; rows sum to one.
 
@@ -30,8 +30,8 @@ class MarkovChain:
 
     P: Array
 
-    def __post_init__(self) -> None:
-        P = numbers("MarkovChain", "P", self.P)
+    def __init__(self, P: ArrayLike) -> None:
+        P = numbers("MarkovChain", "P", P)
         if P.ndim != 2 or P.shape[0] != P.shape[1] or P.size == 0 or not np.all(P >= 0):
             raise ValueError(f"MarkovChain: P must be a square matrix of probabilities; got shape {P.shape}.")
         if np.any(np.abs(P.sum(axis=1) - 1) > ROW_TOLERANCE):

@@ -20,7 +20,7 @@ __all__ = ["Empirical", "Mixture"]
 COLLAPSED = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Mixture(Continuous):
     """Pick component j with probability ``weights[j]``, then draw from it.
 
@@ -30,11 +30,11 @@ class Mixture(Continuous):
     """
 
     weights: Array
-    components: Sequence[Continuous]
+    components: tuple[Continuous, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", simplex("Mixture", "weights", self.weights))
-        object.__setattr__(self, "components", tuple(self.components))
+    def __init__(self, weights: ArrayLike, components: Sequence[Continuous]) -> None:
+        object.__setattr__(self, "weights", simplex("Mixture", "weights", weights))
+        object.__setattr__(self, "components", tuple(components))
         if len(self.components) != self.weights.size:
             raise ValueError(
                 f"Mixture: weights and components must be equally many; got {self.weights.size} and "
@@ -120,7 +120,7 @@ class Mixture(Continuous):
         return law
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Empirical(Discrete):
     r"""A point mass 1/n at each of n observations: :math:`q(y) = \frac1n\sum_i\delta(y-y_i)`.
 
@@ -132,8 +132,8 @@ class Empirical(Discrete):
 
     data: Array
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "data", frozen(np.sort(observations("Empirical", self.data))))
+    def __init__(self, data: ArrayLike) -> None:
+        object.__setattr__(self, "data", frozen(np.sort(observations("Empirical", data))))
 
     @property
     def support(self) -> Support:

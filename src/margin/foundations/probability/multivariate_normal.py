@@ -27,7 +27,7 @@ LATTICE_POINTS = 1 << 14
 SYMMETRY_TOLERANCE = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class MultivariateNormal(Distribution):
     """``mean`` (d,) and a symmetric positive definite ``covariance`` (d, d).
 
@@ -39,9 +39,9 @@ class MultivariateNormal(Distribution):
     mean: Array
     covariance: Array
 
-    def __post_init__(self) -> None:
-        mean = numbers("MultivariateNormal", "mean", self.mean)
-        covariance = numbers("MultivariateNormal", "covariance", self.covariance)
+    def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
+        mean = numbers("MultivariateNormal", "mean", mean)
+        covariance = numbers("MultivariateNormal", "covariance", covariance)
         if mean.ndim != 1 or covariance.shape != (mean.size, mean.size) or mean.size == 0:
             raise ValueError(
                 "MultivariateNormal: mean must have shape (d,) and covariance (d, d); "
