@@ -18,8 +18,9 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsqr
 
+from margin.core.stripes import over_stripes
 from margin.core.threads import blas_threads
-from margin.linear.moments import Moments, blocks, moments, over_stripes
+from margin.linear.moments import Moments, blocks, moments
 
 __all__ = ["Solution", "least_squares", "solve_dependent_moments", "solve_moments", "solve_rows", "solve_wide_sparse"]
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.core.domains import Flag
 from margin.core.estimator import Estimator
+from margin.core.stripes import over_stripes
 from margin.linear.least_squares import (
     WIDE_SPARSE,
     Solution,
@@ -26,7 +27,7 @@ from margin.linear.least_squares import (
     solve_dependent_moments,
     solve_moments,
 )
-from margin.linear.moments import Moments, blocks, moments, over_stripes
+from margin.linear.moments import Moments, blocks, moments
 
 __all__ = ["LinearRegression"]
 

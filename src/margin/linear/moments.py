@@ -12,20 +12,18 @@ blocks that fit the cache: nothing as large as ``X`` is ever allocated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from margin.core.threads import blas_threads, threads_for
+from margin.core.stripes import over_stripes
 
-__all__ = ["Block", "Moments", "blocks", "moments", "over_stripes"]
+__all__ = ["Block", "Moments", "blocks", "moments"]
 
 BLOCK_BYTES = 2**20  # a block of rows stays in the second-level cache while both products read it
-STRIPES = 16  # fixed, so that the order of summation does not depend on the number of threads
 
 # A centered sum of squares this much smaller than the raw one has lost 8 of its 16 digits to cancellation.
 CANCELLATION = 1e-8
@@ -124,15 +122,6 @@ def blocks(
 def block_rows(p: int) -> int:
     """Rows of a block of ``p`` float64 columns."""
     return max(64, BLOCK_BYTES // (8 * max(p, 1)))
-
-
-def over_stripes(function: Callable[[slice], Any], n: int, work: float) -> list[Any]:
-    """``function`` of every stripe of ``n`` rows, in order; threads share the stripes, BLAS stays on one."""
-    if n < STRIPES * 1024:
-        return [function(slice(0, n))]
-    cuts = [n * i // STRIPES for i in range(STRIPES + 1)]
-    with blas_threads(1), ThreadPoolExecutor(threads_for(work)) as pool:
-        return list(pool.map(function, map(slice, cuts[:-1], cuts[1:])))
 
 
 def _sums(X: Any, Y: np.ndarray, weights: np.ndarray | None, shift_x: np.ndarray, shift_y: np.ndarray) -> Moments:

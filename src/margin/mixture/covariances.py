@@ -1,0 +1,266 @@
+r"""Four shapes of Gaussian components: full, tied, diagonal, spherical.
+
+Each class holds means and covariances, prepared to give squared Mahalanobis distances
+:math:`(x-\mu_c)^\top \Sigma_c^{-1} (x-\mu_c)` of a block of rows by matrix products, sums over rows from which the
+next means and covariances follow, and that next step itself (the M step). Rows and means are relative to the mean of
+the data, so that the products lose no digits far from the origin.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+__all__ = ["SHAPES", "Components", "Diagonal", "Full", "Spherical", "Sums", "Tied"]
+
+# Keeps the mean of a component that no row belongs to any more defined; far below the weight of a single row.
+NOBODY = 10 * np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Additive over rows: responsibilities (k,), first moments (k, d) and second moments of a family's own shape."""
+
+    weight: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+class Components(ABC):
+    """``k`` Gaussians with means (k, d) and covariances of the family's shape."""
+
+    def __init__(self, means: np.ndarray, covariances: np.ndarray):
+        self.means, self.covariances = means, covariances
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Factor the covariances; sets ``log_det`` (k,), the logarithms of their determinants."""
+
+    log_det: np.ndarray
+
+    @abstractmethod
+    def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Distances (b, k) of the rows ``x`` (b, d), and what :meth:`sums` reuses of the work."""
+
+    @abstractmethod
+    def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
+        """Sums of the rows weighted by the responsibilities (b, k)."""
+
+    @abstractmethod
+    def maximized(self, sums: Sums, reg_covar: float) -> Components:
+        r"""The components that maximize the expected log-likelihood, plus ``reg_covar`` on the diagonal."""
+
+    @classmethod
+    @abstractmethod
+    def standard(cls, k: int, d: int) -> Components:
+        """Means 0 and covariances 1: what the first M step, from responsibilities alone, is relative to."""
+
+    @abstractmethod
+    def root(self, component: int) -> np.ndarray:
+        """A matrix A (d, d) with A A' the component's covariance, for sampling."""
+
+    @classmethod
+    @abstractmethod
+    def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
+        """The covariances that belong to precisions (their inverses) of the same shape."""
+
+    @classmethod
+    @abstractmethod
+    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
+        """The shape of the covariances."""
+
+    @classmethod
+    @abstractmethod
+    def n_parameters(cls, k: int, d: int) -> int:
+        """Free numbers in the covariances."""
+
+
+class Full(Components):
+    r"""A covariance matrix of its own for every component, (k, d, d).
+
+    With :math:`\Sigma_c = L_c L_c^\top` all whitened residuals :math:`z = L_c^{-1}(x - \mu_c)` come from one product of
+    [x, 1]; sums of :math:`z` and :math:`z z^\top` give the next mean and covariance relative to the present ones, so
+    components that are narrow compared with their distance keep their digits.
+    """
+
+    def _prepare(self) -> None:
+        k, d = self.means.shape
+        self.factors = np.stack([_cholesky(c, i) for i, c in enumerate(self.covariances)])
+        whiten = np.stack([sl.solve_triangular(L, np.eye(d), lower=True).T for L in self.factors])  # z = (x - m) W
+        offsets = np.einsum("kd,kde->ke", self.means, whiten)
+        self.product = np.vstack([whiten.transpose(1, 0, 2).reshape(d, k * d), -offsets.reshape(1, k * d)])
+        self.log_det = 2 * np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
+
+    def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
+        k, d = self.means.shape
+        z = (x @ self.product[:-1] + self.product[-1]).reshape(len(x), k, d)
+        return np.einsum("bkd,bkd->bk", z, z), z
+
+    def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
+        z = reused.transpose(1, 0, 2)  # (k, b, d)
+        weighted = z * resp.T[:, :, None]
+        return Sums(resp.sum(axis=0), weighted.sum(axis=1), np.matmul(weighted.transpose(0, 2, 1), z))
+
+    def maximized(self, sums: Sums, reg_covar: float) -> Components:
+        weight = sums.weight + NOBODY
+        step = sums.first / weight[:, None]  # the new mean as seen from the old one, whitened
+        inner = sums.second / weight[:, None, None] - step[:, :, None] * step[:, None, :]
+        covariances = self.factors @ inner @ self.factors.transpose(0, 2, 1)
+        covariances = 0.5 * (covariances + covariances.transpose(0, 2, 1))
+        covariances[:, range(len(inner[0])), range(len(inner[0]))] += reg_covar
+        return Full(self.means + np.einsum("kd,ked->ke", step, self.factors), covariances)
+
+    @classmethod
+    def standard(cls, k: int, d: int) -> Components:
+        return cls(np.zeros((k, d)), np.broadcast_to(np.eye(d), (k, d, d)))
+
+    def root(self, component: int) -> np.ndarray:
+        return self.factors[component]
+
+    @classmethod
+    def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
+        return np.stack([sl.cho_solve((_cholesky(p, i), True), np.eye(len(p))) for i, p in enumerate(precisions)])
+
+    @classmethod
+    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
+        return k, d, d
+
+    @classmethod
+    def n_parameters(cls, k: int, d: int) -> int:
+        return k * d * (d + 1) // 2
+
+
+class Tied(Components):
+    r"""One covariance matrix (d, d) for all components: :math:`\Sigma = \frac1n \sum_i x_i x_i^\top - \sum_c \pi_c \mu_c \mu_c^\top`."""
+
+    def _prepare(self) -> None:
+        d = self.means.shape[1]
+        self.factor = _cholesky(self.covariances)
+        self.whiten = sl.solve_triangular(self.factor, np.eye(d), lower=True).T
+        self.white_means = self.means @ self.whiten
+        self.log_det = np.full(len(self.means), 2 * np.log(self.factor.diagonal()).sum())
+
+    def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
+        z = x @ self.whiten
+        squares = np.einsum("bd,bd->b", z, z)[:, None] + (self.white_means**2).sum(axis=1)
+        return np.maximum(squares - 2 * z @ self.white_means.T, 0.0), None
+
+    def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
+        return Sums(resp.sum(axis=0), resp.T @ x, x.T @ x)
+
+    def maximized(self, sums: Sums, reg_covar: float) -> Components:
+        means = sums.first / (sums.weight + NOBODY)[:, None]
+        covariance = (sums.second - (sums.weight * means.T) @ means) / sums.weight.sum()
+        covariance[np.diag_indices_from(covariance)] += reg_covar
+        return Tied(means, covariance)
+
+    @classmethod
+    def standard(cls, k: int, d: int) -> Components:
+        return cls(np.zeros((k, d)), np.eye(d))
+
+    def root(self, component: int) -> np.ndarray:
+        return self.factor
+
+    @classmethod
+    def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
+        return np.asarray(sl.cho_solve((_cholesky(precisions), True), np.eye(len(precisions))))
+
+    @classmethod
+    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
+        return d, d
+
+    @classmethod
+    def n_parameters(cls, k: int, d: int) -> int:
+        return d * (d + 1) // 2
+
+
+class Diagonal(Components):
+    r"""A variance for every component and column, (k, d): :math:`\sigma^2_{cj} = \frac1{N_c}\sum_i r_{ic} x_{ij}^2 - \mu_{cj}^2`."""
+
+    def _prepare(self) -> None:
+        variances = self._variances()
+        if not (variances > 0).all():
+            raise ValueError(_not_positive(int(np.argwhere(~(variances > 0))[0][0])))
+        self.products = np.vstack([(1 / variances).T, (-2 * self.means / variances).T])  # (2 d, k)
+        self.constants = (self.means**2 / variances).sum(axis=1)
+        self.log_det = np.log(variances).sum(axis=1)
+
+    def _variances(self) -> np.ndarray:
+        return self.covariances
+
+    def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
+        both = np.hstack([x**2, x])  # (b, 2 d)
+        return np.maximum(both @ self.products + self.constants, 0.0), both
+
+    def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
+        squares_and_rows = resp.T @ reused
+        d = x.shape[1]
+        return Sums(resp.sum(axis=0), squares_and_rows[:, d:], squares_and_rows[:, :d])
+
+    def maximized(self, sums: Sums, reg_covar: float) -> Components:
+        weight = (sums.weight + NOBODY)[:, None]
+        means = sums.first / weight
+        return type(self)(means, self._shaped(np.maximum(sums.second / weight - means**2, 0.0)) + reg_covar)
+
+    def _shaped(self, variances: np.ndarray) -> np.ndarray:
+        return variances
+
+    @classmethod
+    def standard(cls, k: int, d: int) -> Components:
+        return cls(np.zeros((k, d)), np.ones(cls.shape_of(k, d)))
+
+    def root(self, component: int) -> np.ndarray:
+        return np.diag(np.sqrt(self._variances()[component]))
+
+    @classmethod
+    def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
+        return 1 / precisions
+
+    @classmethod
+    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
+        return k, d
+
+    @classmethod
+    def n_parameters(cls, k: int, d: int) -> int:
+        return k * d
+
+
+class Spherical(Diagonal):
+    r"""One variance per component, (k,): the mean of the diagonal one over the columns."""
+
+    def _variances(self) -> np.ndarray:
+        return np.broadcast_to(self.covariances[:, None], self.means.shape)
+
+    def _shaped(self, variances: np.ndarray) -> np.ndarray:
+        return variances.mean(axis=1)
+
+    @classmethod
+    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
+        return (k,)
+
+    @classmethod
+    def n_parameters(cls, k: int, d: int) -> int:
+        return k
+
+
+SHAPES: dict[str, type[Components]] = {"full": Full, "tied": Tied, "diag": Diagonal, "spherical": Spherical}
+
+
+def _cholesky(matrix: np.ndarray, component: int | None = None) -> np.ndarray:
+    try:
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        raise ValueError(_not_positive(component)) from None
+
+
+def _not_positive(component: int | None) -> str:
+    which = "the shared covariance" if component is None else f"the covariance of component {component}"
+    return f"GaussianMixture: {which} is not positive definite; raise reg_covar or lower n_components."

@@ -1,0 +1,115 @@
+r"""Expectation-maximization for Gaussian mixtures, in the log domain and in blocks of rows.
+
+.. math::
+    \log p(x, c) = \log \pi_c - \tfrac12\bigl(d \log 2\pi + \log\lvert\Sigma_c\rvert + (x-\mu_c)^\top\Sigma_c^{-1}(x-\mu_c)\bigr),
+    \quad r_c(x) = \frac{p(x, c)}{\sum_{c'} p(x, c')}
+
+The E step finds the responsibilities r; the M step maximizes
+:math:`Q = \sum_i \sum_c r_{ic} \log p(x_i, c)`, which needs only sums over rows. One pass over the rows makes both the
+log-likelihood and these sums; no array larger than a block of rows times ``k d`` exists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from margin.core.stripes import over_stripes
+from margin.mixture.covariances import Components, Sums
+
+__all__ = ["Mixture", "expectation", "log_joint", "maximization", "q_function", "responsibilities", "sums_of"]
+
+BLOCK = 512  # rows whose whitened residuals for all components stay in the second-level cache
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Weights (k,) and components, whose rows are relative to ``offset`` (d,)."""
+
+    weights: np.ndarray
+    components: Components
+    offset: np.ndarray
+
+    def log_joint_block(self, x: np.ndarray) -> tuple[np.ndarray, object]:
+        """log p(x, c) of centered rows (b, k), and what the components reuse of the work."""
+        distances, reused = self.components.squared_distances(x)
+        with np.errstate(divide="ignore"):
+            constants = np.log(self.weights) - 0.5 * (x.shape[1] * np.log(2 * np.pi) + self.components.log_det)
+        distances *= -0.5
+        distances += constants
+        return distances, reused
+
+
+def expectation(X: np.ndarray, mixture: Mixture) -> tuple[float, Sums]:
+    """E step and the sums of the M step in one pass: the mean log-likelihood of the rows, and the sums."""
+
+    def stripe(rows: slice) -> tuple[float, Sums]:
+        total, sums = 0.0, None
+        for x in _centered(X, mixture.offset, rows):
+            joint, reused = mixture.log_joint_block(x)
+            log_density = _normalize(joint)  # joint becomes the responsibilities
+            total += float(log_density.sum())
+            part = mixture.components.sums(x, reused, joint)
+            sums = part if sums is None else sums + part
+        assert sums is not None
+        return total, sums
+
+    k, d = mixture.components.means.shape
+    parts = over_stripes(stripe, len(X), work=len(X) * k * d * d)
+    return sum(part[0] for part in parts) / len(X), reduce(add, (part[1] for part in parts))
+
+
+def maximization(mixture: Mixture, sums: Sums, reg_covar: float) -> Mixture:
+    r"""M step: :math:`\pi_c = N_c / n`, and each component's mean and covariance from the sums of its rows."""
+    weights = sums.weight / sums.weight.sum()
+    return Mixture(weights, mixture.components.maximized(sums, reg_covar), mixture.offset)
+
+
+def sums_of(X: np.ndarray, resp: np.ndarray, mixture: Mixture) -> Sums:
+    """The sums of the M step for responsibilities (n, k) given from outside."""
+    parts = []
+    for start, x in zip(range(0, len(X), BLOCK), _centered(X, mixture.offset, slice(0, len(X)))):
+        _, reused = mixture.components.squared_distances(x)
+        parts.append(mixture.components.sums(x, reused, resp[start : start + BLOCK]))
+    return reduce(add, parts)
+
+
+def log_joint(X: np.ndarray, mixture: Mixture) -> np.ndarray:
+    """log p(x, c) for every row and component, (n, k)."""
+    parts = over_stripes(
+        lambda rows: [mixture.log_joint_block(x)[0] for x in _centered(X, mixture.offset, rows)],
+        len(X),
+        work=len(X) * mixture.components.means.size * X.shape[1],
+    )
+    return np.vstack([block for stripe in parts for block in stripe])
+
+
+def responsibilities(X: np.ndarray, mixture: Mixture) -> tuple[np.ndarray, np.ndarray]:
+    """log p(x) (n,) and p(c | x) (n, k)."""
+    joint = log_joint(X, mixture)
+    return _normalize(joint), joint
+
+
+def q_function(X: np.ndarray, mixture: Mixture, resp: np.ndarray) -> float:
+    r"""The expected complete log-likelihood :math:`Q(\theta; r) = \sum_i \sum_c r_{ic} \log p_\theta(x_i, c)`."""
+    joint = log_joint(X, mixture)
+    return float(np.where(resp > 0, resp * joint, 0.0).sum())
+
+
+def _normalize(joint: np.ndarray) -> np.ndarray:
+    """log p(x) by log-sum-exp; ``joint`` is turned into p(c | x) in place."""
+    top = joint.max(axis=1, keepdims=True)
+    joint -= top
+    np.exp(joint, out=joint)
+    total = joint.sum(axis=1, keepdims=True)
+    joint /= total
+    return (np.log(total) + top)[:, 0]
+
+
+def _centered(X: np.ndarray, offset: np.ndarray, rows: slice):
+    """Blocks of the rows minus the offset, as float64."""
+    for low in range(rows.start, rows.stop, BLOCK):
+        yield X[low : min(low + BLOCK, rows.stop)] - offset

@@ -1,0 +1,198 @@
+r"""Gaussian mixture: a density that is a weighted sum of normal densities, fitted by expectation-maximization.
+
+.. math:: p(x) = \sum_{c=1}^k \pi_c \, \mathcal{N}(x \mid \mu_c, \Sigma_c)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from margin.core.domains import Array, Choice, Either, Integer, Number, Optional, Seed
+from margin.core.estimator import IterativeEstimator
+from margin.core.randomness import RandomLike, as_generator
+from margin.core.records import Record
+from margin.mixture.covariances import SHAPES
+from margin.mixture.em import Mixture, log_joint, responsibilities
+from margin.mixture.restarts import Restarts
+
+__all__ = ["GaussianMixture"]
+
+
+class GaussianMixture(DensityMixin, IterativeEstimator):
+    r"""``n_components`` Gaussians by maximum likelihood, the best of ``n_init`` runs of EM.
+
+    ``covariance_type`` is "full", "tied" (one matrix for all), "diag" or "spherical". A run ends when the mean
+    log-likelihood changes by less than ``tol``, or after ``max_iter`` iterations. ``reg_covar`` is added to the diagonal
+    of covariances; with 0 the log-likelihood never decreases, otherwise it may by about as much as that changes it.
+    ``init_params`` makes the first responsibilities from "kmeans", "k-means++" or "random_from_data" centers, or at
+    "random"; ``weights_init``, ``means_init`` and ``precisions_init`` (inverse covariances, in their shape) replace what
+    follows from them.
+
+    Learned: ``weights_``, ``means_``, ``covariances_``, ``log_likelihood_`` (mean per row, of exactly these parameters),
+    ``converged_``, ``n_iter_``. Records carry ``log_likelihood``, ``change`` and ``run``.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = GaussianMixture(n_components=2, random_state=0).fit(X)
+    >>> sorted(model.means_.round(6).tolist())
+    [[1.0, 2.0], [10.0, 2.0]]
+    >>> float(model.score_samples([[1, 2]]).round(3)[0])
+    3.886
+    """
+
+    log_density_kind = "exact"
+
+    domains = {
+        "n_components": Integer(low=1, search=(1, 20)),
+        "covariance_type": Choice("full", "tied", "diag", "spherical"),
+        "tol": Number(low=0),
+        "reg_covar": Number(low=0),
+        "max_iter": Integer(low=1),
+        "n_init": Integer(low=1),
+        "init_params": Choice("kmeans", "k-means++", "random", "random_from_data"),
+        "weights_init": Optional(Array(ndim=1)),
+        "means_init": Optional(Array(ndim=2)),
+        "precisions_init": Optional(Either(Array(ndim=1), Array(ndim=2), Array(ndim=3))),
+        "random_state": Seed(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from ``X``, yielding a record per EM step of every run; ``y`` is ignored."""
+        self._check_parameters()
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        if len(X) < self.n_components:
+            raise ValueError(f"GaussianMixture: n_components={self.n_components} needs as many rows; got {len(X)}.")
+        self._check_start(X.shape[1])
+        self._loop = loop = Restarts(self, X)
+        if state is not None:
+            loop.restore(state)
+        for record in loop.iterations():
+            self._learn(loop)
+            yield record
+        self._learn(loop)
+        if not self.converged_:
+            warnings.warn(
+                f"GaussianMixture: EM has not converged after max_iter={self.max_iter} iterations.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit, and the most probable component of every row."""
+        return self.fit(X, y).predict(X)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The exact log-density of every row, in nats."""
+        return self._responsibilities(X)[0]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log-density of the rows."""
+        return float(self.score_samples(X).mean())
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of every component given the row, (n, n_components)."""
+        return self._responsibilities(X)[1]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable component of every row."""
+        return log_joint(self._checked(X), self._mixture()).argmax(axis=1)
+
+    def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> np.ndarray:
+        """``n_samples`` new rows drawn from the density, in random order."""
+        check_is_fitted(self)
+        if not Integer(low=1).accepts(n_samples):
+            raise ValueError(f"GaussianMixture.sample: n_samples must be a whole number at least 1; got {n_samples!r}.")
+        rng = as_generator(random_state)
+        components = self._mixture().components
+        chosen = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
+        rows = rng.standard_normal((n_samples, self.means_.shape[1]))
+        for c in range(len(self.weights_)):
+            mine = chosen == c
+            rows[mine] = rows[mine] @ components.root(c).T + self.means_[c]
+        return rows
+
+    def bic(self, X: Any) -> float:
+        r"""Bayesian information criterion :math:`-2 \log p(X) + m \log n` with m free parameters; lower is better."""
+        return -2 * self.score(X) * len(X) + self._n_parameters() * float(np.log(len(X)))
+
+    def aic(self, X: Any) -> float:
+        r"""Akaike information criterion :math:`-2 \log p(X) + 2 m`; lower is better."""
+        return -2 * self.score(X) * len(X) + 2 * self._n_parameters()
+
+    def _n_parameters(self) -> int:
+        k, d = self.means_.shape
+        return SHAPES[self.covariance_type].n_parameters(k, d) + k * d + k - 1
+
+    def _responsibilities(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        return responsibilities(self._checked(X), self._mixture())
+
+    def _checked(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+
+    def _mixture(self) -> Mixture:
+        offset = self.weights_ @ self.means_
+        shape = SHAPES[self.covariance_type]
+        return Mixture(self.weights_, shape(self.means_ - offset, self.covariances_), offset)
+
+    def _learn(self, loop: Restarts) -> None:
+        shown = loop.shown()
+        self.weights_ = shown.mixture.weights.copy()
+        self.means_ = shown.mixture.components.means + shown.mixture.offset
+        self.covariances_ = shown.mixture.components.covariances.copy()
+        self.log_likelihood_ = shown.log_likelihood
+        self.converged_ = shown.converged
+        self.n_iter_ = shown.iteration
+
+    def _check_start(self, d: int) -> None:
+        k = self.n_components
+        shapes = {"weights_init": (k,), "means_init": (k, d)}
+        shapes["precisions_init"] = SHAPES[self.covariance_type].shape_of(k, d)
+        for name, shape in shapes.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            given = np.asarray(value, dtype=float)
+            if given.shape != shape:
+                raise ValueError(f"GaussianMixture: {name} must have shape {shape}; got {given.shape}.")
+            if not np.isfinite(given).all():
+                raise ValueError(f"GaussianMixture: {name} must hold finite numbers; got NaN or infinity.")
+        if self.weights_init is not None:
+            total = float(np.sum(self.weights_init))
+            if np.min(self.weights_init) < 0 or abs(total - 1) > 1e-6:
+                raise ValueError(
+                    f"GaussianMixture: weights_init must be at least 0 and sum to 1; they sum to {total:g}."
+                )

@@ -1,0 +1,139 @@
+"""The running fit of a Gaussian mixture: which run of EM, where it stands, and the best run before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from margin.core.randomness import as_generator, generator_from_state, generator_state
+from margin.core.records import Record
+from margin.mixture.covariances import SHAPES, Sums
+from margin.mixture.em import Mixture, expectation, maximization, sums_of
+
+__all__ = ["Restarts", "Run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run after ``iteration`` EM steps: parameters, their log-likelihood, and the sums for the next M step."""
+
+    mixture: Mixture
+    log_likelihood: float
+    sums: Sums
+    iteration: int = 0
+    converged: bool = False
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "weights": self.mixture.weights.copy(),
+            "means": self.mixture.components.means.copy(),
+            "covariances": np.array(self.mixture.components.covariances),
+            "log_likelihood": self.log_likelihood,
+            "sums": {name: value.copy() for name, value in vars(self.sums).items()},
+            "iteration": self.iteration,
+            "converged": self.converged,
+        }
+
+
+class Restarts:
+    """``n_init`` runs of EM on ``X``, one record per step; ``model`` gives the parameters."""
+
+    def __init__(self, model: Any, X: np.ndarray):
+        self.model, self.X = model, X
+        self.shape = SHAPES[model.covariance_type]
+        self.offset = X.mean(axis=0, dtype=np.float64)
+        self.rng = as_generator(model.random_state)
+        self.run, self.iteration = 0, 0
+        self.now: Run | None = None
+        self.best: Run | None = None
+
+    def iterations(self) -> Iterator[Record]:
+        model = self.model
+        while self.run < model.n_init:
+            if self.now is None:
+                self.now = self._expected(self._first_mixture())
+            while self.now.iteration < model.max_iter and not self.now.converged:
+                before = self.now
+                mixture = maximization(before.mixture, before.sums, model.reg_covar)
+                self.now = self._expected(mixture, before)
+                self.iteration += 1
+                change = self.now.log_likelihood - before.log_likelihood
+                values = {"log_likelihood": self.now.log_likelihood, "change": change, "run": self.run}
+                yield Record(self.iteration, values, total=model.n_init * model.max_iter)
+            self.best = self.shown()
+            self.now = None
+            self.run += 1
+
+    def shown(self) -> Run:
+        """The best run so far, the present one included."""
+        runs = [run for run in (self.best, self.now) if run is not None]
+        return max(runs, key=lambda run: run.log_likelihood)  # the earlier of equals
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "rng": generator_state(self.rng),
+            "run": self.run,
+            "iteration": self.iteration,
+            "now": None if self.now is None else self.now.state(),
+            "best": None if self.best is None else self.best.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.rng = generator_from_state(state["rng"])
+        self.run, self.iteration = int(state["run"]), int(state["iteration"])
+        self.now, self.best = (None if state[name] is None else self._run(state[name]) for name in ("now", "best"))
+
+    def _run(self, state: dict[str, Any]) -> Run:
+        components = self.shape(np.array(state["means"]), np.array(state["covariances"]))
+        return Run(
+            Mixture(np.array(state["weights"]), components, self.offset),
+            float(state["log_likelihood"]),
+            Sums(**{name: np.array(value) for name, value in state["sums"].items()}),
+            int(state["iteration"]),
+            bool(state["converged"]),
+        )
+
+    def _expected(self, mixture: Mixture, before: Run | None = None) -> Run:
+        log_likelihood, sums = expectation(self.X, mixture)
+        if before is None:
+            return Run(mixture, log_likelihood, sums)
+        converged = abs(log_likelihood - before.log_likelihood) < self.model.tol
+        return Run(mixture, log_likelihood, sums, before.iteration + 1, converged)
+
+    def _first_mixture(self) -> Mixture:
+        """The M step of the first responsibilities, with what the user gave in its place."""
+        model, (k, d) = self.model, (self.model.n_components, self.X.shape[1])
+        means, precisions, weights = model.means_init, model.precisions_init, model.weights_init
+        covariances = None if precisions is None else self.shape.covariances_of(np.asarray(precisions, dtype=float))
+        mixture = Mixture(np.full(k, 1 / k), self.shape.standard(k, d), self.offset)
+        if means is None or covariances is None or weights is None:
+            mixture = maximization(mixture, sums_of(self.X, self._first_responsibilities(), mixture), model.reg_covar)
+        components = self.shape(
+            mixture.components.means if means is None else np.asarray(means, dtype=float) - self.offset,
+            mixture.components.covariances if covariances is None else covariances,
+        )
+        return Mixture(mixture.weights if weights is None else np.asarray(weights, float), components, self.offset)
+
+    def _first_responsibilities(self) -> np.ndarray:
+        from margin.cluster import KMeans
+        from margin.cluster.plusplus import plusplus, random_rows
+
+        X, (n, k), how = (
+            np.asarray(self.X, dtype=np.float64),
+            (len(self.X), self.model.n_components),
+            self.model.init_params,
+        )
+        if how == "random":
+            resp = self.rng.random((n, k))
+            return resp / resp.sum(axis=1, keepdims=True)
+        resp = np.zeros((n, k))
+        if how == "kmeans":
+            resp[np.arange(n), KMeans(k, n_init=1, random_state=self.rng).fit(X).labels_] = 1
+            return resp
+        # As in scikit-learn, only the drawn rows have a component; the first covariances are reg_covar alone.
+        rows = plusplus(X, np.ones(n), k, self.rng) if how == "k-means++" else random_rows(np.ones(n), k, self.rng)
+        resp[rows, np.arange(k)] = 1
+        return resp
