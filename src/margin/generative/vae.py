@@ -192,7 +192,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             return means
         if module.likelihood == "bernoulli":
             return (rng.random(means.shape) < means).astype(means.dtype)
-        deviation = np.exp(0.5 * float(module.log_variance)) * self.scale_
+        deviation = np.exp(0.5 * float(module.log_variance.detach())) * self.scale_
         return means + deviation * rng.standard_normal(means.shape)
 
     def elbo_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:

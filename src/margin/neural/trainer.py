@@ -24,7 +24,7 @@ from margin.neural.optimizers import load_slots, make_optimizer, slots
 from margin.neural.plan import Plan
 from margin.neural.schedules import learning_rate_factor
 from margin.neural.stopping import EarlyStopping
-from margin.neural.weights import copy_weights, count_parameters, load_weights
+from margin.neural.weights import copy_weights, forward_work, load_weights
 
 __all__ = ["Objective", "Score", "Seeds", "Trainer"]
 
@@ -73,8 +73,7 @@ class Trainer:
     ):
         self.module, self.objective, self.plan, self.score = module, objective, plan, score
         self.n_rows, self.seed = n_rows, seed
-        # Multiply-adds of one forward pass decide whether a second thread is worth waking.
-        self.threads = threads or threads_for(count_parameters(module) * min(plan.batch_size, n_rows))
+        self.threads = threads or threads_for(forward_work(module, min(plan.batch_size, n_rows)))
         self.total = plan.epochs * math.ceil(n_rows / plan.batch_size)
         self.optimizer = make_optimizer(
             plan.optimizer, module.parameters(), plan.learning_rate, plan.momentum, plan.weight_decay

@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import nn
 
-__all__ = ["build", "copy_weights", "count_parameters", "live_weights", "load_weights"]
+__all__ = ["build", "copy_weights", "count_parameters", "forward_work", "live_weights", "load_weights"]
+
+MULTIPLY_ADDS_PER_OPERATION = 4  # a matrix product does more per cycle than a plain loop does
 
 Net = TypeVar("Net", bound=nn.Module)
 
@@ -53,6 +55,11 @@ def load_weights(module: nn.Module, weights: Mapping[str, np.ndarray]) -> None:
             if array.shape != tuple(tensor.shape):
                 raise ValueError(f"load_weights: {name} must have shape {tuple(tensor.shape)}; got {array.shape}.")
             tensor.copy_(torch.from_numpy(np.array(array)))
+
+
+def forward_work(module: nn.Module, n_rows: int) -> float:
+    """Basic operations, in the sense of :func:`margin.core.threads.threads_for`, of one pass over ``n_rows``."""
+    return count_parameters(module) * n_rows / MULTIPLY_ADDS_PER_OPERATION
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -18,7 +18,7 @@ from margin.core.threads import threads_for, torch_threads
 from margin.neural.batches import Rows, validation_split
 from margin.neural.plan import Plan
 from margin.neural.trainer import EVALUATION_ROWS, Objective, Score, Seeds, Trainer
-from margin.neural.weights import build, count_parameters, live_weights, load_weights
+from margin.neural.weights import build, forward_work, live_weights, load_weights
 
 __all__ = ["NeuralEstimator"]
 
@@ -102,7 +102,7 @@ class NeuralEstimator(IterativeEstimator):
         module = self._ready_module()
         dtype = next(module.parameters()).dtype
         pieces = [torch.from_numpy(np.array(array)).to(dtype).split(EVALUATION_ROWS) for array in arrays]
-        with torch.inference_mode(), torch_threads(threads_for(count_parameters(module) * len(arrays[0]))):
+        with torch.inference_mode(), torch_threads(threads_for(forward_work(module, len(arrays[0])))):
             return torch.cat([function(*piece) for piece in zip(*pieces)]).numpy()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class MLP(nn.Module):
 
     Weights start from He's normal distribution :math:`N(0, 2/n_{in})`, which keeps the size of the activations of
     rectified units through the layers, and the last layer from Glorot's :math:`N(0, 2/(n_{in}+n_{out}))`. Biases keep
-    torch's :math:`U(-n_{in}^{-1/2}, n_{in}^{-1/2})`: all 0, they would put every joint of the first layer at the origin.
+    torch's :math:`U(-n_{in}^{-1/2}, n_{in}^{-1/2})`: all 0, they would put all joints of the first layer at the origin.
 
     >>> import torch
     >>> net = MLP([4, 8, 3], activation="tanh")
