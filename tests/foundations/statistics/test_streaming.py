@@ -128,6 +128,13 @@ def test_accurate_far_from_zero_and_for_sorted_data(order):
     np.testing.assert_allclose(matrix, truth * np.array([[1, -2], [-2, 4]]), rtol=1e-12)
 
 
+@given(st.floats(-1e6, 1e6), st.integers(1, 3000))
+@settings(max_examples=40, deadline=None)
+def test_a_constant_has_no_variance_and_never_a_negative_one(value, n):
+    squares = Moments.of(np.full(n, value)).squares
+    assert 0 <= squares <= 1e-25 * max(1.0, value**2)
+
+
 def test_trend_with_jumps_between_blocks():
     x = np.repeat([0.0, 1e8, -1e8, 5.0], 150_000) + np.random.default_rng(7).normal(size=600_000)
     assert Moments.of(x).variance() == pytest.approx(exact_variance(x), rel=1e-12)

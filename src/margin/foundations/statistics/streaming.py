@@ -88,6 +88,7 @@ class Moments:
                 mean, tail = _two_sum(mean, tail + b / (count + b) * gap)
                 count += b
         _require_finite("Moments.of", rows, squares)
+        squares = np.maximum(squares, 0.0)  # of a constant, rounding may leave less than nothing
         return cls(count, mean.reshape(shape), tail.reshape(shape), squares.reshape(shape))
 
     def push(self, x: ArrayLike) -> Moments:
