@@ -1,0 +1,209 @@
+r"""A decision tree as a dict of flat arrays, and pure functions of it.
+
+Node 0 is the root, children have larger numbers than their parent, and the two children of a node are neighbors.
+
+=================  =========================================================================================
+``feature``        column asked about, int32; -1 in a leaf
+``threshold``      a row goes left if ``x <= threshold``, float64 (infinity: every known value goes left)
+``left, right``    numbers of the children, int32; -1 in a leaf
+``missing_left``   whether a missing value (NaN) goes left, bool
+``category_row``   row of ``category_set`` for a question about categories, int32; -1 for a threshold
+``category_set``   32 bytes per such node, uint8: bit ``c`` says that category code ``c`` goes left
+``value``          what the node predicts, float64 (nodes, outputs): class shares, or a mean or median
+``n_samples``      training rows in the node, int64
+``weight``         their total weight, float64
+``impurity``       their impurity, float64
+=================  =========================================================================================
+
+Categorical columns of ``X`` hold codes here (:func:`encode_categories` makes them), NaN for missing or unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from margin.core.threads import numba_threads, threads_for
+
+__all__ = [
+    "Tree",
+    "add_values",
+    "apply",
+    "decision_path",
+    "depth",
+    "depths",
+    "encode_categories",
+    "goes_left",
+    "leaf",
+    "n_leaves",
+    "parents",
+    "predict",
+    "subtree",
+]
+
+Tree = dict[str, np.ndarray]
+
+# Fewer rows are walked by NumPy, level by level: loading the compiled walk would take longer.
+COMPILED_ROWS = 4096
+
+SPLIT_FIELDS = ("feature", "threshold", "left", "right", "missing_left", "category_row", "category_set")
+
+
+def leaf(value: Any, n_samples: int = 0, weight: float = 0.0, impurity: float = 0.0) -> Tree:
+    """A tree that is one leaf.
+
+    >>> predict(leaf([0.25, 0.75]), np.zeros((2, 3)))
+    array([[0.25, 0.75],
+           [0.25, 0.75]])
+    """
+    return {
+        "feature": np.full(1, -1, dtype=np.int32),
+        "threshold": np.zeros(1),
+        "left": np.full(1, -1, dtype=np.int32),
+        "right": np.full(1, -1, dtype=np.int32),
+        "missing_left": np.zeros(1, dtype=bool),
+        "category_row": np.full(1, -1, dtype=np.int32),
+        "category_set": np.zeros((0, 32), dtype=np.uint8),
+        "value": np.atleast_2d(np.asarray(value, dtype=np.float64)),
+        "n_samples": np.full(1, n_samples, dtype=np.int64),
+        "weight": np.full(1, weight, dtype=np.float64),
+        "impurity": np.full(1, impurity, dtype=np.float64),
+    }
+
+
+def encode_categories(X: np.ndarray, categories: Mapping[int, np.ndarray]) -> np.ndarray:
+    """``X`` with the values of every categorical column replaced by their place in ``categories[column]``, or NaN.
+
+    >>> encode_categories(np.array([[7.0, 1], [3, 2], [5, 3]]), {0: np.array([5.0, 7])})
+    array([[ 1.,  1.],
+           [nan,  2.],
+           [ 0.,  3.]])
+    """
+    if not categories:
+        return X
+    X = np.array(X, dtype=np.float64)
+    for column, known in categories.items():
+        if not len(known):  # the column was missing in every training row
+            X[:, column] = np.nan
+            continue
+        place = np.minimum(np.searchsorted(known, X[:, column]), len(known) - 1)
+        X[:, column] = np.where(known[place] == X[:, column], place, np.nan)
+    return X
+
+
+def goes_left(tree: Tree, node: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Whether row ``i`` of ``X`` goes left at the inner node ``node[i]``."""
+    x = X[np.arange(len(X)), tree["feature"][node]]
+    missing = np.isnan(x)
+    left = x <= tree["threshold"][node]
+    row = tree["category_row"][node]
+    asked = (row >= 0) & ~missing
+    if asked.any():
+        code = x[asked].astype(np.int64)
+        byte = tree["category_set"][row[asked], code >> 3]
+        left[asked] = (byte >> (code & 7).astype(np.uint8)) & 1 == 1
+    return np.where(missing, tree["missing_left"][node], left)
+
+
+def apply(tree: Tree, X: np.ndarray) -> np.ndarray:
+    """The number of the leaf that every row of float64 ``X`` reaches, int32 (n,)."""
+    leaves = np.zeros(len(X), dtype=np.int32)
+    if len(X) >= COMPILED_ROWS:
+        from margin.trees.structure_kernels import walk
+
+        with numba_threads(threads_for(200.0 * len(X))):
+            walk(np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), leaves)
+        return leaves
+    rows = np.flatnonzero(tree["feature"][leaves] >= 0)
+    while len(rows):
+        node = leaves[rows]
+        left = goes_left(tree, node, X[rows])
+        leaves[rows] = np.where(left, tree["left"][node], tree["right"][node])
+        rows = rows[tree["feature"][leaves[rows]] >= 0]
+    return leaves
+
+
+def predict(tree: Tree, X: np.ndarray) -> np.ndarray:
+    """The value of the leaf that every row reaches, (n, outputs)."""
+    return tree["value"][apply(tree, X)]
+
+
+def add_values(tree: Tree, X: np.ndarray, total: np.ndarray) -> None:
+    """Add the prediction for every row to ``total`` (n, outputs), in place: one step of a sum over trees."""
+    if len(X) < COMPILED_ROWS:
+        total += predict(tree, X)
+        return
+    from margin.trees.structure_kernels import walk_and_add
+
+    with numba_threads(threads_for(200.0 * len(X))):
+        walk_and_add(np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), tree["value"], total)
+
+
+def decision_path(tree: Tree, X: np.ndarray) -> sp.csr_matrix:
+    """Which nodes every row passes, as a sparse matrix of ones (n, nodes); the root and the leaf are among them."""
+    above = parents(tree)
+    passed = []
+    node = apply(tree, X).astype(np.int64)
+    rows = np.arange(len(X))
+    while len(rows):
+        passed.append((rows, node))
+        node = above[node]
+        rows, node = rows[node >= 0], node[node >= 0]
+    row, column = (np.concatenate([np.zeros(0, dtype=np.int64), *parts]) for parts in zip(*passed, strict=True))
+    ones = np.ones(len(row), dtype=np.int64)
+    path = sp.csr_matrix((ones, (row, column)), shape=(len(X), len(tree["feature"])))
+    path.sort_indices()
+    return path
+
+
+def parents(tree: Tree) -> np.ndarray:
+    """The number of every node's parent, int64 (nodes,); -1 for the root."""
+    above = np.full(len(tree["feature"]), -1, dtype=np.int64)
+    inner = np.flatnonzero(tree["feature"] >= 0)
+    above[tree["left"][inner]] = inner
+    above[tree["right"][inner]] = inner
+    return above
+
+
+def depths(tree: Tree) -> np.ndarray:
+    """How many questions lie above every node, int64 (nodes,)."""
+    found = np.zeros(len(tree["feature"]), dtype=np.int64)
+    for node, above in enumerate(parents(tree)):
+        if above >= 0:  # a parent has a smaller number than its children
+            found[node] = found[above] + 1
+    return found
+
+
+def depth(tree: Tree) -> int:
+    """The most questions between the root and a leaf."""
+    return int(depths(tree).max())
+
+
+def n_leaves(tree: Tree) -> int:
+    return int(np.count_nonzero(tree["feature"] < 0))
+
+
+def subtree(tree: Tree, cut: np.ndarray) -> Tree:
+    """The tree in which every node of ``cut`` (bool, one per node) is a leaf and what was below it is gone."""
+    count = len(tree["feature"])
+    kept = np.ones(count, dtype=bool)
+    for node, above in enumerate(parents(tree)):
+        if above >= 0:
+            kept[node] = kept[above] and not cut[above]
+    number = np.cumsum(kept) - 1
+    closed = (cut | (tree["feature"] < 0))[kept]
+    pruned = {
+        name: array[kept].copy() for name, array in tree.items() if len(array) == count and name != "category_set"
+    }
+    pruned["feature"][closed] = -1
+    pruned["threshold"][closed] = 0.0
+    pruned["missing_left"][closed] = False
+    for side in ("left", "right"):
+        pruned[side] = np.where(closed, -1, number[pruned[side]]).astype(np.int32)
+    asked = ~closed & (pruned["category_row"] >= 0)
+    pruned["category_set"] = tree["category_set"][pruned["category_row"][asked]]
+    pruned["category_row"] = np.where(asked, np.cumsum(asked) - 1, -1).astype(np.int32)
+    return pruned
