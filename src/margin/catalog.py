@@ -51,7 +51,21 @@ ENTRIES: tuple[Entry, ...] = (
     # --- bayes
     # --- trees
     # --- cluster
+    Entry(
+        "kmeans",
+        "margin.cluster.KMeans",
+        family="cluster",
+        task="clustering",
+        test_params={"n_clusters": 3, "n_init": 2, "max_iter": 20},
+    ),
     # --- mixture
+    Entry(
+        "gaussian-mixture",
+        "margin.mixture.GaussianMixture",
+        family="mixture",
+        task="density",
+        test_params={"n_components": 2, "max_iter": 20},
+    ),
     # --- neural
     Entry(
         "mlp-classifier",
