@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from margin.foundations.transport.arguments import as_masses, as_points
+from margin.foundations.transport.log_domain import log_sum_exp
 
 __all__ = ["Barycenter", "barycenter", "barycenter_1d", "normal_barycenter"]
 
@@ -120,8 +120,8 @@ def _smooth(log_images: Array, kernels: list[Array]) -> Array:
     """log(K exp(.)) on the two axes of each image in turn."""
     down, across = kernels
     # (k, height, 1, width) + (height, height', 1) summed over height, then the same across.
-    log_images = logsumexp(log_images[:, :, None, :] + down[:, :, None], axis=1)
-    return logsumexp(log_images[:, :, :, None] + across, axis=2)
+    log_images = log_sum_exp(log_images[:, :, None, :] + down[:, :, None], axis=1)
+    return log_sum_exp(log_images[:, :, :, None] + across, axis=2)
 
 
 def _log_kernel(n: int, longest: int, reg: float) -> Array:

@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 
 # Below this many arcs HiGHS answers in a few milliseconds, less than loading the compiled network simplex takes.
 SMALL = 2500
+# Total mass that HiGHS is given; its tolerance of 1e-10 is then 1e-16 of all mass.
+HIGHS_MASS = 1e6
 # A coarse problem on every third source and sink pays for itself once it has this many of each.
 COARSE = 100
 STRIDE = 3
@@ -137,12 +139,21 @@ def _by_linprog(a: Array, b: Array, M: Array) -> tuple[SparsePlan, Array]:
     row_sums, column_sums = kron(eye_array(m), np.ones((1, n))), kron(np.ones((1, m)), eye_array(n))
     # The last column sum follows from the others; leaving it out keeps rounded totals feasible.
     constraints = vstack([row_sums, column_sums]).tocsr()[:-1]
-    answer = linprog(M.ravel(), A_eq=constraints, b_eq=np.concatenate([a, b])[:-1], method="highs-ds")
+    # HiGHS meets constraints to an absolute tolerance: masses of total HIGHS_MASS and costs up to one make it relative.
+    mass, cost = a.sum() / HIGHS_MASS, np.abs(M).max() or 1.0
+    answer = linprog(
+        M.ravel() / cost,
+        A_eq=constraints,
+        b_eq=np.concatenate([a, b])[:-1] / mass,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
     if answer.status != 0:
         raise RuntimeError(f"solve: HiGHS ended without an optimum ({answer.message}).")
-    source, target = np.nonzero(answer.x.reshape(m, n))
-    v = np.append(answer.eqlin.marginals[m:], 0.0)
-    return SparsePlan(source, target, answer.x.reshape(m, n)[source, target]), v
+    plan = answer.x.reshape(m, n) * mass
+    source, target = np.nonzero(plan)
+    v = np.append(answer.eqlin.marginals[m:], 0.0) * cost
+    return SparsePlan(source, target, plan[source, target]), v
 
 
 def _by_assignment(a: Array, b: Array, M: Array) -> tuple[SparsePlan, Array]:

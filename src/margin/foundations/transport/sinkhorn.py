@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from margin.core.records import Record
 from margin.foundations.transport.arguments import as_cost, as_masses, check_equal_mass
+from margin.foundations.transport.log_domain import log_sum_exp
 
 __all__ = ["EntropicTransport", "Sinkhorn", "round_to_coupling", "sinkhorn"]
 
@@ -164,8 +164,8 @@ class _Sweeps:
         return u, columns
 
     def _sweep_in_logs(self) -> None:
-        f = self.reg * (np.log(self.a) - logsumexp((self.g - self.M) / self.reg, axis=1))
-        self.g = self.reg * (np.log(self.b) - logsumexp((f[:, None] - self.M) / self.reg, axis=0))
+        f = self.reg * (np.log(self.a) - log_sum_exp((self.g - self.M) / self.reg, axis=1))
+        self.g = self.reg * (np.log(self.b) - log_sum_exp((f[:, None] - self.M) / self.reg, axis=0))
         self.f = f
         self._fold()
 
