@@ -39,9 +39,12 @@ class Comparison:
         self.metric = metric(metric_name)
         self.models = list(models)
         self.trials: list[Trial] = []
+        self.left_out: dict[str, str] = {}
 
     def standings(self) -> list[Standing]:
-        return board(self.trials, self.metric.name, self.metric.greater_is_better)
+        """The board, best first; models left out stand last with the reason."""
+        left_out = [Trial(name, 0, error=reason) for name, reason in self.left_out.items()]
+        return board([*self.trials, *left_out], self.metric.name, self.metric.greater_is_better)
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -82,8 +85,11 @@ class Comparison:
             file.write(json.dumps(asdict(trial)) + "\n")
 
 
-def candidates_for(source: Source, names: Sequence[str] = (), seed: int = 0) -> list[Candidate]:
-    """The catalog's models for the task, behind preprocessing; ``names`` picks some."""
+def candidates_for(source: Source, names: Sequence[str] = (), seed: int = 0) -> tuple[list[Candidate], dict[str, str]]:
+    """The catalog's models for the task, behind preprocessing, and those left out with the reason.
+
+    ``names`` picks some, and what is picked is tried however many rows there are.
+    """
     entries = [entry for entry in catalog.ENTRIES if entry.task == source.task]
     if names:
         wanted = {catalog.entry(name).name for name in names if name != BASELINE}
@@ -91,9 +97,14 @@ def candidates_for(source: Source, names: Sequence[str] = (), seed: int = 0) -> 
         if wrong:
             raise BadRequest(f"{sorted(wrong)[0]} is not a model for {source.task}.")
         entries = [entry for entry in entries if entry.name in wanted]
+    left_out = {} if names else {e.name: _reason(e) for e in entries if e.max_rows and len(source.X) > e.max_rows}
     prepare = preparation(source)
-    found = [Candidate(entry.name, partial(_make, entry.name, prepare, seed)) for entry in entries]
-    return [Candidate(BASELINE, partial(_make_baseline, source.task)), *found]
+    found = [Candidate(e.name, partial(_make, e.name, prepare, seed)) for e in entries if e.name not in left_out]
+    return [Candidate(BASELINE, partial(_make_baseline, source.task)), *found], left_out
+
+
+def _reason(entry: catalog.Entry) -> str:
+    return f"left out above {entry.max_rows:,} rows; --model {entry.name} tries it all the same"
 
 
 def run_comparison(
@@ -113,7 +124,7 @@ def run_comparison(
     source = open_source(data, target, task)
     if source.y is None or source.task not in PRIMARY:
         raise BadRequest(f"compare: {data} needs a target; name its column with --target.")
-    candidates = candidates_for(source, models, seed)
+    candidates, left_out = candidates_for(source, models, seed)
     comparison = Comparison(
         source,
         out,
@@ -122,6 +133,7 @@ def run_comparison(
         seed=seed,
         models=[candidate.name for candidate in candidates],
     )
+    comparison.left_out = left_out
     if source.task not in comparison.metric.tasks:
         raise BadRequest(f"compare: the metric {comparison.metric.name!r} is not one for {source.task}.")
     comparison.open()
