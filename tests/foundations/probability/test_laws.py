@@ -164,6 +164,17 @@ def test_probability_includes_both_ends_of_a_discrete_range():
     assert Uniform(4, 6).probability(5, 5) == 0
 
 
+def test_large_parameters_need_no_large_memory():
+    for law, oracle in [
+        (Poisson(1e9), stats.poisson(1e9)),
+        (Binomial(10**9, 0.5), stats.binom(10**9, 0.5)),
+        (Geometric(1e-6), stats.geom(1e-6, loc=-1)),
+    ]:
+        np.testing.assert_allclose(law.quantile(LEVELS), oracle.ppf(LEVELS), rtol=1e-7)
+    assert Poisson(1e9).atoms().size < 10**6
+    assert Poisson(1e9).entropy() == pytest.approx(0.5 * np.log(2 * np.pi * np.e * 1e9), rel=1e-6)
+
+
 def test_one_toss_two_forms():
     p, x = 0.3, np.array([0, 1])
     np.testing.assert_allclose(Bernoulli(p).pmf(x), p**x * (1 - p) ** (1 - x), rtol=1e-15)
@@ -189,6 +200,9 @@ def test_empirical_law_is_the_sample():
         (lambda: Normal(0, 0), "Normal: sigma must be positive; got 0."),
         (lambda: Normal(np.nan, 1), "Normal: mu must be one finite number; got nan."),
         (lambda: Normal("a", 1), "Normal: mu must be an array of real numbers; got 'a'."),
+        (lambda: Normal("3", 1), "Normal: mu must be an array of real numbers; got '3'."),
+        (lambda: Normal(1j, 1), "Normal: mu must be an array of real numbers; got 1j."),
+        (lambda: Normal() + Normal(), "Normal: the shift must be an array of real numbers"),
         (lambda: Bernoulli(1.2), r"Bernoulli: p must lie in \[0, 1\]; got 1.2."),
         (lambda: Geometric(0), r"Geometric: p must lie in \(0, 1\]; got 0."),
         (lambda: Geometric(0.5, start=2), "Geometric: start must be 0 or 1; got 2."),

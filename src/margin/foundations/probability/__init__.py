@@ -1,7 +1,7 @@
 """Probability: laws with their densities, draws and fits; rules that combine them; limits, tails and kernels.
 
 Reading order: ``distribution`` (what every law offers), the laws themselves (``trials``, ``categories``, ``waiting``,
-``uniform``, ``normal``, ``multivariate_normal``, ``exponential``, ``heavy``, ``stable``, ``mixture``), their
+``uniform``, ``normal``, ``multivariate_normal``, ``exponential``, ``laplace``, ``heavy``, ``stable``, ``mixture``), their
 ``moments``; ``joint``, ``bayes`` and ``estimation``; ``convolution``, ``limits``, ``monte_carlo``, ``transform``,
 ``convexity``, ``tails``, ``markov``, ``tweedie``; then ``kernels`` and ``feature_maps``.
 """
@@ -23,7 +23,7 @@ from margin.foundations.probability.estimation import (
     maximum_a_posteriori,
     maximum_likelihood,
 )
-from margin.foundations.probability.exponential import Exponential, Gamma, Laplace, Logistic
+from margin.foundations.probability.exponential import Exponential, Gamma
 from margin.foundations.probability.feature_maps import (
     polynomial_features,
     product_features,
@@ -44,6 +44,7 @@ from margin.foundations.probability.kernels import (
     rbf_kernel,
     squared_distances,
 )
+from margin.foundations.probability.laplace import Laplace, Logistic
 from margin.foundations.probability.limits import (
     BinomialApproximation,
     binomial_normal_approximation,

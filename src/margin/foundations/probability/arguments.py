@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Array", "fraction", "generator", "numbers", "observations", "positive", "real", "rows", "simplex", "whole"]
+__all__ = [
+    "Array",
+    "fraction",
+    "frozen",
+    "generator",
+    "numbers",
+    "observations",
+    "positive",
+    "real",
+    "rows",
+    "simplex",
+    "whole",
+]
 
 Array = NDArray[np.float64]
 
@@ -19,8 +31,8 @@ def numbers(owner: str, name: str, value: ArrayLike) -> Array:
     """Any array of numbers as float64; NaN passes through, text and ragged lists do not."""
     try:
         array = np.asarray(value)
-        if np.iscomplexobj(array):
-            raise TypeError("complex")
+        if array.dtype.kind not in "biufO":  # no text, dates or complex numbers
+            raise TypeError(array.dtype)
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{owner}: {name} must be an array of real numbers; got {value!r}.") from None

@@ -11,17 +11,16 @@ member of the family with the largest likelihood.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import integrate
+from numpy.typing import ArrayLike, NDArray
 
 from margin.foundations.probability.arguments import Array, generator, numbers, whole
+from margin.foundations.probability.quadrature import panel_integral, tail_integral
 
 __all__ = ["Continuous", "Discrete", "Distribution", "Support", "Univariate"]
 
@@ -29,10 +28,6 @@ __all__ = ["Continuous", "Discrete", "Distribution", "Support", "Univariate"]
 NEGLIGIBLE_MASS = 1e-18
 # Continuous integrals are cut at these quantiles, so that an adaptive rule finds the mass wherever it lies.
 PANELS = (1e-4, 0.05, 0.5, 0.95, 1 - 1e-4)
-QUADRATURE_TOLERANCE = 1e-10
-# Cuts of an infinite tail in log-distance, and the share of it that may remain beyond the last but one.
-DECADES = (0.0, 2.0, 8.0, 40.0, 300.0, 600.0)
-DIVERGENT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -162,7 +157,7 @@ class Continuous(Univariate):
         return max(0.0, float(self.cdf(b) - self.cdf(a)))
 
     def quantile(self, q: ArrayLike) -> Array:
-        return self._quantile(_levels(self, q))[()]
+        return self._quantile(levels(self, q))[()]
 
     def _quantile(self, q: Array) -> Array:
         return invert_cdf(self, q)
@@ -174,12 +169,12 @@ class Continuous(Univariate):
 
         edges = self.quantile(PANELS)
         width = float(edges[-1] - edges[0])
-        total = sum(_quad(integrand, low, high) for low, high in pairwise(edges))
+        total = sum(panel_integral(integrand, low, high) for low, high in pairwise(edges))
         for edge, end, direction in ((edges[0], self.support.low, -1.0), (edges[-1], self.support.high, 1.0)):
             if np.isfinite(end):
-                total += direction * _quad(integrand, edge, end)
+                total += direction * panel_integral(integrand, edge, end)
             else:
-                total += _tail_integral(type(self).__name__, integrand, float(edge), direction * width)
+                total += tail_integral(type(self).__name__, integrand, float(edge), direction * width)
         return float(total)
 
 
@@ -194,21 +189,14 @@ class Discrete(Univariate):
         return max(0.0, float(self.cdf(b) - self.cdf(a) + self.pmf(a)))
 
     def quantile(self, q: ArrayLike) -> Array:
-        q = _levels(self, q)
-        atoms = self.atoms()
-        position = np.searchsorted(self.cdf(atoms), q, side="left")
-        found = np.append(atoms, self.support.high)[np.minimum(position, atoms.size)]
-        return np.where(q == 1, self.support.high, found)[()]
+        q = levels(self, q)
+        return np.where(q == 1, self.support.high, _first_integer(self, lambda k: self.cdf(k) >= q, q.shape))[()]
 
     def atoms(self) -> Array:
         """The values that carry all but a negligible part of the mass, in order."""
-        low, high = self.support.low, self.support.high
-        if np.isfinite(high):
-            return np.arange(low, high + 1)
-        width = 64.0
-        while self.survival(low + width) > NEGLIGIBLE_MASS:
-            width *= 2
-        return np.arange(low, low + width + 1)
+        first = _first_integer(self, lambda k: self.cdf(k) > NEGLIGIBLE_MASS, ())
+        last = _first_integer(self, lambda k: self.survival(k) <= NEGLIGIBLE_MASS, ())
+        return np.arange(float(first), float(last) + 1)
 
     def expectation(self, g: Callable[[Array], Array]) -> float:
         atoms = self.atoms()
@@ -216,32 +204,27 @@ class Discrete(Univariate):
         return float(np.sum(mass[mass > 0] * g(atoms[mass > 0])))
 
 
-def _quad(f: Callable[[float], float], low: float, high: float) -> float:
-    with warnings.catch_warnings():
-        # Requests beyond rounding are answered as well as rounding allows.
-        warnings.simplefilter("ignore", integrate.IntegrationWarning)
-        return float(integrate.quad(f, low, high, epsabs=1e-13, epsrel=QUADRATURE_TOLERANCE, limit=200)[0])
-
-
-def _tail_integral(owner: str, f: Callable[[float], float], edge: float, width: float) -> float:
-    """The integral from ``edge`` to infinity in the direction of ``width``, over x = edge + width (e^v - 1): power
-    tails become exponential in v. What is left at x near e^300 widths belongs to a diverging integral."""
-
-    def bent(v: float) -> float:
-        return f(edge + width * float(np.expm1(v))) * abs(width) * float(np.exp(v))
-
-    parts = [_quad(bent, low, high) for low, high in pairwise(DECADES)]
-    total = sum(parts)
-    if not np.isfinite(total) or abs(parts[-1]) > DIVERGENT * (1 + abs(total)):
-        raise ValueError(f"{owner}: the expectation does not converge; its integral grows without bound in a tail.")
-    return total
-
-
-def _levels(law: Univariate, q: ArrayLike) -> Array:
+def levels(law: Univariate, q: ArrayLike) -> Array:
+    """The argument of a quantile function: numbers in [0, 1]."""
     q = numbers(type(law).__name__, "q", q)
     if not np.all((q >= 0) & (q <= 1)):
         raise ValueError(f"{type(law).__name__}: q must lie in [0, 1]; got {q.tolist()}.")
     return q
+
+
+def _first_integer(law: Discrete, holds: Callable[[Array], NDArray[np.bool_]], shape: tuple[int, ...]) -> Array:
+    """The smallest value of the support from which on ``holds`` is true, at the latest its end, by bisection."""
+    low, high = law.support.low, law.support.high
+    left, right, width = np.full(shape, low - 1), np.full(shape, low), 1.0
+    while np.any(short := ~holds(right) & (right < high)):
+        left = np.where(short, right, left)
+        right = np.where(short, min(low + width, high), right)
+        width *= 2
+    while np.any(right - left > 1):
+        middle = np.floor((left + right) / 2)
+        found = holds(middle)
+        left, right = np.where(found, left, middle), np.where(found, middle, right)
+    return right
 
 
 def invert_cdf(law: Continuous, q: Array) -> Array:

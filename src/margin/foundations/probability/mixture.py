@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from margin.foundations.probability.arguments import Array, frozen, numbers, observations, positive, simplex, whole
-from margin.foundations.probability.distribution import Continuous, Discrete, Support
+from margin.foundations.probability.distribution import Continuous, Discrete, Support, levels
 from margin.foundations.probability.normal import Normal
 
 __all__ = ["Empirical", "Mixture"]
@@ -156,6 +156,10 @@ class Empirical(Discrete):
 
     def atoms(self) -> Array:
         return np.unique(self.data)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        rank = np.ceil(levels(self, q) * self.data.size) - 1
+        return self.data[np.maximum(rank, 0).astype(np.intp)][()]
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return self.data[rng.integers(0, self.data.size, n)]

@@ -82,7 +82,7 @@ class MultivariateNormal(Distribution):
         """Log-density of the points in the last axis of x."""
         z = self.whiten(x)
         log_det = np.sum(np.log(np.diag(self.cholesky)))
-        return -0.5 * np.sum(z * z, axis=-1) - log_det - self.mean.size * LOG_SQRT_2PI
+        return -0.5 * np.einsum("...i,...i->...", z, z) - log_det - self.mean.size * LOG_SQRT_2PI
 
     def pdf(self, x: ArrayLike) -> Array:
         return np.exp(self.log_prob(x))

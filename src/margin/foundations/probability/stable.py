@@ -173,7 +173,8 @@ class AlphaStable(Continuous):
             _negative_log_likelihood, start, args=(x,), method="L-BFGS-B", bounds=box, options=options
         )
         law = _from_continuous_form(found.x)
-        return cls(law.alpha, law.beta, law.gamma * unit, _shifted(law, unit, float(median)))
+        # alpha is never exactly 1 here, so the location scales like the variable.
+        return cls(law.alpha, law.beta, law.gamma * unit, law.delta * unit + float(median))
 
 
 def _from_continuous_form(parameters: Array) -> AlphaStable:
@@ -183,11 +184,6 @@ def _from_continuous_form(parameters: Array) -> AlphaStable:
         alpha = 1 + GAP if alpha >= 1 else 1 - GAP
     gamma = float(np.exp(log_gamma))
     return AlphaStable(alpha, beta, gamma, delta - beta * gamma * float(np.tan(np.pi * alpha / 2)))
-
-
-def _shifted(law: AlphaStable, unit: float, center: float) -> float:
-    """The location of unit * X + center; alpha is never exactly 1 here, so it scales like the variable."""
-    return law.delta * unit + center
 
 
 def _negative_log_likelihood(parameters: Array, x: Array) -> float:
