@@ -1,8 +1,8 @@
 r"""Cholesterol landscape: the squared error of the patient data over two slopes.
 
-With the intercept held at 25.68,
-:math:`S(\theta_1, \theta_2) = \sum_i (y_i - 25.68 - \theta_1 x_{i,1} - \theta_2 x_{i,2})^2` is a long bowl with its minimum at
-(0.94, 5.79). Printed with the first patient's features in every term, the sum has a line of minima elsewhere.
+With the intercept held at 25.68 the sum
+:math:`S(\theta_1, \theta_2) = \sum_i (y_i - 25.68 - \theta_1 x_{i,1} - \theta_2 x_{i,2})^2` is a long bowl with its
+minimum at (0.94, 5.79). With the first patient's features in every term, as printed, a line of minima lies elsewhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 r"""Nesterov's look-ahead: jump first, then correct.
 
-Momentum takes the gradient where it stands, :math:`v' = \gamma v + \eta\nabla f(\theta)`; Nesterov takes it at the point
-:math:`\theta - \gamma v` that the velocity is about to reach. Drawn from a real run on a bowl: jump plus correction is
-exactly the step the rule makes. Below, the contraction per step on a quadratic for both, and for the wrong sign.
+Momentum takes the gradient where it stands, :math:`v' = \gamma v + \eta\nabla f(\theta)`; Nesterov takes it at
+:math:`\theta - \gamma v`, which the velocity is about to reach. Drawn from a real run on a bowl: jump plus correction
+is exactly the rule's step. On the right, the contraction per step on a quadratic for both, and for the wrong sign.
 """
 
 from __future__ import annotations

@@ -162,7 +162,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
 
 def background(axis: Any, name: str, item: dict[str, Any]) -> None:
     depth = np.log10(item["contours"]["z"] - item["floor"] + 1e-3)
-    axis.imshow(depth, extent=item["window"], origin="lower", aspect="auto", cmap="Greys", alpha=0.6)
+    # Few shades: a GIF has 256 colors for everything, and the lines need theirs.
+    shades = np.digitize(depth, np.linspace(depth.min(), depth.max(), 13)[1:-1])
+    axis.imshow(shades, extent=item["window"], origin="lower", aspect="auto", cmap="Greys", vmin=-2, vmax=24)
     axis.plot(*next(iter(item["paths"].values()))[0], "ks", ms=5)
     for kind, marker in (("minimum", "*"), ("saddle", "X"), ("maximum", "^")):
         points = np.array(item["critical"][kind]).reshape(-1, 2)

@@ -1,7 +1,8 @@
 r"""Leaving saddles and shallow wells: a logarithm without noise, hardly any wait with it.
 
-On :math:`x^2 - y^2` descent multiplies the distance from the saddle by :math:`1 + 2\eta` per step, so leaving the unit ball from
-distance delta takes :math:`\log(1/\delta)/\log(1 + 2\eta)` steps. With gradient noise the count is nearly independent of delta.
+On :math:`x^2 - y^2` descent multiplies the distance from the saddle by :math:`1 + 2\eta` per step, so leaving the
+unit ball from distance delta takes :math:`\log(1/\delta)/\log(1 + 2\eta)` steps. With gradient noise the count is
+nearly independent of delta.
 In a two-well sum of losses the noise of single examples also crosses the barrier that holds full-batch descent.
 """
 
@@ -44,7 +45,7 @@ def steps_to_leave(delta: float, noise: float, rng: np.random.Generator) -> int:
 
 
 def wells(rng: np.random.Generator, runs: int, batch: int, steps: int) -> np.ndarray:
-    """(steps + 1, runs) iterates from the shallow well of (x^2 - 1)^2 + 0.3 x, with a falling rate; examples drawn per run."""
+    """(steps + 1, runs) iterates from the shallow well of (x^2 - 1)^2 + 0.3 x; the rate falls, examples are per run."""
     rule, x, rate = Descent(), np.full(runs, 0.96), cosine(0.12, steps=steps)
     path = [x]
     while len(path) <= steps:

@@ -1,9 +1,9 @@
 r"""Warm-up: small first steps save a run whose start is the steepest place of its landscape.
 
 On :math:`f(\theta) = \tfrac12\sum_j\theta_j^2 + \tfrac14\sum_j\theta_j^4` started far out, full-rate
-momentum is thrown away while a linear rise :math:`\eta_t = \eta_0 (t+1)/(k+1)` lets the gradient shrink first. For Adam the
-first moments rest on few gradients: raw second moments are too small by :math:`1 - \beta_2^t`, corrected ones are
-unbiased but noisy, and under noise the first steps scatter most.
+momentum is thrown away while a linear rise :math:`\eta_t = \eta_0 (t+1)/(k+1)` lets the gradient shrink first.
+For Adam the first moments rest on few gradients: raw second moments are too small by :math:`1 - \beta_2^t`, corrected
+ones are unbiased but noisy, and under noise the first steps scatter most.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def autograd(f: Callable[[Any], Any]) -> Callable[[Array], tuple[float, Array]]:
         tensor = torch.tensor(np.asarray(x, dtype=float), requires_grad=True)
         value = f(tensor)
         (gradient,) = torch.autograd.grad(value, tensor)
-        return float(value), gradient.numpy()
+        return float(value.detach()), gradient.numpy()
 
     return value_and_gradient
 

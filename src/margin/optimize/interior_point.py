@@ -15,6 +15,9 @@ from margin.optimize.steps import Array
 __all__ = ["QuadraticSolution", "hard_margin_primal", "quadratic_program", "svm_dual"]
 
 
+RUNAWAY = 1e12  # multipliers this large only occur where no point meets the constraints
+
+
 @dataclass(frozen=True)
 class QuadraticSolution:
     """The minimizer, its value, and the multipliers of the equalities and inequalities."""
@@ -44,8 +47,8 @@ def quadratic_program(
     (array([0.5, 0.5]), array([1.5]))
     """
     P, q, A, b, G, h = _checked(P, q, A, b, G, h)
-    d, me, mi = len(q), len(b), len(h)
-    x, y, z, s = np.zeros(d), np.zeros(me), np.ones(mi), np.maximum(h, 1.0)
+    mi = len(h)
+    x, y, z, s = _first_point(P, q, A, b, G, h)
     scale = 1 + max(np.abs(q).max(initial=0), np.abs(b).max(initial=0), np.abs(h).max(initial=0))
     for t in range(max_iter):
         dual = P @ x + q + A.T @ y + G.T @ z
@@ -54,18 +57,32 @@ def quadratic_program(
         worst = max(np.abs(dual).max(), np.abs(equality).max(initial=0), np.abs(inequality).max(initial=0))
         if worst <= tol * scale and gap <= tol * scale:
             return QuadraticSolution(x, float(0.5 * x @ P @ x + q @ x), y, z, t)
+        if np.max(z, initial=0.0) > RUNAWAY * scale:  # multipliers without bound: the constraints contradict
+            break
         solve = _factorized(P, A, G, z / s)
         dx, dy, dz, ds = solve(dual, equality, inequality, s * z, s, z)
         if mi:  # how much of the gap the pure Newton step would leave decides how much to center
             affine = float((s + _longest(s, ds) * ds) @ (z + _longest(z, dz) * dz)) / mi
-            center = (affine / gap) ** 3 * gap
+            # Never aim far below what is asked: products that vanish early block the way of the residuals.
+            center = max((affine / gap) ** 3 * gap, 0.1 * tol)
             dx, dy, dz, ds = solve(dual, equality, inequality, s * z + ds * dz - center, s, z)
         length = 0.99 * min(_longest(s, ds), _longest(z, dz)) if mi else 1.0
         x, y, z, s = x + length * dx, y + length * dy, z + length * dz, s + length * ds
     raise ValueError(
-        f"quadratic_program: no solution within {max_iter} iterations (residual {worst:.3g}, gap {gap:.3g}); "
+        f"quadratic_program: no solution after {t + 1} iterations (residual {worst:.3g}, gap {gap:.3g}); "
         "the constraints may contradict each other or the value may be unbounded."
     )
+
+
+def _first_point(P: Array, q: Array, A: Array, b: Array, G: Array, h: Array) -> tuple[Array, Array, Array, Array]:
+    """The least-squares answer to the constraints, with slacks and multipliers shifted until they are positive."""
+    d = len(q)
+    K = _system(P, A, G, np.ones(len(h)))
+    both = np.linalg.solve(K, np.concatenate([G.T @ h - q, b]))
+    slack = h - G @ both[:d]
+    shift_s = 1 + max(0.0, -float(np.min(slack, initial=0.0)))
+    shift_z = 1 + max(0.0, float(np.max(slack, initial=0.0)))
+    return both[:d], both[d:], shift_z - slack, shift_s + slack
 
 
 def _longest(v: Array, dv: Array) -> float:
@@ -74,15 +91,21 @@ def _longest(v: Array, dv: Array) -> float:
     return float(min(1.0, np.min(-v[shrinking] / dv[shrinking], initial=np.inf)))
 
 
-def _factorized(P: Array, A: Array, G: Array, weights: Array) -> Any:
-    """Solve the Newton system for one point, any right-hand side, by the reduced symmetric matrix."""
+def _system(P: Array, A: Array, G: Array, weights: Array) -> Array:
     d, me = len(P), len(A)
     K = np.zeros((d + me, d + me))
     K[:d, :d] = P + G.T @ (weights[:, None] * G)
     K[d:, :d], K[:d, d:] = A, A.T
     # Dependent equalities or a semidefinite P leave K singular by a hair; this shift is far below tol.
-    K[np.arange(d), np.arange(d)] += 1e-13 * (1 + np.trace(K[:d, :d]) / d)
+    K[np.arange(d), np.arange(d)] += 1e-13 * (1 + np.trace(P) / d)
     K[np.arange(d, d + me), np.arange(d, d + me)] -= 1e-13
+    return K
+
+
+def _factorized(P: Array, A: Array, G: Array, weights: Array) -> Any:
+    """Solve the Newton system for one point, any right-hand side, by the reduced symmetric matrix."""
+    d = len(P)
+    K = _system(P, A, G, weights)
 
     def solve(dual: Array, equality: Array, inequality: Array, product: Array, s: Array, z: Array) -> tuple[Array, ...]:
         pull = (z * inequality - product) / s

@@ -89,7 +89,7 @@ def backtracking(
     alpha = first
     for _ in range(max_iter):
         reached = phi(alpha)
-        if reached <= value + ARMIJO * alpha * slope:
+        if reached <= value + ARMIJO * alpha * slope and reached < value:
             return alpha, reached
         alpha /= 2
     return None

@@ -119,7 +119,7 @@ def damped_newton(
 
         # Along an escape direction the slope is zero, so any decrease counts.
         found = backtracking(phi, value, float(gradient @ direction) if away is None else 0.0)
-        if found is None or found[1] >= value:
+        if found is None:
             return Outcome(norm <= tol, f"damped_newton: no lower value from step {t - 1}; gradient norm {norm:.3g}.")
         move = found[0] * direction
         x = x + move

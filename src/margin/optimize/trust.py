@@ -46,8 +46,8 @@ def solve_subproblem(gradient: Array, hessian: Array, radius: float) -> Array:
     low = float(max(0.0, -values[0]) + 1e-14 * scale)
     if np.linalg.norm(solution(low)) < radius:  # the hard case: go on along the lowest eigenvector to the edge
         p = solution(low)
-        rest = float(np.sqrt(max(radius**2 - float(p @ p), 0.0)))
-        p[0] += np.copysign(rest, -pull[0]) if values[0] <= 0 else 0.0
+        if values[0] <= 0:
+            p[0] = np.copysign(np.sqrt(radius**2 - float(p[1:] @ p[1:])), -pull[0])
         return vectors @ p
     high = low + size / radius + scale
     for _ in range(200):
