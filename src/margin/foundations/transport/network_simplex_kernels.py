@@ -1,7 +1,6 @@
 r"""The network simplex for transport between two finite sets, compiled.
 
-A basis is a spanning tree over m sources, n sinks and one artificial root. Every node but the root keeps the
-tree arc to its parent: its flow and whether it points up (from the node to its parent). Artificial arcs point up,
+A basis is a spanning tree over m sources, n sinks and one artificial root. Artificial arcs point up to the root,
 carry nothing and cost what the starting prices ask, so a good guess of the dual variables starts the search near
 its end. Potentials satisfy M[i, j] = potential[i] - potential[m + j] on tree arcs; another arc may enter when
 
@@ -9,36 +8,30 @@ its end. Potentials satisfy M[i, j] = potential[i] - potential[m + j] on tree ar
 
 The tree is strongly feasible (an arc without flow points up) and stays so by the choice of the leaving arc
 (W. H. Cunningham, A network simplex method, Mathematical Programming 11, 1976), which rules out cycling.
-It is stored as a circular list in preorder, so a subtree is a run of that list and a pivot relinks a few runs.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Tree", "cheapest", "network_simplex"]
+from margin.foundations.transport.spanning_tree_kernels import (
+    Tree,
+    cut,
+    hang,
+    meeting_node,
+    number_in_preorder,
+    reroot,
+    shift_potentials,
+)
+
+__all__ = ["cheapest", "network_simplex"]
 
 Array = NDArray[np.float64]
 
 # Floating-point minima do not vectorize in LLVM, counts of comparisons do: look for a better entry 64 at a time.
 BLOCK = 64
-
-
-class Tree(NamedTuple):
-    """A spanning tree; the last node is the root. ``following`` and ``before`` link the nodes in preorder."""
-
-    parent: NDArray[np.int32]
-    points_up: NDArray[np.bool_]
-    flow: NDArray[np.float64]
-    size: NDArray[np.int32]
-    following: NDArray[np.int32]
-    before: NDArray[np.int32]
-    last: NDArray[np.int32]
-    potential: NDArray[np.float64]
 
 
 @njit(cache=True)
@@ -92,39 +85,6 @@ def _greedy_flow(a: Array, b: Array, M: Array, prices: Array, tree: Tree) -> Non
 
 
 @njit(cache=True)
-def _number_in_preorder(tree: Tree) -> None:
-    """Fill ``following``, ``before``, ``size`` and ``last`` from ``parent``."""
-    n_nodes = tree.parent.size
-    root = n_nodes - 1
-    child = np.full(n_nodes, -1, dtype=np.int32)
-    sibling = np.full(n_nodes, -1, dtype=np.int32)
-    for node in range(root):
-        sibling[node] = child[tree.parent[node]]
-        child[tree.parent[node]] = node
-    order = np.empty(n_nodes, dtype=np.int32)
-    stack = np.empty(n_nodes, dtype=np.int32)
-    stack[0] = root
-    height = 1
-    for k in range(n_nodes):
-        height -= 1
-        node = stack[height]
-        order[k] = node
-        node = child[node]
-        while node >= 0:
-            stack[height] = node
-            height += 1
-            node = sibling[node]
-    for k in range(n_nodes):
-        successor = order[(k + 1) % n_nodes]
-        tree.following[order[k]] = successor
-        tree.before[successor] = order[k]
-    for k in range(n_nodes - 1, 0, -1):
-        tree.size[tree.parent[order[k]]] += tree.size[order[k]]
-    for k in range(n_nodes):
-        tree.last[order[k]] = order[k + tree.size[order[k]] - 1]
-
-
-@njit(cache=True)
 def _set_potentials(M: Array, prices: Array, tree: Tree) -> None:
     """Potentials from the root down; a child of the root takes its starting price."""
     m, n = M.shape
@@ -139,17 +99,6 @@ def _set_potentials(M: Array, prices: Array, tree: Tree) -> None:
         else:
             tree.potential[node] = tree.potential[above] - M[above, node - m]
         node = tree.following[node]
-
-
-@njit(cache=True)
-def _meeting_node(tree: Tree, first: int, second: int) -> int:
-    """The lowest common ancestor: the smaller subtree cannot contain the other node."""
-    while first != second:
-        if tree.size[first] < tree.size[second]:
-            first = tree.parent[first]
-        else:
-            second = tree.parent[second]
-    return first
 
 
 @njit(cache=True)
@@ -191,87 +140,6 @@ def _send(tree: Tree, i: int, j: int, apex: int, amount: float) -> None:
 
 
 @njit(cache=True)
-def _cut(tree: Tree, top: int, apex: int) -> None:
-    """Take the run of ``top``'s subtree out of the list and out of its ancestors' sizes and ends."""
-    end = tree.last[top]
-    previous, successor = tree.before[top], tree.following[end]
-    tree.following[previous] = successor
-    tree.before[successor] = previous
-    node = tree.parent[top]
-    while node != apex:
-        tree.size[node] -= tree.size[top]
-        node = tree.parent[node]
-    node = tree.parent[top]
-    while node >= 0 and tree.last[node] == end:
-        tree.last[node] = previous
-        node = tree.parent[node]
-
-
-@njit(cache=True)
-def _reroot(tree: Tree, top: int, new_top: int, new_parent: int, amount: float, points_up: bool) -> int:
-    """Turn the subtree of ``top`` over so that ``new_top`` heads it and hangs below ``new_parent``.
-
-    Climbing from ``new_top`` to ``top``, each node contributes the runs before and after the part already placed.
-    """
-    n_nodes = tree.size[top]
-    tail = tree.last[new_top]
-    # The part already placed was the run from behind ``run_before`` to ``run_end``, ahead of ``run_after``.
-    run_before, run_end, run_after = tree.before[new_top], tail, tree.following[tail]
-    run_size = tree.size[new_top]
-    node, above, flow = new_top, new_parent, amount
-    tree.size[new_top] = n_nodes
-    while True:
-        climb, old_flow, old_up = tree.parent[node], tree.flow[node], tree.points_up[node]
-        tree.parent[node], tree.flow[node], tree.points_up[node] = above, flow, points_up
-        if node == top:
-            break
-        node, above, flow, points_up = climb, node, old_flow, not old_up
-        old_before, old_end, old_size = tree.before[node], tree.last[node], tree.size[node]
-        old_after = run_after if old_end == run_end else tree.following[old_end]
-        tree.following[tail], tree.before[node] = node, tail
-        tail = run_before
-        if run_end != old_end:
-            tree.following[tail], tree.before[run_after] = run_after, tail
-            tail = old_end
-        tree.size[node] = n_nodes - run_size
-        run_before, run_end, run_after, run_size = old_before, old_end, old_after, old_size
-    node = top
-    while node != new_parent:
-        tree.last[node] = tail
-        node = tree.parent[node]
-    return tail
-
-
-@njit(cache=True)
-def _hang(tree: Tree, top: int, tail: int, apex: int) -> None:
-    """Put the run from ``top`` to ``tail`` behind its new parent."""
-    above = tree.parent[top]
-    successor = tree.following[above]
-    tree.following[above], tree.before[top] = top, above
-    tree.following[tail], tree.before[successor] = successor, tail
-    node = above
-    while node != apex:
-        tree.size[node] += tree.size[top]
-        node = tree.parent[node]
-    node = above
-    while node >= 0 and tree.last[node] == above:
-        tree.last[node] = tail
-        node = tree.parent[node]
-
-
-@njit(cache=True)
-def _shift(tree: Tree, top: int, tail: int, amount: float) -> None:
-    """Add ``amount`` to the potentials of a subtree, or take it from all others if those are fewer."""
-    node, count = top, tree.size[top]
-    n_nodes = tree.parent.size
-    if 2 * count > n_nodes:
-        node, count, amount = tree.following[tail], n_nodes - count, -amount
-    for _ in range(count):
-        tree.potential[node] += amount
-        node = tree.following[node]
-
-
-@njit(cache=True)
 def network_simplex(a: Array, b: Array, M: Array, prices: Array, tolerance: float, max_pivots: int) -> tuple[Tree, int]:
     r"""Minimize \(\langle T, M \rangle\) over plans with marginals ``a`` > 0 and ``b`` > 0 of equal sum.
 
@@ -293,7 +161,7 @@ def network_simplex(a: Array, b: Array, M: Array, prices: Array, tolerance: floa
     )
     tree.parent[m + n] = -1
     _greedy_flow(a, b, M, prices, tree)
-    _number_in_preorder(tree)
+    number_in_preorder(tree)
     _set_potentials(M, prices, tree)
     sink_potentials = tree.potential[m : m + n]
     i, n_clean, n_pivots = 0, 0, 0
@@ -305,14 +173,14 @@ def network_simplex(a: Array, b: Array, M: Array, prices: Array, tolerance: floa
             n_clean = 0
             n_pivots += 1
             reduced_cost = least - tree.potential[i]
-            apex = _meeting_node(tree, i, m + j)
+            apex = meeting_node(tree, i, m + j)
             leaving, amount, on_source_side = _leaving_node(tree, i, m + j, apex)
             if amount > 0:
                 _send(tree, i, m + j, apex, amount)
-            _cut(tree, leaving, apex)
+            cut(tree, leaving, apex)
             top, above = (i, m + j) if on_source_side else (m + j, i)
-            tail = _reroot(tree, leaving, top, above, amount, on_source_side)
-            _hang(tree, top, tail, apex)
-            _shift(tree, top, tail, reduced_cost if on_source_side else -reduced_cost)
+            tail = reroot(tree, leaving, top, above, amount, on_source_side)
+            hang(tree, top, tail, apex)
+            shift_potentials(tree, top, tail, reduced_cost if on_source_side else -reduced_cost)
         i = i + 1 if i + 1 < m else 0
     return tree, n_pivots

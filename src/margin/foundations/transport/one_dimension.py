@@ -64,7 +64,8 @@ def monotone_plan(x: ArrayLike, y: ArrayLike, a: ArrayLike | None = None, b: Arr
     by_x, by_y = np.argsort(x), np.argsort(y)
     levels_x, levels_y = np.cumsum(a[by_x]), np.cumsum(b[by_y])
     # Both ladders end at the same total; rounding may leave them an ulp apart.
-    levels_y *= levels_x[-1] / levels_y[-1]
+    levels_y = np.minimum(levels_y * (levels_x[-1] / levels_y[-1]), levels_x[-1])
+    levels_y[-1] = levels_x[-1]
     ladder = np.concatenate([levels_x, levels_y])
     merged = np.argsort(ladder, kind="stable")  # merges two sorted runs in one pass
     is_x = merged < len(x)
