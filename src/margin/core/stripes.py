@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar
 
 from margin.core.threads import blas_threads, threads_for
@@ -29,7 +30,7 @@ def over_stripes(function: Callable[[slice], T], n: int, work: float) -> list[T]
     if n < STRIPES * SMALLEST:
         return [function(slice(0, n))]
     cuts = [n * i // STRIPES for i in range(STRIPES + 1)]
-    stripes = [slice(low, high) for low, high in zip(cuts[:-1], cuts[1:])]
+    stripes = [slice(low, high) for low, high in pairwise(cuts)]
     threads = threads_for(work)
     with blas_threads(1):
         if threads == 1:

@@ -1,0 +1,241 @@
+"""Domains of single values: numbers, options, truth values, words, seeds."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from margin.core.domains.base import Build, Domain
+
+__all__ = ["Choice", "Flag", "Integer", "Number", "Seed", "Text"]
+
+
+@dataclass(frozen=True)
+class Number(Domain):
+    """A finite real number; ``low``/``high`` are allowed themselves, ``above``/``below`` are not.
+
+    ``search`` is the range in which a search looks (drawn log-uniformly when ``log``).
+
+    >>> Number(above=0).accepts(0), Number(low=0, below=1).description
+    (False, 'a number at least 0 and below 1')
+    """
+
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    search: tuple[float, float] | None = None
+    log: bool = False
+
+    noun = "a number"
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+            return False
+        return math.isfinite(value) and self._inside(float(value))
+
+    def _inside(self, value: float) -> bool:
+        return (
+            (self.low is None or value >= self.low)
+            and (self.high is None or value <= self.high)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        bounds = [("at least", self.low), ("above", self.above), ("at most", self.high), ("below", self.below)]
+        limits = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        return f"{self.noun} {limits}".rstrip()
+
+    def parse(self, text: str, build: Build | None = None) -> Any:
+        try:
+            value = self._convert(text)
+        except ValueError:
+            value = None
+        if value is None or not self.accepts(value):
+            raise ValueError(f"{text!r} is not {self.description}.")
+        return value
+
+    def _convert(self, text: str) -> float:
+        return float(text)
+
+    def schema(self) -> dict[str, Any]:
+        keys = {
+            "minimum": self.low,
+            "maximum": self.high,
+            "exclusiveMinimum": self.above,
+            "exclusiveMaximum": self.below,
+        }
+        return {"type": "number", **{key: bound for key, bound in keys.items() if bound is not None}}
+
+    def wrong(self) -> list[Any]:
+        outside: list[Any] = ["a word", True, math.nan]
+        outside += [self.low - 1] if self.low is not None else []
+        outside += [self.above] if self.above is not None else []
+        outside += [self.high + 1] if self.high is not None else []
+        outside += [self.below] if self.below is not None else []
+        return outside
+
+    @property
+    def searchable(self) -> bool:
+        return self.search is not None
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        if self.search is None:
+            return None
+        low, high = self.search
+        if self.log:
+            return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+        return float(rng.uniform(low, high))
+
+
+@dataclass(frozen=True)
+class Integer(Number):
+    """A whole number.
+
+    >>> Integer(low=1).accepts(3), Integer(low=1).accepts(2.5)
+    (True, False)
+    """
+
+    noun = "a whole number"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, numbers.Integral) and super().accepts(value)
+
+    def _convert(self, text: str) -> int:
+        return int(text)
+
+    def schema(self) -> dict[str, Any]:
+        return super().schema() | {"type": "integer"}
+
+    def wrong(self) -> list[Any]:
+        return [*super().wrong(), 2.5]
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        value = super().draw(rng)
+        return None if value is None else round(value)
+
+
+@dataclass(frozen=True, init=False)
+class Choice(Domain):
+    """One of a few named options.
+
+    >>> Choice("rbf", "poly").parse("poly")
+    'poly'
+    """
+
+    options: tuple[Any, ...]
+
+    def __init__(self, *options: Any):
+        object.__setattr__(self, "options", options)
+
+    def accepts(self, value: Any) -> bool:
+        return any(type(value) is type(option) and value == option for option in self.options)
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        if len(self.options) == 1:
+            return repr(self.options[0])
+        return "one of " + ", ".join(map(repr, self.options))
+
+    def parse(self, text: str, build: Build | None = None) -> Any:
+        for option in self.options:
+            if text == str(option):
+                return option
+        raise ValueError(f"{text!r} is not {self.description}.")
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": list(self.options)}
+
+    def wrong(self) -> list[Any]:
+        return ["no such option", 12345.678]
+
+    @property
+    def searchable(self) -> bool:
+        return len(self.options) > 1
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        return self.options[int(rng.integers(len(self.options)))]
+
+
+@dataclass(frozen=True)
+class Flag(Domain):
+    """True or false.
+
+    >>> Flag().parse("yes")
+    True
+    """
+
+    description = "True or False"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_)
+
+    def parse(self, text: str, build: Build | None = None) -> bool:
+        words = {
+            "true": True,
+            "yes": True,
+            "1": True,
+            "on": True,
+            "false": False,
+            "no": False,
+            "0": False,
+            "off": False,
+        }
+        if text.lower() not in words:
+            raise ValueError(f"{text!r} is not {self.description}.")
+        return words[text.lower()]
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+    def wrong(self) -> list[Any]:
+        return ["a word", 2]
+
+    def draw(self, rng: np.random.Generator) -> bool:
+        return bool(rng.integers(2))
+
+
+@dataclass(frozen=True)
+class Text(Domain):
+    """Any string."""
+
+    description = "a string"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+    def parse(self, text: str, build: Build | None = None) -> str:
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+    def wrong(self) -> list[Any]:
+        return [1]
+
+
+@dataclass(frozen=True)
+class Seed(Domain):
+    """The source of randomness: None, a whole number, or a NumPy RandomState or Generator."""
+
+    description = "None, a whole number at least 0, a numpy RandomState or a numpy Generator"
+
+    def accepts(self, value: Any) -> bool:
+        if value is None or isinstance(value, np.random.RandomState | np.random.Generator):
+            return True
+        return Integer(low=0, high=2**32 - 1).accepts(value)
+
+    def parse(self, text: str, build: Build | None = None) -> int | None:
+        return None if text.lower() in {"none", "null"} else Integer(low=0, high=2**32 - 1).parse(text)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": ["integer", "null"], "minimum": 0}
+
+    def wrong(self) -> list[Any]:
+        return ["a word", -1, 0.5]
