@@ -17,6 +17,7 @@ __all__ = ["Array", "Either", "Nested", "Optional", "Sequence"]
 class Sequence(Domain):
     """A list or tuple (or 1-D array) whose items all lie in one domain.
 
+    >>> from margin.core.domains import Integer
     >>> Sequence(Integer(low=1)).parse("64,32")
     (64, 32)
     """
@@ -116,6 +117,7 @@ class Nested(Domain):
 class Either(Domain):
     """Any of several domains, the first that parses a text wins.
 
+    >>> from margin.core.domains import Choice, Number
     >>> Either(Choice("scale"), Number(above=0)).description
     "'scale' or a number above 0"
     """
@@ -159,6 +161,7 @@ class Either(Domain):
 class Optional(Either):
     """A domain or None.
 
+    >>> from margin.core.domains import Integer
     >>> Optional(Integer(low=1)).parse("none") is None
     True
     """
