@@ -103,6 +103,16 @@ PARTS: Mapping[str, str] = {
     "sklearn/ordinal-encoder": "sklearn.preprocessing.OrdinalEncoder",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
+    # Kernels that models take as a parameter.
+    "margin/linear-kernel": "margin.kernels.Linear",
+    "margin/polynomial-kernel": "margin.kernels.Polynomial",
+    "margin/rbf-kernel": "margin.kernels.RBF",
+    "margin/laplace-kernel": "margin.kernels.Laplace",
+    "margin/periodic-kernel": "margin.kernels.Periodic",
+    "margin/constant-kernel": "margin.kernels.Constant",
+    "margin/white-kernel": "margin.kernels.White",
+    "margin/kernel-sum": "margin.kernels.Sum",
+    "margin/kernel-product": "margin.kernels.Product",
 }
 
 

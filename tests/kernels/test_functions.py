@@ -1,0 +1,119 @@
+"""Kernel objects: values against scikit-learn, gradients against finite differences, algebra, storage."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process import kernels as peer
+
+from margin.kernels import RBF, Constant, Laplace, Linear, Periodic, Polynomial, White
+
+RNG = np.random.default_rng(0)
+X, Z = RNG.normal(size=(30, 3)), RNG.normal(size=(7, 3))
+
+EVERY = [
+    Linear(),
+    Polynomial(degree=3, scale=0.4, offset=0.7),
+    Polynomial(degree=2, offset=0.0),
+    RBF(1.3),
+    RBF([0.5, 1.0, 2.0]),
+    Laplace(0.8),
+    Laplace([0.5, 1.0, 2.0]),
+    Periodic(1.5, 2.5),
+    Constant(3.0),
+    White(0.2),
+    2.0 * RBF([0.5, 1.0, 2.0]) + White(0.1),
+    (Linear() + 1.0) * Periodic(1.5, 2.5, period_bounds="fixed") + RBF(2.0, "fixed") * Laplace(0.7),
+]
+NAMES = [repr(kernel)[:40] for kernel in EVERY]
+
+
+@pytest.mark.parametrize("kernel", EVERY, ids=NAMES)
+def test_gram_is_symmetric_positive_semidefinite_and_has_its_diagonal(kernel):
+    gram = kernel(X)
+    np.testing.assert_array_equal(gram, gram.T)
+    assert np.linalg.eigvalsh(gram)[0] > -1e-9 * np.trace(gram)
+    np.testing.assert_allclose(np.diag(gram), kernel.diagonal(X), rtol=1e-12)
+    cross = kernel(X, Z)
+    assert cross.shape == (30, 7)
+    together = kernel(np.vstack([X, Z]))[:30, 30:]
+    np.testing.assert_allclose(cross, together, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", EVERY, ids=NAMES)
+def test_contracted_gradient_against_finite_differences(kernel):
+    weights = RNG.normal(size=(30, 30))
+    weights = weights + weights.T
+    theta, step = kernel.theta, 1e-5
+    differences = [
+        (
+            np.vdot(weights, kernel.with_theta(theta + step * e)(X))
+            - np.vdot(weights, kernel.with_theta(theta - step * e)(X))
+        )
+        / (2 * step)
+        for e in np.eye(len(theta))
+    ]
+    np.testing.assert_allclose(kernel.gradient(X, weights), differences, rtol=1e-6, atol=1e-6)
+    assert kernel.bounds.shape == (len(theta), 2)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Linear() + 4.0, peer.DotProduct(2.0)),
+        (RBF([0.5, 1.0, 2.0]), peer.RBF([0.5, 1.0, 2.0])),
+        (RBF.from_gamma(0.3), peer.RBF(1 / np.sqrt(0.6))),
+        (Laplace(0.8), peer.Matern(0.8, nu=0.5)),
+        (3.0 * RBF(0.5) + White(0.1), peer.ConstantKernel(3.0) * peer.RBF(0.5) + peer.WhiteKernel(0.1)),
+    ],
+)
+def test_values_of_the_peer(ours, theirs):
+    np.testing.assert_allclose(ours(X), theirs(X), atol=1e-12)
+    np.testing.assert_allclose(ours(X, Z), theirs(X, Z), atol=1e-12)
+
+
+def test_periodic_on_a_line_is_the_peers():
+    line = X[:, :1]
+    np.testing.assert_allclose(Periodic(1.5, 2.5)(line), peer.ExpSineSquared(1.5, 2.5)(line), atol=1e-12)
+
+
+def test_theta_round_trip_and_fixed_parameters():
+    kernel = 2.0 * RBF([0.5, 2.0]) + White(0.1, "fixed")
+    np.testing.assert_allclose(np.exp(kernel.theta), [2.0, 0.5, 2.0])
+    np.testing.assert_allclose(np.exp(kernel.bounds), [[1e-5, 1e5]] * 3)
+    moved = kernel.with_theta(np.log([3.0, 1.0, 4.0]))
+    assert moved.left.left.value == pytest.approx(3.0)
+    np.testing.assert_allclose(moved.left.right.length_scale, [1.0, 4.0])
+    assert kernel.left.left.value == 2.0, "the kernel itself is unchanged"
+    assert Polynomial(offset=0.0).free == ["scale"], "zero has no logarithm"
+
+
+def test_clone_and_nested_parameters():
+    kernel = 2.0 * RBF(1.0)
+    again = clone(kernel).set_params(right__length_scale=3.0)
+    assert again.right.length_scale == 3.0
+    assert kernel.right.length_scale == 1.0
+
+
+def test_stationary_says_so():
+    assert (RBF() * Periodic() + 1.0).stationary
+    assert not (RBF() + Linear()).stationary
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (RBF(-1.0), "RBF: length_scale must be a number above 0"),
+        (RBF([1.0, 2.0]), "RBF: length_scale must have one number per column, 3; got 2."),
+        (Polynomial(degree=0), "Polynomial: degree must be a whole number at least 1; got 0."),
+        (Periodic(period="x"), "Periodic: period must be"),
+        (2.0 * Constant(0.0), "Constant: value must be a number above 0; got 0.0."),
+    ],
+)
+def test_bad_parameters_are_one_sentence(kernel, message):
+    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+        kernel(X)
+
+
+def test_only_kernels_and_numbers_combine():
+    with pytest.raises(TypeError, match="combined with kernels and positive numbers; got 'a'"):
+        RBF() + "a"
