@@ -152,8 +152,24 @@ def test_survival_of_the_t_law_does_not_underflow_in_logarithms():
 
 
 def test_expectation_that_diverges_is_reported():
-    with pytest.raises(ValueError, match="Cauchy: the expectation does not converge"):
-        Cauchy().expectation(lambda x: x)
+    for law, g in [
+        (Cauchy(), lambda x: x),
+        (StudentT(2), np.square),
+        (Levy(), np.abs),
+        (Exponential(1), np.exp),
+        (Exponential(1), lambda x: np.exp(1.5 * x)),
+        (Laplace(0, 2), np.exp),
+        (Geometric(0.5), lambda k: 2.0**k),
+        (Geometric(0.5), lambda k: 3.0**k),
+        (NegativeBinomial(2, 0.3), np.exp),
+    ]:
+        with pytest.raises(ValueError, match=f"{type(law).__name__}: the expectation does not converge"):
+            law.expectation(g)
+    assert Normal(0, 3).expectation(np.exp) == pytest.approx(np.exp(4.5), rel=1e-8)
+    assert Exponential(1).expectation(lambda x: np.exp(0.9 * x)) == pytest.approx(10, rel=1e-7)
+    assert Geometric(0.5).expectation(lambda k: 1.9**k) == pytest.approx(10, rel=1e-9)
+    assert Poisson(2).expectation(np.exp) == pytest.approx(np.exp(2 * (np.e - 1)), rel=1e-12)
+    assert StudentT(2.1).expectation(np.square) == pytest.approx(21, rel=1e-6)
 
 
 def test_probability_includes_both_ends_of_a_discrete_range():

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import integrate
 
 from margin.claims import claim
-from margin.core.verdict import above, below, corrected, equal, every, near
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.probability import (
     AlphaStable,
     Bernoulli,
@@ -37,7 +37,7 @@ CONTINUOUS += [StudentT(3), Cauchy(1, 2), Levy(-1, 2), AlphaStable(1.5, 0.5, 2, 
 
 
 @claim("probability-mass-function")
-def masses_sum_to_one_and_are_frequencies():
+def masses_sum_to_one_and_are_frequencies() -> Verdict:
     draws = Poisson(2.5).sample(100_000, np.random.default_rng(0))
     frequencies = [np.mean(draws == k) for k in range(8)]
     return every(
@@ -48,7 +48,7 @@ def masses_sum_to_one_and_are_frequencies():
 
 
 @claim("probability-density-function")
-def density_gives_probabilities_only_over_intervals():
+def density_gives_probabilities_only_over_intervals() -> Verdict:
     total = [
         integrate.quad(law.pdf, *law.quantile([1e-9, 1 - 1e-9]), points=law.quantile([0.05, 0.5, 0.95]), limit=500)
         for law in CONTINUOUS[:7]
@@ -63,7 +63,7 @@ def density_gives_probabilities_only_over_intervals():
 
 
 @claim("bacteria-lifetime-example")
-def a_point_has_probability_zero_and_an_interval_has_not():
+def a_point_has_probability_zero_and_an_interval_has_not() -> Verdict:
     uniform, bell = Uniform(4, 6), Gamma(500, rate=100)
     return every(
         point=equal([law.probability(5, 5) for law in (uniform, bell)], [0.0, 0.0]),
@@ -73,7 +73,7 @@ def a_point_has_probability_zero_and_an_interval_has_not():
 
 
 @claim("support-of-a-distribution")
-def draws_stay_inside_and_nothing_lies_outside():
+def draws_stay_inside_and_nothing_lies_outside() -> Verdict:
     rng = np.random.default_rng(0)
     laws = [Uniform(4, 6), Exponential(2), Levy(1, 2), Poisson(3), Binomial(5, 0.5), AlphaStable(0.7, 1.0, 1, 2)]
     inside = [bool(np.all(law.support.contains(law.sample(2000, rng)))) for law in laws]
@@ -87,7 +87,7 @@ def draws_stay_inside_and_nothing_lies_outside():
 
 
 @claim("cumulative-distribution-function")
-def every_law_has_a_cdf_and_it_is_no_density():
+def every_law_has_a_cdf_and_it_is_no_density() -> Verdict:
     law, k = Poisson(2.5), np.arange(6)
     jumps = law.cdf(k) - law.cdf(k - 1e-9)
     integral = integrate.quad(Normal().pdf, -10, 0.7)[0]
@@ -109,7 +109,7 @@ def every_law_has_a_cdf_and_it_is_no_density():
 
 
 @claim("claim-pdf-is-derivative-of-cdf")
-def slope_of_the_cdf_is_the_density():
+def slope_of_the_cdf_is_the_density() -> Verdict:
     h, gaps = 1e-5, []
     for law in CONTINUOUS:
         x = law.quantile(np.array([0.1, 0.35, 0.6, 0.9]))
@@ -118,7 +118,7 @@ def slope_of_the_cdf_is_the_density():
 
 
 @claim("expectation")
-def mean_is_the_integral_and_the_long_run_average():
+def mean_is_the_integral_and_the_long_run_average() -> Verdict:
     rng = np.random.default_rng(0)
     laws = [Normal(1, 2), Uniform(-1, 3), Exponential(0.5), Poisson(2.5), Binomial(8, 0.4), Geometric(0.4)]
     averages = [law.sample(200_000, rng).mean() for law in laws]
@@ -130,7 +130,7 @@ def mean_is_the_integral_and_the_long_run_average():
 
 
 @claim("variance")
-def variance_is_mean_square_minus_squared_mean():
+def variance_is_mean_square_minus_squared_mean() -> Verdict:
     x = Normal(2, 3).sample(1_000_000, np.random.default_rng(0))
     first, second = x.mean(), np.mean(x**2)
     truth = every(
@@ -143,7 +143,7 @@ def variance_is_mean_square_minus_squared_mean():
 
 
 @claim("moments")
-def skewness_is_standardized():
+def skewness_is_standardized() -> Verdict:
     law = Exponential(rate=0.5)
     x = law.sample(1_000_000, np.random.default_rng(0))
     third = moment(law, 3)
@@ -161,7 +161,7 @@ def skewness_is_standardized():
 
 
 @claim("claim-variance-additive")
-def independent_second_and_third_central_moments_add():
+def independent_second_and_third_central_moments_add() -> Verdict:
     x, y = Exponential(1), Gamma(2)
     total = Gamma(3)  # the law of their sum when they are independent
     absolute = absolute_central_moment(x, 3) + absolute_central_moment(y, 3)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from margin.claims import claim
-from margin.core.verdict import above, below, corrected, equal, every, near, within
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.foundations.probability import (
     Cauchy,
     Exponential,
@@ -26,7 +26,7 @@ from margin.foundations.probability import (
 
 
 @claim("convolution-of-distributions")
-def densities_of_independent_variables_convolve():
+def densities_of_independent_variables_convolve() -> Verdict:
     z, triangle = convolve_densities(Uniform(0, 1).pdf, Uniform(0, 1).pdf, 0, 1, n=2000)
     w, bell = convolve_densities(Normal(0, 1).pdf, Normal(0, 1).pdf, -12, 12)
     draws = Normal(0, 1).sample(200_000, np.random.default_rng(0)) + Normal(0, 1).sample(
@@ -45,7 +45,7 @@ def densities_of_independent_variables_convolve():
 
 
 @claim("convolution-of-densities")
-def noise_blurs_a_density():
+def noise_blurs_a_density() -> Verdict:
     law, sigma = Mixture([0.4, 0.6], [Normal(-1, 0.2), Normal(1.5, 0.3)]), 0.5
     grid = np.linspace(-6, 6, 2401)
     blurred = noised_density(law.pdf, sigma, grid)
@@ -61,7 +61,7 @@ def noise_blurs_a_density():
 
 
 @claim("law-of-large-numbers")
-def means_settle_only_when_the_expectation_is_finite():
+def means_settle_only_when_the_expectation_is_finite() -> Verdict:
     rng = np.random.default_rng(0)
     path = running_mean(Exponential(1).sample(100_000, rng))
     spreads = [
@@ -77,7 +77,7 @@ def means_settle_only_when_the_expectation_is_finite():
 
 
 @claim("central-limit-theorem")
-def standardized_sums_become_normal_when_the_variance_is_finite():
+def standardized_sums_become_normal_when_the_variance_is_finite() -> Verdict:
     rng = np.random.default_rng(0)
     distances = [
         [kolmogorov_distance(standardized_means(law, m, 20_000, rng), Normal().cdf) for m in (1, 4, 64)]
@@ -95,7 +95,7 @@ def standardized_sums_become_normal_when_the_variance_is_finite():
 
 
 @claim("central-limit-resampling-example")
-def means_of_repeated_samples_spread_by_sigma_over_root_m():
+def means_of_repeated_samples_spread_by_sigma_over_root_m() -> Verdict:
     rng = np.random.default_rng(0)
     means = means_of_samples(Exponential(0.5), 100, 5000, rng)
     fitted = Normal.fit(means)
@@ -108,7 +108,7 @@ def means_of_repeated_samples_spread_by_sigma_over_root_m():
 
 
 @claim("example-die-normal-approximation")
-def six_thousand_rolls():
+def six_thousand_rolls() -> Verdict:
     found = binomial_normal_approximation(6000, 1 / 6, 990, 1020)
     oracle = stats.binom(6000, 1 / 6)
     return every(
@@ -120,7 +120,7 @@ def six_thousand_rolls():
 
 
 @claim("monte-carlo-method")
-def averages_miss_by_one_over_root_n():
+def averages_miss_by_one_over_root_n() -> Verdict:
     rng, truth = np.random.default_rng(0), np.exp(0.5)
     found = [[monte_carlo(np.exp, Normal().sample, n, rng) for _ in range(60)] for n in (100, 10_000)]
     misses = [np.sqrt(np.mean([(e.value - truth) ** 2 for e in row])) for row in found]
@@ -132,7 +132,7 @@ def averages_miss_by_one_over_root_n():
 
 
 @claim("monte-carlo-pi")
-def quarter_disc_gives_pi():
+def quarter_disc_gives_pi() -> Verdict:
     found = monte_carlo_pi(1_000_000, np.random.default_rng(0))
     return every(
         value=near(found.value, np.pi, tolerance=4 * found.standard_error),

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import integrate
 
 from margin.claims import claim
-from margin.core.verdict import above, below, corrected, every, near, within
+from margin.core.verdict import Verdict, above, below, corrected, every, near, within
 from margin.foundations.probability import (
     Exponential,
     Laplace,
@@ -25,7 +25,7 @@ from margin.foundations.probability import (
 
 
 @claim("inverse-cdf-sampling")
-def gradients_pass_through_the_inverse_cdf():
+def gradients_pass_through_the_inverse_cdf() -> Verdict:
     rng, laws = np.random.default_rng(0), (Exponential(2), Laplace(1, 2), Logistic(-1, 0.5))
     p_values = [kolmogorov_p_value(sample_inverse_cdf(law.quantile, 5000, rng), law.cdf) for law in laws]
     z = sample_inverse_cdf(Exponential(2).quantile, 400_000, rng)
@@ -39,7 +39,7 @@ def gradients_pass_through_the_inverse_cdf():
 
 
 @claim("lotus")
-def expectation_of_a_function_needs_only_the_noise():
+def expectation_of_a_function_needs_only_the_noise() -> Verdict:
     mu, sigma = 0.3, 0.5
     by_noise = expectation(Normal(0, 1), lambda e: np.exp(mu + sigma * e))
     by_law = expectation(Normal(mu, sigma), np.exp)
@@ -52,7 +52,7 @@ def expectation_of_a_function_needs_only_the_noise():
 
 
 @claim("jensen-inequality")
-def mean_of_a_convex_function_exceeds_the_function_of_the_mean():
+def mean_of_a_convex_function_exceeds_the_function_of_the_mean() -> Verdict:
     x = np.random.default_rng(0).exponential(size=500) + 0.01
     truth = every(
         convex=above(min(jensen_gap(np.exp, x), jensen_gap(np.square, x)), 0),
@@ -66,7 +66,7 @@ def mean_of_a_convex_function_exceeds_the_function_of_the_mean():
 
 
 @claim("markov-chain")
-def the_present_separates_past_and_future():
+def the_present_separates_past_and_future() -> Verdict:
     chain, rng = MarkovChain([[0.8, 0.15, 0.05], [0.2, 0.6, 0.2], [0.1, 0.3, 0.6]]), np.random.default_rng(0)
     pi, path = chain.stationary(), chain.simulate(100_000, rng)
     noise = rng.normal(size=(4, 50_000))
@@ -84,7 +84,7 @@ def the_present_separates_past_and_future():
 
 
 @claim("tweedie-formula")
-def the_marginal_score_gives_the_posterior_mean():
+def the_marginal_score_gives_the_posterior_mean() -> Verdict:
     prior, noise, y = Mixture([0.3, 0.7], [Normal(-2, 0.5), Normal(1, 0.5)]), 0.8, 0.4
     weight = [integrate.quad(lambda m, k=k: m**k * prior.pdf(m) * Normal(m, noise).pdf(y), -9, 9)[0] for k in (0, 1)]
     direct = weight[1] / weight[0]

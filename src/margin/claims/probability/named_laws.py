@@ -6,7 +6,7 @@ import numpy as np
 from scipy import integrate, stats
 
 from margin.claims import claim
-from margin.core.verdict import above, corrected, equal, every, near, raises
+from margin.core.verdict import Verdict, above, corrected, equal, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
     Binomial,
@@ -29,7 +29,7 @@ from margin.foundations.probability import (
 
 
 @claim("bernoulli-distribution")
-def bernoulli_in_both_forms():
+def bernoulli_in_both_forms() -> Verdict:
     law, draws = Bernoulli(0.3), Bernoulli(0.3).sample(1000, np.random.default_rng(0))
     power_form = [0.3**x * 0.7 ** (1 - x) for x in (0, 1)]
     return every(
@@ -42,7 +42,7 @@ def bernoulli_in_both_forms():
 
 
 @claim("binomial-distribution")
-def binomial_is_a_sum_of_bernoullis_and_includes_all_successes():
+def binomial_is_a_sum_of_bernoullis_and_includes_all_successes() -> Verdict:
     law, k = Binomial(9, 0.3), np.arange(10)
     p = np.linspace(0.5, 0.7, 81)
     best = p[int(np.argmax([Binomial(80, q).log_prob(49) for q in p]))]
@@ -57,7 +57,7 @@ def binomial_is_a_sum_of_bernoullis_and_includes_all_successes():
 
 
 @claim("categorical-distribution")
-def categorical_has_as_many_values_as_classes():
+def categorical_has_as_many_values_as_classes() -> Verdict:
     law = Categorical([0.2, 0.5, 0.3])
     draws = law.sample(100_000, np.random.default_rng(0))
     truth = every(
@@ -71,7 +71,7 @@ def categorical_has_as_many_values_as_classes():
 
 
 @claim("multinomial")
-def multinomial_coefficient_is_a_product_of_binomials():
+def multinomial_coefficient_is_a_product_of_binomials() -> Verdict:
     law = Multinomial(4, [0.2, 0.3, 0.5])
     atoms, pair = law.atoms(), Multinomial(5, [0.4, 0.6])
     two = [[k, 5 - k] for k in range(6)]
@@ -87,7 +87,7 @@ def multinomial_coefficient_is_a_product_of_binomials():
 
 
 @claim("geometric")
-def the_two_geometric_laws_differ_by_one_in_the_mean():
+def the_two_geometric_laws_differ_by_one_in_the_mean() -> Verdict:
     from_zero, from_one, k = Geometric(0.5), Geometric(0.5, start=1), np.arange(1, 30)
     truth = every(
         means=equal([from_zero.mean, from_one.mean], [1.0, 2.0]),
@@ -99,7 +99,7 @@ def the_two_geometric_laws_differ_by_one_in_the_mean():
 
 
 @claim("negative-binomial")
-def negative_binomial_counts_failures_of_a_real_coin():
+def negative_binomial_counts_failures_of_a_real_coin() -> Verdict:
     law, rng = NegativeBinomial(3, 0.4), np.random.default_rng(0)
     tosses = rng.random((50_000, 80)) < 0.4
     third = np.argmax(np.cumsum(tosses, axis=1) == 3, axis=1)  # where the third success fell
@@ -113,7 +113,7 @@ def negative_binomial_counts_failures_of_a_real_coin():
 
 
 @claim("poisson")
-def poisson_starts_at_zero():
+def poisson_starts_at_zero() -> Verdict:
     law, k = Poisson(1.3), np.arange(60)
     draws = law.sample(1000, np.random.default_rng(0))
     truth = every(
@@ -127,7 +127,7 @@ def poisson_starts_at_zero():
 
 
 @claim("uniform-distribution")
-def uniform_on_an_interval_and_on_integers():
+def uniform_on_an_interval_and_on_integers() -> Verdict:
     law, die, rng = Uniform(-1, 3), DiscreteUniform(1, 6), np.random.default_rng(0)
     x = np.array([-2.0, -1.0, 0.5, 2.9, 4.0])
     return every(
@@ -140,7 +140,7 @@ def uniform_on_an_interval_and_on_integers():
 
 
 @claim("empirical-distribution")
-def the_empirical_law_averages_over_the_data():
+def the_empirical_law_averages_over_the_data() -> Verdict:
     data = Laplace(0, 1).sample(200, np.random.default_rng(0))
     law = Empirical(data)
     resampled = law.sample(500, np.random.default_rng(1))
@@ -153,7 +153,7 @@ def the_empirical_law_averages_over_the_data():
 
 
 @claim("normal-distribution")
-def normal_density_falls_and_its_cdf_starts_at_minus_infinity():
+def normal_density_falls_and_its_cdf_starts_at_minus_infinity() -> Verdict:
     law, x = Normal(0.5, 2), np.linspace(-6, 6, 25)
     parameters = [0, 1], [[2, 0.7], [0.7, 1]]
     joint, oracle = MultivariateNormal(*parameters), stats.multivariate_normal(*parameters)
@@ -175,14 +175,14 @@ def normal_density_falls_and_its_cdf_starts_at_minus_infinity():
 
 
 @claim("claim-normal-affine")
-def affine_maps_of_a_normal_are_normal():
+def affine_maps_of_a_normal_are_normal() -> Verdict:
     mapped = -2 * Normal(1, 3) + 5
     draws = -2 * Normal(1, 3).sample(20_000, np.random.default_rng(0)) + 5
     return every(law=equal(mapped, Normal(3, 6)), sample=above(kolmogorov_p_value(draws, mapped.cdf), 1e-3))
 
 
 @claim("gaussian-sum-rule")
-def variances_of_independent_normals_add_for_sum_and_difference():
+def variances_of_independent_normals_add_for_sum_and_difference() -> Verdict:
     x, y, rng = Normal(1, 3), Normal(2, 4), np.random.default_rng(0)
     a, b = x.sample(20_000, rng), y.sample(20_000, rng)
     dependent = a + (2 + 4 / 3 * (a - 1))  # the same second law, wholly determined by the first
@@ -197,7 +197,7 @@ def variances_of_independent_normals_add_for_sum_and_difference():
 
 
 @claim("claim-gaussian-closed-under-marginal-and-conditional")
-def marginals_and_conditionals_of_a_normal_are_normal():
+def marginals_and_conditionals_of_a_normal_are_normal() -> Verdict:
     law = MultivariateNormal([0.5, -1], [[1.5, 0.8], [0.8, 1.2]])
     x, y = 1.2, np.linspace(-4, 3, 15)
     integrated = [marginal_density(lambda v, u: float(law.pdf([u, v])), value) for value in y]
@@ -209,7 +209,7 @@ def marginals_and_conditionals_of_a_normal_are_normal():
 
 
 @claim("laplace-distribution")
-def laplace_with_rate_lambda_has_variance_two_over_lambda_squared():
+def laplace_with_rate_lambda_has_variance_two_over_lambda_squared() -> Verdict:
     lam, x = 3.0, np.linspace(-2, 2, 9)
     law, oracle = Laplace(0, 1 / lam), stats.laplace(0, 1 / lam)
     data = Laplace(1, 2).sample(501, np.random.default_rng(0))

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from margin.claims import claim
-from margin.core.verdict import corrected, every, near, raises
+from margin.core.verdict import Verdict, corrected, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
     Binomial,
@@ -30,7 +30,7 @@ def random_joint(*shape: int) -> Joint:
 
 
 @claim("marginal-probability")
-def marginals_sum_or_integrate_the_rest_out():
+def marginals_sum_or_integrate_the_rest_out() -> Verdict:
     joint, law = random_joint(2, 3, 4), MultivariateNormal([0, 1], [[2, 0.7], [0.7, 1]])
     by_hand = [sum(joint.table[i, j, k] for i in range(2) for k in range(4)) for j in range(3)]
     density = marginal_density(lambda x, y: float(law.pdf([x, y])), 0.4)
@@ -41,7 +41,7 @@ def marginals_sum_or_integrate_the_rest_out():
 
 
 @claim("conditional-probability")
-def conditionals_divide_the_joint():
+def conditionals_divide_the_joint() -> Verdict:
     joint = random_joint(3, 4)
     by_hand = [[joint.table[i, j] / sum(joint.table[:, j]) for j in range(4)] for i in range(3)]
     return every(
@@ -52,7 +52,7 @@ def conditionals_divide_the_joint():
 
 
 @claim("chain-rule-probability")
-def factors_multiply_to_the_joint_in_every_order():
+def factors_multiply_to_the_joint_in_every_order() -> Verdict:
     joint, worst = random_joint(2, 2, 2, 2), 0.0
     for order in permutations(range(4)):
         product = np.ones(1)
@@ -63,7 +63,7 @@ def factors_multiply_to_the_joint_in_every_order():
 
 
 @claim("tower-property")
-def mean_of_conditional_means_is_the_mean():
+def mean_of_conditional_means_is_the_mean() -> Verdict:
     joint, g = random_joint(3, 4), np.random.default_rng(1).normal(size=(3, 4))
     inner = np.broadcast_to(joint.conditional_expectation(g, given=0), g.shape)
     # X ~ N(0, 1), Y | X ~ N(X/2, 3/4): E[XY | X] = X^2/2, so the mean is 1/2.
@@ -77,7 +77,7 @@ def mean_of_conditional_means_is_the_mean():
 
 
 @claim("likelihood")
-def likelihood_is_the_probability_of_what_was_seen():
+def likelihood_is_the_probability_of_what_was_seen() -> Verdict:
     tosses, p = np.array([1] * 49 + [0] * 31), 0.55
     arrangements = np.exp(stats.binom(80, p).logpmf(49) - log_likelihood(Bernoulli(p), tosses))
     return every(
@@ -93,7 +93,7 @@ def factory() -> DiscreteBayes:
 
 
 @claim("prior-probability")
-def prior_is_what_holds_before_looking():
+def prior_is_what_holds_before_looking() -> Verdict:
     model = factory()
     averaged = sum(model.evidence[o] * model.posterior(o) for o in range(2))
     return every(
@@ -104,7 +104,7 @@ def prior_is_what_holds_before_looking():
 
 
 @claim("posterior-probability")
-def posterior_is_prior_times_likelihood_normalized():
+def posterior_is_prior_times_likelihood_normalized() -> Verdict:
     model = factory()
     product = np.array([0.5, 0.3, 0.2]) * [0.01, 0.03, 0.10]
     rng = np.random.default_rng(0)
@@ -118,7 +118,7 @@ def posterior_is_prior_times_likelihood_normalized():
 
 
 @claim("bayes-rule")
-def bayes_rule_has_reason_and_observation_in_their_places():
+def bayes_rule_has_reason_and_observation_in_their_places() -> Verdict:
     table = random_joint(2, 2).table
     p_r, p_o = table[0].sum(), table[:, 0].sum()
     p_o_given_r, direct = table[0, 0] / p_r, table[0, 0] / p_o
@@ -127,7 +127,7 @@ def bayes_rule_has_reason_and_observation_in_their_places():
 
 
 @claim("claim-conditional-bayes-variants")
-def bayes_rule_holds_under_a_third_condition():
+def bayes_rule_holds_under_a_third_condition() -> Verdict:
     joint = random_joint(2, 3, 4)  # A, B, C
     ab_given_c = joint.conditional(given=2)
     b_given_c = joint.marginal([1, 2]).conditional(given=1)
@@ -139,7 +139,7 @@ def bayes_rule_holds_under_a_third_condition():
 
 
 @claim("bayes-rule-posterior")
-def posterior_of_a_latent_variable():
+def posterior_of_a_latent_variable() -> Verdict:
     z, x = np.linspace(-9, 9, 4001), 1.4
     exact = normal_posterior(Normal(0, 1), x, 1.0)
     density = grid_posterior(z, Normal(0, 1).log_prob(z), Normal(0, 1).log_prob(x - z))

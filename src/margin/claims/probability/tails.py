@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from margin.claims import claim
-from margin.core.verdict import above, below, corrected, equal, every, near, raises
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.foundations.probability import (
     AlphaStable,
     Cauchy,
@@ -22,7 +22,7 @@ from margin.foundations.probability import (
 
 
 @claim("gamma-function")
-def gamma_function_continues_the_factorial():
+def gamma_function_continues_the_factorial() -> Verdict:
     x = np.array([-2.5, 0.1, 0.5, 1.7, 6.0, 20.5])
     n = np.arange(1, 12)
     exact = np.array([gamma(v) for v in x])
@@ -34,7 +34,7 @@ def gamma_function_continues_the_factorial():
 
 
 @claim("student-t-distribution")
-def student_t_lies_between_cauchy_and_normal():
+def student_t_lies_between_cauchy_and_normal() -> Verdict:
     law, x = StudentT(3.5), np.linspace(-6, 6, 25)
     formula = gamma(2.25) / (np.sqrt(3.5 * np.pi) * gamma(1.75)) * (1 + x**2 / 3.5) ** -2.25
     q = np.array([0.01, 0.3, 0.9])
@@ -49,7 +49,7 @@ def student_t_lies_between_cauchy_and_normal():
 
 
 @claim("stable-property")
-def sums_of_stable_laws_keep_their_shape():
+def sums_of_stable_laws_keep_their_shape() -> Verdict:
     rng, a, b = np.random.default_rng(0), 1.0, 2.0
     normal = stability_test(Normal(0, 1), a, b, 40_000, rng)
     cauchy = stability_test(Cauchy(0, 1), a, b, 40_000, rng)
@@ -66,7 +66,7 @@ def sums_of_stable_laws_keep_their_shape():
 
 
 @claim("cauchy-distribution")
-def cauchy_is_a_t_with_one_degree_of_freedom():
+def cauchy_is_a_t_with_one_degree_of_freedom() -> Verdict:
     law, x = Cauchy(1, 2), np.linspace(-50, 50, 41)
     return every(
         scipy=near(law.pdf(x), stats.cauchy(1, 2).pdf(x), tolerance=1e-15),
@@ -78,7 +78,7 @@ def cauchy_is_a_t_with_one_degree_of_freedom():
 
 
 @claim("levy-distribution")
-def levy_is_the_stable_law_of_index_one_half():
+def levy_is_the_stable_law_of_index_one_half() -> Verdict:
     law, x = Levy(1, 2), np.array([0.5, 1.1, 1.5, 3.0, 40.0, 1e6])
     return every(
         scipy=near(law.pdf(x), stats.levy(1, 2).pdf(x), tolerance=1e-14),
@@ -89,7 +89,7 @@ def levy_is_the_stable_law_of_index_one_half():
 
 
 @claim("claim-normal-cauchy-levy-stable")
-def the_scale_of_a_sum_follows_the_index():
+def the_scale_of_a_sum_follows_the_index() -> Verdict:
     rng, parts = np.random.default_rng(0), {}
     for law, alpha in ((Normal(0, 1), 2.0), (Cauchy(0, 1), 1.0), (Levy(0, 1), 0.5)):
         found = stability_test(law, 1.0, 2.0, 60_000, rng)
@@ -100,7 +100,7 @@ def the_scale_of_a_sum_follows_the_index():
 
 
 @claim("alpha-stable-distribution")
-def only_beta_zero_is_symmetric():
+def only_beta_zero_is_symmetric() -> Verdict:
     x = np.array([-6.0, -1.0, 0.4, 2.0, 9.0])
     law, skewed = AlphaStable(1.7, 0.3, 1.2, -0.5), AlphaStable(0.5, 1.0)
     tails = [float(AlphaStable(alpha).survival(20.0)) for alpha in (2.0, 1.8, 1.4, 1.0, 0.6)]
@@ -118,7 +118,7 @@ def only_beta_zero_is_symmetric():
 
 
 @claim("heavy-tailed-distribution")
-def heavy_means_no_exponential_bounds_the_tail():
+def heavy_means_no_exponential_bounds_the_tail() -> Verdict:
     report = heavy_tail_report(Exponential(1))
     truth = every(
         heavy=equal([heavy_tail_report(law).heavy for law in (Cauchy(), Levy(), StudentT(3))], [True] * 3),
@@ -132,7 +132,7 @@ def heavy_means_no_exponential_bounds_the_tail():
 
 
 @claim("claim-levy-cauchy-t-heavy-tailed")
-def the_three_named_laws_are_heavy_for_any_parameters():
+def the_three_named_laws_are_heavy_for_any_parameters() -> Verdict:
     laws = [Levy(0, 0.1), Levy(5, 100), Cauchy(3, 0.01), *(StudentT(nu) for nu in (0.5, 2, 10, 100))]
     return every(
         heavy=equal([heavy_tail_report(law).heavy for law in laws], [True] * len(laws)),

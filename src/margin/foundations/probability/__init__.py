@@ -1,9 +1,9 @@
 """Probability: laws with their densities, draws and fits; rules that combine them; limits, tails and kernels.
 
-Reading order: ``distribution`` (what every law offers), the laws themselves (``trials``, ``categories``, ``waiting``,
-``uniform``, ``normal``, ``multivariate_normal``, ``exponential``, ``laplace``, ``heavy``, ``stable``, ``mixture``), their
+Reading order: ``distribution`` (what every law offers); the laws ``trials``, ``categories``, ``waiting``, ``uniform``,
+``normal``, ``multivariate_normal``, ``exponential``, ``laplace``, ``heavy``, ``stable`` and ``mixture``; their
 ``moments``; ``joint``, ``bayes`` and ``estimation``; ``convolution``, ``limits``, ``monte_carlo``, ``transform``,
-``convexity``, ``tails``, ``markov``, ``tweedie``; then ``kernels`` and ``feature_maps``.
+``convexity``, ``tails``, ``markov`` and ``tweedie``; then ``kernels`` and ``feature_maps``.
 """
 
 from margin.foundations.probability.bayes import DiscreteBayes, bayes, grid_posterior, normal_posterior, posterior

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from margin.foundations.probability.arguments import Array, generator, numbers, whole
-from margin.foundations.probability.quadrature import panel_integral, tail_integral
+from margin.foundations.probability.quadrature import infinite_sum, panel_integral, tail_integral, weighted
 
 __all__ = ["Continuous", "Discrete", "Distribution", "Support", "Univariate"]
 
@@ -164,8 +164,8 @@ class Continuous(Univariate):
 
     def expectation(self, g: Callable[[Array], Array]) -> float:
         def integrand(x: float) -> float:
-            density = float(self.pdf(x))
-            return density * float(g(np.asarray(x))) if density > 0 else 0.0
+            with np.errstate(over="ignore"):
+                return float(weighted(self.log_prob(x), g(np.asarray(x))))
 
         edges = self.quantile(PANELS)
         width = float(edges[-1] - edges[0])
@@ -199,9 +199,14 @@ class Discrete(Univariate):
         return np.arange(float(first), float(last) + 1)
 
     def expectation(self, g: Callable[[Array], Array]) -> float:
+        def term(k: Array) -> Array:
+            with np.errstate(over="ignore"):
+                return weighted(self.log_prob(k), g(k))
+
         atoms = self.atoms()
-        mass = self.pmf(atoms)
-        return float(np.sum(mass[mass > 0] * g(atoms[mass > 0])))
+        if np.isfinite(self.support.high):
+            return float(np.sum(term(atoms)))
+        return infinite_sum(type(self).__name__, term, float(atoms[0]), float(atoms[-1]))
 
 
 def levels(law: Univariate, q: ArrayLike) -> Array:

@@ -1,4 +1,4 @@
-"""Integrals behind expectations: over a finite panel, and over an infinite tail that may be heavy or diverge."""
+"""Integrals and sums behind expectations: finite panels, and infinite tails that may be heavy or diverge."""
 
 from __future__ import annotations
 
@@ -7,14 +7,48 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import integrate
 
-__all__ = ["panel_integral", "tail_integral"]
+from margin.foundations.probability.arguments import Array
+
+__all__ = ["infinite_sum", "panel_integral", "tail_integral", "weighted"]
 
 QUADRATURE_TOLERANCE = 1e-10
 # Cuts of an infinite tail in log-distance, and the share of it that may remain beyond the last but one.
 DECADES = (0.0, 2.0, 8.0, 40.0, 300.0, 600.0)
 DIVERGENT = 1e-9
+# A block of terms below this share of the sum ends it; a sum longer than this is given up.
+NOTHING = 1e-15
+LONGEST_SUM = float(1 << 24)
+LOG_LARGEST = float(np.log(np.finfo(np.float64).max))
+
+
+def weighted(log_weight: Array, values: ArrayLike) -> Array:
+    """exp(log_weight) * values, taken in logarithms so that a tiny weight does not hide a huge value.
+
+    A value that has overflowed counts as infinite unless even the largest number, so weighted, would be negligible.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        products = np.sign(values) * np.exp(log_weight + np.log(np.abs(values)))
+    overflowed = np.isinf(values)
+    kept = np.where(log_weight + LOG_LARGEST > np.log(DIVERGENT), values, 0.0)
+    return np.where((log_weight == -np.inf) | (values == 0), 0.0, np.where(overflowed, kept, products))
+
+
+def infinite_sum(owner: str, term: Callable[[Array], Array], start: float, first: float) -> float:
+    """The sum of ``term`` from start on: up to ``first``, then in doubling blocks until one adds nothing."""
+    total, low, high = 0.0, start, max(first, start + 63.0)
+    while high - start < LONGEST_SUM:
+        block = float(np.sum(term(np.arange(low, high + 1))))
+        if not np.isfinite(block):
+            break
+        total += block
+        if low > first and abs(block) <= NOTHING * (1 + abs(total)):
+            return total
+        low, high = high + 1, high + 1 + (high - start)
+    raise ValueError(f"{owner}: the expectation does not converge; its sum has no end, or none within reach.")
 
 
 def panel_integral(f: Callable[[float], float], low: float, high: float) -> float:
