@@ -55,7 +55,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    left, right = figure.subfigures(1, 2, width_ratios=(1.1, 1))
+    panels: Any = figure.subfigures(1, 2, width_ratios=(1.1, 1))
+    left, right = panels
     x, mu, nu = data["x"], data["mu"], data["nu"]
     grid = left.add_gridspec(2, 2, width_ratios=(4, 1), height_ratios=(1, 4), wspace=0.05, hspace=0.05)
     heat = left.add_subplot(grid[1, 0])

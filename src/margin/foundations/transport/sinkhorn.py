@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 # Scalings are folded into the potentials before they leave [e^-100, e^100]. Kernel entries lost to underflow are
 # below e^-708, so even after two scalings they stay below e^-508 of a mass.
-LARGEST_LOG_SCALING = 100.0
+LARGEST_SCALING = float(np.exp(100.0))
 # Rows of the kernel taken at once: both products with a block of half a megabyte find it in the cache.
 BLOCK_ENTRIES = 65536
 
@@ -60,28 +60,36 @@ class Sinkhorn:
         if isinstance(reg, str) or not (np.isfinite(reg) and reg > 0):
             raise ValueError(f"sinkhorn: reg must be a positive number; got {reg!r}.")
         self.reg = float(reg)
-        self.f, self.g = np.zeros(a.size), np.zeros(b.size)
+        # An empty source or sink has potential -inf and takes no part: sweep over the others.
+        self._rows, self._columns = np.flatnonzero(self.a), np.flatnonzero(self.b)
+        whole = self.a.all() and self.b.all()
+        inner = self.M if whole else self.M[np.ix_(self._rows, self._columns)]
+        matched = self.b[self._columns] * (self.a.sum() / self.b.sum())
+        self._sweeps = _Sweeps(self.a[self._rows], matched, inner, self.reg)
 
     def iterate(self, max_iter: int) -> Iterator[Record]:
         """Sweep until told to stop; ``marginal_error`` is the L1 distance of the column sums from ``b``."""
-        # An empty source or sink has potential -inf and takes no part: restrict to the others.
-        rows, columns = np.flatnonzero(self.a), np.flatnonzero(self.b)
-        inner = _Sweeps(self.a[rows], self.b[columns] * (self.a.sum() / self.b.sum()), self._inner_cost(), self.reg)
         for iteration in range(1, max_iter + 1):
-            error = inner.sweep()
-            self.f, self.g = np.full(self.a.size, -np.inf), np.full(self.b.size, -np.inf)
-            self.f[rows], self.g[columns] = inner.potentials()
+            error = self._sweeps.sweep()
             yield Record(iteration, {"marginal_error": error}, total=max_iter)
-            inner.update_columns()
+
+    @property
+    def f(self) -> Array:
+        """Potentials of the sources, shape (m,)."""
+        potentials = np.full(self.a.size, -np.inf)
+        potentials[self._rows] = self._sweeps.potentials()[0]
+        return potentials
+
+    @property
+    def g(self) -> Array:
+        """Potentials of the sinks, shape (n,)."""
+        potentials = np.full(self.b.size, -np.inf)
+        potentials[self._columns] = self._sweeps.potentials()[1]
+        return potentials
 
     def plan(self) -> Array:
         """The current plan, shape (m, n)."""
         return _plan(self.f, self.g, self.M, self.reg)
-
-    def _inner_cost(self) -> Array:
-        if self.a.all() and self.b.all():
-            return self.M
-        return self.M[np.ix_(np.flatnonzero(self.a), np.flatnonzero(self.b))]
 
 
 def sinkhorn(
@@ -129,24 +137,29 @@ class _Sweeps:
 
     def __init__(self, a: Array, b: Array, M: Array, reg: float) -> None:
         self.a, self.b, self.M, self.reg = a, b, M, reg
+        self.columns: Array | None = None  # K^T u of the last sweep
         # Every row and every column of the first kernel has an entry of one and none above.
         self.f = M.min(axis=1)
         self.g = (M - self.f[:, None]).min(axis=0)
         self._fold()
 
     def sweep(self) -> float:
-        """Make the rows exact and say by how much the columns then miss ``b``."""
+        """Make the columns exact, then the rows, and say by how much the columns then miss ``b``."""
+        if self.columns is not None:
+            self._scale_columns(self.columns)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            self.u, self.columns = self._scale_rows()
-        if not (np.isfinite(self.u).all() and (self.columns > 0).all() and np.isfinite(self.columns).all()):
+            self.u, columns = self._scale_rows()
+        if not (np.isfinite(self.u).all() and np.isfinite(columns).all() and (columns > 0).all()):
             # A row or column of the kernel underflowed: take this sweep in logs instead.
             self._sweep_in_logs()
-            self.u, self.columns = self._scale_rows()
-        return float(np.abs(self.v * self.columns - self.b).sum())
+            self.u, columns = self._scale_rows()
+        self.columns = columns
+        return float(np.abs(self.v * columns - self.b).sum())
 
-    def update_columns(self) -> None:
-        self.v = self.b / self.columns
-        if max(np.abs(np.log(self.u)).max(), np.abs(np.log(self.v)).max()) > LARGEST_LOG_SCALING:
+    def _scale_columns(self, columns: Array) -> None:
+        self.v = self.b / columns
+        largest = max(self.u.max(), self.v.max(), 1.0 / self.u.min(), 1.0 / self.v.min())
+        if largest > LARGEST_SCALING:
             self.f, self.g = self.potentials()
             self._fold()
 
