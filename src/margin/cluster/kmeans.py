@@ -23,19 +23,19 @@ from margin.core.records import Record
 
 __all__ = ["KMeans"]
 
-# Rows on which a large table is seeded and then converged before all rows are looked at: per cluster, and at least.
-SEED_ROWS, SAMPLE_ROWS = (128, 8192), (256, 20480)
-SAMPLE_RUNS = 4
+# A table of more than twice SAMPLE_ROWS (per cluster, at least) is first solved on that many rows, SAMPLE_RUNS times
+# from seeds among SEED_ROWS: a tenth of the work on all rows, and the best of a few runs has better seeds than one.
+SEED_ROWS, SAMPLE_ROWS, SAMPLE_RUNS = (128, 8192), (256, 20480), 4
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, IterativeEstimator):
     """Lloyd's algorithm from k-means++ seeds, the best of ``n_init`` restarts.
 
-    ``init`` is "k-means++", "random" (rows) or an array of centers; on large tables "k-means++" seeds and converges on a
-    random sample before it looks at all rows. ``n_init`` "auto" is 1 for k-means++ and for given centers, 10 for
-    "random". A run ends when no row changes its cluster, when the squared movement of every center is at most ``tol``
-    times the mean variance of the columns, or after ``max_iter`` iterations. ``algorithm`` "hamerly" skips rows that
-    cannot have changed, "lloyd" computes every distance; both take the same steps.
+    ``init`` is "k-means++", "random" (rows) or an array of centers; on large tables "k-means++" seeds and converges a
+    few times on a random sample before it looks at all rows. ``n_init`` "auto" is 1 for k-means++, 10 for "random";
+    given centers are run once. A run ends when no row changes its cluster, when the squared movement of every center
+    is at most ``tol`` times the mean variance of the columns, or after ``max_iter`` iterations. ``algorithm``
+    "hamerly" skips rows that cannot have changed, "lloyd" computes every distance; both take the same steps.
 
     Learned: ``cluster_centers_``, ``labels_``, ``inertia_``, ``n_iter_`` (of the best run). Records carry ``inertia``
     (which never increases within a run), ``shift`` (the largest movement of a center), ``changed`` (rows) and ``run``.
@@ -162,6 +162,7 @@ class _Restarts:
         variance = sum(weights[s : s + 4096] @ (X[s : s + 4096] - self.offset) ** 2 for s in range(0, len(X), 4096))
         self.movement_bound = model.tol * float(np.mean(variance)) / weights.sum()
         self.run, self.iteration = 0, 0
+        self.settled = False
         self.partition: Partition | None = None
         self.best: dict[str, Any] | None = None
 
@@ -187,8 +188,6 @@ class _Restarts:
             self.best = self.shown()
             self.partition, self.settled = None, False
             self.run += 1
-
-    settled = False
 
     def shown(self) -> dict[str, Any]:
         """The best partition so far, this run included."""

@@ -29,9 +29,10 @@ def reassign(
     r"""Give every row to its nearest center; rows whose bounds prove that nothing changed are skipped (Hamerly).
 
     ``upper`` bounds the distance to the own center, ``lower`` the distance to any other. Centers that ``moved`` widen
-    both, and a row stays if :math:`u \le \max(l, \tfrac12 \min_{c \ne a} \lVert \mu_a - \mu_c \rVert)`. ``labels`` of -1 are
-    rows seen for the first time. Changes ``labels``, ``upper``, ``lower`` and ``came_from`` (the label left, or -1) in
-    place; returns by how much the inertia fell and how many rows changed.
+    both, and a row stays if :math:`u \le \max(l, h_a)`, where ``half_gap`` :math:`h_a` is half the distance from its
+    center to the nearest other one. ``labels`` of -1 are rows seen for the first time. Changes ``labels``, ``upper``,
+    ``lower`` and ``came_from`` (the label left, or -1) in place; returns by how much the inertia fell and how many rows
+    changed.
     """
     norms = (centers**2).sum(axis=1)
     top = int(moved.argmax())

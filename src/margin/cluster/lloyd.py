@@ -5,8 +5,9 @@ r"""Lloyd's algorithm as an object in the middle of its iterations.
     \mu_c \leftarrow \frac{\sum_{a_i = c} w_i x_i}{\sum_{a_i = c} w_i},\qquad
     a_i \leftarrow \arg\min_c \lVert x_i - \mu_c \rVert .
 
-Both half steps lower J: moving centers to the means by exactly :math:`\sum_c W_c \lVert \Delta\mu_c \rVert^2`, every changed row by
-the difference of its two squared distances. The inertia is followed by subtracting these, so it never increases.
+Both half steps lower J: moving centers to the means by exactly :math:`\sum_c W_c \lVert \Delta\mu_c \rVert^2`, every
+changed row by the difference of its two squared distances. The inertia is followed by subtracting these, so it never
+increases.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _sums(X: Any, Y: np.ndarray, weights: np.ndarray | None, shift_x: np.ndarray
         parts = over_stripes(
             lambda rows: _stripe_sums(blocks(X, Y, weights, (shift_x, shift_y), rows), p, Y.shape[1]), n, work=n * p * p
         )
-        gram, cross, yy = (sum(part[i] for part in parts) for i in range(3))
+        gram, cross, yy = (np.sum([part[i] for part in parts], axis=0) for i in range(3))
     with np.errstate(invalid="ignore", over="ignore"):
         means = cross[-1] / weight if weight else cross[-1]
     totals = np.zeros(Y.shape[1]) if weight == 0 else _weighted_mean(Y, weights, shift_y, weight)

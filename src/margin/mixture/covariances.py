@@ -4,6 +4,9 @@ Each class holds means and covariances, prepared to give squared Mahalanobis dis
 :math:`(x-\mu_c)^\top \Sigma_c^{-1} (x-\mu_c)` of a block of rows by matrix products, sums over rows from which the
 next means and covariances follow, and that next step itself (the M step). Rows and means are relative to the mean of
 the data, so that the products lose no digits far from the origin.
+
+A block of b rows comes as ``x`` (d + 1, b): the rows as columns, so that sums over few components run along memory,
+and a last line of ones, so that constants are part of the products.
 """
 
 from __future__ import annotations
@@ -48,11 +51,11 @@ class Components(ABC):
 
     @abstractmethod
     def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
-        """Distances (b, k) of the rows ``x`` (b, d), and what :meth:`sums` reuses of the work."""
+        """Distances (k, b) of the rows ``x`` (d + 1, b), and what :meth:`sums` reuses of the work."""
 
     @abstractmethod
     def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
-        """Sums of the rows weighted by the responsibilities (b, k)."""
+        """Sums of the rows weighted by the responsibilities (k, b)."""
 
     @abstractmethod
     def maximized(self, sums: Sums, reg_covar: float) -> Components:
@@ -72,15 +75,18 @@ class Components(ABC):
     def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
         """The covariances that belong to precisions (their inverses) of the same shape."""
 
-    @classmethod
-    @abstractmethod
-    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
-        """The shape of the covariances."""
+    covariance_axes: str  # "kdd" for (k, d, d), and so on
 
     @classmethod
-    @abstractmethod
+    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
+        """The shape of the covariances."""
+        return tuple({"k": k, "d": d}[axis] for axis in cls.covariance_axes)
+
+    @classmethod
     def n_parameters(cls, k: int, d: int) -> int:
-        """Free numbers in the covariances."""
+        """Free numbers in the covariances; matrices are symmetric."""
+        size = int(np.prod(cls.shape_of(k, d)))
+        return size * (d + 1) // (2 * d) if cls.covariance_axes.endswith("dd") else size
 
 
 class Full(Components):
@@ -91,23 +97,23 @@ class Full(Components):
     components that are narrow compared with their distance keep their digits.
     """
 
+    covariance_axes = "kdd"
+
     def _prepare(self) -> None:
         k, d = self.means.shape
         self.factors = np.stack([_cholesky(c, i) for i, c in enumerate(self.covariances)])
-        whiten = np.stack([sl.solve_triangular(L, np.eye(d), lower=True).T for L in self.factors])  # z = (x - m) W
-        offsets = np.einsum("kd,kde->ke", self.means, whiten)
-        self.product = np.vstack([whiten.transpose(1, 0, 2).reshape(d, k * d), -offsets.reshape(1, k * d)])
+        whiten = np.stack([sl.solve_triangular(L, np.eye(d), lower=True) for L in self.factors])  # z = W (x - m)
+        offsets = -np.einsum("kde,ke->kd", whiten, self.means)
+        self.product = np.concatenate([whiten, offsets[:, :, None]], axis=2).reshape(k * d, d + 1)
         self.log_det = 2 * np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
 
     def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
-        k, d = self.means.shape
-        z = (x @ self.product[:-1] + self.product[-1]).reshape(len(x), k, d)
-        return np.einsum("bkd,bkd->bk", z, z), z
+        z = (self.product @ x).reshape(*self.means.shape, -1)  # (k, d, b)
+        return np.einsum("kdb,kdb->kb", z, z), z
 
     def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
-        z = reused.transpose(1, 0, 2)  # (k, b, d)
-        weighted = z * resp.T[:, :, None]
-        return Sums(resp.sum(axis=0), weighted.sum(axis=1), np.matmul(weighted.transpose(0, 2, 1), z))
+        weighted = reused * resp[:, None, :]
+        return Sums(resp.sum(axis=1), weighted.sum(axis=2), np.matmul(weighted, reused.transpose(0, 2, 1)))
 
     def maximized(self, sums: Sums, reg_covar: float) -> Components:
         weight = sums.weight + NOBODY
@@ -129,32 +135,29 @@ class Full(Components):
     def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
         return np.stack([sl.cho_solve((_cholesky(p, i), True), np.eye(len(p))) for i, p in enumerate(precisions)])
 
-    @classmethod
-    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
-        return k, d, d
-
-    @classmethod
-    def n_parameters(cls, k: int, d: int) -> int:
-        return k * d * (d + 1) // 2
-
 
 class Tied(Components):
-    r"""One covariance matrix (d, d) for all components: :math:`\Sigma = \frac1n \sum_i x_i x_i^\top - \sum_c \pi_c \mu_c \mu_c^\top`."""
+    r"""One covariance matrix (d, d) for all components.
+
+    .. math:: \Sigma = \frac1n \sum_i x_i x_i^\top - \sum_c \pi_c \mu_c \mu_c^\top
+    """
+
+    covariance_axes = "dd"
 
     def _prepare(self) -> None:
         d = self.means.shape[1]
         self.factor = _cholesky(self.covariances)
-        self.whiten = sl.solve_triangular(self.factor, np.eye(d), lower=True).T
-        self.white_means = self.means @ self.whiten
+        self.whiten = sl.solve_triangular(self.factor, np.eye(d), lower=True)
+        self.white_means = self.means @ self.whiten.T
         self.log_det = np.full(len(self.means), 2 * np.log(self.factor.diagonal()).sum())
 
     def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
-        z = x @ self.whiten
-        squares = np.einsum("bd,bd->b", z, z)[:, None] + (self.white_means**2).sum(axis=1)
-        return np.maximum(squares - 2 * z @ self.white_means.T, 0.0), None
+        z = self.whiten @ x[:-1]
+        squares = np.einsum("db,db->b", z, z) + (self.white_means**2).sum(axis=1)[:, None]
+        return np.maximum(squares - 2 * self.white_means @ z, 0.0), None
 
     def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
-        return Sums(resp.sum(axis=0), resp.T @ x, x.T @ x)
+        return Sums(resp.sum(axis=1), resp @ x[:-1].T, x[:-1] @ x[:-1].T)
 
     def maximized(self, sums: Sums, reg_covar: float) -> Components:
         means = sums.first / (sums.weight + NOBODY)[:, None]
@@ -173,37 +176,33 @@ class Tied(Components):
     def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
         return np.asarray(sl.cho_solve((_cholesky(precisions), True), np.eye(len(precisions))))
 
-    @classmethod
-    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
-        return d, d
-
-    @classmethod
-    def n_parameters(cls, k: int, d: int) -> int:
-        return d * (d + 1) // 2
-
 
 class Diagonal(Components):
-    r"""A variance for every component and column, (k, d): :math:`\sigma^2_{cj} = \frac1{N_c}\sum_i r_{ic} x_{ij}^2 - \mu_{cj}^2`."""
+    r"""A variance for every component and column, (k, d).
+
+    .. math:: \sigma^2_{cj} = \frac1{N_c} \sum_i r_{ic} x_{ij}^2 - \mu_{cj}^2
+    """
+
+    covariance_axes = "kd"
 
     def _prepare(self) -> None:
         variances = self._variances()
         if not (variances > 0).all():
             raise ValueError(_not_positive(int(np.argwhere(~(variances > 0))[0][0])))
-        self.products = np.vstack([(1 / variances).T, (-2 * self.means / variances).T])  # (2 d, k)
-        self.constants = (self.means**2 / variances).sum(axis=1)
+        constants = (self.means**2 / variances).sum(axis=1, keepdims=True)
+        self.products = np.hstack([1 / variances, -2 * self.means / variances, constants])  # (k, 2 d + 1)
         self.log_det = np.log(variances).sum(axis=1)
 
     def _variances(self) -> np.ndarray:
         return self.covariances
 
     def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
-        both = np.hstack([x**2, x])  # (b, 2 d)
-        return np.maximum(both @ self.products + self.constants, 0.0), both
+        powers = np.vstack([x[:-1] ** 2, x])  # squares, rows and ones, (2 d + 1, b)
+        return np.maximum(self.products @ powers, 0.0), powers
 
     def sums(self, x: np.ndarray, reused: Any, resp: np.ndarray) -> Sums:
-        squares_and_rows = resp.T @ reused
-        d = x.shape[1]
-        return Sums(resp.sum(axis=0), squares_and_rows[:, d:], squares_and_rows[:, :d])
+        second, first, weight = np.split(resp @ reused.T, [len(x) - 1, 2 * (len(x) - 1)], axis=1)
+        return Sums(weight[:, 0], first, second)
 
     def maximized(self, sums: Sums, reg_covar: float) -> Components:
         weight = (sums.weight + NOBODY)[:, None]
@@ -224,31 +223,17 @@ class Diagonal(Components):
     def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
         return 1 / precisions
 
-    @classmethod
-    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
-        return k, d
-
-    @classmethod
-    def n_parameters(cls, k: int, d: int) -> int:
-        return k * d
-
 
 class Spherical(Diagonal):
     r"""One variance per component, (k,): the mean of the diagonal one over the columns."""
+
+    covariance_axes = "k"
 
     def _variances(self) -> np.ndarray:
         return np.broadcast_to(self.covariances[:, None], self.means.shape)
 
     def _shaped(self, variances: np.ndarray) -> np.ndarray:
         return variances.mean(axis=1)
-
-    @classmethod
-    def shape_of(cls, k: int, d: int) -> tuple[int, ...]:
-        return (k,)
-
-    @classmethod
-    def n_parameters(cls, k: int, d: int) -> int:
-        return k
 
 
 SHAPES: dict[str, type[Components]] = {"full": Full, "tied": Tied, "diag": Diagonal, "spherical": Spherical}

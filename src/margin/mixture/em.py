@@ -1,7 +1,8 @@
 r"""Expectation-maximization for Gaussian mixtures, in the log domain and in blocks of rows.
 
 .. math::
-    \log p(x, c) = \log \pi_c - \tfrac12\bigl(d \log 2\pi + \log\lvert\Sigma_c\rvert + (x-\mu_c)^\top\Sigma_c^{-1}(x-\mu_c)\bigr),
+    \log p(x, c) = \log \pi_c
+    - \tfrac12\bigl(d \log 2\pi + \log\lvert\Sigma_c\rvert + (x-\mu_c)^\top\Sigma_c^{-1}(x-\mu_c)\bigr),
     \quad r_c(x) = \frac{p(x, c)}{\sum_{c'} p(x, c')}
 
 The E step finds the responsibilities r; the M step maximizes
@@ -11,16 +12,30 @@ log-likelihood and these sums; no array larger than a block of rows times ``k d`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from operator import add
 
 import numpy as np
 
 from margin.core.stripes import over_stripes
-from margin.mixture.covariances import Components, Sums
+from margin.mixture.covariances import NOBODY, Components, Sums
 
-__all__ = ["Mixture", "expectation", "log_joint", "maximization", "q_function", "responsibilities", "sums_of"]
+__all__ = [
+    "Mixture",
+    "expectation",
+    "log_joint",
+    "maximization",
+    "mixture_of",
+    "q_function",
+    "responsibilities",
+    "sums_of",
+]
+
+# No component counts as less likely than this (1e-130) beside the best one: nothing smaller changes a sum, but products
+# with it fall into the subnormal numbers, on which processors are a hundred times slower.
+LOG_NOTHING = -300.0
 
 BLOCK = 512  # rows whose whitened residuals for all components stay in the second-level cache
 
@@ -34,13 +49,17 @@ class Mixture:
     offset: np.ndarray
 
     def log_joint_block(self, x: np.ndarray) -> tuple[np.ndarray, object]:
-        """log p(x, c) of centered rows (b, k), and what the components reuse of the work."""
+        """log p(x, c) (k, b) of centered rows (d + 1, b), and what the components reuse of the work."""
         distances, reused = self.components.squared_distances(x)
-        with np.errstate(divide="ignore"):
-            constants = np.log(self.weights) - 0.5 * (x.shape[1] * np.log(2 * np.pi) + self.components.log_det)
         distances *= -0.5
-        distances += constants
+        distances += self.log_scale[:, None]
         return distances, reused
+
+    @cached_property
+    def log_scale(self) -> np.ndarray:
+        """What the log-density of every component starts from, its logarithmic weight included."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights) - 0.5 * (len(self.offset) * np.log(2 * np.pi) + self.components.log_det)
 
 
 def expectation(X: np.ndarray, mixture: Mixture) -> tuple[float, Sums]:
@@ -68,12 +87,22 @@ def maximization(mixture: Mixture, sums: Sums, reg_covar: float) -> Mixture:
     return Mixture(weights, mixture.components.maximized(sums, reg_covar), mixture.offset)
 
 
+def mixture_of(X: np.ndarray, resp: np.ndarray, shape: type[Components], reg_covar: float) -> Mixture:
+    """M step for responsibilities (n, k) given from outside: first the means, then everything relative to them."""
+    k, d = resp.shape[1], X.shape[1]
+    about = Mixture(np.full(k, 1 / k), shape.standard(k, d), X.mean(axis=0, dtype=np.float64))
+    sums = sums_of(X, resp, about)
+    means = sums.first / (sums.weight + NOBODY)[:, None]
+    about = replace(about, components=shape(means, about.components.covariances))
+    return maximization(about, sums_of(X, resp, about), reg_covar)
+
+
 def sums_of(X: np.ndarray, resp: np.ndarray, mixture: Mixture) -> Sums:
     """The sums of the M step for responsibilities (n, k) given from outside."""
     parts = []
     for start, x in zip(range(0, len(X), BLOCK), _centered(X, mixture.offset, slice(0, len(X)))):
         _, reused = mixture.components.squared_distances(x)
-        parts.append(mixture.components.sums(x, reused, resp[start : start + BLOCK]))
+        parts.append(mixture.components.sums(x, reused, resp[start : start + BLOCK].T))
     return reduce(add, parts)
 
 
@@ -84,13 +113,13 @@ def log_joint(X: np.ndarray, mixture: Mixture) -> np.ndarray:
         len(X),
         work=len(X) * mixture.components.means.size * X.shape[1],
     )
-    return np.vstack([block for stripe in parts for block in stripe])
+    return np.hstack([block for stripe in parts for block in stripe]).T
 
 
 def responsibilities(X: np.ndarray, mixture: Mixture) -> tuple[np.ndarray, np.ndarray]:
     """log p(x) (n,) and p(c | x) (n, k)."""
     joint = log_joint(X, mixture)
-    return _normalize(joint), joint
+    return _normalize(joint.T), joint
 
 
 def q_function(X: np.ndarray, mixture: Mixture, resp: np.ndarray) -> float:
@@ -100,16 +129,20 @@ def q_function(X: np.ndarray, mixture: Mixture, resp: np.ndarray) -> float:
 
 
 def _normalize(joint: np.ndarray) -> np.ndarray:
-    """log p(x) by log-sum-exp; ``joint`` is turned into p(c | x) in place."""
-    top = joint.max(axis=1, keepdims=True)
+    """log p(x) (b,) by log-sum-exp; ``joint`` (k, b) is turned into p(c | x) in place."""
+    top = joint.max(axis=0)
     joint -= top
+    np.maximum(joint, LOG_NOTHING, out=joint)
     np.exp(joint, out=joint)
-    total = joint.sum(axis=1, keepdims=True)
+    total = joint.sum(axis=0)
     joint /= total
-    return (np.log(total) + top)[:, 0]
+    return np.log(total) + top
 
 
-def _centered(X: np.ndarray, offset: np.ndarray, rows: slice):
-    """Blocks of the rows minus the offset, as float64."""
+def _centered(X: np.ndarray, offset: np.ndarray, rows: slice) -> Iterator[np.ndarray]:
+    """Blocks of the rows minus the offset as columns of float64, above a line of ones: (d + 1, b)."""
     for low in range(rows.start, rows.stop, BLOCK):
-        yield X[low : min(low + BLOCK, rows.stop)] - offset
+        part = X[low : min(low + BLOCK, rows.stop)]
+        block = np.ones((len(offset) + 1, len(part)))
+        np.subtract(part.T, offset[:, None], out=block[:-1])
+        yield block

@@ -29,14 +29,14 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     r"""``n_components`` Gaussians by maximum likelihood, the best of ``n_init`` runs of EM.
 
     ``covariance_type`` is "full", "tied" (one matrix for all), "diag" or "spherical". A run ends when the mean
-    log-likelihood changes by less than ``tol``, or after ``max_iter`` iterations. ``reg_covar`` is added to the diagonal
-    of covariances; with 0 the log-likelihood never decreases, otherwise it may by about as much as that changes it.
-    ``init_params`` makes the first responsibilities from "kmeans", "k-means++" or "random_from_data" centers, or at
-    "random"; ``weights_init``, ``means_init`` and ``precisions_init`` (inverse covariances, in their shape) replace what
-    follows from them.
+    log-likelihood changes by less than ``tol``, or after ``max_iter`` iterations. ``reg_covar`` is added to the
+    diagonal of covariances; with 0 the log-likelihood never decreases, otherwise it may by about as much as that
+    changes it. ``init_params`` makes the first responsibilities from "kmeans", "k-means++" or "random_from_data"
+    centers, or at "random"; ``weights_init``, ``means_init`` and ``precisions_init`` (inverse covariances, in their
+    shape) replace what follows from them.
 
-    Learned: ``weights_``, ``means_``, ``covariances_``, ``log_likelihood_`` (mean per row, of exactly these parameters),
-    ``converged_``, ``n_iter_``. Records carry ``log_likelihood``, ``change`` and ``run``.
+    Learned: ``weights_``, ``means_``, ``covariances_``, ``log_likelihood_`` (mean per row, of exactly these
+    parameters), ``converged_``, ``n_iter_``. Records carry ``log_likelihood``, ``change`` and ``run``.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
@@ -194,5 +194,5 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
             total = float(np.sum(self.weights_init))
             if np.min(self.weights_init) < 0 or abs(total - 1) > 1e-6:
                 raise ValueError(
-                    f"GaussianMixture: weights_init must be at least 0 and sum to 1; they sum to {total:g}."
+                    f"GaussianMixture: weights_init must be non-negative and sum to 1; the sum is {total:g}."
                 )

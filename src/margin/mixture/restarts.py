@@ -11,7 +11,7 @@ import numpy as np
 from margin.core.randomness import as_generator, generator_from_state, generator_state
 from margin.core.records import Record
 from margin.mixture.covariances import SHAPES, Sums
-from margin.mixture.em import Mixture, expectation, maximization, sums_of
+from margin.mixture.em import Mixture, expectation, maximization, mixture_of
 
 __all__ = ["Restarts", "Run"]
 
@@ -108,9 +108,10 @@ class Restarts:
         model, (k, d) = self.model, (self.model.n_components, self.X.shape[1])
         means, precisions, weights = model.means_init, model.precisions_init, model.weights_init
         covariances = None if precisions is None else self.shape.covariances_of(np.asarray(precisions, dtype=float))
-        mixture = Mixture(np.full(k, 1 / k), self.shape.standard(k, d), self.offset)
         if means is None or covariances is None or weights is None:
-            mixture = maximization(mixture, sums_of(self.X, self._first_responsibilities(), mixture), model.reg_covar)
+            mixture = mixture_of(self.X, self._first_responsibilities(), self.shape, model.reg_covar)
+        else:
+            mixture = Mixture(np.asarray(weights, dtype=float), self.shape.standard(k, d), self.offset)
         components = self.shape(
             mixture.components.means if means is None else np.asarray(means, dtype=float) - self.offset,
             mixture.components.covariances if covariances is None else covariances,
@@ -121,11 +122,8 @@ class Restarts:
         from margin.cluster import KMeans
         from margin.cluster.plusplus import plusplus, random_rows
 
-        X, (n, k), how = (
-            np.asarray(self.X, dtype=np.float64),
-            (len(self.X), self.model.n_components),
-            self.model.init_params,
-        )
+        X, how = np.asarray(self.X, dtype=np.float64), self.model.init_params
+        n, k = len(X), self.model.n_components
         if how == "random":
             resp = self.rng.random((n, k))
             return resp / resp.sum(axis=1, keepdims=True)

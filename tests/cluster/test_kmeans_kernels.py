@@ -1,0 +1,156 @@
+"""The compiled loops against their NumPy twins, and the same bits for any number of threads."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from margin.cluster import kmeans_reference as reference
+from margin.cluster import lloyd
+from margin.cluster.plusplus import draw_rows, plusplus, random_rows
+from margin.core.threads import numba_threads
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    from margin.cluster import kmeans_kernels
+
+    return kmeans_kernels
+
+
+def problem(n=9000, d=7, k=13, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 3 * rng.normal(size=(k, d))[rng.integers(k, size=n)]
+    weights = rng.uniform(0, 2, n)
+    weights[::17] = 0
+    offset = weights @ X / weights.sum()
+    return X, weights, offset, X[:k] - offset
+
+
+def reassigned(loops, X, weights, offset, centers, steps=4):
+    """A few iterations with bounds; everything the loops change."""
+    n, k = len(X), len(centers)
+    labels, came_from = np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.int32)
+    upper, lower, moved, out = np.full(n, np.inf), np.zeros(n), np.zeros(k), []
+    for _ in range(steps):
+        gaps = lloyd._half_gaps(centers)
+        found = loops.reassign(X, weights, offset, centers, gaps, moved, labels, upper, lower, came_from)
+        sums, totals, counts = loops.cluster_sums(X, weights, offset, labels, k)
+        out.append((*found, labels.copy(), upper.copy(), lower.copy(), came_from.copy(), sums, totals, counts))
+        means = sums / totals[:, None]
+        moved, centers = np.sqrt(((means - centers) ** 2).sum(axis=1)), means
+    return out
+
+
+def test_compiled_loops_equal_their_twins(kernels):
+    arguments = problem()
+    for ours, twin in zip(reassigned(kernels, *arguments), reassigned(reference, *arguments)):
+        for a, b in zip(ours, twin):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_bounds_change_nothing_but_the_work():
+    X, weights, offset, centers = problem()
+    fast = lloyd.Partition(X, weights, offset, bounds=True).start(centers + offset)
+    plain = lloyd.Partition(X, weights, offset, bounds=False).start(centers + offset)
+    for _ in range(40):  # past one renewal of the sums
+        fast.step()
+        plain.step()
+        np.testing.assert_array_equal(fast.labels, plain.labels)
+        assert fast.inertia == pytest.approx(plain.inertia, rel=1e-12)
+    brute = ((X[:, None] - plain.positions) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(fast.labels, brute)
+
+
+def test_changes_add_up_to_fresh_sums(kernels):
+    X, weights, offset, _ = problem()
+    rng = np.random.default_rng(5)
+    before, after = rng.integers(13, size=(2, len(X))).astype(np.int32)
+    before[after == 12], after[after == 12] = 12, 3  # one cluster is left by everyone
+    came_from = np.where(before != after, before, -1).astype(np.int32)
+    for loops in (kernels, reference):
+        sums, totals, counts = loops.cluster_sums(X, weights, offset, before, 13)
+        loops.add_changes(X, weights, offset, after, came_from, sums, totals, counts)
+        for changed, fresh in zip((sums, totals, counts), loops.cluster_sums(X, weights, offset, after, 13)):
+            np.testing.assert_allclose(changed, fresh, atol=1e-9)
+        assert counts[12] == totals[12] == 0
+        assert not sums[12].any()
+
+
+def test_any_number_of_threads_gives_the_same_bits(kernels):
+    numba = pytest.importorskip("numba")
+    arguments = problem(n=30_000)
+    results = []
+    for threads in {1, numba.config.NUMBA_NUM_THREADS}:
+        with numba_threads(threads):
+            results.append(reassigned(kernels, *arguments))
+    # Another number of threads than this process may have: in a process of its own.
+    script = (
+        "import sys, hashlib, numpy as np; sys.path.insert(0, 'tests/cluster')\n"
+        "import numba; from test_kmeans_kernels import problem, reassigned\n"
+        "from margin.cluster import kmeans_kernels as kernels\n"
+        "digest = hashlib.sha256()\n"
+        "[digest.update(np.ascontiguousarray(a)) for step in reassigned(kernels, *problem(n=30_000)) for a in step]\n"
+        "print(numba.get_num_threads(), digest.hexdigest())"
+    )
+    hashes = set()
+    for threads in ("1", "3"):
+        environment = {"NUMBA_NUM_THREADS": threads, "OMP_NUM_THREADS": "1", "PATH": "", "HOME": "/tmp"}
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
+        )
+        count, digest = done.stdout.split()
+        assert count == threads
+        hashes.add(digest)
+    assert len(hashes) == 1
+    for step in zip(*results):
+        for arrays in zip(*step):
+            for other in arrays[1:]:
+                np.testing.assert_array_equal(arrays[0], other)
+
+
+def test_importing_and_small_fits_do_not_load_the_compiler():
+    script = (
+        "import sys, numpy as np; from margin.cluster import KMeans\n"
+        "KMeans(3, random_state=0).fit(np.random.default_rng(0).normal(size=(500, 4)))\n"
+        "assert not {'numba', 'torch'} & set(sys.modules), 'loaded'"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_plusplus_draws_in_proportion_to_squared_distance():
+    X = np.array([[0.0], [1.0], [3.0]])
+    counts = np.zeros(3)
+    for seed in range(2000):
+        first, second = plusplus(X, np.array([1.0, 1.0, 1.0]), 2, np.random.default_rng(seed))
+        assert first != second
+        counts[first] += 1
+    np.testing.assert_allclose(counts / 2000, 1 / 3, atol=0.04)
+    # With everything but two rows weightless only these two can be drawn.
+    weights = np.array([1.0, 0.0, 1.0])
+    assert {frozenset(plusplus(X, weights, 2, np.random.default_rng(s)).tolist()) for s in range(50)} == {
+        frozenset({0, 2})
+    }
+
+
+def test_seeds_depend_neither_on_the_order_of_rows_nor_on_how_weights_are_written():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    weights = rng.integers(0, 4, 40)
+    shuffled = rng.permutation(40)
+    a = X[plusplus(X, weights.astype(float), 6, np.random.default_rng(1))]
+    b = X[shuffled][plusplus(X[shuffled], weights[shuffled].astype(float), 6, np.random.default_rng(1))]
+    repeated = X.repeat(weights, axis=0)
+    c = repeated[plusplus(repeated, np.ones(len(repeated)), 6, np.random.default_rng(1))]
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(a, c)
+
+
+def test_samples_of_rows():
+    weights = np.array([0.0, 1.0, 3.0, 0.0])
+    drawn = draw_rows(weights, 4000, np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 4000, weights / 4, atol=0.03)
+    assert len(set(draw_rows(np.ones(50), 50, np.random.default_rng(0)).tolist())) == 50
+    firsts = [random_rows(weights, 2, np.random.default_rng(s)).tolist() for s in range(200)]
+    assert {frozenset(rows) for rows in firsts} == {frozenset({1, 2})}
