@@ -239,7 +239,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         """Reconstruction term, divergence and importance-weighted bound of every row, in the units of the data."""
         module = self._trained()
         X = self._validate(X)
-        draws = antithetic_normals(self.bound_samples, self.network_["n_components"])
+        draws = balanced_normals(self.bound_samples, self.network_["n_components"])
         parts = self._evaluate(partial(bound_parts, module, draws), self._seen(X), self._target(X))
         reconstruction, kl, importance_weighted = parts.astype(np.float64).T
         return reconstruction - self._log_volume(), kl, importance_weighted - self._log_volume()
@@ -249,9 +249,14 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         return 0.0 if self.network_["likelihood"] == "bernoulli" else float(np.log(self.scale_).sum())
 
 
-def antithetic_normals(n_draws: int, n_components: int) -> Tensor:
-    """Fixed draws in pairs of opposite sign, which removes the odd part of the error of an average over them."""
+def balanced_normals(n_draws: int, n_components: int) -> Tensor:
+    """Fixed normal draws in pairs of opposite sign, scaled to variance 1 in every coordinate.
+
+    All rows share them, so an error in their first two moments would be in every score and not average out.
+    """
     half = as_generator(BOUND_SEED).standard_normal(((n_draws + 1) // 2, n_components))
+    if n_draws > 1:
+        half /= np.sqrt(np.mean(half**2, axis=0))
     return torch.from_numpy(np.concatenate([half, -half])[:n_draws])
 
 

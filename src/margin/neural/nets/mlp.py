@@ -6,6 +6,7 @@ r"""The multi-layer perceptron as a plain module.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from torch import Tensor, nn
@@ -43,7 +44,7 @@ class MLP(nn.Module):
         if len(sizes) < 2 or min(sizes) < 1:
             raise ValueError(f"MLP: sizes must be at least an input and an output size, all positive; got {sizes!r}.")
         self.sizes = [int(size) for size in sizes]
-        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in zip(self.sizes[:-1], self.sizes[1:]))
+        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(self.sizes))
         self.activation = activation_layer(activation)
         self.dropout = Dropout(dropout)
         for linear in self.linears:
@@ -72,8 +73,13 @@ class MLP(nn.Module):
 
     @property
     def depth(self) -> int:
-        """Number of hidden layers: 1 is a shallow network, more is a deep one."""
+        """Number of hidden layers."""
         return len(self.widths)
+
+    @property
+    def kind(self) -> str:
+        """A network with one hidden layer is shallow, with more it is deep, without any it is linear."""
+        return ("linear", "shallow", "deep")[min(self.depth, 2)]
 
     @property
     def capacity(self) -> int:
@@ -83,4 +89,4 @@ class MLP(nn.Module):
     @property
     def multiply_adds(self) -> int:
         r""":math:`\sum_{j=1}^{K+1} n_{j-1} n_j`, the cost of the forward pass of one row."""
-        return sum(a * b for a, b in zip(self.sizes[:-1], self.sizes[1:]))
+        return sum(a * b for a, b in pairwise(self.sizes))

@@ -1,0 +1,304 @@
+"""What a multi-layer perceptron computes: its terms, shapes, counts and worked examples."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, corrected, equal, every, near
+
+
+def network(*sizes: int, activation: str = "relu") -> Any:
+    """A perceptron in double precision with fixed random weights."""
+    import torch
+
+    from margin.neural.nets.mlp import MLP
+    from margin.neural.weights import build
+
+    return build(lambda: MLP(sizes, activation), seed=0, dtype=torch.float64)
+
+
+def with_parameters(net: Any, *layers: tuple[Any, Any]) -> Any:
+    """The same network with given weights and biases, layer by layer."""
+    from margin.neural.weights import load_weights
+
+    named = {}
+    for k, (weight, bias) in enumerate(layers):
+        named |= {f"linears.{k}.weight": np.array(weight, float), f"linears.{k}.bias": np.array(bias, float)}
+    load_weights(net, named)
+    return net
+
+
+def parameters(net: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Weights and biases of every layer."""
+    layers = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in net.linears]
+    return [weight for weight, _ in layers], [bias for _, bias in layers]
+
+
+def rows(n: int, d: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+def outputs(net: Any, X: np.ndarray) -> np.ndarray:
+    import torch
+
+    return net(torch.from_numpy(X)).detach().numpy()
+
+
+def trace(net: Any, X: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Pre-activations and activations as arrays."""
+    import torch
+
+    f, h = net.trace(torch.from_numpy(X))
+    return [part.detach().numpy() for part in f], [part.detach().numpy() for part in h]
+
+
+@claim("neuron-terminology")
+def layers_are_counted_from_the_input_to_k_plus_1() -> Verdict:
+    X = rows(5, 3)
+    f, h = trace(network(3, 4, 2, 1), X)
+    layers = [*h, f[-1]]  # layer 0 is the input, layer k + 1 the output
+    return every(
+        count=equal(len(layers), 4),
+        first_is_the_input=equal(layers[0], X),
+        sizes=equal([a.shape[1] for a in layers], [3, 4, 2, 1]),
+    )
+
+
+@claim("terminology-weights-biases")
+def a_bias_offsets_y_and_a_weight_is_a_slope() -> Verdict:
+    net, X = network(2, 3, 1), rows(9, 2)
+    (W1, W2), (b1, b2) = parameters(net)
+    y, h = outputs(net, X).copy(), trace(net, X)[1][1]
+    W1, W2, b1, b2 = W1.copy(), W2.copy(), b1.copy(), b2.copy()
+    offset = outputs(with_parameters(net, (W1, b1), (W2, b2 + 1.5)), X).copy()
+    doubled = outputs(with_parameters(net, (W1, b1), (W2 * [[2, 1, 1]], b2)), X)
+    truth = every(
+        bias_is_an_offset_of_y=near(offset, y + 1.5, tolerance=1e-12),
+        weight_is_a_slope=near(doubled, y + h[:, :1] * W2[0, 0], tolerance=1e-12),
+    )
+    # Read as a gamma (a factor), as the printed word has it, the bias would multiply the outputs.
+    return corrected(truth, printed=near(offset, y * (offset[0] / y[0]), tolerance=1e-6))
+
+
+@claim("terminology-preactivation-activation")
+def activation_is_the_function_of_the_pre_activation() -> Verdict:
+    net, X = network(3, 6, 4, 2, activation="tanh"), rows(7, 3)
+    f, h = trace(net, X)
+    W, b = parameters(net)
+    return every(
+        before=near(f[0], b[0] + X @ W[0].T, tolerance=1e-12),
+        after=near(h[1], np.tanh(f[0]), tolerance=1e-15),
+        second_layer=near(h[2], np.tanh(f[1]), tolerance=1e-15),
+    )
+
+
+@claim("terminology-capacity-width-depth")
+def widths_4_2_3_are_depth_3_and_capacity_9() -> Verdict:
+    net = network(5, 4, 2, 3, 2)
+    return every(widths=equal(net.widths, [4, 2, 3]), depth=equal(net.depth, 3), capacity=equal(net.capacity, 9))
+
+
+@claim("terminology-feed-forward-shallow-deep")
+def deep_means_more_than_one_hidden_layer() -> Verdict:
+    import torch
+
+    output = network(2, 3, 3, 1)(torch.ones(1, 2, dtype=torch.float64))
+    seen: list[Any] = []
+
+    def visit(node: Any, above_it: tuple[Any, ...]) -> bool:
+        """Whether no path from the output comes back to a node it left."""
+        seen.append(node)
+        return node not in above_it and all(
+            visit(child, (*above_it, node)) for child, _ in node.next_functions if child is not None
+        )
+
+    truth = every(
+        one=equal(network(2, 3, 1).kind, "shallow"),
+        two=equal(network(2, 3, 3, 1).kind, "deep"),
+        no_loops=equal(visit(output.grad_fn, ()), True),
+        graph_is_not_empty=above(len(seen), 5),
+    )
+    return corrected(truth, printed=equal(network(2, 3, 1).kind, "deep"))
+
+
+@claim("iteration")
+def an_epoch_has_as_many_iterations_as_batches() -> Verdict:
+    from margin.neural import MLPRegressor
+
+    X = rows(103, 2)
+    model = MLPRegressor(hidden=(2,), batch_size=10, epochs=3, random_state=0)
+    records = list(model.iterate(X, X[:, 0]))
+    return every(
+        total=equal(records[-1].total, 3 * 11),  # ceil(103 / 10) = 11
+        at_the_end_of_epochs=equal([record.iteration for record in records], [11, 22, 33]),
+    )
+
+
+@claim("shallow-network-1d", "three-steps-of-a-shallow-network")
+def three_clipped_lines_weighted_and_added() -> Verdict:
+    from margin.neural.weights import count_parameters
+
+    net, x = network(1, 3, 1), np.linspace(-2, 2, 41)[:, None]
+    (slopes, weights), (offsets, offset) = parameters(net)
+    lines = [offsets[d] + slopes[d, 0] * x[:, 0] for d in range(3)]
+    clipped = [np.maximum(line, 0) for line in lines]
+    y = offset[0] + sum(weights[0, d] * clipped[d] for d in range(3))
+    f, h = trace(net, x)
+    return every(
+        ten_parameters=equal(count_parameters(net), 10),
+        lines=near(f[0], np.stack(lines, axis=1), tolerance=1e-12),
+        clipped=near(h[1], np.stack(clipped, axis=1), tolerance=1e-12),
+        sum=near(outputs(net, x)[:, 0], y, tolerance=1e-12),
+    )
+
+
+@claim("general-shallow-network")
+def outputs_sum_over_all_hidden_units() -> Verdict:
+    from margin.neural.weights import count_parameters
+
+    n_in, n_hidden, n_out = 4, 7, 3
+    net, X = network(n_in, n_hidden, n_out), rows(6, n_in)
+    (theta, phi), (theta_0, phi_0) = parameters(net)
+
+    def double_sum(terms: int) -> np.ndarray:
+        h = [np.maximum(theta_0[d] + sum(theta[d, i] * X[:, i] for i in range(n_in)), 0) for d in range(n_hidden)]
+        return np.stack([phi_0[j] + sum(phi[j, d] * h[d] for d in range(terms)) for j in range(n_out)], axis=1)
+
+    truth = every(
+        formula=near(outputs(net, X), double_sum(n_hidden), tolerance=1e-12),
+        parameters=equal(count_parameters(net), n_hidden * (n_in + 1) + n_out * (n_hidden + 1)),
+    )
+    return corrected(truth, printed=near(outputs(net, X), double_sum(n_out), tolerance=1e-6))
+
+
+@claim("mlp")
+def a_perceptron_is_the_recursion_and_learns_exclusive_or() -> Verdict:
+    from margin.neural import MLPClassifier
+    from margin.neural.weights import count_parameters
+
+    sizes = [3, 5, 4, 2]
+    net, X = network(*sizes), rows(8, 3)
+    W, b = parameters(net)
+    h = [X]
+    for k in range(2):
+        h.append(np.maximum(b[k] + h[k] @ W[k].T, 0))
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    exclusive_or = MLPClassifier(hidden=(8,), learning_rate=0.05, random_state=0).fit(corners, [0, 1, 1, 0])
+    truth = every(
+        recursion=near(outputs(net, X), b[2] + h[2] @ W[2].T, tolerance=1e-12),
+        parameters=equal(count_parameters(net), sum((a + 1) * c for a, c in pairwise(sizes))),
+        exclusive_or=equal(exclusive_or.predict(corners), np.array([0, 1, 1, 0])),
+    )
+    # The sentence announces layer k + 1 and gives the formula of layer k: its values are not those of layer k + 1.
+    announced, formula = trace(net, X)[1][2], np.maximum(b[0] + h[0] @ W[0].T, 0)
+    return corrected(truth, printed=near(announced, formula, tolerance=1e-6))
+
+
+@claim("example-mlp-2-1-2-algebra")
+def a_2_1_2_network_written_out() -> Verdict:
+    net, X = network(2, 1, 2, activation="sigmoid"), rows(5, 2)
+    (W1, W2), (b1, b2) = parameters(net)
+    hidden = 1 / (1 + np.exp(-(W1[0, 0] * X[:, 0] + W1[0, 1] * X[:, 1] + b1[0])))
+    written_out = np.stack([W2[i, 0] * hidden + b2[i] for i in range(2)], axis=1)
+    return every(
+        values=near(outputs(net, X), written_out, tolerance=1e-12), shapes=equal([W1.shape, W2.shape], [(1, 2), (2, 1)])
+    )
+
+
+@claim("example-mlp-numeric")
+def the_2_1_2_example_gives_132_and_028() -> Verdict:
+    x = np.array([[5.0, 2.0]])
+
+    def rectified(bias: list[float]) -> np.ndarray:
+        net = with_parameters(network(2, 1, 2), ([[0.5, -0.5]], [0.1]), ([[0.7], [0.3]], bias))
+        return np.maximum(outputs(net, x)[0], 0)
+
+    # The list of parameters leaves out the first output bias, 0.2, which the computation uses.
+    return corrected(
+        near(rectified([0.2, -0.2]), [1.32, 0.28], tolerance=1e-12),
+        printed=near(rectified([0.0, -0.2]), [1.32, 0.28], tolerance=1e-6),
+    )
+
+
+@claim("matrix-notation-network")
+def the_activation_encloses_bias_and_product() -> Verdict:
+    net, X = network(2, 3, 3, 1), rows(6, 2)
+    W, b = parameters(net)
+
+    def matrices(enclosed: bool) -> np.ndarray:
+        h = X
+        for k in range(2):
+            h = np.maximum(b[k] + h @ W[k].T, 0) if enclosed else np.maximum(b[k], 0) + h @ W[k].T
+        return b[2] + h @ W[2].T
+
+    loops = np.array([[scalar_forward(W, b, x)] for x in X])
+    return corrected(
+        every(matrices=near(matrices(True), loops, tolerance=1e-12), theta_0_is_a_vector=equal(b[0].shape, (3,))),
+        printed=near(matrices(False), loops, tolerance=1e-6),
+    )
+
+
+def scalar_forward(W: list[np.ndarray], b: list[np.ndarray], x: np.ndarray) -> float:
+    """One output, neuron by neuron."""
+    h = list(x)
+    for k in range(len(W)):
+        sums = [b[k][j] + sum(W[k][j, i] * h[i] for i in range(len(h))) for j in range(len(b[k]))]
+        h = [max(s, 0.0) for s in sums] if k < len(W) - 1 else sums
+    return h[0]
+
+
+@claim("network-parameter-shapes")
+def weights_map_from_the_layer_before() -> Verdict:
+    from margin.neural.weights import count_parameters
+
+    D = [3, 4, 2, 3, 2]
+    net = network(*D)
+    W, b = parameters(net)
+    truth = every(
+        weights=equal([w.shape for w in W], [(D[k + 1], D[k]) for k in range(4)]),
+        biases=equal([beta.shape for beta in b], [(D[k + 1],) for k in range(4)]),
+        count=equal(count_parameters(net), 16 + 10 + 9 + 8),
+    )
+    return corrected(truth, printed=equal([w.shape for w in W[1:]], [(D[k - 1], D[k]) for k in range(1, 4)]))
+
+
+@claim("mlp-forward-complexity")
+def a_forward_pass_costs_the_sum_of_products_of_sizes() -> Verdict:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    sizes = [7, 5, 6, 3]
+    net, X = network(*sizes), rows(1, 7)
+    with FlopCounterMode(display=False) as counter:
+        outputs(net, X)
+    wide, deep, narrow = network(64, 64, 64), network(*[32] * 5), network(32, 32, 32)
+    truth = every(
+        counted_by_torch=equal(counter.get_total_flops(), 2 * net.multiply_adds),
+        formula=equal(net.multiply_adds, sum(sizes[j - 1] * sizes[j] for j in range(1, 4))),
+        twice_as_wide=equal(wide.multiply_adds / narrow.multiply_adds, 4.0),
+        twice_as_deep=equal(deep.multiply_adds / narrow.multiply_adds, 2.0),
+    )
+    # From j = 0 the sum needs a size n_{-1}; Python's sizes[-1], the output size, shows that any value would be wrong.
+    return corrected(truth, printed=equal(net.multiply_adds, sum(sizes[j - 1] * sizes[j] for j in range(4))))
+
+
+@claim("probability-simplex-classification")
+def class_probabilities_lie_on_a_simplex_of_one_dimension_less() -> Verdict:
+    from margin.neural import MLPClassifier
+
+    n_classes, X = 4, rows(120, 3)
+    y = np.argmax(np.c_[X, X.sum(axis=1)], axis=1)
+    model = MLPClassifier(hidden=(8,), epochs=3, random_state=0).fit(X, y)
+    P = model.predict_proba(X)
+    inequalities = np.all(P[:, [1]] >= P, axis=1)  # x_2 > x_j for all other j
+    centered = P - P.mean(axis=0)
+    truth = every(
+        sum=near(P.sum(axis=1), np.ones(len(P)), tolerance=1e-12),
+        inside=equal(bool((P >= 0).all() and (P <= 1).all()), True),
+        region_is_cut_by_inequalities=equal(inequalities, model.predict(X) == 1),
+        dimension=equal(int(np.linalg.matrix_rank(centered, tol=1e-8)), n_classes - 1),
+    )
+    return corrected(truth, printed=equal(int(np.linalg.matrix_rank(centered, tol=1e-8)), 2))

@@ -1,0 +1,1 @@
+"""Claims on latent variable models: the bound and its parts, and what training with it gives."""

@@ -1,0 +1,181 @@
+"""The evidence lower bound and its parts, on models whose evidence is known.
+
+The running example is z ~ N(0, 1), x given z ~ N(z, 1), so x ~ N(0, 2) and z given x ~ N(x/2, 1/2).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+
+X, MEAN, VARIANCE = 1.3, 0.4, 0.25  # the observation and the q of the example
+
+
+def tensor(*values: Any) -> Any:
+    import torch
+
+    return torch.tensor(np.array(values, dtype=np.float64))
+
+
+def log_normal(x: float, mean: float, variance: float) -> float:
+    return -0.5 * (math.log(2 * math.pi * variance) + (x - mean) ** 2 / variance)
+
+
+def expected_log_normal(mean: float, variance: float, other_mean: float, other_variance: float) -> float:
+    """E[log N(z; other)] for z ~ N(mean, variance)."""
+    return log_normal(mean, other_mean, other_variance) - 0.5 * variance / other_variance
+
+
+def kl(mean: float, variance: float) -> float:
+    from margin.generative.elbo import kl_to_standard_normal
+
+    return float(kl_to_standard_normal(tensor(mean), tensor(math.log(variance))))
+
+
+def elbo(x: float, mean: float, variance: float) -> float:
+    """The bound in closed form, its divergence by the function that trains the models."""
+    return expected_log_normal(mean, variance, x, 1.0) - kl(mean, variance)
+
+
+def elbo_from_draws(noise: np.ndarray, shares: np.ndarray) -> float:
+    """The bound of the example as a weighted mean over draws of the noise."""
+    from margin.generative.elbo import gaussian_log_likelihood, log_prior_over_posterior, reparameterize
+
+    noise, log_variance = tensor(*noise)[:, None], tensor(math.log(VARIANCE))
+    z = reparameterize(tensor(MEAN), log_variance, noise)
+    log_weights = gaussian_log_likelihood(tensor(X), z, tensor(0.0)) + log_prior_over_posterior(z, noise, log_variance)
+    return float(log_weights @ tensor(*shares))
+
+
+@claim("elbo")
+def the_bound_is_the_evidence_minus_the_divergence_from_the_posterior() -> Verdict:
+    from margin.foundations.information.gaussians import kl_normal
+
+    nodes, shares = np.polynomial.hermite_e.hermegauss(20)
+    draws = np.random.default_rng(0).normal(size=200_000)
+    evidence, gap = log_normal(X, 0, 2), float(kl_normal(MEAN, math.sqrt(VARIANCE), X / 2, math.sqrt(0.5)))
+    truth = every(
+        number=near(elbo(X, MEAN, VARIANCE), -1.8471, tolerance=5e-5),
+        quadrature=near(elbo_from_draws(nodes, shares / shares.sum()), elbo(X, MEAN, VARIANCE), tolerance=1e-10),
+        monte_carlo=near(elbo_from_draws(draws, np.full(len(draws), 1 / len(draws))), -1.8471, tolerance=5e-3),
+        gap=near(elbo(X, MEAN, VARIANCE) + gap, evidence, tolerance=1e-8),
+    )
+    prior, posterior = (0.0, 1.0), (X / 2, 0.5)
+    line = sum(expected_log_normal(MEAN, VARIANCE, *p) for p in (posterior, prior))
+    line -= expected_log_normal(MEAN, VARIANCE, MEAN, VARIANCE)
+    return corrected(truth, printed=below(line, evidence))  # the printed third line is no lower bound
+
+
+@claim("claim-elbo-lower-bounds-evidence")
+def the_bound_never_exceeds_the_evidence() -> Verdict:
+    rng = np.random.default_rng(0)
+    cases = zip(rng.normal(size=200) * 3, rng.normal(size=200) * 3, rng.exponential(size=200) + 1e-3)
+    excess = max(elbo(x, mean, variance) - log_normal(x, 0, 2) for x, mean, variance in cases)
+    by_prior_divergence = log_normal(X, 0, 2) - kl(MEAN, VARIANCE)
+    return corrected(
+        below(excess, 1e-10),
+        printed=near(by_prior_divergence, elbo(X, MEAN, VARIANCE), tolerance=1e-3),
+    )
+
+
+@claim("claim-elbo-tight-at-posterior")
+def the_bound_is_tight_at_the_posterior() -> Verdict:
+    from margin.generative.elbo import importance_bound
+
+    parts = {f"x_{x}": near(elbo(x, x / 2, 0.5), log_normal(x, 0, 2), tolerance=1e-10) for x in (-2.0, 0.3, X)}
+    prior, likelihood = np.array([0.3, 0.7]), np.array([0.9, 0.2])
+    posterior = prior * likelihood / (prior @ likelihood)
+    log_weights = np.log(prior * likelihood) - np.log(posterior)
+    return every(
+        **parts,
+        discrete=near(posterior @ log_weights, math.log(prior @ likelihood), tolerance=1e-12),
+        importance_weighted=near(float(importance_bound(tensor(*log_weights))), math.log(0.41), tolerance=1e-12),
+    )
+
+
+@claim("kl-gaussian-to-standard-normal")
+def divergence_from_the_standard_normal() -> Verdict:
+    from scipy.integrate import quad
+
+    from margin.foundations.information.gaussians import kl_gaussians
+
+    def integrand(z: float) -> float:
+        return math.exp(log_normal(z, 1.2, 0.25)) * (log_normal(z, 1.2, 0.25) - log_normal(z, 0, 1))
+
+    z = 1.2 + 0.5 * np.random.default_rng(0).normal(size=200_000)
+    sampled = np.mean(-np.log(0.5) - 0.5 * ((z - 1.2) / 0.5) ** 2 + 0.5 * z**2)
+    mean, covariance = np.array([0.5, -1.0]), np.array([[0.6, 0.2], [0.2, 0.9]])
+    truth = every(
+        zero_at_itself=near(kl(0.0, 1.0), 0.0, tolerance=1e-15),
+        number_1=near(kl(1.2, 0.25), 1.038147, tolerance=5e-7),
+        number_2=near(kl(1.0, 0.5), 0.59657, tolerance=5e-6),
+        integral=near(kl(1.2, 0.25), quad(integrand, -4, 7)[0], tolerance=1e-8),
+        monte_carlo=near(kl(1.2, 0.25), sampled, tolerance=1e-2),
+        full_covariance=near(kl_gaussians(mean, covariance, np.zeros(2), np.eye(2)), 0.72157, tolerance=5e-6),
+    )
+
+    def as_printed(mean: np.ndarray, covariance: np.ndarray) -> float:
+        """The factor 1/2 before the trace alone."""
+        return float(0.5 * np.trace(covariance) + mean @ mean - len(mean) - np.linalg.slogdet(covariance)[1])
+
+    return corrected(truth, printed=near(as_printed(np.zeros(2), np.eye(2)), 0.0, tolerance=0.5))
+
+
+@claim("claim-vae-kl-pulls-variance-to-one")
+def the_divergence_wants_variance_one_not_zero() -> Verdict:
+    from scipy.optimize import minimize
+
+    found = minimize(lambda t: kl(t[0], math.exp(t[1])), x0=[1.0, -2.0], tol=1e-12)
+    truth = every(
+        minimizer=near(found.x, [0.0, 0.0], tolerance=1e-4),  # mean and logarithm of the variance
+        minimum=near(found.fun, 0.0, tolerance=1e-8),
+        at_a_tenth=near(kl(0.0, 0.1), 0.7013, tolerance=5e-5),
+        at_a_millionth=near(kl(0.0, 1e-6), 6.4078, tolerance=5e-5),
+    )
+    return corrected(truth, printed=below(kl(0.0, 1e-6), kl(0.0, 0.1)))
+
+
+@claim("vae-logvar-output")
+def a_log_variance_is_a_valid_variance_whatever_the_network_says() -> Verdict:
+    import torch
+
+    from margin.generative.elbo import kl_to_standard_normal, reparameterize
+    from margin.generative.vae_network import VAENetwork
+    from margin.neural.weights import build
+
+    log_variance = torch.linspace(-60, 60, 121, dtype=torch.float64)[:, None]
+    sigma = reparameterize(torch.zeros(121, 1), log_variance, torch.ones(121, 1))
+    divergence = kl_to_standard_normal(torch.zeros(121, 1), log_variance)
+    network = build(lambda: VAENetwork(3, 2, [8]), seed=0, dtype=torch.float64)
+    with torch.no_grad():
+        _, head = network.encode(torch.from_numpy(np.random.default_rng(0).normal(size=(200, 3))))
+    truth = every(
+        positive=above(float(sigma.min()), 0.0),
+        finite=equal(bool(torch.isfinite(sigma).all() and torch.isfinite(divergence).all()), True),
+        from_any_head=above(float(head.exp().min()), 0.0),
+    )
+    # If range were the only reason, the head could be the deviation itself; but it is negative for many inputs.
+    return corrected(truth, printed=above(float(head.min()), 0.0))
+
+
+@claim("gaussian-parameter-space")
+def the_encoder_always_gives_a_mean_and_a_positive_definite_covariance() -> Verdict:
+    import torch
+
+    from margin.generative.vae_network import VAENetwork
+    from margin.neural.weights import build
+
+    network = build(lambda: VAENetwork(4, 3, [16]), seed=0, dtype=torch.float64)
+    inputs = torch.from_numpy(10 * np.random.default_rng(0).normal(size=(300, 4)))
+    mean, log_variance = network.encode(inputs)
+    covariances = torch.diag_embed(log_variance.exp()).detach().numpy()
+    return every(
+        mean_shape=equal(tuple(mean.shape), (300, 3)),
+        smallest_eigenvalue=above(float(np.linalg.eigvalsh(covariances).min()), 0.0),
+        symmetric=near(covariances, covariances.transpose(0, 2, 1), tolerance=0.0),
+    )
