@@ -192,3 +192,21 @@ def test_range_test_finds_the_limit():
 def test_follow_rethrows_bad_arguments():
     with pytest.raises(OptimizationError):
         follow(gradient_descent(bowl, lambda x: x[:1], np.ones(2)))
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "bfgs", "nonlinear_cg", "newton_cg"])
+def test_a_gradient_that_reuses_its_buffer(method):
+    buffer = np.empty(2)
+
+    def grad(x):
+        buffer[:] = BEALE.grad(x)
+        return buffer
+
+    result = minimize(BEALE.f, BEALE.start, method=method, grad=grad)
+    np.testing.assert_allclose(result.x, [3.0, 0.5], atol=1e-5)
+
+
+def test_steps_compare_as_records():
+    first, second = (list(adam(bowl, bowl_gradient, np.ones(2), max_iter=3)) for _ in range(2))
+    assert first == second
+    assert first[0] != first[1]

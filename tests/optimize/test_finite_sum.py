@@ -122,3 +122,11 @@ def test_refusals():
         accumulate([np.ones(2)], [1, 2])
     with pytest.raises(ValueError, match="batches"):
         batches(0, 2)
+
+
+def test_wrong_shapes_and_starts():
+    wrong = FiniteSum(3, lambda x, rows: np.zeros(len(rows)), lambda x, rows: np.zeros((len(rows), 5)))
+    with pytest.raises(ValueError, match=r"shape \(2,\) of x; got \(5,\), after update 0"):
+        list(sgd(wrong, [0.0, 0.0]))
+    with pytest.raises(ValueError, match="x0 must"):
+        next(sgd(wrong, [np.nan, 0.0]))

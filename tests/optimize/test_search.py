@@ -90,3 +90,8 @@ def test_genetic_refusals():
         next(genetic(RASTRIGIN.f, [[1, 1], [0, 2]], rng=np.random.default_rng(0)))
     with pytest.raises(ValueError, match="elite"):
         next(genetic(RASTRIGIN.f, [[0, 1]], rng=np.random.default_rng(0), elite=60))
+
+
+def test_undefined_values_are_the_worst():
+    result = follow(genetic(lambda x: np.sqrt(x[0]) + x[0], [[-1, 1]], rng=np.random.default_rng(0), generations=30))
+    assert 0 <= result.x[0] < 1e-2

@@ -79,4 +79,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
             axis.set_ylabel(r"$\theta_2$ (BMI)")
         axis.legend(loc="upper right")
     figure.suptitle("Squared error of cholesterol with the intercept fixed at 25.68")
-    figure.tight_layout()

@@ -104,4 +104,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
                 f"f = {abs(value) if abs(value) < 5e-3 else value:.2f}", point, (8, 6), textcoords="offset points"
             )
         axis.set(title=f"{name}: which minimum a start reaches", xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
-    figure.tight_layout()

@@ -91,4 +91,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axis.set(title="full loss above its minimum", xlabel="update", ylabel=r"$R_D(\theta_t) - \min R_D$")
     axis.legend()
     figure.suptitle("Every batch has its own loss surface (crimson stars: minima; cross: minimum of all data)")
-    figure.tight_layout()

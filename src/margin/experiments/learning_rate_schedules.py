@@ -92,7 +92,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     right.axvline(2 / CURVATURE, color="crimson", ls="--", label="2/L")
     right.set(title="range test: loss after 50 steps, cut at 1000", xlabel="constant rate", ylabel="loss")
     right.legend()
-    figure.tight_layout()
 
 
 def _smooth(values: np.ndarray, width: int = 15) -> np.ndarray:

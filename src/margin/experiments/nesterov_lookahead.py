@@ -97,7 +97,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes[2].set(title=r"contraction per step, $\gamma = 0.9$", xlabel=r"$\eta\lambda$", ylabel="spectral radius")
     axes[2].set(ylim=(0, 1.8))
     axes[2].legend()
-    figure.tight_layout()
 
 
 def _arrow(axis: Any, foot: np.ndarray, vector: np.ndarray, color: str, label: str) -> None:

@@ -155,9 +155,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
             axis.plot(*path.T, color=color, lw=1.4, alpha=0.9, label=method)
             axis.plot(*path[-1], "o", color=color, ms=4)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=5, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
     figure.suptitle("Ten optimizers from one start (first-order methods at their best rate of a sweep)")
-    figure.tight_layout(rect=(0, 0.07, 1, 1))
 
 
 def background(axis: Any, name: str, item: dict[str, Any]) -> None:

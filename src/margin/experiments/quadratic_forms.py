@@ -104,4 +104,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axis.axhline(0, color="gray", lw=0.7)
     axis.set(title=r"Newton's tangents find $\sqrt{2}$", xlabel="$x$", ylabel="$f$")
     axis.legend()
-    figure.tight_layout()

@@ -86,4 +86,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     right.axhline(0.08, color="gray", ls=":", lw=1)
     right.set(title=f"two wells: {share:.0%} of noisy runs cross to the deeper one", xlabel="update", ylabel="x")
     right.legend(loc="upper right")
-    figure.tight_layout()

@@ -108,4 +108,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     right.set(
         title="Adam: scatter of the step over runs", xlabel="step t", ylabel="standard deviation / rate", ylim=(0, None)
     )
-    figure.tight_layout()

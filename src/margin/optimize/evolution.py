@@ -34,18 +34,22 @@ def genetic(
     low, high = bounds.T
     people = rng.uniform(low, high, size=(population, len(low)))
     objective = Objective("genetic", f, None, people[0], max_iter=generations)
-    fitness = np.array([objective.value(person) for person in people])
+    fitness = _scores(objective, people)
     best = people[np.argmin(fitness)]
     yield objective.record_value(0, best, float(fitness.min()), 0.0)
     for t in range(1, generations + 1):
         width = mutation * (high - low) * (1 - t / (generations + 1))
         children = _children(people, fitness, population - elite, width, rng).clip(low, high)
         keep = np.argsort(fitness, kind="stable")[:elite]
-        scores = np.array([objective.value(child) for child in children])
-        people, fitness = np.vstack([people[keep], children]), np.concatenate([fitness[keep], scores])
+        people, fitness = np.vstack([people[keep], children]), np.r_[fitness[keep], _scores(objective, children)]
         previous, best = best, people[np.argmin(fitness)]
         yield objective.record_value(t, best, float(fitness.min()), length(best - previous))
     return Outcome(True, f"genetic: best value {fitness.min():.6g} after {generations} generations.")
+
+
+def _scores(objective: Objective, people: Array) -> Array:
+    values = np.array([objective.value(person) for person in people])
+    return np.where(np.isnan(values), np.inf, values)  # an undefined value is the worst one
 
 
 def _children(people: Array, fitness: Array, count: int, width: Array, rng: np.random.Generator) -> Array:

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from margin.optimize.clipping import accumulate as weighted_mean
 from margin.optimize.clipping import clip_norm
+from margin.optimize.objective import starting_point
 from margin.optimize.rules import Descent, Rule
 from margin.optimize.schedules import Schedule, as_schedule
-from margin.optimize.steps import Array, Diverged, Outcome, Step, Steps, length
+from margin.optimize.steps import Array, Diverged, OptimizationError, Outcome, Step, Steps, length
 
 __all__ = ["FiniteSum", "batches", "sgd"]
 
@@ -89,7 +90,7 @@ def sgd(
     rule = Descent() if rule is None else rule
     rate = as_schedule(learning_rate)
     size = problem.n if batch_size is None else batch_size
-    x = np.array(x0, dtype=float)
+    x = starting_point("sgd", x0)
     state, seen, t = rule.start(x), 0, 0
     total = epochs * ceil(ceil(problem.n / size) / accumulate)
     yield _record(0, x, problem.value(x), length(problem.gradient(x)), 0.0, 0, 0, total)
@@ -99,6 +100,11 @@ def sgd(
             point = rule.point(state, x)
             with np.errstate(over="ignore", invalid="ignore"):
                 value, gradient = _joined(problem, point, group)
+            if gradient.shape != x.shape:
+                message = (
+                    f"sgd: the gradient must have the shape {x.shape} of x; got {gradient.shape}, after update {t - 1}."
+                )
+                raise OptimizationError(message, x, t - 1)
             if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
                 raise Diverged(
                     f"sgd: diverged at update {t} of epoch {epoch} (batch loss {value:.6g}); the iterate of "

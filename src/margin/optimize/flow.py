@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from margin.optimize.steps import Array
 
@@ -19,6 +18,8 @@ def gradient_flow(grad: Callable[[Array], Array], theta0: Any, time: float, *, p
     >>> gradient_flow(lambda t: t, [1.0], 1.0)[-1].round(8)
     array([0.36787944])
     """
+    from scipy.integrate import solve_ivp  # slow to import, and only the flow needs it
+
     start = np.atleast_1d(np.asarray(theta0, dtype=float))
     if not time >= 0 or points < 2:
         raise ValueError(f"gradient_flow: needs time >= 0 and points >= 2; got {time!r} and {points!r}.")

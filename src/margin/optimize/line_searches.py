@@ -209,7 +209,7 @@ def line_search(
     0.5
     """
     objective = Objective("line_search", f, grad, x)
-    p = np.asarray(direction, dtype=float).ravel()
+    p = objective.flat(direction, "direction")
     value, gradient = objective.both(objective.x)
     slope = float(gradient @ p)
     if not slope < 0:

@@ -10,7 +10,7 @@ import numpy as np
 from margin.optimize.derivatives import autograd, numerical_gradient, numerical_hessian
 from margin.optimize.steps import Array, Diverged, OptimizationError, Step
 
-__all__ = ["Function", "Gradient", "Hessian", "HessianProduct", "Objective"]
+__all__ = ["Function", "Gradient", "Hessian", "HessianProduct", "Objective", "starting_point"]
 
 Function = Callable[[Array], Any]
 # A callable; True when f returns (value, gradient); "torch" for automatic differentiation; None for differences.
@@ -42,7 +42,7 @@ class Objective:
         if max_iter is not None and not (isinstance(max_iter, int | np.integer) and max_iter >= 0):
             raise ValueError(f"{name}: max_iter must be a whole number, not negative; got {max_iter!r}.")
         self.name = name
-        start = _start(name, x0)
+        start = starting_point(name, x0)
         self.shape, self.x, self.iteration = start.shape, start.ravel(), 0
         self.evaluations = self.gradient_evaluations = self.hessian_products = 0
         self.total = max_iter
@@ -66,7 +66,7 @@ class Objective:
         if not callable(self._grad):
             return numerical_gradient(self.value, x)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._flat(self._grad(x.reshape(self.shape)))
+            return self.flat(self._grad(x.reshape(self.shape)))
 
     def both(self, x: Array) -> tuple[float, Array]:
         """Value and gradient at one point; a single call when the user's function gives both."""
@@ -78,7 +78,7 @@ class Objective:
             pair = self._joint(x.reshape(self.shape))
         if not (isinstance(pair, tuple) and len(pair) == 2):
             raise self._error(f"with grad=True f must return (value, gradient); got {type(pair).__name__}")
-        return self._scalar(pair[0]), self._flat(pair[1])
+        return self._scalar(pair[0]), self.flat(pair[1])
 
     def hessian(self, x: Array) -> Array:
         """(d, d) second derivatives: the user's, or symmetric differences of the gradient."""
@@ -93,7 +93,7 @@ class Objective:
         """H(x) direction, from ``hessp``, from ``hess``, or from one more gradient along the direction."""
         self.hessian_products += 1
         if self._hessp is not None:
-            return self._flat(self._hessp(x.reshape(self.shape), direction.reshape(self.shape)), "Hessian product")
+            return self.flat(self._hessp(x.reshape(self.shape), direction.reshape(self.shape)), "Hessian product")
         if self._hess is not None:
             return self.hessian(x) @ direction
         # Forward difference of the gradient: the step balances truncation and rounding for a unit-scaled gradient.
@@ -104,11 +104,8 @@ class Objective:
         """The record of an accepted iterate; a value or gradient that is not finite ends the run here."""
         if self._first_value is None:
             self._first_value = value
-        bound = BLOW_UP * (1 + abs(self._first_value))
-        # A NaN gradient norm is how a method without gradients is marked by `record_value`, so test it there.
-        if not (np.isfinite(value) and np.isfinite(gradient_norm) and np.all(np.isfinite(x))):
-            raise self.diverged(iteration, value, gradient_norm)
-        if value > bound:
+        finite = np.isfinite(value) and np.isfinite(gradient_norm) and np.all(np.isfinite(x))
+        if not finite or value > BLOW_UP * (1 + abs(self._first_value)):
             raise self.diverged(iteration, value, gradient_norm)
         self.x, self.iteration = x, iteration
         return self._step(iteration, x, value, gradient_norm, step_size)
@@ -147,18 +144,20 @@ class Objective:
             raise self._error(f"f must return one real number; got {_describe(array)}")
         return float(array.reshape(()))
 
-    def _flat(self, gradient: Any, what: str = "gradient") -> Array:
+    def flat(self, gradient: Any, what: str = "gradient") -> Array:
+        """A fresh flat vector of what the user's function returned, which must have the shape of ``x``."""
         array = np.asarray(gradient)
         if array.shape != self.shape or array.dtype.kind not in "fiub":
             raise self._error(f"the {what} must have the shape {self.shape} of x; got {_describe(array)}")
-        return array.ravel().astype(float, copy=False)
+        return array.astype(float).ravel()  # a copy: the user may fill the same buffer again
 
     def _error(self, sentence: str) -> OptimizationError:
         message = f"{self.name}: {sentence}, after step {self.iteration}."
         return OptimizationError(message, self.x.reshape(self.shape), self.iteration)
 
 
-def _start(name: str, x0: Any) -> Array:
+def starting_point(name: str, x0: Any) -> Array:
+    """``x0`` as a fresh array of finite numbers, or one sentence about what is wrong with it."""
     try:
         start = np.array(x0, dtype=float)
     except (TypeError, ValueError):

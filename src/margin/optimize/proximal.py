@@ -113,7 +113,7 @@ def _backtracked(
     shape = objective.shape
     slack = 1e-12 * (1 + abs(value))  # near the minimum both sides agree to rounding
     for _ in range(100):
-        new = prox((y - step * gradient).reshape(shape), step).ravel()
+        new = objective.flat(prox((y - step * gradient).reshape(shape), step), "proximal point")
         smooth = objective.value(new)
         move = new - y
         if smooth <= value + gradient @ move + move @ move / (2 * step) + slack:

@@ -22,7 +22,7 @@ def length(v: Array) -> float:
         return float(np.sqrt(np.vdot(v, v)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared as records: iteration and numbers, since arrays have no one truth
 class Step(Record):
     """One iterate. Iteration 0 is the start, so the ``x`` of all records are the whole path.
 
@@ -75,7 +75,7 @@ class Diverged(OptimizationError):
     """The value or the gradient stopped being finite, or the value grew without bound."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """The end of a run: the last finite iterate, what it cost, why it stopped, and the path to it."""
 
