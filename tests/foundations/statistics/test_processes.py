@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
+from margin.foundations.probability import is_stationary
 from margin.foundations.statistics import (
     RBF,
     GaussianProcess,
@@ -18,7 +19,6 @@ from margin.foundations.statistics import (
     field_from_kernel,
     field_from_spectrum,
     galton_heights,
-    is_stationary,
     mahalanobis,
     metric_axioms,
     quadratic_distance,
@@ -87,7 +87,7 @@ def test_periodic_kernel_matches_on_the_line_and_repeats():
 
 
 def test_stationarity():
-    found = [is_stationary(k, np.random.default_rng(1), d=2) for k in (RBF(), Laplace(), Periodic(), Linear())]
+    found = [is_stationary(k, 2, np.random.default_rng(1)) for k in (RBF(), Laplace(), Periodic(), Linear())]
     assert found == [True, True, True, False]
 
 
@@ -159,9 +159,9 @@ def test_galton():
         (lambda: quadratic_distance([0.0, 1.0], [0.0, 0.0], [[1.0, 0.0], [0.0, -1.0]]), "positive semi-definite"),
         (lambda: spherical_distance([0.0, 1.0], [0.0, 0.0], 0.0), "sd must be a positive number"),
         (lambda: metric_axioms(lambda a, b: 0.0, [[0.0], [0.0], [1.0]]), "points must be distinct"),
-        (lambda: RBF(-1.0)([0.0], [0.0]), "gamma must be a positive number; got -1.0"),
-        (lambda: RBF()([0.0], [[0.0, 1.0]]), "one number of coordinates"),
-        (lambda: Linear()([[[1.0]]], [1.0]), "values must be"),
+        (lambda: RBF(-1.0)([0.0], [0.0]), "length_scale must be .*positive"),
+        (lambda: RBF()([0.0], [[0.0, 1.0]]), "as many columns"),
+        (lambda: Linear()([[[1.0]]], [1.0]), "X must be"),
         (lambda: GaussianProcess(RBF()).condition([0.0, 1.0], [1.0]), "one length; got 2 and 1"),
         (lambda: GaussianProcess(RBF()).condition([0.0], [1.0], noise=-1), "noise must be a variance"),
         (lambda: GaussianProcess(lambda a, b: -np.ones((len(a), len(b)))).sample([0.0, 1.0], 1, rng), "semi-definite"),

@@ -6,6 +6,7 @@ import numpy as np
 
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.foundations.probability import is_stationary
 from margin.foundations.statistics import (
     RBF,
     GaussianProcess,
@@ -14,7 +15,6 @@ from margin.foundations.statistics import (
     Periodic,
     field_from_kernel,
     field_from_spectrum,
-    is_stationary,
     jarque_bera,
 )
 from margin.foundations.statistics.covariance_functions import Kernel
@@ -148,14 +148,14 @@ def periodic_draws_repeat() -> Verdict:
         repeats=below(np.abs(draws[:, 20:] - draws[:, :-20]).max(), 1e-4),
         moves_within_a_period=above(np.ptp(draws, axis=1).min(), 0.1),
         semidefinite=above(np.linalg.eigvalsh(kernel(x, x)).min(), -1e-10),
-        stationary=equal(is_stationary(kernel, rng), True),
+        stationary=equal(is_stationary(kernel, 1, rng), True),
     )
 
 
 @claim("stationary-kernels")
 def only_the_linear_kernel_knows_where_it_is() -> Verdict:
     kernels = (RBF(0.7), Laplace(0.7), Periodic(1.3, 0.7), Linear())
-    found = [is_stationary(kernel, np.random.default_rng(0), d=2) for kernel in kernels]
+    found = [is_stationary(kernel, 2, np.random.default_rng(0)) for kernel in kernels]
     return equal(found, [True, True, True, False])
 
 

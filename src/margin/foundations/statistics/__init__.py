@@ -21,7 +21,7 @@ from margin.foundations.statistics.covariance import (
     variance,
     variance_shortcut,
 )
-from margin.foundations.statistics.covariance_functions import RBF, Laplace, Linear, Periodic, is_stationary
+from margin.foundations.statistics.covariance_functions import RBF, Laplace, Linear, Periodic
 from margin.foundations.statistics.distances import (
     MetricAxioms,
     mahalanobis,
@@ -95,7 +95,6 @@ __all__ = [
     "fit_conditional",
     "fit_glm",
     "galton_heights",
-    "is_stationary",
     "jarque_bera",
     "least_squares",
     "linear_posterior",

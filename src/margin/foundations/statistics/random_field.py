@@ -15,8 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from margin.foundations.probability.kernels import is_stationary
 from margin.foundations.statistics.arguments import Floats, positive, whole
-from margin.foundations.statistics.covariance_functions import Kernel, is_stationary
+from margin.foundations.statistics.covariance_functions import Kernel
 
 __all__ = ["field_from_kernel", "field_from_spectrum"]
 
@@ -30,7 +31,7 @@ def field_from_kernel(
     """``n`` fields (n, *shape) on a grid with this spacing, with the covariance of a stationary ``kernel``."""
     sides = _sides("field_from_kernel", shape)
     step = positive("field_from_kernel", "spacing", spacing)
-    if not is_stationary(kernel, np.random.default_rng(0), d=len(sides)):
+    if not is_stationary(kernel, len(sides), np.random.default_rng(0)):
         raise ValueError("field_from_kernel: kernel must be stationary; got one that depends on absolute position.")
     padding = 2
     while padding <= MAX_PADDING:
