@@ -11,7 +11,7 @@ import numpy as np
 
 __all__ = ["add_changes", "cluster_sums", "reassign"]
 
-BLOCK = 2048  # rows whose distances to all centers are held at once
+BLOCK = 4096  # rows whose distances to all centers are held at once
 
 
 def reassign(
@@ -34,25 +34,28 @@ def reassign(
     ``lower`` and ``came_from`` (the label left, or -1) in place; returns by how much the inertia fell and how many rows
     changed.
     """
-    norms = (centers**2).sum(axis=1)
+    norms = _row_squares(centers)
+    drop = np.full(len(centers), moved.max())  # how much nearer another center may have come
     top = int(moved.argmax())
-    second = float(np.delete(moved, top).max(initial=0.0))
+    drop[top] = np.delete(moved, top).max(initial=0.0)
+    came_from[:] = -1
     fell, changed = 0.0, 0
     for start in range(0, len(X), BLOCK):
-        rows = np.arange(start, min(start + BLOCK, len(X)))
-        came_from[rows] = -1
-        own = labels[rows]
-        seen = own >= 0
-        lower[rows] -= np.where(own == top, second, moved[top])
-        upper[rows] += moved[own]
-        bound = np.where(seen, np.maximum(lower[rows], half_gap[own]), -1.0)
-        upper[rows[~seen]] = np.inf
-        loose = seen & (upper[rows] > bound)
-        distance = X[rows[loose]] - offset - centers[own[loose]]
-        upper[rows[loose]] = np.sqrt((distance**2).sum(axis=1))
-        open_rows = rows[upper[rows] > bound]
+        block = slice(start, start + BLOCK)
+        own, u, bound = labels[block], upper[block], lower[block]
+        if own[0] < 0:
+            open_rows = np.arange(len(own))
+        else:
+            u += moved[own]
+            bound -= drop[own]
+            limit = np.maximum(bound, half_gap[own])
+            loose = np.flatnonzero(u > limit)
+            u[loose] = np.sqrt(_row_squares(X[block][loose] - offset - centers[own[loose]]))
+            open_rows = loose[u[loose] > limit[loose]]
         if len(open_rows):
-            gain, moves = _nearest(X, weights, offset, centers, norms, labels, upper, lower, came_from, open_rows)
+            gain, moves = _nearest(
+                X, weights, offset, centers, norms, labels, upper, lower, came_from, start + open_rows
+            )
             fell, changed = fell + gain, changed + moves
     return fell, changed
 
@@ -69,27 +72,32 @@ def _nearest(
     came_from: np.ndarray,
     rows: np.ndarray,
 ) -> tuple[float, int]:
+    """All distances of the given rows: their nearest and second nearest centers."""
     x = X[rows] - offset
-    squares = (x**2).sum(axis=1)
-    scores = norms - 2 * (x @ centers.T)  # squared distance minus |x|^2
+    scores = x @ (-2 * centers.T)
+    scores += norms  # squared distance minus |x|^2
     best = scores.argmin(axis=1)
-    everyone = np.arange(len(rows))
-    exact = np.sqrt(((x - centers[best]) ** 2).sum(axis=1))
-    own = labels[rows]
+    exact = np.sqrt(_row_squares(x - centers[best]))
+    own, before = labels[rows], upper[rows]
     # A rounding error in the scores must not move a row away from its center: the exact distances decide.
-    moves = (own < 0) | ((best != own) & (exact < upper[rows]))
+    moves = (own < 0) | ((best != own) & (exact < before))
     keeps = ~moves & (best != own)
-    nearest_other = scores[everyone, best].copy()
+    everyone = np.arange(len(rows))
+    smallest = scores[everyone, best]
     scores[everyone, best] = np.inf
-    nearest_other = np.where(keeps, nearest_other, scores.min(axis=1))
+    nearest_other = np.where(keeps, smallest, scores.min(axis=1))
+    squares = _row_squares(x)
     rounding = (X.shape[1] + 4) * np.finfo(float).eps * (squares + norms.max())
     lower[rows] = np.sqrt(np.maximum(squares + nearest_other - rounding, 0.0))
-    before = np.where(own < 0, 0.0, upper[rows] ** 2)
-    fell = float((weights[rows] * (before - exact**2))[moves].sum())
-    came_from[rows[moves]] = own[moves]
-    labels[rows[moves]] = best[moves]
-    upper[rows] = np.where(keeps, upper[rows], exact)
-    return fell, int(moves.sum())
+    upper[rows] = np.where(keeps, before, exact)
+    moved_rows, old = rows[moves], own[moves]
+    labels[moved_rows], came_from[moved_rows] = best[moves], old
+    fell = weights[moved_rows] @ (np.where(old < 0, 0.0, before[moves] ** 2) - exact[moves] ** 2)
+    return float(fell), int(moves.sum())
+
+
+def _row_squares(rows: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", rows, rows)
 
 
 def cluster_sums(

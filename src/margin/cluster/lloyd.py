@@ -24,7 +24,7 @@ from margin.core.threads import blas_threads, numba_threads, threads_for
 
 __all__ = ["Partition", "distances_to", "labels_for"]
 
-COMPILED_WORK = 2**23  # rows x centers x columns from which a compiled pass repays loading the compiler
+COMPILED_WORK = 2**21  # rows x centers x columns from which a compiled pass repays loading the compiler
 FRESH_SUMS_EVERY = 32  # iterations after which sums are taken anew, so that rounding in the updates cannot build up
 
 ARRAYS = ("centers", "labels", "upper", "lower", "sums", "totals", "counts")

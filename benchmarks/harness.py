@@ -1,0 +1,161 @@
+"""Times ours and its peers side by side: alternating in one process, the minimum of the rounds, losses like wins.
+
+A family is a module with ``cases(quick) -> list[Case]``. Every pool of threads (BLAS, OpenMP, Numba, torch, oneDAL) is
+held at the same number for everyone. Quality stands beside every time, because a time means nothing without it. Where
+Numba is involved, the first call is measured in processes of its own: cold (empty cache), cached, and warm.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Case", "Measured", "Peer", "first_call", "measure", "same_threads"]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another library's way; ``requires`` is the module that must be installed for it."""
+
+    name: str
+    requires: str
+    call: Callable[[Any], Any]
+
+    @property
+    def installed(self) -> bool:
+        return importlib.util.find_spec(self.requires) is not None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One task at one size.
+
+    ``data()`` makes the input once, untimed; ``ours`` and the peers take it and return a result; ``quality(data,
+    result)`` is one number, called ``quality_name``. ``first_call`` asks for cold and cached first calls, ``memory``
+    for the peak that allocations known to Python (NumPy's are) reach above the input.
+    """
+
+    name: str
+    size: str
+    data: Callable[[], Any]
+    ours: Callable[[Any], Any]
+    peers: tuple[Peer, ...]
+    quality: Callable[[Any, Any], float]
+    quality_name: str
+    rounds: int = 3
+    first_call: bool = False
+    memory: bool = True
+
+
+@dataclass
+class Measured:
+    """What one way of doing a case cost: least seconds of wall and processor time, quality, extra megabytes."""
+
+    who: str
+    wall: float = float("inf")
+    cpu: float = float("inf")
+    quality: float = float("nan")
+    memory: float | None = None
+    note: str = ""
+    first: dict[str, float] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure(case: Case, rounds: int | None = None) -> list[Measured]:
+    """Ours first, then the peers; one that is not installed or fails is a row that says so."""
+    data = case.data()
+    ways: list[tuple[str, Callable[[Any], Any]]] = [("margin", case.ours)]
+    ways += [(peer.name, peer.call) for peer in case.peers if peer.installed]
+    found = {name: Measured(name) for name, _ in ways}
+    for name, call in ways:  # untimed: compiles, loads, warms, and tells the quality
+        _judge(case, data, call, found[name])
+    for _ in range(rounds or case.rounds):
+        for name, call in ways:
+            if not found[name].note:
+                _time(data, call, found[name])
+    missing = [peer for peer in case.peers if not peer.installed]
+    return [*found.values(), *(Measured(peer.name, note=f"{peer.requires} is not installed") for peer in missing)]
+
+
+def _judge(case: Case, data: Any, call: Callable[[Any], Any], into: Measured) -> None:
+    if case.memory:
+        tracemalloc.start()
+    try:
+        result = call(data)
+        into.memory = tracemalloc.get_traced_memory()[1] / 1e6 if case.memory else None
+        into.quality = float(case.quality(data, result))
+    except Exception as error:  # a peer's failure is a result, not the end of the benchmark
+        into.note = f"{type(error).__name__}: {error}".splitlines()[0]
+    finally:
+        tracemalloc.stop()
+
+
+def _time(data: Any, call: Callable[[Any], Any], into: Measured) -> None:
+    cpu, wall = time.process_time(), time.perf_counter()
+    call(data)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    into.wall, into.cpu = min(into.wall, wall), min(into.cpu, cpu)
+
+
+@contextmanager
+def same_threads(n: int) -> Iterator[None]:
+    """Hold every pool of this process at ``n`` threads."""
+    from threadpoolctl import threadpool_limits
+
+    os.environ["MARGIN_NUM_THREADS"] = str(n)
+    with ExitStack() as stack:
+        _load_pools(n)
+        stack.enter_context(threadpool_limits(n))
+        yield
+
+
+def _load_pools(n: int) -> None:
+    """Pools that threadpoolctl does not know; all are loaded first, so that its limit reaches the rest."""
+    import numba
+    import scipy.linalg  # noqa: F401
+    import sklearn.cluster  # noqa: F401
+
+    numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(n)
+    if importlib.util.find_spec("daal4py"):
+        import daal4py
+
+        daal4py.daalinit(n)
+
+
+def first_call(family: str, index: int, quick: bool, threads: int) -> dict[str, float]:
+    """Seconds of the first and the second call of a case in new processes, with an empty and a filled Numba cache."""
+    command = [sys.executable, "-m", "benchmarks", family, "--first-call", str(index), "--threads", str(threads)]
+    command += ["--quick"] if quick else []
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        for name in ("cold", "cached"):
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            found[name], warm = map(float, done.stdout.split()[-2:])
+    return found | {"warm": warm}
+
+
+def time_first_calls(case: Case) -> tuple[float, float]:
+    """Seconds of the first and the second call in this process."""
+    data = case.data()
+    seconds = []
+    for _ in range(2):
+        began = time.perf_counter()
+        case.ours(data)
+        seconds.append(time.perf_counter() - began)
+    return seconds[0], seconds[1]
