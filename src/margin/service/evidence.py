@@ -17,6 +17,7 @@ from margin.core.verdict import Verdict, every
 __all__ = ["Checked", "Outcome", "run_experiment", "select", "verify"]
 
 SEED = 0
+READABLE = 100  # numbers in one array that a reader of a JSON file still looks at
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def run_experiment(
     data = module.run(seed, fast=fast)
     verdict = module.check(data)
     out.mkdir(parents=True, exist_ok=True)
-    files = [*_draw(name, module, data, out, formats), _write_result(name, verdict, data, out, seed)]
+    files = [*_draw(name, module, data, out, formats), *_write_result(name, verdict, data, out, seed)]
     return Outcome(
         name,
         experiments.title(module),
@@ -143,16 +144,28 @@ def _draw(name: str, module: Any, data: dict[str, Any], out: Path, formats: Sequ
     return files
 
 
-def _write_result(name: str, verdict: Verdict, data: dict[str, Any], out: Path, seed: int) -> Path:
-    path = out / f"{name}.json"
+def _write_result(name: str, verdict: Verdict, data: dict[str, Any], out: Path, seed: int) -> list[Path]:
+    """The verdict and the numbers as JSON; arrays too large to read go to a compressed file beside it."""
+    large: dict[str, np.ndarray] = {}
     facts = {"experiment": name, "seed": seed, "verdict": verdict.word}
-    facts |= {"measured": verdict.measured, "expected": verdict.expected, "data": data}
-    path.write_text(json.dumps(facts, default=_plain, indent=1))
-    return path
+    facts |= {"measured": verdict.measured, "expected": verdict.expected, "data": _plain(data, "data", large)}
+    files = [out / f"{name}.json"]
+    files[0].write_text(json.dumps(facts, indent=1, default=str))
+    if large:
+        files.append(out / f"{name}.npz")
+        np.savez_compressed(files[1], **large)  # type: ignore[arg-type]
+    return files
 
 
-def _plain(value: Any) -> Any:
-    """Arrays as lists; whatever else an experiment keeps for its drawing is named, not dumped."""
+def _plain(value: Any, key: str, large: dict[str, np.ndarray]) -> Any:
+    """A JSON-ready form; whatever else an experiment keeps for its drawing is named, not dumped."""
+    if isinstance(value, dict):
+        return {str(name): _plain(part, f"{key}.{name}", large) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part, f"{key}.{i}", large) for i, part in enumerate(value)]
+    if isinstance(value, np.ndarray) and value.size > READABLE and value.dtype != object:
+        large[key] = value
+        return f"array {value.shape} in the .npz file"
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist() if not np.iscomplexobj(value) else str(value.tolist())
-    return f"<{type(value).__name__}>"
+    return value if isinstance(value, str | int | float | bool) or value is None else f"<{type(value).__name__}>"
