@@ -46,6 +46,12 @@ ENTRIES: tuple[Entry, ...] = (
         family="linear",
         task="regression",
     ),
+    Entry(
+        "ridge",
+        "margin.linear.Ridge",
+        family="linear",
+        task="regression",
+    ),
     # --- kernels
     # --- neighbors
     # --- bayes

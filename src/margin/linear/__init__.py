@@ -1,5 +1,6 @@
-"""Linear models: the prediction is an affine function of the features."""
+"""Linear models: the prediction is an affine function of the features, or of basis functions of them."""
 
 from margin.linear.linear_regression import LinearRegression
+from margin.linear.ridge import Ridge
 
-__all__ = ["LinearRegression"]
+__all__ = ["LinearRegression", "Ridge"]

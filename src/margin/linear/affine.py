@@ -1,0 +1,37 @@
+r"""What every fitted affine model can do: :math:`\hat y = \theta_0 + \theta^\top x` from ``coef_`` and ``intercept_``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = ["AffinePrediction"]
+
+
+class AffinePrediction:
+    """``predict`` for estimators with ``coef_`` (p,) or (q, p) and ``intercept_``; ``X`` may be sparse."""
+
+    coef_: np.ndarray
+    intercept_: Any
+
+    def predict(self, X: Any) -> np.ndarray:
+        r"""Predict :math:`\theta_0 + \theta^\top x` for every row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        with np.errstate(invalid="ignore", over="ignore"):
+            predicted = X @ np.atleast_2d(self.coef_).T + self.intercept_
+        if not np.isfinite(predicted).all():
+            self._refuse_non_finite(X)
+        return predicted[:, 0] if self.coef_.ndim == 1 else predicted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+    def _refuse_non_finite(self, X: Any) -> None:
+        assert_all_finite(X.data if sp.issparse(X) else X, estimator_name=type(self).__name__, input_name="X")

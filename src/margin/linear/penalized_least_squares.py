@@ -1,0 +1,206 @@
+r"""Ridge regression in closed form, and its exact leave-one-out errors.
+
+.. math::
+    \hat B = \arg\min_B \sum_i w_i \lVert y_i - b - B^\top x_i \rVert^2 + \alpha \lVert B \rVert^2
+    \;\Longleftrightarrow\; (S_{xx} + \alpha I)\,\hat B = S_{xy},\qquad b = \bar y - \hat B^\top \bar x .
+
+The intercept carries no penalty. A fit without row i need not be run: with the residual :math:`r_i` and the leverage
+:math:`h_i = 1/W + (x_i - \bar x)^\top (S_{xx} + \alpha I)^{-1} (x_i - \bar x)` of one copy of row i, its error is
+:math:`r_i / (1 - h_i)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, lsqr
+
+from margin.core.stripes import over_stripes
+from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares
+from margin.linear.moments import Moments, blocks, moments
+
+__all__ = ["default_alphas", "leave_one_out", "leave_one_out_mse", "ridge", "ridge_from_moments"]
+
+# One minus a leverage below this is rounding: the row alone decides its own prediction, whatever its error elsewhere.
+SMALLEST_FREEDOM = 1e-12
+
+
+def ridge(
+    X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None = None, *, intercept: bool = True
+) -> Solution:
+    """The ridge solution for ``X`` (n, p; dense or CSR) and ``Y`` (n, q), by the smaller of the two Gram matrices.
+
+    >>> X, Y = np.array([[-1.0], [0.0], [1.0]]), np.array([[-2.0], [0.0], [2.0]])
+    >>> ridge(X, Y, alpha=2.0).coef
+    array([[1.]])
+    """
+    n, p = X.shape
+    if alpha == 0:
+        return least_squares(X, Y, weights, intercept=intercept)
+    if sp.issparse(X) and p > WIDE_SPARSE:
+        return _wide_sparse(X, Y, alpha, weights, intercept)
+    if n < p:
+        return _from_rows(X, Y, alpha, weights, intercept)
+    found = moments(X, Y, weights, centered=intercept)
+    if not found.finite:
+        raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
+    return ridge_from_moments(found, alpha) or _from_augmented_rows(X, Y, alpha, weights, intercept)
+
+
+def ridge_from_moments(m: Moments, alpha: float) -> Solution | None:
+    r""":math:`(S_{xx} + \alpha I) B = S_{xy}` by Cholesky on unit-diagonal scaling; None if ill-conditioned."""
+    penalized = m.xx + alpha * np.eye(len(m.xx))
+    scale = np.sqrt(penalized.diagonal())
+    unit = penalized / np.outer(scale, scale)
+    factor, failed = lapack.dpotrf(unit, lower=1)
+    if failed:
+        return None
+    rcond, _ = lapack.dpocon(factor, np.abs(unit).sum(axis=0).max(), uplo="L")
+    if rcond < MIN_RCOND:
+        return None
+    coef = sl.cho_solve((factor, True), m.xy / scale[:, None]) / scale[:, None]
+    return _solution(m, coef, len(scale))
+
+
+def leave_one_out(
+    X: np.ndarray, Y: np.ndarray, alphas: Any, weights: np.ndarray | None = None, *, intercept: bool = True
+) -> np.ndarray:
+    """Errors (n, q, k) of ``Y`` (n, q) when each row is predicted without it, for k penalties ``alphas``.
+
+    One eigendecomposition serves all penalties. A weight counts copies: one copy of the row is left out.
+
+    >>> X, Y = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [2.0]])
+    >>> without_last = ridge(X[:2], Y[:2], 1.0)
+    >>> bool(np.isclose(leave_one_out(X, Y, [1.0])[2, 0, 0], 2 - (without_last.intercept + 3 * without_last.coef)[0, 0]))
+    True
+    """
+    parts = [errors for errors, _ in _leave_one_out_parts(X, Y, np.asarray(alphas, dtype=float), weights, intercept)]
+    return np.concatenate(parts)
+
+
+def leave_one_out_mse(
+    X: np.ndarray, Y: np.ndarray, alphas: Any, weights: np.ndarray | None = None, *, intercept: bool = True
+) -> np.ndarray:
+    """Mean squared leave-one-out error for every penalty, (k,), over rows (by weight) and outputs."""
+    total = np.zeros(len(alphas))
+    for errors, w in _leave_one_out_parts(X, Y, np.asarray(alphas, dtype=float), weights, intercept):
+        total += np.einsum("i,iqk->k", w, errors**2)
+    weight = len(Y) if weights is None else weights.sum()
+    return total / (weight * Y.shape[1])
+
+
+def default_alphas(X: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True) -> np.ndarray:
+    """37 penalties from a millionth to a thousand times the mean sum of squares of a (centered) column."""
+    m = moments(X, np.zeros((len(X), 1)), weights, centered=intercept)
+    size = float(np.mean(m.xx.diagonal()))
+    return (size if size > 0 else 1.0) * np.logspace(-6, 3, 37)
+
+
+def _leave_one_out_parts(
+    X: np.ndarray, Y: np.ndarray, alphas: np.ndarray, weights: np.ndarray | None, intercept: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Blocks of (errors (b, q, k), weights (b,)) in the order of the rows."""
+    n, p = X.shape
+    weight = n if weights is None else float(weights.sum())
+    offset = 1.0 / weight if intercept else 0.0
+    m = moments(X, Y, weights, centered=intercept) if p <= n else _means(X, Y, weights, intercept)
+    if p <= n:
+        values, axes = np.linalg.eigh(m.xx)
+        values, xy = np.maximum(values, 0.0), axes.T @ m.xy
+    else:  # the rows span at most n directions: take these from the n x n Gram matrix
+        root = 1.0 if weights is None else np.sqrt(weights)[:, None]
+        centered, target = root * (X - m.mean_x), root * (Y - m.mean_y)
+        U, singular, Vt = np.linalg.svd(centered, full_matrices=False)
+        values, axes = singular**2, Vt.T
+        xy = singular[:, None] * (U.T @ target)
+    tiny = np.finfo(float).eps * n * values.max(initial=0.0)
+    shrink = 1.0 / np.where(values[:, None] + alphas > tiny, values[:, None] + alphas, np.inf)  # (m, k)
+    coefs = np.einsum("jq,jk->jqk", xy, shrink).reshape(len(values), -1)
+
+    def stripe(rows: slice) -> list[tuple[np.ndarray, np.ndarray]]:
+        out = []
+        for block in blocks(X, Y, None, (m.mean_x, m.mean_y), rows):
+            turned = block.x @ axes  # (b, m)
+            freedom = 1.0 - offset - turned**2 @ shrink  # (b, k)
+            residuals = block.y[:, :, None] - (turned @ coefs).reshape(len(turned), Y.shape[1], len(alphas))
+            out.append(residuals / np.maximum(freedom, SMALLEST_FREEDOM)[:, None, :])
+        return [(errors, np.ones(len(errors))) for errors in out]
+
+    parts = [part for found in over_stripes(stripe, n, work=n * p * p) for part in found]
+    if weights is None:
+        return parts
+    cuts = np.cumsum([len(errors) for errors, _ in parts])[:-1]
+    return [(errors, w) for (errors, _), w in zip(parts, np.split(weights, cuts))]
+
+
+def _means(X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> Moments:
+    """Moments without the p x p scatter, for tables with more columns than rows."""
+    (n, p), q = X.shape, Y.shape[1]
+    w = np.ones(n) if weights is None else weights
+    mean_x = w @ X / w.sum() if intercept else np.zeros(p)
+    mean_y = w @ Y / w.sum() if intercept else np.zeros(q)
+    yy = w @ (Y - mean_y) ** 2
+    return Moments(n, float(w.sum()), mean_x, mean_y, np.empty((0, 0)), np.empty((0, q)), yy, centered=intercept)
+
+
+def _from_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None, intercept: bool) -> Solution:
+    r"""More columns than rows: :math:`B = Z^\top (Z Z^\top + \alpha I)^{-1} T` for centered rows Z and targets T."""
+    dense = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if not np.isfinite(dense).all():
+        raise FloatingPointError("X holds a value that is not finite.")
+    m = _means(dense, Y, weights, intercept)
+    root = 1.0 if weights is None else np.sqrt(weights)[:, None]
+    Z, T = root * (dense - m.mean_x), root * (Y - m.mean_y)
+    gram = Z @ Z.T
+    gram.flat[:: len(Z) + 1] += alpha
+    factor, failed = lapack.dpotrf(gram, lower=1)
+    if failed:
+        return _from_augmented_rows(X, Y, alpha, weights, intercept)
+    coef = Z.T @ sl.cho_solve((factor, True), T)
+    rss = ((T - Z @ coef) ** 2).sum(axis=0)
+    return Solution(coef, m.mean_y - m.mean_x @ coef, len(Z), rss)
+
+
+def _from_augmented_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None, intercept: bool) -> Solution:
+    r"""Ill-conditioned: least squares on the centered rows with :math:`\sqrt\alpha I` below them, by QR."""
+    dense = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    m = _means(dense, Y, weights, intercept)
+    root = 1.0 if weights is None else np.sqrt(weights)[:, None]
+    p, q = dense.shape[1], Y.shape[1]
+    rows = np.vstack([root * (dense - m.mean_x), np.sqrt(alpha) * np.eye(p)])
+    targets = np.vstack([root * (Y - m.mean_y), np.zeros((p, q))])
+    coef = least_squares(rows, targets, intercept=False).coef
+    rss = ((targets - rows @ coef)[: len(dense)] ** 2).sum(axis=0)
+    return Solution(coef, m.mean_y - m.mean_x @ coef, p, rss)
+
+
+def _wide_sparse(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None, intercept: bool) -> Solution:
+    """LSQR with damping on the sparse rows, centered implicitly."""
+    n, p = X.shape
+    if not np.isfinite(X.data).all():
+        raise FloatingPointError("X holds a value that is not finite.")
+    w = np.ones(n) if weights is None else weights
+    root = np.sqrt(w)
+    mean_x = np.asarray(X.T @ w) / w.sum() if intercept else np.zeros(p)
+    mean_y = w @ Y / w.sum() if intercept else np.zeros(Y.shape[1])
+    centered = LinearOperator(
+        (n, p),
+        matvec=lambda v: root * (X @ v - mean_x @ v),
+        rmatvec=lambda u: X.T @ (root * u) - mean_x * (root @ u),
+    )
+    targets = root[:, None] * (Y - mean_y)
+    solved = [
+        lsqr(centered, t, damp=np.sqrt(alpha), atol=1e-12, btol=1e-12, iter_lim=10 * max(n, p)) for t in targets.T
+    ]
+    coef = np.column_stack([found[0] for found in solved])
+    rss = ((targets - root[:, None] * (X @ coef - mean_x @ coef)) ** 2).sum(axis=0)
+    return Solution(coef, mean_y - mean_x @ coef, None, rss)
+
+
+def _solution(m: Moments, coef: np.ndarray, rank: int) -> Solution:
+    rss = np.maximum(m.yy - (2 * coef * m.xy - coef * (m.xx @ coef)).sum(axis=0), 0.0)
+    return Solution(coef, m.mean_y - m.mean_x @ coef, rank, rss)
