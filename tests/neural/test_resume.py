@@ -131,3 +131,17 @@ def test_global_generators_are_neither_read_nor_moved(model, y):
         return fitted.get_state()
 
     same(fit(1), fit(2))
+
+
+def test_a_resumed_fit_keeps_the_number_of_threads_it_began_with(monkeypatch):
+    model = clone(FITS[0][0])
+    monkeypatch.setattr("margin.neural.trainer.threads_for", lambda work: 2)
+    records = model.iterate(X, CLASSES)
+    next(records)
+    state = model.get_state()
+    list(records)
+    monkeypatch.setattr("margin.neural.trainer.threads_for", lambda work: 1)
+    resumed = clone(model)
+    list(resumed.iterate(X, CLASSES, state=state))
+    assert resumed.get_state()["threads"] == 2
+    same(resumed.get_state(), model.get_state())

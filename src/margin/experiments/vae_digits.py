@@ -80,7 +80,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes["curve"].axhline(data["independent_pixels"], color="C3", linestyle=":", label="independent pixels, exact")
     axes["curve"].set(xlabel="step", ylabel="nats per digit", title="The bound rises")
     axes["curve"].legend(fontsize="small")
-    points = axes["plane"].scatter(*data["plane"].T, c=data["labels"], cmap="tab10", vmin=-0.5, vmax=9.5, s=9)
+    z_1, z_2 = data["plane"].T
+    points = axes["plane"].scatter(z_1, z_2, c=data["labels"], cmap="tab10", vmin=-0.5, vmax=9.5, s=9)
     axes["plane"].set(xlabel=r"$z_1$", ylabel=r"$z_2$", title="Two latents, no labels used", aspect="equal")
     figure.colorbar(points, ax=axes["plane"], ticks=range(10), label="digit")
     _show(axes["pairs"], np.concatenate([data["originals"], data["reconstructions"]]), "Held-out digits, reconstructed")

@@ -58,11 +58,11 @@ def torch_gradients(activation: str) -> list[np.ndarray]:
     from margin.neural.weights import build, load_weights
 
     weights, biases, X, Y = problem()
-    net = build(lambda: MLP(SIZES, activation), seed=0, dtype=torch.float64)
+    net: Any = build(lambda: MLP(SIZES, activation), seed=0, dtype=torch.float64)
     named = {f"linears.{k}.weight": w for k, w in enumerate(weights)}
     load_weights(net, named | {f"linears.{k}.bias": b for k, b in enumerate(biases)})
     (0.5 * (net(torch.from_numpy(X)) - torch.from_numpy(Y)).square().sum()).backward()
-    return [layer.weight.grad.numpy() for layer in net.linears]  # type: ignore[union-attr]
+    return [layer.weight.grad.numpy() for layer in net.linears]
 
 
 @claim("backprop-forward-pass")
@@ -134,5 +134,5 @@ def relu_jacobian_is_a_diagonal_of_indicators() -> Verdict:
     b = np.array([1.5, -0.5, 0.25])
     v = np.array([2.0, -3.0, 4.0])
     J = relu_jacobian(b)
-    by_torch = torch.autograd.functional.jacobian(torch.relu, torch.from_numpy(b)).numpy()  # type: ignore[no-untyped-call]
+    by_torch = torch.autograd.functional.jacobian(torch.relu, torch.from_numpy(b)).numpy()
     return every(torch=equal(J, by_torch), pointwise=equal(J.T @ v, v * (b > 0)))

@@ -25,7 +25,7 @@ def with_parameters(net: Any, *layers: tuple[Any, Any]) -> Any:
     """The same network with given weights and biases, layer by layer."""
     from margin.neural.weights import load_weights
 
-    named = {}
+    named: dict[str, np.ndarray] = {}
     for k, (weight, bias) in enumerate(layers):
         named |= {f"linears.{k}.weight": np.array(weight, float), f"linears.{k}.bias": np.array(bias, float)}
     load_weights(net, named)

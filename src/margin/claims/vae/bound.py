@@ -46,9 +46,10 @@ def elbo_from_draws(noise: np.ndarray, shares: np.ndarray) -> float:
     """The bound of the example as a weighted mean over draws of the noise."""
     from margin.generative.elbo import gaussian_log_likelihood, log_prior_over_posterior, reparameterize
 
-    noise, log_variance = tensor(*noise)[:, None], tensor(math.log(VARIANCE))
-    z = reparameterize(tensor(MEAN), log_variance, noise)
-    log_weights = gaussian_log_likelihood(tensor(X), z, tensor(0.0)) + log_prior_over_posterior(z, noise, log_variance)
+    epsilon, log_variance = tensor(*noise)[:, None], tensor(math.log(VARIANCE))
+    z = reparameterize(tensor(MEAN), log_variance, epsilon)
+    log_weights = gaussian_log_likelihood(tensor(X), z, tensor(0.0))
+    log_weights = log_weights + log_prior_over_posterior(z, epsilon, log_variance)
     return float(log_weights @ tensor(*shares))
 
 
