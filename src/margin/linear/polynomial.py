@@ -1,0 +1,53 @@
+r"""Polynomial regression: least squares on all products of powers of the features.
+
+.. math:: f(x) = \sum_{\lvert a \rvert \le \text{degree}} \theta_a \, x_1^{a_1} \cdots x_p^{a_p}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from margin.core.domains import Integer
+from margin.core.estimator import Estimator
+from margin.linear.linear_regression import LinearRegression
+
+__all__ = ["PolynomialRegression"]
+
+
+class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
+    """Linear in its parameters, so least squares applies unchanged; the model is a polynomial of ``degree`` in x.
+
+    Learned: ``intercept_``, ``coef_`` (one per monomial), ``powers_`` (monomials, features): the exponents.
+
+    >>> x = np.linspace(-1, 1, 9)[:, None]
+    >>> model = PolynomialRegression(degree=2).fit(x, (1 + 2 * x + 3 * x**2).ravel())
+    >>> model.coef_.round(9), model.powers_.ravel()
+    (array([2., 3.]), array([1, 2]))
+    """
+
+    domains = {"degree": Integer(low=1, search=(1, 5))}
+
+    def __init__(self, degree: int = 2):
+        self.degree = degree
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolynomialRegression:
+        """Least squares on the monomials of ``X``."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        monomials = PolynomialFeatures(self.degree, include_bias=False).fit(X)
+        linear = LinearRegression().fit(monomials.transform(X), y, sample_weight)
+        self.powers_ = monomials.powers_
+        self.coef_, self.intercept_ = linear.coef_, linear.intercept_
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of the polynomial at every row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        monomials = PolynomialFeatures(self.degree, include_bias=False).fit(X)
+        return monomials.transform(X) @ self.coef_.T + self.intercept_
