@@ -84,7 +84,7 @@ def test_three_forms_of_r2_agree_only_where_least_squares_was_fitted():
         (([1, 2], [1, 2, 3]), "equal shapes"),
         (([], []), "must not be empty"),
         (([1, np.nan], [1, 2]), "must be finite"),
-        ((["a", "b"], [1, 2]), "must be numbers"),
+        ((["a", "b"], [1, 2]), "array of real numbers"),
         (([[[1]]], [1]), "dimension"),
         (([1, 2], [1, 2], [1, -1]), "must not be negative"),
         (([1, 2], [1, 2], [0, 0]), "all zero"),

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
+from margin.core.arguments import shown
 from margin.core.domains import Build
 
 __all__ = ["InvalidParameter", "check_parameters", "parameter_table", "parse_settings"]
@@ -21,7 +22,7 @@ def check_parameters(estimator: Any) -> None:
         value = getattr(estimator, name)
         if not domain.accepts(value):
             owner = type(estimator).__name__
-            raise InvalidParameter(f"{owner}: {name} must be {domain.description}; got {_shown(value)}.")
+            raise InvalidParameter(f"{owner}: {name} must be {domain.description}; got {shown(value)}.")
 
 
 def parse_settings(cls: Any, settings: Iterable[str], build: Build | None = None) -> dict[str, Any]:
@@ -53,8 +54,3 @@ def parameter_table(cls: Any) -> list[dict[str, Any]]:
         }
         for name, domain in cls.domains.items()
     ]
-
-
-def _shown(value: Any, limit: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else text[: limit - 3] + "..."

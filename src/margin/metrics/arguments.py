@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core import arguments
+
 __all__ = ["UndefinedMetricError", "finite", "labels_pair", "points_and_labels", "positive_label", "ratio", "weights"]
 
 
@@ -15,17 +17,12 @@ class UndefinedMetricError(ValueError):
 
 def finite(where: str, name: str, values: Any, ndim: tuple[int, ...] = (1,)) -> np.ndarray:
     """``values`` as a non-empty float64 array of finite numbers with an allowed number of dimensions."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{where}: {name} must be numbers; got {_shown(values)}.") from None
+    array = arguments.finite(where, name, values)
     if array.ndim not in ndim:
         allowed = " or ".join(map(str, ndim))
         raise ValueError(f"{where}: {name} must have {allowed} dimension(s); got shape {array.shape}.")
     if not array.size:
         raise ValueError(f"{where}: {name} must not be empty.")
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{where}: {name} must be finite; it holds NaN or infinity.")
     return array
 
 
@@ -98,8 +95,3 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray, otherwise: float) -> n
     numerator, denominator = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
     result = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), otherwise, dtype=np.float64)
     return np.divide(numerator, denominator, out=result, where=denominator != 0)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -62,7 +62,7 @@ ALL_CONTINUOUS = [law for law, _ in CONTINUOUS] + OTHERS
 LEVELS = np.array([0.001, 0.1, 0.3, 0.5, 0.77, 0.95, 0.9999])
 
 
-@pytest.mark.parametrize("law, oracle", DISCRETE, ids=str)
+@pytest.mark.parametrize("law, oracle", DISCRETE, ids=lambda v: str(v) if hasattr(v, "log_prob") else "")
 def test_discrete_laws_agree_with_scipy(law, oracle):
     k = np.arange(-4, 90)
     np.testing.assert_allclose(law.pmf(k), oracle.pmf(k), rtol=1e-10, atol=1e-300)
@@ -75,7 +75,7 @@ def test_discrete_laws_agree_with_scipy(law, oracle):
     np.testing.assert_allclose(law.entropy(), oracle.entropy(), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("law, oracle", CONTINUOUS, ids=str)
+@pytest.mark.parametrize("law, oracle", CONTINUOUS, ids=lambda v: str(v) if hasattr(v, "log_prob") else "")
 def test_continuous_laws_agree_with_scipy(law, oracle):
     x = np.concatenate([oracle.ppf(LEVELS), [-30.0, -1.0, 0.0, 0.3, 40.0]])
     np.testing.assert_allclose(law.log_prob(x), oracle.logpdf(x), rtol=1e-11, atol=1e-11)
@@ -86,7 +86,11 @@ def test_continuous_laws_agree_with_scipy(law, oracle):
     np.testing.assert_allclose(law.entropy(), oracle.entropy(), rtol=1e-7)
 
 
-@pytest.mark.parametrize("law, oracle", [pair for pair in CONTINUOUS if np.isfinite(pair[0].variance)], ids=str)
+@pytest.mark.parametrize(
+    "law, oracle",
+    [pair for pair in CONTINUOUS if np.isfinite(pair[0].variance)],
+    ids=lambda v: str(v) if hasattr(v, "log_prob") else "",
+)
 def test_means_and_variances_agree_with_scipy_and_with_quadrature(law, oracle):
     np.testing.assert_allclose([law.mean, law.variance], oracle.stats(), rtol=1e-12)
     np.testing.assert_allclose(law.expectation(lambda x: x), law.mean, rtol=1e-7, atol=1e-9)
@@ -213,7 +217,7 @@ def test_empirical_law_is_the_sample():
 @pytest.mark.parametrize(
     "build, message",
     [
-        (lambda: Normal(0, 0), "Normal: sigma must be positive; got 0."),
+        (lambda: Normal(0, 0), "Normal: sigma must be a positive number; got 0."),
         (lambda: Normal(np.nan, 1), "Normal: mu must be one finite number; got nan."),
         (lambda: Normal("a", 1), "Normal: mu must be an array of real numbers; got 'a'."),
         (lambda: Normal("3", 1), "Normal: mu must be an array of real numbers; got '3'."),
@@ -222,13 +226,13 @@ def test_empirical_law_is_the_sample():
         (lambda: Bernoulli(1.2), r"Bernoulli: p must lie in \[0, 1\]; got 1.2."),
         (lambda: Geometric(0), r"Geometric: p must lie in \(0, 1\]; got 0."),
         (lambda: Geometric(0.5, start=2), "Geometric: start must be 0 or 1; got 2."),
-        (lambda: Binomial(2.5, 0.5), "Binomial: n must be an integer of at least 0; got 2.5."),
+        (lambda: Binomial(2.5, 0.5), "Binomial: n must be a whole number of at least 0; got 2.5."),
         (lambda: Categorical([0.5, 0.6]), "Categorical: p must sum to 1; got a sum of 1.1."),
         (lambda: Categorical([1.5, -0.5]), "Categorical: p must be non-negative"),
         (lambda: Categorical([]), "Categorical: p must be a non-empty vector"),
         (lambda: Uniform(2, 2), "Uniform: a must be below b; got 2 and 2."),
         (lambda: AlphaStable(2.1), r"AlphaStable: alpha must lie in \(0, 2\]; got 2.1."),
-        (lambda: AlphaStable(0.0), "AlphaStable: alpha must be positive; got 0.0."),
+        (lambda: AlphaStable(0.0), "AlphaStable: alpha must be a positive number; got 0.0."),
         (lambda: AlphaStable(1, 1.5), r"AlphaStable: beta must lie in \[-1, 1\]; got 1.5."),
         (lambda: Mixture([1.0], [Normal(), Normal()]), "Mixture: weights and components must be equally many"),
         (lambda: Empirical([]), "Empirical: data must be a non-empty vector"),
@@ -236,7 +240,7 @@ def test_empirical_law_is_the_sample():
         (lambda: Normal().log_prob("x"), "Normal: x must be an array of real numbers; got 'x'."),
         (lambda: Normal().quantile(1.5), r"Normal: q must lie in \[0, 1\]; got 1.5."),
         (lambda: Normal().sample(3, 0), "Normal: rng must be a numpy.random.Generator; got 0."),
-        (lambda: Normal().sample(-1, np.random.default_rng(0)), "Normal: n must be an integer of at least 0; got -1."),
+        (lambda: Normal().sample(-1, np.random.default_rng(0)), "Normal: n must be a whole number of at least 0; got -1."),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(build, message):

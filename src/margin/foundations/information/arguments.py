@@ -7,20 +7,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_distribution", "as_numbers", "as_pair", "log_of_base"]
+from margin.core.arguments import numbers
+
+__all__ = ["as_distribution", "as_pair", "log_of_base"]
 
 Array = NDArray[np.float64]
 
 # Probabilities that come out of a float32 softmax over a few thousand classes sum to one within about 1e-5.
 SUM_TOLERANCE = 1e-5
-
-
-def as_numbers(owner: str, name: str, p: ArrayLike) -> Array:
-    """``p`` as float64, or one sentence saying that it is none."""
-    try:
-        return np.asarray(p, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{owner}: {name} must be an array of numbers; got {p!r}.") from None
 
 
 def as_distribution(owner: str, name: str, p: ArrayLike) -> Array:
@@ -29,7 +23,7 @@ def as_distribution(owner: str, name: str, p: ArrayLike) -> Array:
     >>> as_distribution("entropy", "p", [1, 0]).tolist()
     [1.0, 0.0]
     """
-    values = as_numbers(owner, name, p)
+    values = numbers(owner, name, p)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise ValueError(f"{owner}: {name} must hold at least one probability; got shape {values.shape}.")
     if not np.isfinite(values).all():

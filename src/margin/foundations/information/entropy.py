@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, xlogy
 
-from margin.foundations.information.arguments import as_distribution, as_numbers, as_pair, log_of_base
+from margin.core.arguments import numbers
+from margin.foundations.information.arguments import as_distribution, as_pair, log_of_base
 
 __all__ = ["SurpriseLaws", "cross_entropy", "cross_entropy_sampled", "entropy", "surprise", "surprise_laws"]
 
@@ -26,7 +27,7 @@ def surprise(p: ArrayLike, base: float = math.e) -> Array:
     (4.605, 2.0)
     """
     unit = log_of_base("surprise", base)
-    probability = as_numbers("surprise", "p", p)
+    probability = numbers("surprise", "p", p)
     if not ((probability >= 0) & (probability <= 1)).all():
         raise ValueError(f"surprise: p must lie in [0, 1]; got {p!r}.")
     with np.errstate(divide="ignore"):  # the surprise of the impossible is infinite

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "as_array", "as_matrix", "as_square", "as_symmetric", "as_vector", "as_whole_number"]
+__all__ = ["Array", "as_array", "as_matrix", "as_square", "as_symmetric", "as_vector"]
 
 Array = NDArray[Any]
 
@@ -62,12 +62,3 @@ def as_vector(function: str, name: str, value: Any, *, size: int | None = None, 
         wanted = "a vector" if size is None else f"a vector of {size} numbers"
         raise ValueError(f"{function}: {name} must be {wanted}; got shape {array.shape}.")
     return array
-
-
-def as_whole_number(function: str, name: str, value: Any, *, low: int, high: int | None = None) -> int:
-    allowed = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ValueError(f"{function}: {name} must be {allowed}; got {value!r}.")
-    if value < low or (high is not None and value > high):
-        raise ValueError(f"{function}: {name} must be {allowed}; got {value}.")
-    return int(value)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from margin.core.arguments import numbers, positive, real, whole
+
 __all__ = [
     "Array",
     "fraction",
@@ -27,44 +29,12 @@ Array = NDArray[np.float64]
 SIMPLEX_TOLERANCE = 1e-6
 
 
-def numbers(owner: str, name: str, value: ArrayLike) -> Array:
-    """Any array of numbers as float64; NaN passes through, text and ragged lists do not."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "biufO":  # no text, dates or complex numbers
-            raise TypeError(array.dtype)
-        return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{owner}: {name} must be an array of real numbers; got {value!r}.") from None
-
-
-def real(owner: str, name: str, value: Any) -> float:
-    array = numbers(owner, name, value)
-    if array.ndim or not np.isfinite(array):
-        raise ValueError(f"{owner}: {name} must be one finite number; got {value!r}.")
-    return float(array)
-
-
-def positive(owner: str, name: str, value: Any) -> float:
-    number = real(owner, name, value)
-    if number <= 0:
-        raise ValueError(f"{owner}: {name} must be positive; got {value!r}.")
-    return number
-
-
 def fraction(owner: str, name: str, value: Any, *, zero: bool = True) -> float:
     """A probability; ``zero=False`` excludes the value 0."""
     number = real(owner, name, value)
     if not (0 <= number <= 1) or (number == 0 and not zero):
         raise ValueError(f"{owner}: {name} must lie in {'[' if zero else '('}0, 1]; got {value!r}.")
     return number
-
-
-def whole(owner: str, name: str, value: Any, *, low: int = 0) -> int:
-    number = real(owner, name, value)
-    if number != int(number) or number < low:
-        raise ValueError(f"{owner}: {name} must be an integer of at least {low}; got {value!r}.")
-    return int(number)
 
 
 def simplex(owner: str, name: str, value: ArrayLike) -> Array:

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from margin.core.arguments import Floats, finite, positive, whole
 
 __all__ = ["Floats", "finite", "matrix", "open_unit", "paired", "positive", "vector", "whole"]
-
-Floats = NDArray[np.float64]
-
-
-def finite(caller: str, name: str, values: ArrayLike) -> Floats:
-    """``values`` as float64, every one of them finite."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{caller}: {name} must hold real numbers; got {array.dtype.name} values.")
-    array = array.astype(np.float64, copy=False)
-    if not np.isfinite(array).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{caller}: {name} must be finite; got {array[place]} at index {place}.")
-    return array
 
 
 def vector(caller: str, name: str, values: ArrayLike, *, least: int = 1) -> Floats:
@@ -58,17 +43,3 @@ def open_unit(caller: str, name: str, value: float) -> float:
     if not 0 < value < 1:
         raise ValueError(f"{caller}: {name} must lie strictly between 0 and 1; got {value!r}.")
     return float(value)
-
-
-def positive(caller: str, name: str, value: float) -> float:
-    """A finite number above zero."""
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{caller}: {name} must be a positive number; got {value!r}.")
-    return float(value)
-
-
-def whole(caller: str, name: str, value: Any, *, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{caller}: {name} must be a whole number of at least {least}; got {value!r}.")
-    return int(value)

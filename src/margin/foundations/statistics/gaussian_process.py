@@ -61,7 +61,7 @@ class GaussianProcess:
 
     def sample(self, x: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
         """``n`` functions at the points ``x``: (n, number of points)."""
-        whole("GaussianProcess.sample", "n", n)
+        whole("GaussianProcess.sample", "n", n, low=1)
         mean, covariance = self.joint(x)
         return mean + rng.normal(size=(n, len(mean))) @ stable_cholesky(covariance).T
 

@@ -63,7 +63,7 @@ def field_from_spectrum(
 
 def _torus_fields(eigenvalues: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Real and imaginary parts are two independent fields, so ``n`` fields need half as many transforms."""
-    pairs = (whole("random field", "n", n) + 1) // 2
+    pairs = (whole("random field", "n", n, low=1) + 1) // 2
     noise = rng.normal(size=(2, pairs, *eigenvalues.shape))
     amplitude = np.sqrt(eigenvalues / eigenvalues.size)
     axes = tuple(range(1, 1 + eigenvalues.ndim))
@@ -81,4 +81,4 @@ def _wrapped_covariance(torus: tuple[int, ...], kernel: Kernel, spacing: float) 
 def _sides(caller: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     if len(shape) == 0:
         raise ValueError(f"{caller}: shape must name at least one side; got {shape!r}.")
-    return tuple(whole(caller, "shape", side) for side in shape)
+    return tuple(whole(caller, "shape", side, low=1) for side in shape)

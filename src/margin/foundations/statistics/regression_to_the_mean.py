@@ -29,7 +29,7 @@ def regression_slope(x: ArrayLike, y: ArrayLike) -> float:
 
 def correlated_pairs(n: int, rho: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
     r"""``n`` pairs of standard normal X and :math:`Y = \rho X + \sqrt{1 - \rho^2} Z`."""
-    whole("correlated_pairs", "n", n)
+    whole("correlated_pairs", "n", n, low=1)
     if not -1 <= rho <= 1:
         raise ValueError(f"correlated_pairs: rho must lie in [-1, 1]; got {rho!r}.")
     x, z = rng.normal(size=(2, n))

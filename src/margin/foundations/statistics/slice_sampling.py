@@ -30,9 +30,9 @@ def elliptical_slice_samples(
     scale = vector(caller, "prior_sd", prior_sd)
     if (scale <= 0).any():
         raise ValueError(f"{caller}: prior_sd must be positive; got {scale.min():g}.")
-    whole(caller, "n_samples", n_samples)
-    whole(caller, "burn_in", burn_in, least=0)
-    whole(caller, "thin", thin)
+    whole(caller, "n_samples", n_samples, low=1)
+    whole(caller, "burn_in", burn_in, low=0)
+    whole(caller, "thin", thin, low=1)
     state = np.zeros_like(scale)
     value = float(log_likelihood(state))
     if not np.isfinite(value):

@@ -73,7 +73,7 @@ def t_test_from_summaries(
     for sample in (a, b):
         if not sample[1] >= 0:
             raise ValueError(f"t_test_from_summaries: sd must be at least 0; got {sample[1]!r}.")
-        whole("t_test_from_summaries", "n", sample[2], least=2)
+        whole("t_test_from_summaries", "n", sample[2], low=2)
     (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = a, b
     if equal_var:
         df = float(n_a + n_b - 2)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from margin.core.arguments import finite
+
 __all__ = ["as_cost", "as_masses", "as_order", "as_points", "check_equal_mass", "cost_matrix"]
 
 Array = NDArray[np.float64]
@@ -18,7 +20,7 @@ MASS_TOLERANCE = 1e-6
 
 def as_points(owner: str, name: str, x: ArrayLike) -> Array:
     """Points as float64 of shape (n, d); a flat list is taken as n points on a line."""
-    points = _as_finite(owner, name, x)
+    points = finite(owner, name, x)
     if points.ndim == 1:
         points = points[:, None]
     if points.ndim != 2 or points.shape[0] == 0:
@@ -30,7 +32,7 @@ def as_masses(owner: str, name: str, masses: ArrayLike | None, n: int) -> Array:
     """Non-negative masses of ``n`` points, 1/n each when ``masses`` is None."""
     if masses is None:
         return np.full(n, 1.0 / n)
-    values = _as_finite(owner, name, masses)
+    values = finite(owner, name, masses)
     if values.shape != (n,):
         raise ValueError(f"{owner}: {name} must have one mass per point, shape ({n},); got shape {values.shape}.")
     if values.min() < 0:
@@ -54,7 +56,7 @@ def as_order(owner: str, p: float) -> float:
 
 
 def as_cost(owner: str, M: ArrayLike, m: int, n: int) -> Array:
-    cost = _as_finite(owner, "M", M)
+    cost = finite(owner, "M", M)
     if cost.shape != (m, n):
         raise ValueError(f"{owner}: M must have shape ({m}, {n}) for masses a and b; got {cost.shape}.")
     return np.ascontiguousarray(cost)
@@ -74,13 +76,3 @@ def cost_matrix(x: ArrayLike, y: ArrayLike, p: float = 2.0) -> Array:
         return cdist(x, y, "sqeuclidean")
     distances = cdist(x, y)
     return distances if p == 1 else distances**p
-
-
-def _as_finite(owner: str, name: str, values: ArrayLike) -> Array:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{owner}: {name} must be an array of numbers; got {values!r}.") from None
-    if not np.isfinite(array).all():
-        raise ValueError(f"{owner}: {name} must be finite; it contains NaN or infinity.")
-    return array
