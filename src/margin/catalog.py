@@ -78,6 +78,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.neural.estimators.MLPClassifier",
         family="neural",
         task="classification",
+        rows=("mlp", "probability-simplex-classification"),
         test_params={"hidden": (16,), "epochs": 5, "learning_rate": 0.02},
     ),
     Entry(
@@ -85,6 +86,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.neural.estimators.MLPRegressor",
         family="neural",
         task="regression",
+        rows=("mlp", "iteration"),
         test_params={"hidden": (16,), "epochs": 5, "learning_rate": 0.02},
     ),
     # --- generative
@@ -93,6 +95,17 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.generative.VAE",
         family="generative",
         task="density",
+        rows=(
+            "vae",
+            "elbo",
+            "vae-loss",
+            "vae-generation",
+            "amortised-gaussian-posterior",
+            "vae-prior-standard-normal",
+            "claim-decoder-likelihood-choices",
+            "kl-gaussian-to-standard-normal",
+            "reparameterisation-trick",
+        ),
         test_params={"hidden": (16,), "n_components": 2, "epochs": 3},
     ),
 )

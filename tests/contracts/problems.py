@@ -9,8 +9,15 @@ ITERATIVE = [entry for entry in catalog.ENTRIES if hasattr(catalog.class_of(entr
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
+TORCH_ROOMS = {"neural", "generative", "text", "detection", "graphs", "physics", "meta"}
+
+
 def ids(entry):
     return entry.name
+
+
+def uses_torch(entry):
+    return entry.path.split(".")[1] in TORCH_ROOMS
 
 
 def build(entry, **params):

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from problems import assert_same_bits, build, ids, outputs, problem
+from problems import assert_same_bits, build, ids, outputs, problem, uses_torch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
@@ -62,14 +62,9 @@ def test_a_fresh_process_says_the_same(saved):
 
 def test_loading_classical_models_does_not_import_torch(saved):
     folder, _ = saved
-    classical = [e for e in catalog.ENTRIES if not catalog.class_of(e.name).__module__.startswith(TORCH_ROOMS)]
+    classical = [entry for entry in catalog.ENTRIES if not uses_torch(entry)]
     paths = [str(folder / f"{entry.name}.safetensors") for entry in classical]
     subprocess.run([sys.executable, "-c", WITHOUT_TORCH, *paths], check=True)
-
-
-TORCH_ROOMS = tuple(
-    f"margin.{room}." for room in ("neural", "generative", "text", "detection", "graphs", "physics", "meta")
-)
 
 
 @pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)

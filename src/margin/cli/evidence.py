@@ -39,6 +39,7 @@ def verify(
         typer.Argument(metavar="[AREA|ID]...", help="Areas or ids of rows.", autocompletion=_areas_and_rows),
     ] = None,
     built: Annotated[bool, typer.Option("--built", help="Leave out rows that are not built yet.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the verdicts to this JSON file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check what the notes say by running it: holds, corrected (the notes are wrong), fails, or missing."""
@@ -52,8 +53,11 @@ def verify(
             checked.append(item)
             if not as_json:
                 _print_verdict(item)
+    verdicts = [item.as_dict() for item in checked]
+    if out is not None:
+        out.write_text(json.dumps(verdicts, indent=1, default=str))
     if as_json:
-        print_json([item.as_dict() for item in checked])
+        print_json(verdicts)
     else:
         counts = Counter(item.verdict for item in checked)
         result().print(", ".join(f"{counts[word]} {word}" for word in STYLES if counts[word]), highlight=False)

@@ -7,6 +7,7 @@ further iteration follows, so the task left open then is closed empty, as scikit
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from margin.core.records import Record
@@ -61,4 +62,5 @@ class CallbackWatcher(Watcher):
 
 
 def _learned(estimator: Any) -> dict[str, Any]:
-    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}
+    """Copies, because a running fit may go on changing its arrays in place; made only for callbacks that ask."""
+    return {name: deepcopy(value) for name, value in vars(estimator).items() if name.endswith("_")}
