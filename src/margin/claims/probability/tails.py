@@ -112,7 +112,7 @@ def only_beta_zero_is_symmetric() -> Verdict:
         tails_get_heavier=equal(bool(np.all(np.diff(tails) > 0)), True),
         levy=near([skewed.quantile(0.5), Levy().quantile(0.5)], [2.198, 2.198], tolerance=5e-4),
         symmetric_at_zero=near(AlphaStable(1.7).pdf(x), AlphaStable(1.7).pdf(-x), tolerance=1e-14),
-        alpha_zero=raises(ValueError, lambda: AlphaStable(0.0), match="must be positive"),
+        alpha_zero=raises(ValueError, lambda: AlphaStable(0.0), match="must be a positive number"),
     )
     return corrected(truth, printed=near(skewed.pdf(np.abs(x)), skewed.pdf(-np.abs(x)), tolerance=0.01))
 
