@@ -52,10 +52,55 @@ ENTRIES: tuple[Entry, ...] = (
         family="linear",
         task="regression",
     ),
+    Entry(
+        "logistic-regression",
+        "margin.linear.LogisticRegression",
+        family="linear",
+        task="classification",
+    ),
     # --- kernels
+    Entry(
+        "svc",
+        "margin.kernels.SVC",
+        family="kernels",
+        task="classification",
+        test_params={"tol": 1e-10},
+        max_rows=50_000,
+    ),
+    Entry(
+        "hard-margin-svc",
+        "margin.kernels.HardMarginSVC",
+        family="kernels",
+        task="classification",
+        # Separable whatever the labels of the checks, as long as rows differ.
+        test_params={"kernel": "rbf", "gamma": 5.0, "tol": 1e-10},
+        max_rows=20_000,
+    ),
+    Entry(
+        "svr",
+        "margin.kernels.SVR",
+        family="kernels",
+        task="regression",
+        test_params={"tol": 1e-10},
+        max_rows=50_000,
+    ),
     # --- neighbors
     # --- bayes
     # --- trees
+    Entry(
+        "gradient-boosting-classifier",
+        "margin.trees.GradientBoostingClassifier",
+        family="trees",
+        task="classification",
+        test_params={"n_estimators": 10, "min_samples_leaf": 1},
+    ),
+    Entry(
+        "gradient-boosting-regressor",
+        "margin.trees.GradientBoostingRegressor",
+        family="trees",
+        task="regression",
+        test_params={"n_estimators": 10, "min_samples_leaf": 1},
+    ),
     # --- cluster
     Entry(
         "kmeans",

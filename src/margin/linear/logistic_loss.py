@@ -1,0 +1,208 @@
+r"""The negative log-likelihood of class labels under a linear model of the scores, with its derivatives.
+
+.. math::
+    z_i = W^\top x_i + b,\qquad
+    \ell(z, y) = \log\sum_k e^{z_k} - z_y,\qquad
+    \nabla_W = \sum_i w_i\, x_i (p_i - e_{y_i})^\top,\quad p_i = \operatorname{softmax}(z_i) .
+
+Two classes need one score, :math:`\ell(z, y) = \log(1 + e^z) - y z` and :math:`p = \sigma(z)`. Parameters are an array
+``theta`` (p + 1, k): one column per score, the last row the intercepts (held at zero when there are none). Rows are
+visited in blocks that stay in the cache, stripes of them on several threads; their sums are added in a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from margin.core.stripes import over_stripes
+
+__all__ = ["Likelihood", "Rows", "binary_terms", "softmax_terms"]
+
+BLOCK_BYTES = 2**19  # a block of rows is read twice, for scores and for the gradient: the second time from the cache
+
+
+class Rows(NamedTuple):
+    """Examples ``X`` (n, p; dense or CSR), class positions ``y`` (n,) and weights (n,) or None."""
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+
+    @property
+    def total(self) -> float:
+        return float(len(self.y) if self.weights is None else self.weights.sum())
+
+    def every(self, step: int) -> Rows:
+        """One row in ``step``, next to each other in memory: they are read many times."""
+        X = self.X[::step] if sp.issparse(self.X) else np.ascontiguousarray(self.X[::step])
+        return Rows(X, self.y[::step], None if self.weights is None else self.weights[::step])
+
+
+def binary_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    r"""Per row: loss :math:`\log(1 + e^z) - y z`, residual :math:`\sigma(z) - y`, probability; no overflow anywhere.
+
+    >>> loss, residual, p = binary_terms(np.array([0.0, 800.0]), np.array([1, 1]))
+    >>> loss.round(3), residual
+    (array([0.693, 0.   ]), array([-0.5,  0. ]))
+    """
+    small = np.exp(-np.abs(z))
+    loss = np.log1p(small) + np.maximum(z, 0.0) - y * z
+    p = np.where(z >= 0, 1.0, small) / (1.0 + small)
+    return loss, p - y, p
+
+
+def softmax_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Per row of scores ``z`` (n, K): loss (n,), residual (n, K), probabilities (n, K)."""
+    z = z - z.max(axis=1, keepdims=True)
+    at_label = z[np.arange(len(y)), y]
+    p = np.exp(z)
+    sums = p.sum(axis=1, keepdims=True)
+    loss = np.log(sums[:, 0]) - at_label
+    p /= sums
+    residual = p.copy()
+    residual[np.arange(len(y)), y] -= 1.0
+    return loss, residual, p
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Mean loss of ``rows`` plus ``ridge``/2 times the squared length of the coefficients (not of the intercepts)."""
+
+    rows: Rows
+    columns: int  # scores: 1 for two classes, K for more
+    ridge: float
+    intercept: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.X.shape[1] + 1, self.columns
+
+    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective and its gradient, one pass over the rows."""
+
+        def block(X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> tuple[Any, ...]:
+            loss, residual, _ = self._terms(X, y, theta)
+            if w is not None:
+                loss, residual = w * loss, w[:, None] * residual
+            return loss.sum(dtype=np.float64), residual.T @ X, residual.sum(axis=0, dtype=np.float64)
+
+        loss, slope, offset = self._summed(block)
+        gradient = np.vstack([slope.T, offset if self.intercept else np.zeros(self.columns)]) / self.rows.total
+        coef = theta[:-1]
+        gradient[:-1] += self.ridge * coef
+        return float(loss) / self.rows.total + self.ridge / 2 * float(np.vdot(coef, coef)), gradient
+
+    def hessian(self, theta: np.ndarray, column: int = 0) -> np.ndarray:
+        r"""(p + 1, p + 1) second derivatives in one score: :math:`\sum_i w_i p_i (1 - p_i)\, x_i x_i^\top / W` + ridge."""
+
+        def curvature(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+            p = self._terms(X, y, theta)[2]
+            return p[:, column] * (1.0 - p[:, column])
+
+        return self._gram(curvature)
+
+    def hessian_at_zero(self) -> np.ndarray:
+        r"""(p + 1, p + 1) the same at equal probabilities: :math:`\tfrac1K(1 - \tfrac1K) \sum_i w_i x_i x_i^\top/W` + ridge."""
+        return self._gram(lambda X, y: np.full(len(y), self._flat_curvature, dtype=X.dtype))
+
+    def second_moments(self) -> np.ndarray:
+        r"""(p + 1, p + 1) :math:`\sum_i w_i x_i x_i^\top / W` + ridge, with a last entry 1 in every row x."""
+        return self._gram(lambda X, y: np.ones(len(y), dtype=X.dtype))
+
+    def diagonal_at_zero(self) -> np.ndarray:
+        """The diagonal of :meth:`hessian_at_zero`, for tables with too many columns for the matrix."""
+
+        def block(X: Any, y: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray]:
+            squares = X.multiply(X) if sp.issparse(X) else X * X
+            ones = np.ones(len(y)) if w is None else w
+            return (np.append(squares.T @ ones, ones.sum()),)
+
+        diagonal = self._flat_curvature * self._summed(block)[0] / self.rows.total
+        diagonal[:-1] += self.ridge
+        diagonal[-1] = diagonal[-1] if self.intercept else 1.0
+        return diagonal
+
+    @property
+    def _flat_curvature(self) -> float:
+        classes = max(self.columns, 2)
+        return (1 - 1 / classes) / classes
+
+    def probabilities(self, theta: np.ndarray) -> np.ndarray:
+        """(n, k) the probability of every class, or of the second one when there are two."""
+        return self._each(lambda X, y: self._terms(X, y, theta)[2])
+
+    def margins(self, theta: np.ndarray) -> np.ndarray:
+        """By how much the score of the right class exceeds the largest other one, for every row."""
+
+        def block(X: Any, y: np.ndarray) -> np.ndarray:
+            z = self._scores(X, theta)
+            if self.columns == 1:
+                return np.where(y == 1, z[:, 0], -z[:, 0])
+            right = z[np.arange(len(y)), y]
+            z[np.arange(len(y)), y] = -np.inf
+            return right - z.max(axis=1)
+
+        return self._each(block)
+
+    def _scores(self, X: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        return X @ theta[:-1].astype(X.dtype, copy=False) + theta[-1].astype(X.dtype, copy=False)
+
+    def _terms(self, X: np.ndarray, y: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        z = self._scores(X, theta)
+        if self.columns > 1:
+            return softmax_terms(z, y)
+        loss, residual, p = binary_terms(z[:, 0], y)
+        return loss, residual[:, None], p[:, None]
+
+    def _gram(self, curvature: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        def block(X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> tuple[Any, ...]:
+            d = curvature(X, y)
+            if w is not None:
+                d = d * w
+            scaled = (X.toarray() if sp.issparse(X) else X) * np.sqrt(d)[:, None]
+            return scaled.T @ scaled, d @ X, d.sum(dtype=np.float64)  # the same array twice: NumPy calls syrk
+
+        gram, cross, corner = self._summed(block)
+        full = np.empty((len(gram) + 1, len(gram) + 1))
+        full[:-1, :-1], full[:-1, -1], full[-1, :-1], full[-1, -1] = gram, cross, cross, corner
+        full /= self.rows.total
+        full.flat[: -1 : len(full) + 1] += self.ridge  # every diagonal entry but the last, the intercept's
+        if not self.intercept:
+            full[-1], full[:, -1] = 0.0, 0.0
+            full[-1, -1] = 1.0
+        return full
+
+    def _summed(self, block: Callable[..., tuple[Any, ...]]) -> list[Any]:
+        def stripe(rows: slice) -> list[Any]:
+            totals: list[Any] = []
+            for parts in self._blocks(rows, block):
+                totals = [part + 0.0 for part in parts] if not totals else [a + b for a, b in zip(totals, parts)]
+            return totals
+
+        found = over_stripes(stripe, *self._work())
+        return [
+            sum((part[i] for part in found[1:]), start=np.asarray(found[0][i], dtype=np.float64))
+            for i in range(len(found[0]))
+        ]
+
+    def _each(self, function: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:
+        """One result per row, whatever the weights."""
+        parts = over_stripes(
+            lambda rows: [found for found in self._blocks(rows, lambda X, y, _: function(X, y))], *self._work()
+        )
+        return np.concatenate([part for stripe in parts for part in stripe])
+
+    def _blocks(self, rows: slice, function: Callable[..., Any]) -> Any:
+        X, y, w = self.rows
+        size = max(64, BLOCK_BYTES // (X.dtype.itemsize * max(X.shape[1], 1)))
+        for low in range(rows.start, rows.stop, size):
+            cut = slice(low, min(low + size, rows.stop))
+            yield function(X[cut], y[cut], None if w is None else w[cut])
+
+    def _work(self) -> tuple[int, float]:
+        return len(self.rows.y), 4.0 * self.rows.X.size * self.columns

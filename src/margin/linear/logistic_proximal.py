@@ -1,0 +1,103 @@
+r"""Proximal Newton for a likelihood with an L1 or elastic-net penalty.
+
+.. math:: \min_\theta \; F(\theta) + \lambda_1 \lVert W \rVert_1 + \tfrac{\lambda_2}2 \lVert W \rVert^2
+
+One score at a time, F is replaced by its second-order expansion in the columns that matter (those with a coefficient,
+and those whose gradient exceeds :math:`\lambda_1`); coordinate descent minimizes it and a line search makes it safe.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from margin.linear.logistic_loss import Likelihood, Rows
+
+__all__ = ["ProximalNewton"]
+
+INNER_SWEEPS = 1000
+HALVINGS = 40
+ARMIJO = 1e-4  # share of the promised decrease that a step must deliver
+
+
+class ProximalNewton:
+    """The same interface as :class:`margin.linear.logistic_descent.Newton`; ``likelihood.ridge`` is zero here."""
+
+    def __init__(self, likelihood: Likelihood, l1: float, l2: float):
+        self.likelihood, self.l1, self.l2 = likelihood, l1, l2
+        self.theta = np.zeros(likelihood.shape)
+        self.stuck = False
+
+    def start(self) -> ProximalNewton:
+        loss, self.gradient = self.likelihood.value_and_gradient(self.theta)
+        self.value = loss + self._penalty(self.theta)
+        return self
+
+    @property
+    def residual(self) -> float:
+        """The largest entry of the smallest subgradient: zero exactly at the minimum."""
+        coef, slope = self.theta[:-1], self.gradient[:-1] + self.l2 * self.theta[:-1]
+        at_zero = np.maximum(np.abs(slope) - self.l1, 0.0)
+        inside = np.where(coef != 0, np.abs(slope + self.l1 * np.sign(coef)), at_zero)
+        return float(max(inside.max(initial=0.0), np.abs(self.gradient[-1]).max()))
+
+    def step(self) -> None:
+        """One expansion per score; ``stuck`` afterwards when none of them lowers the value."""
+        moved = [self._improve(column) for column in range(self.likelihood.columns)]
+        self.stuck = not any(moved)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "theta": self.theta.copy(),
+            "value": self.value,
+            "gradient": self.gradient.copy(),
+            "stuck": self.stuck,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.theta, self.gradient = np.array(state["theta"]), np.array(state["gradient"])
+        self.value, self.stuck = float(state["value"]), bool(state["stuck"])
+
+    def _improve(self, column: int) -> bool:
+        from margin.linear.coordinate_kernels import quadratic_descent
+
+        coef, slope = self.theta[:-1, column], self.gradient[:-1, column]
+        working = np.flatnonzero((coef != 0) | (np.abs(slope) > self.l1))
+        with_offset = np.append(working, len(coef))
+        start = self.theta[with_offset, column]
+        w, slack = start.copy(), -self.gradient[with_offset, column]
+        l1, l2 = np.full(len(w), self.l1), np.full(len(w), self.l2)
+        l1[-1] = l2[-1] = 0.0
+        tol = 1e-3 * self.residual**2 / max(len(w), 1)
+        quadratic_descent(self._curvature(column, working), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS)
+        return self._search(column, with_offset, w - start)
+
+    def _curvature(self, column: int, working: np.ndarray) -> np.ndarray:
+        X, y, weights = self.likelihood.rows
+        p = self.likelihood.probabilities(self.theta)[:, column].astype(np.float64)
+        curvature = p * (1.0 - p) * (1.0 if weights is None else weights)
+        total = max(float(curvature.sum()), np.finfo(float).tiny)
+        part = Likelihood(Rows(X[:, working], y, curvature), 1, 0.0, self.likelihood.intercept)
+        return part.second_moments() * (total / self.likelihood.rows.total)
+
+    def _search(self, column: int, entries: np.ndarray, move: np.ndarray) -> bool:
+        before, penalty = self.theta, self._penalty(self.theta)
+        for halving in range(HALVINGS):
+            step = 0.5**halving
+            theta = before.copy()
+            theta[entries, column] += step * move
+            change = self._penalty(theta) - penalty
+            promised = step * float(self.gradient[entries, column] @ move) + change
+            if not promised < 0:
+                return False
+            loss, gradient = self.likelihood.value_and_gradient(theta)
+            value = loss + penalty + change
+            if value <= self.value + ARMIJO * promised and value < self.value:
+                self.theta, self.value, self.gradient = theta, value, gradient
+                return True
+        return False
+
+    def _penalty(self, theta: np.ndarray) -> float:
+        coef = theta[:-1]
+        return self.l1 * float(np.abs(coef).sum()) + self.l2 / 2 * float(np.vdot(coef, coef))
