@@ -12,5 +12,22 @@ from margin.kernels.functions import (
     Sum,
     White,
 )
+from margin.kernels.hard_margin import HardMarginSVC
+from margin.kernels.svc import SVC
+from margin.kernels.svr import SVR
 
-__all__ = ["RBF", "Constant", "Kernel", "Laplace", "Linear", "Periodic", "Polynomial", "Product", "Sum", "White"]
+__all__ = [
+    "RBF",
+    "SVC",
+    "SVR",
+    "Constant",
+    "HardMarginSVC",
+    "Kernel",
+    "Laplace",
+    "Linear",
+    "Periodic",
+    "Polynomial",
+    "Product",
+    "Sum",
+    "White",
+]

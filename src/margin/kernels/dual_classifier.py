@@ -1,0 +1,241 @@
+"""Classification by solving the dual for every pair of classes: what soft and hard margins have in common."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from margin.core.estimator import IterativeEstimator
+from margin.core.randomness import seed_from
+from margin.core.records import Record
+from margin.kernels.dual import DualProblem, column_dtype, dual_objective, duality_gap, offset_between
+from margin.kernels.functions import Kernel
+from margin.kernels.machine import ROWS_DTYPES, KernelModel, panel_for
+from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
+
+__all__ = ["DualClassifier", "PairLoop", "describe", "solve_some"]
+
+SETS_PER_RECORD = 8  # working sets solved between two records: looking at the model costs about as much as one
+
+
+def solve_some(problem: DualProblem, max_iter: int) -> bool:
+    """A few working sets; True when the problem is solved or has had ``max_iter`` of them."""
+    for _ in range(SETS_PER_RECORD):
+        if problem.solved or problem.iteration >= max_iter:
+            break
+        problem.step()
+    return problem.solved or problem.iteration >= max_iter
+
+
+def describe(problem: DualProblem) -> dict[str, float]:
+    """The numbers of a record: dual objective, duality gap, violation of optimality, pair steps so far."""
+    return {
+        "objective": dual_objective(problem.score, problem.beta, problem.target, problem.epsilon),
+        "gap": duality_gap(problem),
+        "violation": problem.violation,
+        "steps": float(problem.steps),
+    }
+
+
+class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
+    """Abstract: a subclass says how the bounds of the dual follow from weights."""
+
+    max_iter: int
+
+    tol: float
+
+    @abstractmethod
+    def _bounds(
+        self, weights: NDArray[np.float64], codes: NDArray[np.intp], classes: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """The largest coefficient of every row."""
+
+    def _begin(self, loop: PairLoop, pair: int) -> None:
+        """A pair is about to be solved."""
+
+    def _judge(self, loop: PairLoop, problem: DualProblem, finished: bool) -> None:
+        """A subclass may refuse what it sees."""
+
+    def _calibration(self, loop: PairLoop, pair: int) -> dict[str, float]:
+        """What a subclass learns besides when a pair is done."""
+        return {}
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from rows X and their classes y."""
+        return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn, yielding a record every few working sets of every pair of classes."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C")
+        check_classification_targets(y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        classes, codes = np.unique(y[weights > 0], return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__}: y must have at least two classes in rows of positive weight; got "
+                f"{len(classes)} class."
+            )
+        counted = np.flatnonzero(weights > 0)
+        kernel = self._kernel_for(X, weights)
+        bounds = self._bounds(weights[counted], codes, classes)
+        self._loop = loop = PairLoop(self, X, counted, codes, classes, bounds, kernel)
+        if state is not None:
+            loop.restore(state)
+        for record in loop.iterations():
+            self._learn(loop)
+            yield record
+        self._learn(loop)
+        if loop.unsolved:
+            warnings.warn(
+                f"{type(self).__name__}: {loop.unsolved} of {len(loop.pairs)} problems reached "
+                f"max_iter={self.max_iter} working sets before tol; scale the columns or allow more.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: by sign for two classes (the first if the value is 0 or less), by votes for more."""
+        values = self._pair_decisions(self._new_rows(X))
+        if len(self.classes_) == 2:
+            return self.classes_[(-values[:, 0] > 0).astype(int)]
+        return self.classes_[np.argmax(votes_with_confidence(values, len(self.classes_)), axis=1)]
+
+    def _pair_decisions(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Decision values of all pairs, positive for the first class of the pair, (n, k(k-1)/2)."""
+        table = pair_coefficients(self.dual_coef_, self.n_support_)
+        values = self._expand(X, self.support_, self.support_vectors_, table) + self.intercept_
+        return -values if len(self.classes_) == 2 else values
+
+    def _learn(self, loop: PairLoop) -> None:
+        self.classes_ = loop.classes
+        local, counts, dual_coef = support_table(loop.coefficients(), loop.codes, len(loop.classes))
+        # With two classes positive values speak for the second, as scikit-learn's users expect.
+        sign = -1.0 if len(self.classes_) == 2 else 1.0
+        self.kernel_ = loop.kernel
+        self.support_ = loop.rows[local]
+        self.n_support_ = counts
+        self.support_vectors_ = (
+            np.zeros((0, 0)) if isinstance(loop.kernel, str) else np.ascontiguousarray(loop.X[self.support_])
+        )
+        self.dual_coef_ = sign * dual_coef
+        self.intercept_ = sign * np.array(loop.offsets())
+        self.objective_, self.gap_, self.violation_ = (np.array(loop.numbers(name)) for name in NUMBERS)
+        self.n_iter_ = np.array(loop.numbers("iteration"), dtype=np.int64)
+
+
+NUMBERS = ("objective", "gap", "violation")
+
+
+class PairLoop:
+    """The running fit: results of the pairs that are done, and the problem of the pair at work.
+
+    ``rows`` are the rows of X that count, ``codes`` and ``bounds`` belong to them.
+    """
+
+    def __init__(
+        self,
+        model: DualClassifier,
+        X: NDArray[Any],
+        rows: NDArray[np.int64],
+        codes: NDArray[np.intp],
+        classes: NDArray[Any],
+        bounds: NDArray[np.float64],
+        kernel: Kernel | str,
+    ):
+        self.model, self.X, self.kernel = model, X, kernel
+        self.rows, self.codes, self.bounds = rows, codes, bounds
+        self.classes, self.pairs = classes, pairs_of(len(classes))
+        self.seed = seed_from(getattr(model, "random_state", 0))
+        self.iteration, self.unsolved = 0, 0
+        self.done: list[dict[str, Any]] = []
+        self.problem: DualProblem | None = None
+
+    def iterations(self) -> Iterator[Record]:
+        while len(self.done) < len(self.pairs):
+            if self.problem is None:
+                self.problem = self.problem_of(len(self.done))
+                self.model._begin(self, len(self.done))
+            finished = solve_some(self.problem, self.model.max_iter)
+            self.iteration += 1
+            values = describe(self.problem) | {"pair": float(len(self.done))}
+            self.model._judge(self, self.problem, finished)
+            if finished:
+                self.unsolved += not self.problem.solved
+                pair = len(self.done)
+                self.done.append(self.result(self.problem, pair) | self.model._calibration(self, pair))
+                self.problem = None
+            yield Record(self.iteration, values)
+
+    def members(self, pair: int) -> NDArray[np.int64]:
+        """Positions (among the counted rows) of both classes of a pair."""
+        return np.flatnonzero(np.isin(self.codes, self.pairs[pair]))
+
+    def problem_of(self, pair: int, kept: NDArray[np.bool_] | None = None) -> DualProblem:
+        """The dual of a pair, or of the ``kept`` ones of its rows."""
+        members = self.members(pair)
+        members = members if kept is None else members[kept]
+        rows, bounds = self.rows[members], self.bounds[members]
+        positive = self.codes[members] == self.pairs[pair][0]
+        dtype: Any = np.float64
+        if isinstance(self.kernel, Kernel):
+            dtype = column_dtype(self.kernel, self.X[rows], float(bounds.max()), self.model.tol)
+        panel = panel_for(self.kernel, self.X, rows, dtype)
+        low, high = np.where(positive, 0.0, -bounds), np.where(positive, bounds, 0.0)
+        return DualProblem(panel, np.where(positive, 1.0, -1.0), low, high, 0.0, self.model.tol)
+
+    def result(self, problem: DualProblem, pair: int) -> dict[str, Any]:
+        used = np.flatnonzero(problem.beta)
+        return {
+            "rows": self.members(pair)[used],
+            "values": problem.beta[used],
+            "offset": offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon),
+            "iteration": problem.iteration,
+            **{name: describe(problem)[name] for name in NUMBERS},
+        }
+
+    def results(self) -> list[dict[str, Any]]:
+        """Of all pairs: done, at work, or not begun (a machine that knows nothing)."""
+        found = list(self.done)
+        if self.problem is not None:
+            found.append(self.result(self.problem, len(self.done)))
+        nothing = {"rows": np.zeros(0, dtype=np.int64), "values": np.zeros(0), "offset": 0.0, "iteration": 0}
+        nothing |= {"objective": 0.0, "gap": np.inf, "violation": np.inf}
+        return found + [nothing] * (len(self.pairs) - len(found))
+
+    def coefficients(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        return [(result["rows"], result["values"]) for result in self.results()]
+
+    def offsets(self) -> list[float]:
+        return [result["offset"] for result in self.results()]
+
+    def numbers(self, name: str) -> list[float]:
+        return [result[name] for result in self.results()]
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "iteration": self.iteration,
+            "unsolved": self.unsolved,
+            "done": [{name: np.copy(value)[()] for name, value in result.items()} for result in self.done],
+            "problem": None if self.problem is None else self.problem.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.seed = int(state["seed"])
+        self.iteration, self.unsolved = int(state["iteration"]), int(state["unsolved"])
+        self.done = [dict(result) for result in state["done"]]
+        if state["problem"] is not None:
+            self.problem = self.problem_of(len(self.done)).restore(state["problem"])
+            self.model._begin(self, len(self.done))

@@ -1,0 +1,118 @@
+r"""The hard margin: the widest street between two classes that are separable.
+
+.. math:: \min_{w,b}\; \tfrac12\|w\|^2 \quad\text{s.t.}\quad y_i\bigl(w^\top\phi(x_i)+b\bigr) \ge 1 .
+
+The planes :math:`w^\top\phi(x)+b=\pm1` are :math:`2/\|w\|` apart; the right-hand side 1 is a choice of the scale of
+(w, b), not a property of the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from margin.core.domains import Integer, Number
+from margin.kernels.dual import DualProblem, dual_objective
+from margin.kernels.dual_classifier import DualClassifier, PairLoop
+from margin.kernels.functions import Linear
+from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.one_vs_one import votes_with_confidence
+
+__all__ = ["HardMarginSVC", "is_separable"]
+
+# A margin below this share of the size of the data cannot be told from none in floating point.
+SMALLEST_MARGIN = 1e-7
+
+
+def is_separable(X: NDArray[Any], labels: NDArray[Any]) -> bool:
+    r"""Whether some plane has every row strictly on the side of its label (-1 or 1): a linear program.
+
+    >>> is_separable(np.array([[0.0], [1.0], [2.0]]), np.array([1, -1, 1]))
+    False
+    """
+    X, labels = np.asarray(X, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    spread = X.std(axis=0)
+    rows = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    A = -labels[:, None] * np.column_stack([rows, np.ones(len(rows))])
+    found = linprog(np.zeros(A.shape[1]), A_ub=A, b_ub=-np.ones(len(A)), bounds=(None, None), method="highs")
+    return bool(found.status == 0)
+
+
+class HardMarginSVC(DualClassifier):
+    """Maximum-margin classifier without slack; classes that no plane separates are an error.
+
+    Parameters are those of :class:`~margin.kernels.SVC`, without C. With the linear kernel separability is decided
+    beforehand by a linear program; with another kernel the fit stops when the margin gets smaller than rounding.
+
+    Learned: as SVC; ``coef_`` (1, d) with two classes and the linear kernel, and ``margin_``, the distance 1/|w| from
+    the boundary to the nearest rows, per pair of classes.
+
+    >>> model = HardMarginSVC().fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1])
+    >>> model.coef_.round(4).tolist(), model.margin_.round(4).tolist(), model.support_.tolist()
+    ([[1.0]], [1.0], [1, 2])
+    """
+
+    domains = {
+        "kernel": KERNEL,
+        "degree": DEGREE,
+        "gamma": GAMMA,
+        "coef0": COEF0,
+        "tol": Number(above=0),
+        "max_iter": Integer(low=1),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """f(x) for two classes (n,), votes of the pairs per class for more."""
+        values = self._pair_decisions(self._new_rows(X))
+        return -values[:, 0] if len(self.classes_) == 2 else votes_with_confidence(values, len(self.classes_))
+
+    def _bounds(self, weights: Any, codes: NDArray[np.intp], classes: NDArray[Any]) -> NDArray[np.float64]:
+        return np.full(len(codes), np.inf)
+
+    def _begin(self, loop: PairLoop, pair: int) -> None:
+        members = loop.members(pair)
+        rows = loop.rows[members]
+        diagonal = loop.X[rows, rows] if isinstance(loop.kernel, str) else loop.kernel.diagonal(loop.X[rows])
+        self._largest_diagonal = float(diagonal.max())
+        labels = np.where(loop.codes[members] == loop.pairs[pair][0], 1, -1)
+        if isinstance(loop.kernel, Linear) and not is_separable(loop.X[rows], labels):
+            self._refuse(loop, pair)
+
+    def _judge(self, loop: PairLoop, problem: DualProblem, finished: bool) -> None:
+        norm = np.sqrt(2 * max(dual_objective(problem.score, problem.beta, problem.target, 0.0), 0.0))
+        # The margin 1/|w| in feature space against the size of the rows there, the root of the largest k(x, x).
+        if norm * SMALLEST_MARGIN * np.sqrt(self._largest_diagonal) > 1 or (finished and not problem.solved):
+            self._refuse(loop, len(loop.done))
+
+    def _refuse(self, loop: PairLoop, pair: int) -> None:
+        first, second = (loop.classes[code] for code in loop.pairs[pair])
+        raise ValueError(
+            f"HardMarginSVC: classes {first!r} and {second!r} are not separable with kernel={self.kernel!r}; "
+            "use SVC, whose soft margin allows violations."
+        )
+
+    def _learn(self, loop: PairLoop) -> None:
+        super()._learn(loop)
+        with np.errstate(divide="ignore"):
+            self.margin_ = 1 / np.sqrt(2 * np.maximum(self.objective_, 0.0))
+        if isinstance(loop.kernel, Linear) and len(loop.classes) == 2:
+            self.coef_ = self.dual_coef_ @ self.support_vectors_

@@ -1,0 +1,91 @@
+r"""Many classes by pairs: one binary machine for every pair of classes i < j, positive values speaking for i."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["couple_probabilities", "pair_coefficients", "pairs_of", "support_table", "votes_with_confidence"]
+
+Floats = NDArray[np.float64]
+
+
+def pairs_of(n_classes: int) -> list[tuple[int, int]]:
+    """(0, 1), (0, 2), ..., (k-2, k-1)."""
+    return list(combinations(range(n_classes), 2))
+
+
+def support_table(
+    coefficients: list[tuple[NDArray[np.int64], Floats]], codes: NDArray[np.intp], n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """What all pairs learned in one table.
+
+    ``coefficients`` has, per pair, the rows with a coefficient and the coefficients. Returns the rows (sorted by
+    class), their number per class, and ``dual_coef`` (k-1, n_rows): a row of class i holds its coefficient against
+    class j in line j - 1 if j > i, else in line j.
+    """
+    union = np.unique(np.concatenate([rows for rows, _ in coefficients]))
+    support = union[np.argsort(codes[union], kind="stable")]
+    place = np.zeros(len(codes), dtype=np.int64)
+    place[support] = np.arange(len(support))
+    dual_coef = np.zeros((n_classes - 1, len(support)))
+    for (i, j), (rows, values) in zip(pairs_of(n_classes), coefficients):
+        lines = np.where(codes[rows] == i, j - 1, i)
+        dual_coef[lines, place[rows]] = values
+    counts = np.bincount(codes[support], minlength=n_classes)
+    return support, counts, dual_coef
+
+
+def pair_coefficients(dual_coef: Floats, counts: NDArray[np.int64]) -> Floats:
+    """The coefficients of every pair as a line of zeros and its own, (k(k-1)/2, n_support)."""
+    ends = np.cumsum(counts)
+    starts = ends - counts
+    pairs = pairs_of(len(counts))
+    table = np.zeros((len(pairs), dual_coef.shape[1]))
+    for line, (i, j) in zip(table, pairs):
+        line[starts[i] : ends[i]] = dual_coef[j - 1, starts[i] : ends[i]]
+        line[starts[j] : ends[j]] = dual_coef[i, starts[j] : ends[j]]
+    return table
+
+
+def votes_with_confidence(decisions: Floats, n_classes: int) -> Floats:
+    r"""Votes of the pairs per class (n, k), ties settled by the sum of decision values squeezed into
+    :math:`(-\frac13, \frac13)`, so that confidence never outweighs a vote.
+
+    >>> votes_with_confidence(np.array([[2.0, 1.0, -0.5]]), 3).round(2).tolist()
+    [[2.25, -0.24, 0.89]]
+    """
+    votes, confidence = np.zeros((2, len(decisions), n_classes))
+    for column, (i, j) in zip(decisions.T, pairs_of(n_classes)):
+        votes[:, i] += column > 0
+        votes[:, j] += column <= 0
+        confidence[:, i] += column
+        confidence[:, j] -= column
+    return votes + confidence / (3 * (np.abs(confidence) + 1))
+
+
+def couple_probabilities(pairwise: Floats) -> Floats:
+    r"""Class probabilities from those of pairs (Wu, Lin and Weng, 2004, second method).
+
+    .. math:: \min_p \sum_{i<j} (r_{ji}p_i - r_{ij}p_j)^2 \quad\text{s.t.}\quad \textstyle\sum_i p_i = 1
+
+    ``pairwise`` is (n, k, k) with r_ij the probability of i among {i, j} and r_ij + r_ji = 1. The minimizer of this
+    quadratic is non-negative, and one linear system per row gives it.
+
+    >>> r = np.array([[[0.0, 0.9, 0.9], [0.1, 0.0, 0.5], [0.1, 0.5, 0.0]]])
+    >>> couple_probabilities(r).round(3).tolist()
+    [[0.818, 0.091, 0.091]]
+    """
+    n, k, _ = pairwise.shape
+    off = pairwise * (1 - np.eye(k))
+    system = np.zeros((n, k + 1, k + 1))
+    system[:, :k, :k] = -off.transpose(0, 2, 1) * off
+    index = np.arange(k)
+    system[:, index, index] = (off**2).sum(axis=1)
+    system[:, :k, k] = system[:, k, :k] = 1.0
+    right = np.zeros((n, k + 1, 1))
+    right[:, k] = 1.0
+    p = np.clip(np.linalg.solve(system, right)[:, :k, 0], 0.0, None)
+    return p / p.sum(axis=1, keepdims=True)

@@ -1,0 +1,176 @@
+r"""Support vector classification with a soft margin, any kernel.
+
+.. math::
+    \min_{w,b,\xi}\; \tfrac12\|w\|^2 + \sum_i C_i\xi_i
+    \quad\text{s.t.}\quad y_i\bigl(w^\top\phi(x_i)+b\bigr) \ge 1-\xi_i,\;\; \xi_i \ge 0,
+
+solved through its dual (:mod:`margin.kernels.dual`): :math:`f(x) = \sum_i y_i\alpha_i k(x_i, x) + b`. A larger C
+punishes violations more and gives a narrower margin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from margin.core.domains import Choice, Flag, Integer, Number, Seed
+from margin.core.randomness import as_generator
+from margin.kernels.class_weights import ClassWeights, row_weights
+from margin.kernels.dual import offset_between
+from margin.kernels.dual_classifier import DualClassifier, PairLoop, solve_some
+from margin.kernels.machine import expansion
+from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes_with_confidence
+from margin.kernels.platt import fit_sigmoid, sigmoid_probability, stratified_folds
+
+__all__ = ["SVC"]
+
+FOLDS = 5  # of the cross-validation behind probabilities
+PLAIN_SIGMOID = {"slope": -1.0, "shift": 0.0}  # of a pair that is not calibrated yet
+
+
+def _wants_probability(model: SVC) -> bool:
+    if not model.probability:
+        raise AttributeError("SVC: predict_proba needs probability=True.")
+    return True
+
+
+class SVC(DualClassifier):
+    """Kernel support vector machine; several classes by one machine for every pair.
+
+    ``kernel`` is a name (see :mod:`margin.kernels.named`), "precomputed", or a kernel object; ``gamma``, ``degree``
+    and ``coef0`` belong to the names. The bound of a row is ``C`` times its sample weight times its class weight.
+    ``tol`` is the violation of optimality at which a problem is solved, ``max_iter`` the most working sets for each.
+    ``decision_function_shape`` "ovr" gives a value per class (votes of the pairs, ties settled by their sums), "ovo"
+    one per pair. ``probability`` calibrates every pair by a sigmoid on five held-out folds, shuffled by
+    ``random_state``.
+
+    Learned: ``support_`` (rows), ``support_vectors_``, ``n_support_``, ``dual_coef_``, ``intercept_``, ``kernel_``, and
+    per pair ``objective_`` (of the dual), ``gap_`` (to the primal), ``violation_``. Records carry the same numbers.
+    Time grows with support vectors times rows; memory with 1024 columns of the kernel matrix.
+
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> model = SVC(kernel="rbf", gamma=1.0, C=10.0).fit(X, [0, 0, 1, 1])
+    >>> model.predict([[0.1, 0.1], [0.1, 0.9]]).tolist(), model.n_support_.tolist()
+    ([0, 1], [2, 2])
+    """
+
+    domains = {
+        "C": Number(above=0, search=(1e-2, 1e3), log=True),
+        "kernel": KERNEL,
+        "degree": DEGREE,
+        "gamma": GAMMA,
+        "coef0": COEF0,
+        "probability": Flag(),
+        "tol": Number(above=0),
+        "class_weight": ClassWeights(),
+        "max_iter": Integer(low=1),
+        "decision_function_shape": Choice("ovr", "ovo"),
+        "random_state": Seed(),
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        probability: bool = False,
+        tol: float = 1e-3,
+        class_weight: Any = None,
+        max_iter: int = 10_000,
+        decision_function_shape: str = "ovr",
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.probability = probability
+        self.tol = tol
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.random_state = random_state
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """f(x) for two classes (n,), else one column per class or per pair."""
+        values = self._pair_decisions(self._new_rows(X))
+        if len(self.classes_) == 2:
+            return -values[:, 0]
+        if self.decision_function_shape == "ovo":
+            return values
+        return votes_with_confidence(values, len(self.classes_))
+
+    @available_if(_wants_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, (n, k), from the calibrated pairs."""
+        values, k = self._pair_decisions(self._new_rows(X)), len(self.classes_)
+        pairwise = np.zeros((len(values), k, k))
+        for column, (i, j), (slope, shift) in zip(values.T, pairs_of(k), self.sigmoids_):
+            pairwise[:, i, j] = sigmoid_probability(column, slope, shift)
+            pairwise[:, j, i] = 1 - pairwise[:, i, j]
+        return pairwise[:, [0, 1], [1, 0]] if k == 2 else couple_probabilities(pairwise)
+
+    @available_if(_wants_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _bounds(
+        self, weights: NDArray[np.float64], codes: NDArray[np.intp], classes: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        bounds = self.C * row_weights("SVC", self.class_weight, classes, codes, weights)
+        for code, label in enumerate(classes):
+            if not bounds[codes == code].any():
+                raise ValueError(f"SVC: class_weight leaves no weight to class {label!r}.")
+        return bounds
+
+    def _learn(self, loop: PairLoop) -> None:
+        super()._learn(loop)
+        if self.probability:
+            found = [PLAIN_SIGMOID | result for result in loop.results()]
+            self.sigmoids_ = np.array([[result["slope"], result["shift"]] for result in found])
+
+    def _calibration(self, loop: PairLoop, pair: int) -> dict[str, float]:
+        if not self.probability:
+            return {}
+        members = loop.members(pair)
+        positive = loop.codes[members] == loop.pairs[pair][0]
+        folds = min(FOLDS, int(positive.sum()), int((~positive).sum()))
+        # Too few rows to hold any out: the machine's own values, which flatter it.
+        decision = self._own_decisions(loop, pair) if folds < 2 else self._held_out_decisions(loop, pair, folds)
+        slope, shift = fit_sigmoid(decision, positive, loop.bounds[members] / self.C)
+        return {"slope": slope, "shift": shift}
+
+    def _own_decisions(self, loop: PairLoop, pair: int) -> NDArray[np.float64]:
+        problem = loop.problem
+        assert problem is not None
+        offset = offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon)
+        return problem.target - problem.score + offset
+
+    def _held_out_decisions(self, loop: PairLoop, pair: int, folds: int) -> NDArray[np.float64]:
+        members = loop.members(pair)
+        positive = loop.codes[members] == loop.pairs[pair][0]
+        # A generator of its own for each pair: a resumed fit draws the same folds.
+        fold = stratified_folds(positive, folds, as_generator(loop.seed + pair))
+        decision = np.empty(len(members))
+        for held in (fold == f for f in range(folds)):
+            problem = loop.problem_of(pair, ~held)
+            while not solve_some(problem, self.max_iter):
+                pass
+            offset = offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon)
+            used = problem.beta != 0
+            new, known = loop.rows[members[held]], loop.rows[members[~held][used]]
+            if isinstance(loop.kernel, str):
+                values = loop.X[np.ix_(new, known)] @ problem.beta[used]
+            else:
+                values = expansion(loop.kernel, loop.X[new], loop.X[known], problem.beta[used][None, :])[:, 0]
+            decision[held] = values + offset
+        return decision
