@@ -5,13 +5,10 @@ import pytest
 import scipy.optimize as so
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from margin.linear import (
-    LinearRegression,
-    PolynomialRegression,
-    design_matrix,
-    is_linear_in_parameters,
-    nonlinear_least_squares,
-)
+from margin.linear.design import design_matrix, is_linear_in_parameters
+from margin.linear.levenberg import nonlinear_least_squares
+from margin.linear.linear_regression import LinearRegression
+from margin.linear.polynomial import PolynomialRegression
 
 
 @parametrize_with_checks([PolynomialRegression()])

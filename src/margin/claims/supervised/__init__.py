@@ -1,0 +1,1 @@
+"""Claims about learning from examples with answers."""

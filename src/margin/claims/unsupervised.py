@@ -1,0 +1,230 @@
+"""Claims about learning without labels: k-means, expectation-maximization and its variational form."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.optimize as so
+from scipy.special import rel_entr
+
+from margin.claims import claim
+from margin.cluster import KMeans
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.data import load
+from margin.linear import LinearRegression
+from margin.metrics import accuracy, adjusted_rand
+from margin.mixture import GaussianMixture
+from margin.mixture.bound import elbo, evidence, posterior
+from margin.mixture.coins import coins_em
+from margin.mixture.covariances import Full
+from margin.mixture.em import Mixture, log_joint, mixture_of, q_function
+from margin.mixture.factorial import Factors, factorized_posterior, factors_em
+
+
+def _two_groups(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Two groups apart in the first column; the second is noise of the same size."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(2, size=n)
+    return np.column_stack([6.0 * label + rng.normal(size=n), rng.normal(size=n)]), label
+
+
+def _overlapping(n: int = 200, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    means = np.array([[0.0, 0.0], [2.0, 1.0], [-1.0, 2.0]])
+    return means[rng.integers(3, size=n)] + rng.normal(size=(n, 2))
+
+
+@claim("unsupervised-learning")
+def structure_is_learned_from_features_alone() -> Verdict:
+    X, label = _two_groups()
+    clusters = KMeans(2, random_state=0).fit(X).labels_
+    mixture = GaussianMixture(2, random_state=0).fit(X)
+    arguments: Any = LinearRegression().fit
+    return every(
+        clusters=above(adjusted_rand(label, clusters), 0.95),
+        components=above(adjusted_rand(label, mixture.predict(X)), 0.95),
+        supervised=raises(TypeError, lambda: arguments(X), match="y"),
+    )
+
+
+@claim("k-means")
+def every_row_is_nearest_to_the_mean_of_its_cluster() -> Verdict:
+    from sklearn.cluster import KMeans as Reference
+
+    X = np.asarray(load("iris").X)
+    model = KMeans(3, n_init=10, tol=0, random_state=0).fit(X)
+    distances = np.linalg.norm(X[:, None] - model.cluster_centers_, axis=2)
+    means = np.stack([X[model.labels_ == c].mean(axis=0) for c in range(3)])
+    theirs = Reference(3, n_init=10, tol=0, random_state=0).fit(X).inertia_
+    return every(
+        nearest=equal(model.labels_, distances.argmin(axis=1)),
+        means=near(model.cluster_centers_, means, tolerance=1e-12),
+        inertia=near(model.inertia_ / theirs, 1.0, tolerance=0.01),
+    )
+
+
+@claim("lloyd-algorithm")
+def the_objective_never_increases_and_ends_at_a_fixed_point() -> Verdict:
+    X = _overlapping(600)
+    model = KMeans(5, init=X[:5], algorithm="lloyd", tol=0)
+    records = list(model.iterate(X))
+    again = KMeans(5, init=model.cluster_centers_, tol=0).fit(X)
+    return every(
+        falls=below(float(np.diff([record["inertia"] for record in records]).max()), 0.0),
+        settled=equal(int(records[-1]["changed"]), 0),
+        fixed_point=near(again.cluster_centers_, model.cluster_centers_, tolerance=1e-12),
+    )
+
+
+@claim("lloyd-stopping-rule")
+def finitely_many_steps_reach_a_fixed_point_and_a_threshold_saves_some() -> Verdict:
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    exact, early, last_shift = [], [], []
+    for seed in range(10):
+        runs = [list(KMeans(8, init="random", n_init=1, tol=tol, random_state=seed).iterate(X)) for tol in (0, 1e-3)]
+        exact.append((len(runs[0]), runs[0][-1]["changed"]))
+        early.append(len(runs[1]))
+        last_shift.append(runs[1][-1]["shift"])
+    bound = float(np.sqrt(1e-3 * X.var(axis=0).mean()))
+    return corrected(
+        every(
+            fixed_points=equal([changed for _, changed in exact], [0] * 10),
+            iterations=below(max(length for length, _ in exact), 300),
+            earlier=below(float(np.mean(early)), float(np.mean([length for length, _ in exact]))),
+            shift=below(max(last_shift), bound),
+        ),
+        # Without a threshold some run would have to go on changing: it would show as rows moved in its last step.
+        printed=above(max(changed for _, changed in exact), 0),
+    )
+
+
+@claim("claim-knn-versus-k-means")
+def both_need_comparable_scales() -> Verdict:
+    X, label = _two_groups()
+    scores = {}
+    for name, scale in (("equal", 1.0), ("stretched", 100.0)):
+        rows = X * [1.0, scale]
+        clusters = adjusted_rand(label, KMeans(2, n_init=10, random_state=0).fit(rows).labels_)
+        scores[name] = clusters, _nearest_neighbor_accuracy(rows, label)
+    stretched = X * [1.0, 100.0]
+    standard = stretched / stretched.std(axis=0)
+    again = adjusted_rand(label, KMeans(2, n_init=10, random_state=0).fit(standard).labels_)
+    return corrected(
+        every(
+            k_means=above(scores["equal"][0], 0.95),
+            k_means_stretched=below(scores["stretched"][0], 0.05),
+            standardized=above(again, 0.95),
+            knn=above(scores["equal"][1], 0.98),
+            knn_stretched=below(scores["stretched"][1], 0.9),
+        ),
+        printed=near(scores["stretched"][0], scores["equal"][0], tolerance=0.05),
+    )
+
+
+def _nearest_neighbor_accuracy(X: np.ndarray, label: np.ndarray, k: int = 5) -> float:
+    train, test = np.arange(0, len(X), 2), np.arange(1, len(X), 2)
+    distances = ((X[test][:, None] - X[train]) ** 2).sum(axis=2)
+    votes = label[train][np.argsort(distances, axis=1)[:, :k]].mean(axis=1)
+    return accuracy(label[test], (votes > 0.5).astype(int))
+
+
+@claim("em-algorithm")
+def alternate_maximization_of_the_one_and_only_bound() -> Verdict:
+    rng = np.random.default_rng(0)
+    heads = rng.binomial(20, np.where(rng.random(400) < 0.3, 0.8, 0.4))
+    coins = coins_em(heads, np.full(400, 20), [0.7, 0.5])
+    X = _overlapping()
+    starts = [_fitted(X, X[rows]) for rows in ([0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11])]
+    mixture = starts[0]._mixture()
+    table, prior = log_joint(X, mixture), np.log(mixture.weights)
+    q = rng.dirichlet(np.ones(3), size=len(X))
+    divergence = rel_entr(q, mixture.weights).sum()
+    autoencoder_form = float((q * (table - prior)).sum() - divergence)
+    gap = abs(elbo(table, q) - autoencoder_form)
+    ends = [model.log_likelihood_ for model in starts]
+    return corrected(
+        every(
+            coins=near(coins.heads, [0.8, 0.4], tolerance=0.03),
+            coins_rise=above(float(np.diff(coins.trace).min()), -1e-9),
+            same_as_scikit_learn=near(ends[0], _reference_end(X), tolerance=1e-9),
+            one_bound=below(gap, 1e-9),
+            ends_differ=above(max(ends) - min(ends), 1e-3),
+        ),
+        # The notes call the two bounds different; then this gap would not be zero.
+        printed=above(gap, 1e-6),
+    )
+
+
+def _start(means: np.ndarray) -> dict[str, Any]:
+    k, d = means.shape
+    start = {"weights_init": np.full(k, 1 / k), "means_init": means, "precisions_init": np.stack([np.eye(d)] * k)}
+    return {"n_components": k, "max_iter": 40, "tol": 0.0, **start}
+
+
+def _fitted(X: np.ndarray, means: np.ndarray) -> GaussianMixture:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a fixed number of steps is not meant to converge
+        return GaussianMixture(**_start(means)).fit(X)
+
+
+def _reference_end(X: np.ndarray) -> float:
+    from sklearn.mixture import GaussianMixture as Reference
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return float(Reference(**_start(X[:3])).fit(X).score(X))
+
+
+@claim("em-q-function")
+def the_m_step_is_the_maximum_of_q() -> Verdict:
+    X = _overlapping(60)
+    resp = np.random.default_rng(1).dirichlet([1.0, 1.0], size=60)
+    best = q_function(X, mixture_of(X, resp, Full, 0.0), resp)
+
+    def minus_q(v: np.ndarray) -> float:
+        weights = np.exp(v[:2]) / np.exp(v[:2]).sum()
+        roots = v[6:].reshape(2, 2, 2)
+        parts = Full(v[2:6].reshape(2, 2), roots @ roots.transpose(0, 2, 1))
+        return -q_function(X, Mixture(weights, parts, X.mean(axis=0)), resp)
+
+    start = np.concatenate([np.zeros(6), np.eye(2).ravel(), np.eye(2).ravel()])
+    numerical = -so.minimize(minus_q, start, method="BFGS").fun
+    return every(same=near(best, numerical, tolerance=1e-4), not_below=above(best, numerical - 1e-8))
+
+
+@claim("claim-em-monotone")
+def no_half_step_lowers_the_bound() -> Verdict:
+    X = _overlapping()
+    mixture = mixture_of(X, np.random.default_rng(0).dirichlet(np.ones(3), size=len(X)), Full, 0.0)
+    chain, touches = [], []
+    for _ in range(15):
+        table = log_joint(X, mixture)
+        q = posterior(table)  # E step
+        touches.append(abs(elbo(table, q) - evidence(table)))
+        chain += [evidence(table)]
+        mixture = mixture_of(X, q, Full, 0.0)  # M step
+        chain += [elbo(log_joint(X, mixture), q)]
+    return every(
+        rises=above(float(np.diff(chain).min()), -1e-10),
+        equality_after_e_step=below(max(touches), 1e-9),
+        gained=above(chain[-1] - chain[0], 1.0),
+    )
+
+
+@claim("variational-em")
+def a_restricted_family_costs_unless_the_posterior_is_in_it() -> Verdict:
+    rng = np.random.default_rng(1)
+    bounds = {}
+    for name, overlap in (("coupled", 1.5), ("apart", 0.0)):
+        model = Factors(np.array([[2.0, overlap], [0.0, 2.0]]), np.zeros(2), 0.5, np.array([0.4, 0.6]))
+        z = rng.random((200, 2)) < model.chances
+        X = z @ model.loadings.T + np.sqrt(model.variance) * rng.normal(size=(200, 2))
+        table = model.log_joint(X)
+        ends = [list(factors_em(X, model, family=f, max_iter=12))[-1][0]["bound"] for f in ("exact", "factorized")]
+        bounds[name] = ends[0] - ends[1], elbo(table, posterior(table)) - elbo(table, factorized_posterior(table))
+    return every(
+        coupled_costs=above(bounds["coupled"][0], 1.0),
+        apart_costs_nothing=near(bounds["apart"][1], 0.0, tolerance=1e-8),
+    )
