@@ -40,8 +40,9 @@ class Case:
     """One task at one size.
 
     ``data()`` makes the input once, untimed; ``ours`` and the peers take it and return a result; ``quality(data,
-    result)`` is one number, called ``quality_name``. ``first_call`` asks for cold and cached first calls, ``memory``
-    for the peak that allocations known to Python (NumPy's are) reach above the input.
+    result)`` is one number, called ``quality_name``, and ``remark(data, result)`` a few words more. ``first_call`` asks
+    for cold and cached first calls, ``memory`` for the peak that allocations known to Python (NumPy's are) reach above
+    the input.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Case:
     rounds: int = 3
     first_call: bool = False
     memory: bool = True
+    remark: Callable[[Any, Any], str] | None = None
 
 
 @dataclass
@@ -65,7 +67,8 @@ class Measured:
     cpu: float = float("inf")
     quality: float = float("nan")
     memory: float | None = None
-    note: str = ""
+    remark: str = ""
+    note: str = ""  # why there is no measurement
     first: dict[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -95,6 +98,7 @@ def _judge(case: Case, data: Any, call: Callable[[Any], Any], into: Measured) ->
         result = call(data)
         into.memory = tracemalloc.get_traced_memory()[1] / 1e6 if case.memory else None
         into.quality = float(case.quality(data, result))
+        into.remark = case.remark(data, result) if case.remark else ""
     except Exception as error:  # a peer's failure is a result, not the end of the benchmark
         into.note = f"{type(error).__name__}: {error}".splitlines()[0]
     finally:

@@ -17,19 +17,10 @@ from benchmarks.harness import Case, Measured
 __all__ = ["conditions", "row", "save", "show"]
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = [
-    "margin",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "scikit-learn-intelex",
-    "numba",
-    "torch",
-    "lightgbm",
-    "xgboost",
-    "celer",
-    "pot",
-]
+PACKAGES = (
+    *("margin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba", "torch"),
+    *("lightgbm", "xgboost", "celer", "pot"),
+)
 
 
 def conditions(threads: int) -> dict[str, Any]:
@@ -94,7 +85,8 @@ def _cells(way: dict[str, Any], quality_name: str) -> list[str]:
     memory = "" if way["memory"] is None else f"{way['memory']:.1f}"
     ratios = [_colored(way.get(key)) for key in ("ratio_wall", "ratio_cpu")]
     times = [f"{1e3 * way[key]:.1f}" for key in ("wall", "cpu")]
-    return [*times, *ratios, f"{quality_name} {way['quality']:.8g}", memory]
+    quality = f"{quality_name} {way['quality']:.8g}"
+    return [*times, *ratios, f"{quality}, {way['remark']}" if way["remark"] else quality, memory]
 
 
 def _colored(ratio: float | None) -> str:
