@@ -1,0 +1,223 @@
+r"""Losses of a prediction :math:`F`, with the derivatives that boosting descends along.
+
+Each loss knows its best constant, its value with gradient and hessian in :math:`F`, and how a raw prediction
+becomes an answer. Where the hessian is zero or says nothing (absolute, quantile and Huber loss), trees are fitted to
+the gradient with hessian 1 and :meth:`Loss.best_step` then finds each leaf's value exactly.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from margin.trees.boosting.location import huber_location, weighted_quantile
+
+__all__ = [
+    "Absolute",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Multinomial",
+    "Poisson",
+    "Quantile",
+    "Squared",
+    "pseudo_residuals",
+]
+
+# A share of 0 or 1 has an infinite log-odds; the start stays at the odds of one in 10^12.
+SMALLEST_SHARE = 1e-12
+
+
+class Loss(ABC):
+    """A loss :math:`L(y, F)`; predictions are (n,), or (n, outputs) where there is more than one."""
+
+    outputs: int = 1
+    constant_hessian: bool = False  # the hessian is 1 for every row
+    line_search: bool = False  # leaf values come from best_step
+
+    @abstractmethod
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        r"""The best constant, :math:`F_0 = \arg\min_\gamma \sum_i w_i L(y_i, \gamma)`, (outputs,)."""
+
+    @abstractmethod
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Loss (n,), gradient and hessian (both like ``F``) of every row; what they share is computed once."""
+
+    def best_step(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> float:
+        r"""The line search of a leaf, :math:`\arg\min_\gamma \sum_i w_i L(y_i, F_i + \gamma)`."""
+        raise TypeError(f"{type(self).__name__} has a hessian: its leaves take a Newton step.")
+
+    def newton_step(self, gradient: np.ndarray, hessian: np.ndarray, l2: float) -> np.ndarray:
+        r"""Leaf values :math:`-G/(H+\lambda)` from summed derivatives; 0 where there is no curvature."""
+        curvature = hessian + l2
+        return -np.divide(gradient, curvature, out=np.zeros_like(gradient), where=curvature > 0)
+
+    def adapted(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> Loss:
+        """The loss to descend along from ``F``; only Huber's changes on the way."""
+        return self
+
+    def answer(self, F: np.ndarray) -> np.ndarray:
+        """What a raw prediction says about ``y``: a mean, a quantile, or the probability of every class."""
+        return F
+
+
+def pseudo_residuals(loss: Loss, y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    r"""The direction of steepest descent in the predictions, :math:`r_i = -\partial L(y_i, F_i)/\partial F_i`.
+
+    >>> pseudo_residuals(Squared(), np.array([3.0, 1.0]), np.array([1.0, 1.5]))
+    array([ 2. , -0.5])
+    """
+    return -loss.evaluate(y, F)[1]
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    r""":math:`\tfrac12 (y - F)^2`: the pseudo-residual is the residual, a leaf's best value the mean residual."""
+
+    constant_hessian = True
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.atleast_1d(np.average(y, weights=weight))
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        gradient = F - y
+        return 0.5 * gradient * gradient, gradient, np.ones_like(F)
+
+
+@dataclass(frozen=True)
+class Quantile(Loss):
+    r"""The pinball loss :math:`\alpha (y-F)_+ + (1-\alpha)(F-y)_+`, least at the ``alpha``-quantile."""
+
+    alpha: float = 0.5
+    constant_hessian = True
+    line_search = True
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.atleast_1d(weighted_quantile(y, weight, self.alpha))
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        residual = y - F
+        slope = np.where(residual >= 0, -self.alpha, 1 - self.alpha)
+        gradient = np.where(residual == 0, 0.0, slope)
+        return -slope * residual, gradient, np.ones_like(F)
+
+    def best_step(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> float:
+        return weighted_quantile(y - F, weight, self.alpha)
+
+
+@dataclass(frozen=True)
+class Absolute(Loss):
+    r""":math:`|y - F|`, least at the median."""
+
+    constant_hessian = True
+    line_search = True
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.atleast_1d(weighted_quantile(y, weight, 0.5))
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        residual = y - F
+        return np.abs(residual), -np.sign(residual), np.ones_like(F)
+
+    def best_step(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> float:
+        return weighted_quantile(y - F, weight, 0.5)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    r""":math:`\tfrac12 r^2` up to :math:`|r| = \delta`, then :math:`\delta(|r| - \tfrac12\delta)`; :math:`r = y - F`.
+
+    :math:`\delta` is the ``alpha``-quantile of the absolute residuals that there are, so it shrinks with them.
+    """
+
+    alpha: float = 0.9
+    delta: float = 1.0
+    constant_hessian = True
+    line_search = True
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.atleast_1d(weighted_quantile(y, weight, 0.5))
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        residual = y - F
+        size = np.abs(residual)
+        inside = np.minimum(size, self.delta)
+        return inside * (size - 0.5 * inside), -np.clip(residual, -self.delta, self.delta), np.ones_like(F)
+
+    def best_step(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> float:
+        return huber_location(y - F, weight, self.delta)
+
+    def adapted(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> Huber:
+        return Huber(self.alpha, weighted_quantile(np.abs(y - F), weight, self.alpha))
+
+
+@dataclass(frozen=True)
+class Poisson(Loss):
+    r""":math:`e^F - yF`: counts with mean :math:`e^F`, up to a constant half their deviance."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.atleast_1d(np.log(np.average(y, weights=weight)))
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        mean = np.exp(F)
+        return mean - y * F, mean - y, mean
+
+    def newton_step(self, gradient: np.ndarray, hessian: np.ndarray, l2: float) -> np.ndarray:
+        """Upward, the exact minimizer: the exponential makes Newton's step overshoot there without bound."""
+        step = super().newton_step(gradient, hessian, l2)
+        return np.where(step > 0, np.log1p(np.maximum(step, 0.0)), step)
+
+    def answer(self, F: np.ndarray) -> np.ndarray:
+        return np.exp(F)
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    r""":math:`\log(1 + e^F) - yF` for :math:`y \in \{0, 1\}`; :math:`F` is the log-odds of class 1."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        share = np.clip(np.average(y, weights=weight), SMALLEST_SHARE, 1 - SMALLEST_SHARE)
+        return np.atleast_1d(np.log(share / (1 - share)))
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        small = np.exp(-np.abs(F))  # never overflows
+        larger = 1.0 / (1.0 + small)  # the probability of the likelier class
+        probability = np.where(F >= 0, larger, small * larger)
+        loss = np.maximum(F, 0.0) - y * F - np.log(larger)
+        return loss, probability - y, small * larger * larger
+
+    def answer(self, F: np.ndarray) -> np.ndarray:
+        small = np.exp(-np.abs(F))
+        larger = 1.0 / (1.0 + small)
+        smaller = small * larger
+        second = np.where(F >= 0, larger, smaller)
+        return np.column_stack([np.where(F >= 0, smaller, larger), second])
+
+
+@dataclass(frozen=True)
+class Multinomial(Loss):
+    r""":math:`\log\sum_k e^{F_k} - F_y` for :math:`y \in \{0, \dots, K-1\}`, one prediction per class."""
+
+    outputs: int = 3
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        shares = np.bincount(y.astype(np.int64), weights=weight, minlength=self.outputs) / weight.sum()
+        logs = np.log(np.clip(shares, SMALLEST_SHARE, None))
+        return logs - logs.mean()
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        top = F.max(axis=1, keepdims=True)
+        gradient = np.exp(F - top)
+        total = gradient.sum(axis=1, keepdims=True)
+        gradient /= total  # the probabilities
+        hessian = gradient * (1.0 - gradient)
+        own = (np.arange(len(y)), y.astype(np.int64))
+        loss = (top + np.log(total)).ravel() - F[own]
+        gradient[own] -= 1.0
+        return loss, gradient, hessian
+
+    def answer(self, F: np.ndarray) -> np.ndarray:
+        odds = np.exp(F - F.max(axis=1, keepdims=True))
+        return odds / odds.sum(axis=1, keepdims=True)

@@ -1,0 +1,57 @@
+r"""Gradient, hessian and count of a row as whole numbers in one 64-bit word.
+
+A word holds :math:`(g \ll s_g) + (h \ll s_h) + 1` with :math:`g` and :math:`h` rounded to whole multiples of a unit.
+The units are powers of two, as small as the sums over all rows allow, so a sum of words is three exact sums at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from margin.trees.boosting.kernel_types import Packing
+
+__all__ = ["WORD", "choose_packing"]
+
+WORD = 64
+
+# With more rows than this, a count of its own would leave too few bits: it is estimated from the hessian instead.
+COUNTED_ROWS = 2**20
+HESSIAN_BITS = 24  # at most: the gradient, whose sums cancel, has more use for bits
+
+
+def choose_packing(gradient: np.ndarray, hessian: np.ndarray) -> Packing:
+    """The finest units for these gradients and non-negative hessians (n,); an empty ``hessian`` is 1 for every row.
+
+    >>> choose_packing(np.array([1.0, -2.0, 1.0]), np.zeros(0)).counted
+    True
+    """
+    n, constant = len(gradient), not len(hessian)
+    counted = constant or n <= COUNTED_ROWS
+    count_bits = n.bit_length() if counted else 0
+    hessian_bits = 0 if constant else min(HESSIAN_BITS, (WORD - count_bits) // 2 - 2)
+    gradient_bits = WORD - count_bits - hessian_bits
+    total = float(np.abs(gradient).sum())
+    if not math.isfinite(total):
+        raise ValueError("choose_packing: gradients must have a finite sum; the targets are too large.")
+    total_hessian = float(n) if constant else float(hessian.sum())
+    return Packing(
+        gradient_shift=count_bits + hessian_bits,
+        hessian_shift=0 if constant else count_bits,
+        hessian_mask=2**count_bits - 1 if constant else 2**hessian_bits - 1,
+        count_mask=2**count_bits - 1,
+        gradient_unit=_unit(total, n, gradient_bits - 1),
+        hessian_unit=1.0 if constant else _unit(total_hessian, n, hessian_bits),
+        counted=counted,
+        rows_per_hessian=n / total_hessian if total_hessian > 0 else 0.0,
+    )
+
+
+def _unit(total: float, n: int, bits: int) -> float:
+    """The smallest power of two in which ``n`` numbers of this absolute sum, each rounded up, sum to below 2**bits."""
+    room = 2**bits - n - 1
+    if total == 0.0:
+        return 1.0
+    exponent = math.ceil(math.log2(total / room) + 1e-9)  # the margin covers the rounding of the total
+    return 2.0 ** max(exponent, -1000)
