@@ -77,6 +77,28 @@ ENTRIES: tuple[Entry, ...] = (
         max_rows=20_000,
     ),
     Entry(
+        "linear-svc",
+        "margin.kernels.LinearSVC",
+        family="kernels",
+        task="classification",
+        test_params={"tol": 1e-12},
+    ),
+    Entry(
+        "kernel-ridge",
+        "margin.kernels.KernelRidge",
+        family="kernels",
+        task="regression",
+        max_rows=10_000,
+    ),
+    Entry(
+        "kernel-regression",
+        "margin.kernels.KernelRegression",
+        family="kernels",
+        task="regression",
+        test_params={"gamma": 20.0},
+        max_rows=50_000,
+    ),
+    Entry(
         "svr",
         "margin.kernels.SVR",
         family="kernels",
@@ -85,6 +107,18 @@ ENTRIES: tuple[Entry, ...] = (
         max_rows=50_000,
     ),
     # --- neighbors
+    Entry(
+        "k-neighbors-classifier",
+        "margin.neighbors.KNeighborsClassifier",
+        family="neighbors",
+        task="classification",
+    ),
+    Entry(
+        "k-neighbors-regressor",
+        "margin.neighbors.KNeighborsRegressor",
+        family="neighbors",
+        task="regression",
+    ),
     # --- bayes
     # --- trees
     Entry(

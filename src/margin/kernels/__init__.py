@@ -13,6 +13,9 @@ from margin.kernels.functions import (
     White,
 )
 from margin.kernels.hard_margin import HardMarginSVC
+from margin.kernels.kernel_regression import KernelRegression
+from margin.kernels.kernel_ridge import KernelRidge
+from margin.kernels.linear_svc import LinearSVC
 from margin.kernels.svc import SVC
 from margin.kernels.svr import SVR
 
@@ -23,8 +26,11 @@ __all__ = [
     "Constant",
     "HardMarginSVC",
     "Kernel",
+    "KernelRegression",
+    "KernelRidge",
     "Laplace",
     "Linear",
+    "LinearSVC",
     "Periodic",
     "Polynomial",
     "Product",

@@ -1,0 +1,82 @@
+r"""Kernel regression of Nadaraya and Watson: the mean of the known values, weighted by likeness.
+
+.. math:: f(x) = \frac{\sum_i w_i\,k(x_i, x)\,y_i}{\sum_i w_i\,k(x_i, x)}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from margin.core.domains import Choice, Either, Flag
+from margin.core.estimator import Estimator
+from margin.foundations.probability.kernels import squared_distances
+from margin.kernels.machine import ROWS_DTYPES, expansion
+from margin.kernels.named import GAMMA, KernelObject, named_kernel
+
+__all__ = ["KernelRegression"]
+
+
+class KernelRegression(MultiOutputMixin, RegressorMixin, Estimator):
+    r"""Predicts from the training rows themselves; nothing is solved.
+
+    ``kernel`` is "rbf", "laplace", "periodic" or a kernel object whose values are not negative; ``gamma`` is its width.
+    ``normalize`` False gives the plain sum :math:`\sum_i w_i k(x_i, x) y_i`, whose sign is a vote for labels -1 and 1
+    but whose size means nothing. Where every weight is zero (a row farther away than floating point reaches) the value
+    is that of the nearest training row, which is the limit. Time and memory: n per predicted row.
+
+    Learned: ``X_fit_``, ``y_fit_``, ``weights_``, ``kernel_``.
+
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> KernelRegression(gamma=1.0).fit(X, [1.0, 1.0, 1.0]).predict([[0.3], [500.0]]).tolist()
+    [1.0, 1.0]
+    """
+
+    domains = {
+        "kernel": Either(Choice("rbf", "laplace", "periodic"), KernelObject()),
+        "gamma": GAMMA,
+        "normalize": Flag(),
+    }
+
+    def __init__(self, kernel: Any = "rbf", gamma: Any = "scale", normalize: bool = True):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.normalize = normalize
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
+        """Keep the rows and their values."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", y_numeric=True, multi_output=True)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("KernelRegression: sample_weight must be positive for some row; got only zeros.")
+        kernel = named_kernel(self.kernel, self.gamma, 1, 0.0, X, weights)
+        # A kernel with negative values on the data is no weight; a hundred rows are enough to notice.
+        if kernel(X[:: max(1, len(X) // 100)]).min() < 0:
+            raise ValueError(f"KernelRegression: kernel must not be negative, as weights are; got {self.kernel!r}.")
+        counted = weights > 0
+        self.X_fit_, self.y_fit_, self.weights_ = X[counted], np.asarray(y, float)[counted], weights[counted]
+        self.kernel_ = kernel
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The weighted mean (or sum) for every row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=ROWS_DTYPES, order="C")
+        y = self.y_fit_.reshape(len(self.y_fit_), -1)
+        # Values relative to their mean: a common level passes through without rounding.
+        level = self.weights_ @ y / self.weights_.sum() if self.normalize else np.zeros(y.shape[1])
+        coef = np.column_stack([y - level, np.ones(len(y))]).T * self.weights_
+        sums = expansion(self.kernel_, X, self.X_fit_, coef)
+        values, total = sums[:, :-1], sums[:, -1:]
+        if self.normalize:
+            near = total[:, 0] > 0
+            values = np.divide(values, total, out=np.zeros_like(values), where=total > 0) + level
+            if not near.all():
+                nearest = np.argmin(squared_distances(X[~near], self.X_fit_), axis=1)
+                values[~near] = y[nearest]
+        return values[:, 0] if self.y_fit_.ndim == 1 else values

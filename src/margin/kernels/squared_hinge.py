@@ -1,0 +1,133 @@
+r"""Newton's method for the linear machine with squared hinge loss.
+
+.. math::
+    J(\theta) = \tfrac12\|w\|^2 + \sum_i c_i\max\bigl(0,\, 1 - y_i f_i\bigr)^2,\qquad f = Xw + b,\quad \theta = (w, b).
+
+J is convex and piecewise quadratic: on the active rows (:math:`y_i f_i < 1`) the gradient is
+:math:`w - 2\sum c_i(1-y_if_i)y_i\tilde x_i` and the Hessian :math:`I_w + 2\sum c_i\tilde x_i\tilde x_i^\top`. Newton's
+step with an exact search along it ends in a few steps; on many rows it starts from the solution on a part of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+from numpy.typing import NDArray
+
+from margin.kernels.passes import times, transposed_times, weighted_gram
+
+__all__ = ["SquaredHinge", "exact_step", "squared_hinge_objective"]
+
+Floats = NDArray[np.float64]
+
+SAMPLE_ROWS, SAMPLE_PER_COLUMN = 4096, 20  # rows of the part, at least; more with more columns
+SAMPLE_TOLERANCE = 1e-3  # the part's solution is off by sampling anyway
+STEP_SEARCHES = 50  # Newton steps of the search, which mostly needs two
+ENOUGH_FLATTER = 1e-3  # slope left after the search, as a share of that before
+
+
+def squared_hinge_objective(
+    theta: Floats, X: NDArray[Any], y: Floats, bounds: Floats, *, intercept: bool
+) -> tuple[float, Floats]:
+    """J and its gradient; the last entry of ``theta`` is b if ``intercept``."""
+    slack = np.maximum(1 - y * times(X, theta, ones=intercept), 0)
+    weighted = bounds * slack
+    w = _penalized(theta, intercept)
+    value = 0.5 * float(w @ w) + float(weighted @ slack)
+    return value, w - 2 * transposed_times(X, weighted * y, ones=intercept)
+
+
+def exact_step(slope: float, curvature: float, slack: Floats, fall: Floats, bounds: Floats) -> float:
+    r"""The t > 0 that minimizes :math:`\text{slope}\,t + \frac12\text{curvature}\,t^2 + \sum c_i(s_i - t\,g_i)_+^2`.
+
+    The derivative is piecewise linear and rising: Newton's method on it, kept inside the interval that holds the root.
+    """
+    t, low, high = 1.0, 0.0, np.inf
+    start = abs(slope - 2 * float(bounds @ (np.maximum(slack, 0) * fall)))
+    for _ in range(STEP_SEARCHES):
+        left = slack - t * fall
+        active = left > 0
+        pull = bounds[active] * fall[active]
+        derivative = slope + curvature * t - 2 * float(pull @ left[active])
+        if abs(derivative) <= ENOUGH_FLATTER * start:
+            break
+        low, high = (t, high) if derivative < 0 else (low, t)
+        t -= derivative / (curvature + 2 * float(pull @ fall[active]))
+        if not low < t < high:
+            t = 2 * low if np.isinf(high) else 0.5 * (low + high)
+    return t
+
+
+class SquaredHinge:
+    """Where Newton's method stands for labels ``y`` (-1 or 1): ``theta``, objective, gradient norm."""
+
+    names = ("objective", "gradient")
+
+    def __init__(self, X: NDArray[Any], y: Floats, bounds: Floats, *, intercept: bool, tol: float):
+        self.X, self.y, self.bounds, self.intercept, self.tol = X, y, bounds, intercept, tol
+        self.theta = np.zeros(X.shape[1] + intercept)
+        self.iteration, self.objective, self.gradient = 0, float(bounds.sum()), np.inf
+        self.stride = max(1, len(X) // max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * X.shape[1]))
+        self.sampled = self.stride < 4  # whether the part has been solved (or is not worth it)
+        first = squared_hinge_objective(self.theta, X, y, bounds, intercept=intercept)[1]
+        self.scale = float(np.linalg.norm(first)) or 1.0
+
+    @property
+    def solved(self) -> bool:
+        return self.gradient <= self.tol * self.scale
+
+    @property
+    def measure(self) -> float:
+        return self.gradient / self.scale
+
+    def step(self) -> None:
+        """One Newton step on all rows; the very first one on a part of them, until that is solved."""
+        self.iteration += 1
+        if not self.sampled:
+            self.sampled = True
+            part = slice(None, None, self.stride)
+            X, y = np.ascontiguousarray(self.X[part]), self.y[part]
+            bounds = self.bounds[part] * (self.bounds.sum() / (self.bounds[part].sum() or 1.0))
+            inner = SquaredHinge(X, y, bounds, intercept=self.intercept, tol=SAMPLE_TOLERANCE)
+            while not inner.solved and inner.iteration < STEP_SEARCHES:
+                inner.step()
+            self.theta = inner.theta
+        self._newton()
+
+    def state(self) -> dict[str, Any]:
+        names = ("iteration", "objective", "gradient", "sampled")
+        return {name: getattr(self, name) for name in names} | {"theta": self.theta.copy()}
+
+    def restore(self, state: dict[str, Any]) -> SquaredHinge:
+        self.theta, self.iteration = np.array(state["theta"]), int(state["iteration"])
+        self.objective, self.gradient = float(state["objective"]), float(state["gradient"])
+        self.sampled = bool(state["sampled"])
+        return self
+
+    def _newton(self) -> None:
+        slack = 1 - self.y * times(self.X, self.theta, ones=self.intercept)
+        active = np.where(slack > 0, self.bounds, 0.0)
+        w = _penalized(self.theta, self.intercept)
+        gradient = w - 2 * transposed_times(self.X, active * slack * self.y, ones=self.intercept)
+        hessian = weighted_gram(self.X, 2 * active, ones=self.intercept)
+        hessian[np.diag_indices(self.X.shape[1])] += 1.0
+        if self.intercept and not active.any():
+            hessian[-1, -1] = 1.0  # no active row: b is free and stays
+        direction = -sla.solve(hessian, gradient, assume_a="pos", check_finite=False)
+        fall = self.y * times(self.X, direction, ones=self.intercept)
+        p = _penalized(direction, self.intercept)
+        t = exact_step(float(p @ w), float(p @ p), slack, fall, self.bounds)
+        self.theta = self.theta + t * direction
+        slack -= t * fall
+        active = self.bounds * np.maximum(slack, 0)
+        w = _penalized(self.theta, self.intercept)
+        self.objective = 0.5 * float(w @ w) + float(active @ np.maximum(slack, 0))
+        gradient = w - 2 * transposed_times(self.X, active * self.y, ones=self.intercept)
+        self.gradient = float(np.linalg.norm(gradient))
+
+
+def _penalized(theta: Floats, intercept: bool) -> Floats:
+    """theta with zero in place of b, which is not penalized."""
+    return np.append(theta[:-1], 0.0) if intercept else theta
