@@ -18,17 +18,18 @@ __all__ = ["GradientBoostingRegressor"]
 class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
     """Gradient-boosted regression trees.
 
-    ``loss`` is "squared_error", "absolute_error", "huber", "quantile" or "poisson" (log link, for counts); ``alpha`` is
-    the quantile, and for "huber" the share of residuals that is not cut. Leaf values minimize the loss within the leaf:
-    exactly (means, medians, quantiles, Huber's location), for "poisson" by a Newton step.
+    ``loss`` is "squared_error", "absolute_error", "huber", "quantile" or "poisson" (log link, for counts); ``alpha``
+    is the quantile, and for "huber" the share of residuals that is not cut. Leaf values minimize the loss within the
+    leaf: exactly (means, medians, quantiles, Huber's location), for "poisson" by a Newton step.
 
-    A tree is grown leaf by leaf on at most ``max_bins`` bins per column, up to ``max_leaf_nodes`` leaves; a split needs
-    ``min_samples_leaf`` rows on both sides and a gain above ``min_gain``, the drop of the loss's quadratic model with
-    ``l2_regularization`` added to the hessian. Every tree sees a share ``subsample`` of the rows, every node a share
-    ``max_features`` of the columns. NaN is missing, and goes where the loss gains most. ``categorical_features``
-    (numbers, names or one flag per column) are split into sets of categories. ``monotonic_cst`` holds 1, -1 or 0 per
-    column. ``early_stopping`` holds back ``validation_fraction`` of the rows and stops when their loss has not improved
-    by more than ``tol`` for ``n_iter_no_change`` rounds. ``warm_start`` continues a fitted model up to ``n_estimators`` rounds.
+    A tree is grown leaf by leaf on at most ``max_bins`` bins per column, up to ``max_leaf_nodes`` leaves; a split
+    needs ``min_samples_leaf`` rows on both sides and a gain above ``min_gain``, the drop of the loss's quadratic
+    model with ``l2_regularization`` added to the hessian. Every tree sees a share ``subsample`` of the rows, every
+    node a share ``max_features`` of the columns. NaN is missing, and goes where the loss gains most.
+    ``categorical_features`` (numbers, names or one flag per column) are split into sets of categories.
+    ``monotonic_cst`` holds 1, -1 or 0 per column. ``early_stopping`` holds back ``validation_fraction`` of the rows
+    and stops when their loss has not improved by more than ``tol`` for ``n_iter_no_change`` rounds. ``warm_start``
+    continues a fitted model up to ``n_estimators`` rounds.
 
     Learned: ``trees_`` (flat arrays; ``tree(i)`` gives one), ``start_``, ``bins_``, ``train_loss_`` and
     ``validation_loss_`` (before the first round and after each), ``n_iter_``, ``feature_importances_``. One round costs
