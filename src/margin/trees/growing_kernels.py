@@ -194,7 +194,7 @@ def _describe_numbers(mode, rows, value, node, start, stop):
     return weight, total, loss / weight
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _search_node(table, rules, rows, work, whole, number, node):
     """Look for the split of a node that may have one and write it down; returns whether it has one."""
     start, stop, weight, impurity = (
@@ -235,7 +235,7 @@ def _search_node(table, rules, rows, work, whole, number, node):
     return True
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _split(table, rules, rows, whole, number, value, sets, node, first):
     """Give the rows of ``node`` to its children ``first`` (left) and ``first + 1``."""
     start, stop, depth = whole[node, START], whole[node, STOP], whole[node, DEPTH] + 1

@@ -45,7 +45,7 @@ from margin.trees.level_kernels import INNER, classes_of_levels, sort_keys, span
 __all__ = ["search"]
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def search(table, rules, node, rows, work):
     """Find the best split of ``node`` and write it to ``work.best_*``; returns whether there is one."""
     work.best_number[0] = -np.inf
@@ -79,7 +79,7 @@ def _uniform(rng):
     return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _try_column(table, rules, node, rows, work, j, low, high, absent):
     """Score the cuts of column ``j``; if one is the best so far, write it down."""
     cut, threshold, before = np.int64(-1), np.inf, work.best_number[0]
@@ -177,7 +177,7 @@ def _allowed(rules, node, j, wl, rows_left, value_left, value_right):
     return inside and (value_right - value_left) * rules.monotone[j] >= 0
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _try_sums(rules, node, rows, work, j, low, high, absent, missing, categorical):
     """Levels, their order and their cuts; returns how many levels, after which to cut, whether missing goes left."""
     count_rows = rules.min_leaf > 1 and not rules.weight_is_count
@@ -233,7 +233,7 @@ def _scan_sums(rules, node, work, j, cuts, more_weight, more_total, more_rows):
     return at
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _try_classes(rules, node, rows, work, j, low, high, absent, missing, categorical):
     """As :func:`_try_sums`; categories are ordered by the share of each class in turn (two classes need one order)."""
     k, order = rules.classes, work.whole[ORDER]
@@ -300,7 +300,7 @@ def _scan_classes(rules, node, work, j, cuts, missing_level, ordered):
     return at, best_left
 
 
-@njit(**INNER)
+@njit(inline="always", **INNER)
 def _try_absolute(rules, node, rows, work, j, low, high, absent, missing, categorical):
     """As :func:`_try_sums`; categories are ordered by their mean."""
     n, whole, real, local = node.stop - node.start, work.whole, work.real, work.local
