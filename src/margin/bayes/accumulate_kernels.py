@@ -1,0 +1,31 @@
+"""Sums over the rows of each class compiled by Numba; see :mod:`margin.bayes.accumulate_reference`, same bits."""
+
+from __future__ import annotations
+
+from numba import njit
+
+__all__ = ["add_deviations", "add_rows"]
+
+
+@njit(cache=True)
+def add_deviations(X, codes, weights, total, mean, scatter):
+    for i in range(X.shape[0]):
+        w, c = weights[i], codes[i]
+        if w == 0:
+            continue
+        total[c] += w
+        share = w / total[c]
+        x, m, s = X[i], mean[c], scatter[c]
+        for j in range(X.shape[1]):
+            gap = x[j] - m[j]
+            moved = m[j] + share * gap
+            s[j] += w * gap * (x[j] - moved)
+            m[j] = moved
+
+
+@njit(cache=True)
+def add_rows(X, codes, weights, sums):
+    for i in range(X.shape[0]):
+        w, x, into = weights[i], X[i], sums[codes[i]]
+        for j in range(X.shape[1]):
+            into[j] += w * x[j]

@@ -1,0 +1,82 @@
+r"""What all naive Bayes classifiers share: features independent given the class.
+
+.. math:: P(c, x) = P(c) \prod_j P(x_j \mid c)
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
+
+from margin.bayes.posterior import PosteriorClassifier, given_priors
+
+__all__ = ["NO_TARGETS", "NaiveBayes"]
+
+NO_TARGETS = "no_validation"  # what scikit-learn's validate_data calls rows that come without y
+
+
+class NaiveBayes(PosteriorClassifier):
+    """Learns by adding rows to sufficient statistics; a subclass says which, and what they mean."""
+
+    priors_parameter = "class_prior"
+    class_count_: np.ndarray
+
+    @abstractmethod
+    def _start(self, classes: int, d: int) -> None:
+        """Statistics of no rows."""
+
+    @abstractmethod
+    def _absorb(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> None:
+        """Add rows to the statistics."""
+
+    @abstractmethod
+    def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
+        """``X``, or ``X`` and ``y``, as the model can use them; ``first`` in a fit that starts anew."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from all rows; forgets what was learned before."""
+        return self._learn(X, y, sample_weight, None, first=True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from these rows and those of earlier calls, exactly as if they had come at once.
+
+        The first call needs ``classes``, all labels that will ever come.
+        """
+        first = not hasattr(self, "classes_")
+        if first and classes is None:
+            raise ValueError(f"{self._name}: the first call of partial_fit needs classes, all labels that may come.")
+        known = np.unique(classes) if first else self.classes_
+        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
+            raise ValueError(f"{self._name}: classes must be those of the first call, {known}; got {classes}.")
+        return self._learn(X, y, sample_weight, known, first=first)
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, known: np.ndarray | None, *, first: bool) -> Any:
+        self._check_parameters()
+        X, y = self._checked(X, y, first=first)
+        check_classification_targets(y)
+        classes = np.unique(y) if known is None else known
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        strange = classes[codes] != y
+        if strange.any():
+            raise ValueError(f"{self._name}: y holds {y[strange][0]}, which is not among classes {classes}.")
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if first and not weights.any():
+            raise ValueError(f"{self._name}: sample_weight is zero for every row; nothing can be learned.")
+        self._given_priors(len(classes))
+        if first:
+            self.classes_ = classes
+            self._start(len(classes), X.shape[1])
+        self._absorb(X, codes, weights)
+        return self
+
+    def _given_priors(self, classes: int) -> np.ndarray | None:
+        given = getattr(self, self.priors_parameter)
+        return None if given is None else given_priors(self._name, self.priors_parameter, given, classes)

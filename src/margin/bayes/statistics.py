@@ -1,0 +1,82 @@
+r"""Sufficient statistics of the naive Bayes models: what they learn, free of any smoothing.
+
+Per class c: the weight :math:`W_c = \sum_i w_i`, and
+
+.. math:: \bar x_{cj} = \tfrac{1}{W_c}\sum_i w_i x_{ij},\qquad S_{cj} = \sum_i w_i (x_{ij} - \bar x_{cj})^2
+          \qquad\text{(Gaussian)},\qquad N_{cj} = \sum_i w_i x_{ij}\qquad\text{(counts)} .
+
+Smoothing is applied when the statistics are used. Chunks of a table are added row by row, so their result is that of
+the whole table to the last bit; statistics of tables that were read apart merge up to rounding. (The streaming
+moments of :mod:`margin.foundations.statistics` know neither weights nor classes.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from margin.bayes import accumulate_reference
+
+__all__ = ["ClassMoments", "add_to_sums", "merged_moments", "pooled_variance"]
+
+COMPILED_ROWS = 2048  # rows from which loading the compiled loops is repaid
+
+
+@dataclass
+class ClassMoments:
+    """Weight (classes,), mean and summed squared deviations (classes, d) of the rows of each class.
+
+    >>> moments = ClassMoments.empty(1, 1).add(np.array([[1.0], [3.0]]), np.array([0, 0]), np.ones(2))
+    >>> moments.weight, moments.mean, moments.scatter
+    (array([2.]), array([[2.]]), array([[2.]]))
+    """
+
+    weight: np.ndarray
+    mean: np.ndarray
+    scatter: np.ndarray
+
+    @classmethod
+    def empty(cls, classes: int, d: int) -> ClassMoments:
+        return cls(np.zeros(classes), np.zeros((classes, d)), np.zeros((classes, d)))
+
+    def add(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> ClassMoments:
+        """Take in the rows of ``X`` (n, d) in their order; changes this object and returns it."""
+        _loops(len(X)).add_deviations(X, codes, weights, self.weight, self.mean, self.scatter)
+        return self
+
+
+def merged_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
+    r"""Moments of both sets of rows: :math:`S = S_a + S_b + \frac{W_a W_b}{W_a + W_b}(\bar x_b - \bar x_a)^2`."""
+    weight = a.weight + b.weight
+    share = np.divide(b.weight, weight, out=np.zeros_like(weight), where=weight > 0)[:, None]
+    gap = b.mean - a.mean
+    scatter = a.scatter + b.scatter + a.weight[:, None] * share * gap**2
+    return ClassMoments(weight, a.mean + share * gap, scatter)
+
+
+def pooled_variance(moments: ClassMoments) -> np.ndarray:
+    """Variance of every column over the rows of all classes together, (d,)."""
+    total = moments.weight.sum()
+    center = moments.weight @ moments.mean / total
+    return (moments.scatter.sum(axis=0) + moments.weight @ (moments.mean - center) ** 2) / total
+
+
+def add_to_sums(X: Any, codes: np.ndarray, weights: np.ndarray, sums: np.ndarray) -> None:
+    """Add the weighted rows of ``X`` (dense or CSR) to the ``sums`` (classes, d) of their classes, in order."""
+    if not sp.issparse(X):
+        _loops(len(X)).add_rows(X, codes, weights, sums)
+        return
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    np.add.at(sums, (codes[rows], X.indices), weights[rows] * X.data)
+
+
+def _loops(rows: int) -> ModuleType:
+    if rows < COMPILED_ROWS:
+        return accumulate_reference
+    from margin.bayes import accumulate_kernels
+
+    return accumulate_kernels

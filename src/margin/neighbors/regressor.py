@@ -1,0 +1,44 @@
+r"""Regression by the mean of the nearest neighbors.
+
+.. math:: \hat y(q) = \frac{\sum_{i \in N_k(q)} w_i y_i}{\sum_{i \in N_k(q)} w_i}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from margin.neighbors.base import NeighborsEstimator
+from margin.neighbors.voting import neighbor_weights, weighted_mean
+
+__all__ = ["KNeighborsRegressor"]
+
+
+class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsEstimator):
+    """The mean response of the ``n_neighbors`` nearest training rows; parameters as in :class:`KNeighborsClassifier`.
+
+    Learned: ``values_`` (n, outputs), ``points_``, ``whitener_``, ``n_samples_fit_``.
+
+    >>> KNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [5.0]], [0.0, 1.0, 9.0]).predict([[0.6]])
+    array([0.5])
+    """
+
+    def fit(self, X: Any, y: Any) -> KNeighborsRegressor:
+        """Keep the rows and their responses, one or several columns."""
+        self._check_parameters()
+        X, y = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], order="C", copy=True, multi_output=True, y_numeric=True
+        )
+        self._keep(X)
+        self.values_ = np.array(y, dtype=np.float64).reshape(len(X), -1)
+        self.single_output_ = np.ndim(y) == 1
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The weighted mean of the neighbors' responses."""
+        distances, neighbors = self.kneighbors(X)
+        predicted = weighted_mean(self.values_[neighbors], neighbor_weights(distances, self.weights))
+        return predicted[:, 0] if self.single_output_ else predicted
