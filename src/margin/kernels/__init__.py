@@ -12,10 +12,16 @@ from margin.kernels.functions import (
     Sum,
     White,
 )
+from margin.kernels.gaussian_process import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    SparseGaussianProcessRegressor,
+)
 from margin.kernels.hard_margin import HardMarginSVC
 from margin.kernels.kernel_regression import KernelRegression
 from margin.kernels.kernel_ridge import KernelRidge
 from margin.kernels.linear_svc import LinearSVC
+from margin.kernels.matern import Matern
 from margin.kernels.svc import SVC
 from margin.kernels.svr import SVR
 
@@ -24,6 +30,8 @@ __all__ = [
     "SVC",
     "SVR",
     "Constant",
+    "GaussianProcessClassifier",
+    "GaussianProcessRegressor",
     "HardMarginSVC",
     "Kernel",
     "KernelRegression",
@@ -31,9 +39,11 @@ __all__ = [
     "Laplace",
     "Linear",
     "LinearSVC",
+    "Matern",
     "Periodic",
     "Polynomial",
     "Product",
+    "SparseGaussianProcessRegressor",
     "Sum",
     "White",
 ]

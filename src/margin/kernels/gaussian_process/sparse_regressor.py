@@ -1,0 +1,199 @@
+r"""Gaussian-process regression on many rows through a few inducing points.
+
+.. math::
+    \log p(y) \ge F(\theta) = \log N(y; 0, Q+\sigma^2I) - \tfrac1{2\sigma^2}\mathrm{tr}(K-Q),\qquad
+    Q = K_{xz}K_{zz}^{-1}K_{zx} .
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
+from margin.core.estimator import IterativeEstimator
+from margin.core.randomness import as_generator
+from margin.core.records import Record
+from margin.kernels.functions import Kernel, White
+from margin.kernels.gaussian_process.inducing import SparseEvaluation, SparseObjective, spread_rows
+from margin.kernels.gaussian_process.learning import Learning, Question
+from margin.kernels.gaussian_process.radial import noise_variance, signal_of, terms_of
+from margin.kernels.gaussian_process.regressor import location_and_scale
+from margin.kernels.gaussian_process.starting import KERNEL_DOMAIN, starting_kernel, with_noise_term
+
+__all__ = ["SparseGaussianProcessRegressor"]
+
+ROWS = 1024  # of a block of predictions
+
+
+class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
+    r"""A Gaussian process seen through ``n_inducing`` points m: cost :math:`nm^2` in place of :math:`n^3`.
+
+    ``method`` "vfe" maximizes Titsias' variational bound, which never exceeds the exact evidence and approaches it as m
+    grows; "fitc" keeps the exact variance of every row and may overstate the evidence. ``inducing`` is "spread"
+    (rows chosen like k-means++ seeds), "random" rows or an array of points (m, d); ``noise`` is the variance of the
+    noise in units of the (normalized) targets, or "learn". The rest is as in :class:`GaussianProcessRegressor`.
+
+    Records carry ``bound`` (the objective), ``gradient_norm`` and ``jitter`` of every evaluation. Learned: ``kernel_``
+    (white noise included), ``noise_`` (variance in units of y), ``inducing_points_``, ``bound_``, ``L_``,
+    ``B_factor_``, ``weights_``, ``y_mean_``, ``y_std_``, ``jitter_``, ``n_iter_``.
+
+    >>> import numpy as np
+    >>> x = np.linspace(0, 6, 500)[:, None]
+    >>> y = np.sin(x[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=500)
+    >>> model = SparseGaussianProcessRegressor(n_inducing=10, random_state=0).fit(x, y)
+    >>> mean, std = model.predict([[1.5]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.5)) < 0.05), round(model.noise_**0.5, 1)
+    (True, 0.1)
+    """
+
+    domains = {
+        "kernel": KERNEL_DOMAIN,
+        "n_inducing": Integer(low=1, search=(50, 500), log=True),
+        "method": Choice("vfe", "fitc"),
+        "inducing": Either(Choice("spread", "random"), Array(ndim=2)),
+        "noise": Either(Choice("learn"), Number(above=0)),
+        "ard": Flag(),
+        "optimizer": Optional(Choice("bfgs")),
+        "n_restarts": Integer(low=0),
+        "normalize_y": Flag(),
+        "max_iter": Integer(low=1),
+        "tol": Number(low=0),
+        "random_state": Seed(),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        n_inducing: int = 200,
+        method: str = "vfe",
+        inducing: Any = "spread",
+        noise: Any = "learn",
+        ard: bool = False,
+        optimizer: str | None = "bfgs",
+        n_restarts: int = 0,
+        normalize_y: bool = True,
+        max_iter: int = 100,
+        tol: float = 1e-2,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.n_inducing = n_inducing
+        self.method = method
+        self.inducing = inducing
+        self.noise = noise
+        self.ard = ard
+        self.optimizer = optimizer
+        self.n_restarts = n_restarts
+        self.normalize_y = normalize_y
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding a record per evaluation of the objective."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        kernel = self._start(X)
+        Z = self._points(X) if state is None else np.array(state["points"])
+        self.y_mean_, self.y_std_ = location_and_scale(y) if self.normalize_y else (0.0, 1.0)
+        objective = SparseObjective(kernel, X, (y - self.y_mean_) / self.y_std_, Z, fitc=self.method == "fitc")
+        self._loop = loop = _SparseLearning(self, kernel, len(X), _Sparse(kernel, objective), None, state)
+        yield from loop.records(self)
+        if sentence := loop.warning(self):
+            warnings.warn(sentence, ConvergenceWarning, stacklevel=2)
+
+    def predict(self, X: Any, return_std: bool = False, with_noise: bool = False) -> Any:
+        """The mean of f at every row; with its standard deviation if asked (of f + noise if ``with_noise``)."""
+        check_is_fitted(self)
+        at = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        kernel = signal_of(self.kernel_)
+        assert kernel is not None
+        means, variances = [], []
+        for start in range(0, len(at), ROWS):
+            block = at[start : start + ROWS]
+            cross = kernel(self.inducing_points_, block)
+            means.append(self.weights_ @ cross)
+            if return_std:
+                half = solve_triangular(self.L_, cross, lower=True, check_finite=False)
+                seen = solve_triangular(self.B_factor_, half, lower=True, check_finite=False)
+                variances.append(kernel.diagonal(block) - np.einsum("ij,ij->j", half, half) + (seen**2).sum(axis=0))
+        mean = self.y_mean_ + self.y_std_ * np.concatenate(means)
+        if not return_std:
+            return mean
+        variance = self.y_std_**2 * np.maximum(np.concatenate(variances), 0.0)
+        return mean, np.sqrt(variance + (self.noise_ if with_noise else 0.0))
+
+    def log_density(self, X: Any, y: Any) -> np.ndarray:
+        """log p(y | x, training rows) of every row, noise included."""
+        mean, std = self.predict(X, return_std=True, with_noise=True)
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape != mean.shape:
+            raise ValueError(
+                f"SparseGaussianProcessRegressor: log_density needs one y per row, {mean.shape}; got shape {y.shape}."
+            )
+        return -0.5 * np.log(2 * np.pi) - np.log(std) - 0.5 * ((y - mean) / std) ** 2
+
+    def _start(self, X: np.ndarray) -> Kernel:
+        kernel = starting_kernel("SparseGaussianProcessRegressor", self.kernel, X, self.ard)
+        if all(isinstance(term, White) for term in terms_of(kernel)):
+            raise ValueError(f"SparseGaussianProcessRegressor: kernel must hold more than white noise; got {kernel!r}.")
+        if isinstance(self.noise, str):
+            return with_noise_term(kernel)
+        return kernel + White(float(self.noise), value_bounds="fixed")
+
+    def _points(self, X: np.ndarray) -> np.ndarray:
+        if not isinstance(self.inducing, str):
+            points = np.array(self.inducing, dtype=np.float64)
+            if points.shape[1] != X.shape[1] or not np.isfinite(points).all() or not len(points):
+                raise ValueError(
+                    f"SparseGaussianProcessRegressor: inducing must hold finite points with {X.shape[1]} columns; "
+                    f"got shape {points.shape}."
+                )
+            return points
+        rng, m = as_generator(self.random_state), min(self.n_inducing, len(X))
+        if self.inducing == "random":
+            return X[np.sort(rng.choice(len(X), size=m, replace=False))]
+        return X[spread_rows(X, m, rng)]
+
+
+class _SparseLearning(Learning):
+    """Also remembers the inducing points, which were drawn at random."""
+
+    def state(self) -> dict[str, Any]:
+        points: np.ndarray = self.problem.objective.Z  # type: ignore[attr-defined]
+        return super().state() | {"points": points.copy()}
+
+
+class _Sparse:
+    """The objective as a problem for the searches."""
+
+    def __init__(self, kernel: Kernel, objective: SparseObjective):
+        self.kernel, self.objective = kernel, objective
+        self.coarse_rows = np.zeros(0, dtype=np.int64)
+
+    def evaluate(self, question: Question, *, gradient: bool) -> SparseEvaluation:
+        return self.objective.at(question.theta, gradient=gradient)
+
+    def publish(self, model: SparseGaussianProcessRegressor, question: Question, found: SparseEvaluation) -> None:
+        model.kernel_ = self.kernel.with_theta(question.theta)
+        model.inducing_points_ = self.objective.Z
+        model.L_, model.B_factor_, model.jitter_ = found.L, found.B_factor, found.jitter
+        model.weights_ = solve_triangular(found.L, found.e, lower=True, trans="T", check_finite=False)
+        model.bound_ = found.value
+        model.noise_ = noise_variance(model.kernel_) * model.y_std_**2
+
+    def describe(self, question: Question, found: SparseEvaluation) -> dict[str, float]:
+        return {
+            "bound": found.value,
+            "gradient_norm": float(np.linalg.norm(found.gradient)),
+            "jitter": found.jitter,
+        }
