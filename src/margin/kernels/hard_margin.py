@@ -104,7 +104,7 @@ class HardMarginSVC(DualClassifier):
             self._refuse(loop, len(loop.done))
 
     def _refuse(self, loop: PairLoop, pair: int) -> None:
-        first, second = (loop.classes[code] for code in loop.pairs[pair])
+        first, second = (loop.classes.tolist()[code] for code in loop.pairs[pair])
         raise ValueError(
             f"HardMarginSVC: classes {first!r} and {second!r} are not separable with kernel={self.kernel!r}; "
             "use SVC, whose soft margin allows violations."

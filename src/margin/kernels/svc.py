@@ -127,7 +127,7 @@ class SVC(DualClassifier):
         self, weights: NDArray[np.float64], codes: NDArray[np.intp], classes: NDArray[Any]
     ) -> NDArray[np.float64]:
         bounds = self.C * row_weights("SVC", self.class_weight, classes, codes, weights)
-        for code, label in enumerate(classes):
+        for code, label in enumerate(classes.tolist()):
             if not bounds[codes == code].any():
                 raise ValueError(f"SVC: class_weight leaves no weight to class {label!r}.")
         return bounds
