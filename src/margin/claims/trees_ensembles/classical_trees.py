@@ -1,0 +1,154 @@
+"""Information gain, ID3 and C4.5."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.data import load
+from margin.trees import (
+    C45,
+    ID3,
+    best_threshold,
+    class_entropy,
+    gain_ratio,
+    information_gain,
+    play_tennis,
+    split_information,
+)
+
+
+@claim("information-gain")
+def gain_is_the_entropy_of_the_class_that_a_feature_removes() -> Verdict:
+    days, played = play_tennis()
+    gains = {name: information_gain(played, days[name]) for name in days.names}
+    rng = np.random.default_rng(0)
+    random_gains = [information_gain(rng.integers(3, size=30), rng.integers(5, size=30)) for _ in range(50)]
+    truth = every(
+        outlook=near(gains["outlook"], 0.247, tolerance=5e-4),
+        largest=equal(max(gains, key=gains.__getitem__), "outlook"),
+        perfect_split=near(information_gain(played, played), class_entropy(played), tolerance=1e-12),
+        least=above(min(random_gains), -1e-12),
+    )
+    # Where the formula stands nothing says whose entropy H is. Taken of the column F, every H(S_v) is 0 and the
+    # "gain" is the entropy of the column.
+    return corrected(truth, printed=near(split_information(days["outlook"]), 0.247, tolerance=5e-4))
+
+
+@claim("id3")
+def id3_grows_the_textbook_tree() -> Verdict:
+    days, played = play_tennis()
+    model = ID3().fit(days, played)
+    feature, parent = model.tree_["feature"], model.tree_["parent"]
+    asked = {0: [int(feature[0])]}
+    for node in range(1, len(feature)):
+        asked[node] = asked[int(parent[node])] + [int(feature[node])] * bool(feature[node] >= 0)
+    truth = every(
+        root=equal(days.names[feature[0]], "outlook"),
+        second=equal(sorted(days.names[j] for j in feature[1:4] if j >= 0), ["humidity", "wind"]),
+        leaves=equal(model.get_n_leaves(), 5),
+        right=equal(int((model.predict(days) == played).sum()), 14),
+        never_twice=equal(all(len(set(path)) == len(path) for path in asked.values()), True),
+    )
+    own_entropy = {name: split_information(days[name]) for name in days.names}
+    return corrected(truth, printed=equal(min(own_entropy, key=own_entropy.__getitem__), "outlook"))
+
+
+@claim("gain-ratio")
+def the_ratio_sees_through_an_identifier() -> Verdict:
+    days, played = play_tennis()
+    day = np.arange(14)
+    return every(
+        gain_of_day=near(information_gain(played, day), class_entropy(played), tolerance=1e-12),
+        gain_prefers_it=above(
+            information_gain(played, day), max(information_gain(played, days[n]) for n in days.names)
+        ),
+        split_of_day=near(split_information(day), np.log2(14), tolerance=1e-12),
+        ratio_of_outlook=near(gain_ratio(played, days["outlook"]), 0.1564, tolerance=5e-5),
+        ratio_over_gain=below(
+            gain_ratio(played, day) / information_gain(played, day),
+            min(gain_ratio(played, days[n]) / information_gain(played, days[n]) for n in days.names),
+        ),
+    )
+
+
+@claim("c45")
+def c45_takes_a_table_as_it_is() -> Verdict:
+    rng = np.random.default_rng(0)
+    size, color, noise = rng.uniform(0, 10, 300), rng.choice(["red", "green", "blue"], 300), rng.normal(size=300)
+    y = np.where(color == "red", size > 3, size > 7)
+    X = np.empty((300, 3), dtype=object)
+    X[:, 0], X[:, 1], X[:, 2] = size, color, noise
+    X[rng.random(300) < 0.05, 0] = None
+    X[rng.random(300) < 0.05, 1] = "?"
+    model = C45(costs={2: 2.0}).fit(X[:200], y[:200])
+    complete = np.array([all(cell not in (None, "?") for cell in row) for row in X[200:]])
+    right = model.predict(X[200:]) == y[200:]
+    return every(
+        complete=above(float(right[complete].mean()), 0.95),
+        with_missing=above(float(right.mean()), 0.9),
+        noise_not_asked=equal(bool((model.tree_["feature"] == 2).any()), False),
+        shares=near(model.predict_proba([[None, None, None]]).sum(), 1.0, tolerance=1e-12),
+        rules=equal(len(model.rules()), model.get_n_leaves()),
+    )
+
+
+@claim("c45-base-cases")
+def three_cases_end_a_path() -> Verdict:
+    pure = C45().fit([["a"], ["b"], ["a"]], ["yes"] * 3)
+    untold = C45(min_samples_leaf=1).fit([["a"], ["a"], ["b"], ["b"], ["a"], ["b"]], [0, 1, 0, 1, 1, 1])
+    useless = C45(min_samples_leaf=1).fit([["a"], ["a"], ["b"], ["b"]], [0, 1, 0, 1])
+    days, played = play_tennis()
+    grown = C45(confidence=None, min_samples_leaf=1).fit(days, played)
+    snow = days.to_pandas().iloc[:1].assign(outlook="snow")
+    return every(
+        one_class=equal((pure.get_n_leaves(), pure.predict([["b"]])[0]), (1, "yes")),
+        no_gain=equal(useless.get_n_leaves(), 1),
+        majority=equal((untold.get_n_leaves(), int(untold.predict([["a"]])[0])), (1, 1)),
+        unseen=near(grown.predict_proba(snow)[0], [5 / 14, 9 / 14], tolerance=1e-12),
+    )
+
+
+@claim("c45-continuous-threshold")
+def the_threshold_has_the_largest_ratio_of_all_cuts() -> Verdict:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=60).round(1), rng.integers(3, size=60)
+    values = np.unique(x)
+    brute = {cut: gain_ratio(y, x <= cut) for cut in (values[:-1] + values[1:]) / 2}
+    found = best_threshold(x, y)
+    by_gain = best_threshold(x, y, criterion="gain")
+    return every(
+        ratio=near(found.ratio, max(brute.values()), tolerance=1e-12),
+        cut=near(gain_ratio(y, x <= found.value), max(brute.values()), tolerance=1e-12),
+        gain=near(by_gain.gain, max(information_gain(y, x <= cut) for cut in brute), tolerance=1e-12),
+    )
+
+
+@claim("c45-missing-values")
+def missing_entries_are_left_out_of_gains_and_cost_little() -> Verdict:
+    days, played = play_tennis()
+    outlook = days["outlook"].astype(object)
+    outlook[[0, 5, 11]] = [None, "?", float("nan")]
+    known = np.setdiff1d(np.arange(14), [0, 5, 11])
+    on_known = information_gain(played[known], days["outlook"][known])
+    tumors = load("breast-cancer")
+    X, y = np.asarray(tumors.X), np.asarray(tumors.y)
+    rng = np.random.default_rng(0)
+    train, test = np.split(rng.permutation(len(y)), [380])
+    holed = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    complete = C45().fit(X[train], y[train]).score(X[test], y[test])
+    with_holes = C45().fit(holed[train], y[train]).score(holed[test], y[test])
+    return every(
+        gain=near(information_gain(played, outlook), 11 / 14 * on_known, tolerance=1e-12),
+        complete=above(complete, 0.9),
+        lost=within(complete - with_holes, -0.05, 0.05),
+    )
+
+
+@claim("c45-attribute-costs")
+def of_two_equal_attributes_the_cheap_one_is_asked() -> Verdict:
+    x = np.arange(20.0)
+    X, y = np.column_stack([x, x]), x > 8
+    chosen = [int(C45(costs=costs).fit(X, y).tree_["feature"][0]) for costs in (None, {0: 5.0}, {1: 5.0})]
+    return equal(chosen, [0, 1, 0])
