@@ -100,7 +100,7 @@ def test_resuming_anywhere_gives_the_same_bits(compiled, stop, monkeypatch):
 
 
 def test_large_tables_are_seeded_on_a_sample(monkeypatch):
-    monkeypatch.setattr(module, "SAMPLE_ROWS", (10, 200))
+    monkeypatch.setattr(module, "FEWEST_ROWS", (10, 200))
     monkeypatch.setattr(module, "SEED_ROWS", (5, 50))
     X = blobs(n=2000, k=8)
     models = [KMeans(8, random_state=s).fit(X) for s in range(5)]

@@ -23,9 +23,9 @@ from margin.core.records import Record
 
 __all__ = ["KMeans"]
 
-# A table of more than twice SAMPLE_ROWS (per cluster, at least) is first solved on that many rows, SAMPLE_RUNS times
-# from seeds among SEED_ROWS: a tenth of the work on all rows, and the best of a few runs has better seeds than one.
-SEED_ROWS, SAMPLE_ROWS, SAMPLE_RUNS = (128, 8192), (256, 20480), 4
+# A large table is first solved on an eighth of its rows, at most SAMPLE_ROWS (per cluster, in all), as long as that leaves
+# FEWEST_ROWS: SAMPLE_RUNS times from seeds among SEED_ROWS. The best of a few cheap runs has better seeds than one.
+SAMPLE_ROWS, FEWEST_ROWS, SEED_ROWS, SAMPLE_RUNS = (256, 20480), (64, 1024), (128, 8192), 4
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, IterativeEstimator):
@@ -63,7 +63,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         init: Any = "k-means++",
         n_init: Any = "auto",
         max_iter: int = 300,
-        tol: float = 1e-4,
+        tol: float = 1e-5,
         algorithm: str = "hamerly",
         random_state: Any = None,
     ):
@@ -230,8 +230,8 @@ class _Restarts:
             return np.array(init, dtype=np.float64)
         if init == "random":
             return self.X[random_rows(self.weights, k, self.rng)]
-        sample = max(SAMPLE_ROWS[0] * k, SAMPLE_ROWS[1])
-        if 2 * sample > len(self.X):
+        sample = min(len(self.X) // 8, _rows_for(k, SAMPLE_ROWS))
+        if sample < _rows_for(k, FEWEST_ROWS):
             return self.X[plusplus(self.X, self.weights, k, self.rng)]
         return self._centers_of_sample(sample)
 
@@ -241,7 +241,7 @@ class _Restarts:
         X, weights, k = self.X[rows], np.ones(size), self.model.n_clusters
         runs = []
         for _ in range(SAMPLE_RUNS):
-            seeds = self.rng.choice(size, size=min(size, max(SEED_ROWS[0] * k, SEED_ROWS[1])), replace=False)
+            seeds = self.rng.choice(size, size=min(size, _rows_for(k, SEED_ROWS)), replace=False)
             partition = self._partition(X, weights)
             partition.start(X[seeds][plusplus(X[seeds], weights[seeds], k, self.rng)])
             while partition.iteration < self.model.max_iter:
@@ -250,3 +250,8 @@ class _Restarts:
                     break
             runs.append(partition)
         return min(runs, key=lambda run: run.inertia).positions
+
+
+def _rows_for(k: int, rows: tuple[int, int]) -> int:
+    """So many rows per cluster, and at least so many in all."""
+    return max(rows[0] * k, rows[1])

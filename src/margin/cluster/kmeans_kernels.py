@@ -11,6 +11,10 @@ from numba import njit, prange
 
 __all__ = ["add_changes", "cluster_sums", "reassign"]
 
+# Sums and minima may be taken in any order (that is what vectorizes them) and there is no NaN in checked data. The order
+# is settled when the code is compiled, not when it runs: the same machine gives the same bits.
+ANY_ORDER = {"reassoc", "contract", "nsz", "nnan"}
+
 STRIPE = 4096  # rows per task
 BATCH = 256  # rows per matrix product: rows, centers and scores stay in the second-level cache
 MAX_PARTIAL_SUMS = 2**22  # doubles held for sums per stripe (32 MB)
@@ -95,11 +99,7 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
                 u = upper[i] + moved[a]
                 bound = max(lower[i], half_gap[a])
                 if u > bound:
-                    total = 0.0
-                    for j in range(d):
-                        gap = X[i, j] - offset[j] - centers[a, j]
-                        total += gap * gap
-                    u = np.sqrt(total)
+                    u = np.sqrt(_squared_distance(X[i], offset, centers[a]))
                 upper[i] = u
                 stays = u <= bound
             if not stays:
@@ -120,26 +120,16 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
 @njit(cache=True)
 def _settle(batch, scores, rows, waiting, weights, centers, norms, labels, upper, lower, came_from):
     """Nearest and second nearest center of the waiting rows, whose scores are known."""
-    d, k = batch.shape[1], len(norms)
+    d = batch.shape[1]
     rounding = (d + 4) * 2.220446049250313e-16
     largest = norms.max()
+    zero = np.zeros(d)
     gain, moves = 0.0, 0
     for r in range(waiting):
         i = rows[r]
-        best, runner_up, arg = np.inf, np.inf, 0
-        for c in range(k):
-            score = scores[r, c] + norms[c]
-            if score < best:
-                runner_up = best
-                best = score
-                arg = c
-            elif score < runner_up:
-                runner_up = score
-        square, exact = 0.0, 0.0
-        for j in range(d):
-            gap = batch[r, j] - centers[arg, j]
-            square += batch[r, j] * batch[r, j]
-            exact += gap * gap
+        arg, best, runner_up = _two_smallest(scores[r], norms)
+        square = _squared_distance(batch[r], zero, zero)
+        exact = _squared_distance(batch[r], zero, centers[arg])
         own = labels[i]
         distance = np.sqrt(exact)
         nearest_other = runner_up
@@ -160,3 +150,30 @@ def _settle(batch, scores, rows, waiting, weights, centers, norms, labels, upper
             upper[i] = distance
         lower[i] = np.sqrt(max(square + nearest_other - rounding * (square + largest), 0.0))
     return gain, moves
+
+
+@njit(cache=True, fastmath=ANY_ORDER)
+def _squared_distance(x, offset, center):
+    total = 0.0
+    for j in range(len(x)):
+        gap = x[j] - offset[j] - center[j]
+        total += gap * gap
+    return total
+
+
+@njit(cache=True, fastmath=ANY_ORDER)
+def _two_smallest(scores, norms):
+    """Index and value of the smallest of ``scores + norms`` (the first of equals), and the second smallest value."""
+    best = np.inf
+    for c in range(len(scores)):
+        score = scores[c] + norms[c]
+        scores[c] = score
+        best = score if score < best else best
+    arg = 0
+    while scores[arg] != best:
+        arg += 1
+    scores[arg] = np.inf
+    runner_up = np.inf
+    for c in range(len(scores)):
+        runner_up = scores[c] if scores[c] < runner_up else runner_up
+    return arg, best, runner_up
