@@ -38,6 +38,9 @@ class Entry:
         return self.path.rpartition(".")[2]
 
 
+# Why a bootstrap cannot treat a row of weight two and two equal rows alike.
+BOOTSTRAP = "a bootstrap draws rows, so a row of weight two and two equal rows are drawn with different luck"
+
 ENTRIES: tuple[Entry, ...] = (
     # --- linear
     Entry(
@@ -45,6 +48,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.linear.LinearRegression",
         family="linear",
         task="regression",
+        rows=("linear-regression", "least-squares-method", "example-cholesterol-regression"),
     ),
     Entry(
         "ridge",
@@ -184,6 +188,72 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     # --- trees
     Entry(
+        "decision-tree-classifier",
+        "margin.trees.DecisionTreeClassifier",
+        family="trees",
+        task="classification",
+        rows=("decision-tree", "tree-pruning"),
+    ),
+    Entry(
+        "decision-tree-regressor",
+        "margin.trees.DecisionTreeRegressor",
+        family="trees",
+        task="regression",
+        rows=("decision-tree", "tree-pruning"),
+    ),
+    Entry(
+        "bagging-classifier",
+        "margin.trees.BaggingClassifier",
+        family="trees",
+        task="classification",
+        rows=("bagging",),
+        test_params={"n_estimators": 5, "oob_score": True},
+        skipped_checks={"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP},
+    ),
+    Entry(
+        "bagging-regressor",
+        "margin.trees.BaggingRegressor",
+        family="trees",
+        task="regression",
+        rows=("bagging",),
+        test_params={"n_estimators": 5, "oob_score": True},
+        skipped_checks={"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP},
+    ),
+    Entry(
+        "random-forest-classifier",
+        "margin.trees.RandomForestClassifier",
+        family="trees",
+        task="classification",
+        rows=("random-forest", "random-forest-feature-count-rule"),
+        test_params={"n_estimators": 5, "oob_score": True},
+        skipped_checks={"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP},
+    ),
+    Entry(
+        "random-forest-regressor",
+        "margin.trees.RandomForestRegressor",
+        family="trees",
+        task="regression",
+        rows=("random-forest", "random-forest-feature-count-rule"),
+        test_params={"n_estimators": 5, "oob_score": True},
+        skipped_checks={"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP},
+    ),
+    Entry(
+        "extra-trees-classifier",
+        "margin.trees.ExtraTreesClassifier",
+        family="trees",
+        task="classification",
+        rows=("random-forest",),
+        test_params={"n_estimators": 5},
+    ),
+    Entry(
+        "extra-trees-regressor",
+        "margin.trees.ExtraTreesRegressor",
+        family="trees",
+        task="regression",
+        rows=("random-forest",),
+        test_params={"n_estimators": 5, "min_samples_leaf": 1},
+    ),
+    Entry(
         "id3",
         "margin.trees.ID3",
         family="trees",
@@ -224,6 +294,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.cluster.KMeans",
         family="cluster",
         task="clustering",
+        rows=("k-means", "lloyd-algorithm", "lloyd-stopping-rule"),
         test_params={"n_clusters": 3, "n_init": 2, "max_iter": 20},
     ),
     # --- mixture
@@ -232,6 +303,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.mixture.GaussianMixture",
         family="mixture",
         task="density",
+        rows=("em-algorithm", "em-q-function", "claim-em-monotone"),
         test_params={"n_components": 2, "max_iter": 20},
     ),
     # --- neural
