@@ -205,11 +205,18 @@ def test_all_starts_run(init):
     np.testing.assert_array_equal(model.means_, GaussianMixture(3, init_params=init, random_state=0).fit(X).means_)
 
 
+def test_given_means_keep_their_order():
+    X = np.vstack([np.random.default_rng(0).normal(size=(50, 2)) * s + m for s, m in ((0.1, 0), (1.0, 10), (3.0, -30))])
+    model = GaussianMixture(3, means_init=[[-30.0, -30.0], [0.0, 0.0], [10.0, 10.0]], max_iter=1, random_state=0).fit(X)
+    np.testing.assert_allclose(model.covariances_.diagonal(axis1=1, axis2=2)[:, 0], [9, 0.01, 1], rtol=0.5)
+
+
 def test_a_watcher_stops_the_fit():
-    X = sample()
-    with watch(lambda estimator, record: record.iteration == 2):
+    X, seen = sample(), set()
+    with watch(lambda estimator, record: seen.add(type(estimator).__name__) or record.iteration == 2):
         model = GaussianMixture(3, tol=0, random_state=0).fit(X)
     assert model.n_iter_ == 2
+    assert seen == {"GaussianMixture"}  # the k-means behind the start is not the watched fit
     assert model.score(X) == pytest.approx(model.log_likelihood_, rel=1e-12)
 
 

@@ -23,8 +23,8 @@ from margin.core.records import Record
 
 __all__ = ["KMeans"]
 
-# A large table is first solved on an eighth of its rows, at most SAMPLE_ROWS (per cluster, in all), as long as that leaves
-# FEWEST_ROWS: SAMPLE_RUNS times from seeds among SEED_ROWS. The best of a few cheap runs has better seeds than one.
+# A large table is first solved on an eighth of its rows, at most SAMPLE_ROWS (per cluster, in all), as long as these
+# are FEWEST_ROWS: SAMPLE_RUNS times from seeds among SEED_ROWS. The best of a few cheap runs has better seeds than one.
 SAMPLE_ROWS, FEWEST_ROWS, SEED_ROWS, SAMPLE_RUNS = (256, 20480), (64, 1024), (128, 8192), 4
 
 

@@ -11,8 +11,8 @@ from numba import njit, prange
 
 __all__ = ["add_changes", "cluster_sums", "reassign"]
 
-# Sums and minima may be taken in any order (that is what vectorizes them) and there is no NaN in checked data. The order
-# is settled when the code is compiled, not when it runs: the same machine gives the same bits.
+# Sums and minima may be taken in any order (that is what vectorizes them) and there is no NaN in checked data. The
+# order is settled when the code is compiled, not when it runs: the same machine gives the same bits.
 ANY_ORDER = {"reassoc", "contract", "nsz", "nnan"}
 
 STRIPE = 4096  # rows per task

@@ -32,8 +32,8 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     log-likelihood changes by less than ``tol``, or after ``max_iter`` iterations. ``reg_covar`` is added to the
     diagonal of covariances; with 0 the log-likelihood never decreases, otherwise it may by about as much as that
     changes it. ``init_params`` makes the first responsibilities from "kmeans", "k-means++" or "random_from_data"
-    centers, or at "random"; ``weights_init``, ``means_init`` and ``precisions_init`` (inverse covariances, in their
-    shape) replace what follows from them.
+    centers, or at "random"; if ``means_init`` is given, every row begins with the nearest of these means instead.
+    ``weights_init`` and ``precisions_init`` (inverse covariances, in their shape) replace what follows from that.
 
     Learned: ``weights_``, ``means_``, ``covariances_``, ``log_likelihood_`` (mean per row, of exactly these
     parameters), ``converged_``, ``n_iter_``. Records carry ``log_likelihood``, ``change`` and ``run``.

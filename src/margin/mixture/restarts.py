@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from margin.cluster import KMeans
+from margin.cluster.lloyd import labels_for
+from margin.cluster.plusplus import plusplus, random_rows
 from margin.core.randomness import as_generator, generator_from_state, generator_state
 from margin.core.records import Record
 from margin.mixture.covariances import SHAPES, Sums
@@ -119,17 +122,20 @@ class Restarts:
         return Mixture(mixture.weights if weights is None else np.asarray(weights, float), components, self.offset)
 
     def _first_responsibilities(self) -> np.ndarray:
-        from margin.cluster import KMeans
-        from margin.cluster.plusplus import plusplus, random_rows
-
         X, how = np.asarray(self.X, dtype=np.float64), self.model.init_params
         n, k = len(X), self.model.n_components
+        resp = np.zeros((n, k))
+        if self.model.means_init is not None:
+            resp[np.arange(n), labels_for(X, np.asarray(self.model.means_init, dtype=float))] = 1
+            return resp
         if how == "random":
             resp = self.rng.random((n, k))
             return resp / resp.sum(axis=1, keepdims=True)
-        resp = np.zeros((n, k))
         if how == "kmeans":
-            resp[np.arange(n), KMeans(k, n_init=1, random_state=self.rng).fit(X).labels_] = 1
+            start = KMeans(k, n_init=1, random_state=self.rng)
+            for _ in start.iterate(X):  # not fit: whoever watches the mixture did not ask to see its start
+                pass
+            resp[np.arange(n), start.labels_] = 1
             return resp
         # As in scikit-learn, only the drawn rows have a component; the first covariances are reg_covar alone.
         rows = plusplus(X, np.ones(n), k, self.rng) if how == "k-means++" else random_rows(np.ones(n), k, self.rng)
