@@ -1,5 +1,43 @@
 """Decision trees and what is built from many of them: bagging, random forests, extremely randomized trees, boosting."""
 
+from margin.trees.bagging import BaggingClassifier, BaggingRegressor
 from margin.trees.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from margin.trees.c45 import C45
+from margin.trees.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from margin.trees.error_pruning import error_based_pruning, upper_error_rate
+from margin.trees.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from margin.trees.gains import class_entropy, gain_ratio, information_gain, split_information
+from margin.trees.id3 import ID3
+from margin.trees.importance import permutation_importance
+from margin.trees.play_tennis import play_tennis
+from margin.trees.thresholds import Threshold, best_threshold
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+__all__ = [
+    "C45",
+    "ID3",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "Threshold",
+    "best_threshold",
+    "class_entropy",
+    "error_based_pruning",
+    "gain_ratio",
+    "information_gain",
+    "permutation_importance",
+    "play_tennis",
+    "split_information",
+    "upper_error_rate",
+]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from margin.trees.kernel_types import (
     GAIN,
@@ -17,12 +16,12 @@ from margin.trees.kernel_types import (
     WEIGHT,
     WEIGHT_LEFT,
 )
-from margin.trees.level_kernels import INNER, POSITION
+from margin.trees.level_kernels import POSITION, inner
 
 __all__ = ["absolute_gains", "rank_targets", "weighted_median"]
 
 
-@njit(**INNER)
+@inner
 def weighted_median(number, start, stop, total_weight):
     """The median target; halfway between two when exactly half of the weight lies below."""
     order = np.argsort(number[TARGET, start:stop])
@@ -37,7 +36,7 @@ def weighted_median(number, start, stop, total_weight):
     return number[TARGET, start + order[-1]]
 
 
-@njit(**INNER)
+@inner
 def rank_targets(number, start, stop, ranked):
     """The rank of every target in its node, from 0."""
     order = np.argsort(number[TARGET, start:stop])
@@ -46,7 +45,7 @@ def rank_targets(number, start, stop, ranked):
         ranked[SORTED_TARGET, r] = number[TARGET, start + order[r]]
 
 
-@njit(**INNER)
+@inner
 def _add(keys, first, last, n, number, start, ranked):
     """Add the rows of ``keys[first:last]``; returns their weight and their total."""
     weight = total = 0.0
@@ -64,7 +63,7 @@ def _add(keys, first, last, n, number, start, ranked):
     return weight, total
 
 
-@njit(**INNER)
+@inner
 def _loss(weight, total, n, ranked):
     """The median of what was added and the sum of absolute deviations from it."""
     step = 1
@@ -81,7 +80,7 @@ def _loss(weight, total, n, ranked):
     return median, (total - t_below) - median * (weight - w_below) + median * w_below - t_below
 
 
-@njit(**INNER)
+@inner
 def absolute_gains(keys, n, known, m, number, start, missing_left, ranked, real):
     """Minus the absolute error left and right of every cut, for sorted ``keys`` of which ``known`` are known.
 

@@ -63,7 +63,7 @@ class _DecisionTree(Estimator):
     """What both trees share: from a checked table to a tree, and from a tree to everything it can say."""
 
     tree_: structure.Tree
-    classes_: np.ndarray | None = None
+    classes_: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Grow the tree, and prune it if ``ccp_alpha`` asks for it."""
@@ -107,7 +107,7 @@ class _DecisionTree(Estimator):
         return structure.n_leaves(self.tree_)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, np.ndarray]:
-        """``ccp_alphas`` at which pruning changes the tree grown on these rows, and the ``impurities`` of its leaves."""
+        """``ccp_alphas`` at which pruning changes the tree grown on these rows, and ``impurities`` of the leaves."""
         from sklearn.base import clone
 
         return cost_complexity_path(clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight).tree_)

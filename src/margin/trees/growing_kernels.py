@@ -3,12 +3,13 @@
 A node is described (weight, value, impurity) and searched for its best split when it is created, and split when its
 turn comes: the newest first (depth-first), or, when the number of leaves is limited, the one whose split gains most.
 The interpreter lock is released, so trees of a forest grow in parallel threads; each is grown by one thread.
+
+Numba keeps the compiled ``grow`` until this file changes: after editing a kernel that it calls, touch this one.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from margin.trees.absolute_kernels import weighted_median
 from margin.trees.kernel_types import (
@@ -23,7 +24,7 @@ from margin.trees.kernel_types import (
     WEIGHT,
     Node,
 )
-from margin.trees.level_kernels import ENTRY, INNER, POSITION
+from margin.trees.level_kernels import POSITION, entry, inlined, inner
 from margin.trees.splitting_kernels import search
 
 __all__ = ["grow"]
@@ -35,9 +36,9 @@ FEATURE, CHILD, MISSING_LEFT, SET_ROW, START, STOP, DEPTH, CUT = 0, 1, 2, 3, 4, 
 THRESHOLD, NODE_WEIGHT, IMPURITY, NODE_GAIN, LOWER, UPPER, NODE_TOTAL = 0, 1, 2, 3, 4, 5, 6
 
 
-@njit(**ENTRY)
+@entry
 def grow(table, rules, rows, work):
-    """Grow a tree over all of ``rows``: whole numbers and numbers of its nodes (columns above), values, category sets."""
+    """Grow a tree over all of ``rows``; returns its nodes (columns as above), their values and the category sets."""
     whole = np.empty((FIRST_CAPACITY, 8), dtype=np.int64)
     number = np.empty((FIRST_CAPACITY, 7), dtype=np.float64)
     value = np.empty((FIRST_CAPACITY, rules.classes), dtype=np.float64)
@@ -85,7 +86,7 @@ def grow(table, rules, rows, work):
     return whole[:nodes].copy(), number[:nodes].copy(), value[:nodes].copy(), sets[:used_sets].copy()
 
 
-@njit(**INNER)
+@inner
 def _wider(array):
     wide = np.empty((2 * array.shape[0], array.shape[1]), dtype=array.dtype)
     for i in range(array.shape[0]):
@@ -94,13 +95,13 @@ def _wider(array):
     return wide
 
 
-@njit(**INNER)
+@inner
 def _before(a, b, number):
     """Whether node ``a`` has its turn before ``b``: the larger gain, then the older node."""
     return number[a, NODE_GAIN] > number[b, NODE_GAIN] or (number[a, NODE_GAIN] == number[b, NODE_GAIN] and a < b)
 
 
-@njit(**INNER)
+@inner
 def _rise(heap, size, number):
     at = size - 1
     while at > 0 and _before(heap[at], heap[(at - 1) // 2], number):
@@ -108,7 +109,7 @@ def _rise(heap, size, number):
         at = (at - 1) // 2
 
 
-@njit(**INNER)
+@inner
 def _sink(heap, size, number):
     at = 0
     while 2 * at + 1 < size:
@@ -121,7 +122,7 @@ def _sink(heap, size, number):
         at = child
 
 
-@njit(**INNER)
+@inner
 def _create(whole, number, value, node, start, stop, depth, lower, upper):
     for column in range(8):
         whole[node, column] = -1
@@ -133,7 +134,7 @@ def _create(whole, number, value, node, start, stop, depth, lower, upper):
         value[node, column] = 0.0
 
 
-@njit(**INNER)
+@inner
 def _describe(rules, rows, whole, number, value, node):
     """Weight, total, value and impurity of a node; a pure one gets the impurity zero exactly."""
     start, stop = whole[node, START], whole[node, STOP]
@@ -152,7 +153,7 @@ def _describe(rules, rows, whole, number, value, node):
     number[node, NODE_WEIGHT], number[node, IMPURITY], number[node, NODE_TOTAL] = weight, impurity, total
 
 
-@njit(**INNER)
+@inner
 def _describe_classes(rules, rows, value, node, start, stop):
     weight = 0.0
     for i in range(start, stop):
@@ -172,7 +173,7 @@ def _describe_classes(rules, rows, value, node, start, stop):
     return weight, total, 0.0 if pure else max(impurity, 0.0)
 
 
-@njit(**INNER)
+@inner
 def _describe_numbers(mode, rows, value, node, start, stop):
     weight = total = 0.0
     low = high = rows[TARGET, start]
@@ -194,7 +195,7 @@ def _describe_numbers(mode, rows, value, node, start, stop):
     return weight, total, loss / weight
 
 
-@njit(inline="always", **INNER)
+@inlined
 def _search_node(table, rules, rows, work, whole, number, node):
     """Look for the split of a node that may have one and write it down; returns whether it has one."""
     start, stop, weight, impurity = (
@@ -235,7 +236,7 @@ def _search_node(table, rules, rows, work, whole, number, node):
     return True
 
 
-@njit(inline="always", **INNER)
+@inlined
 def _split(table, rules, rows, whole, number, value, sets, node, first):
     """Give the rows of ``node`` to its children ``first`` (left) and ``first + 1``."""
     start, stop, depth = whole[node, START], whole[node, STOP], whole[node, DEPTH] + 1
@@ -255,7 +256,7 @@ def _split(table, rules, rows, whole, number, value, sets, node, first):
         number[2 * first + 1 - low_side, LOWER] = between
 
 
-@njit(**INNER)
+@inner
 def _partition(table, packed, rows, whole, sets, node, start, stop):
     """Bring the rows that go left to the front, both sides keeping their order; returns where the right begins."""
     j, missing = whole[node, FEATURE], table.missing

@@ -6,6 +6,8 @@ a level in the order in which they lie, so both give the same bits.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -21,18 +23,21 @@ from margin.trees.kernel_types import (
     WEIGHT,
 )
 
-__all__ = ["classes_of_levels", "sort_keys", "span", "sums_of_levels", "value_ranges"]
+__all__ = ["classes_of_levels", "packed_sides", "sort_keys", "span", "sums_of_levels", "value_ranges"]
 
 INSERTION = 24  # rows up to which insertion beats Numba's quicksort
 SPARSE = 16  # codes per row beyond which sorting beats clearing and scanning a table
 POSITION = np.int64(0xFFFFFFFF)
 
-# Only the outermost function is called from Python and kept on disk; the others need no way in.
-ENTRY = {"cache": True, "nogil": True, "error_model": "numpy"}
-INNER = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Only the outermost function is called from Python and kept on disk; the others need no way in. Functions with one
+# caller are inlined before they are compiled, else each would be compiled again with everything below it.
+INNER: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+entry: Any = njit(cache=True, nogil=True, error_model="numpy")
+inner: Any = njit(**INNER)
+inlined: Any = njit(inline="always", **INNER)
 
 
-@njit(**INNER)
+@inner
 def span(local, n, missing, may_miss):
     """Smallest and largest known code and the number of missing ones; the smallest exceeds the largest if all miss."""
     if not may_miss:
@@ -54,9 +59,9 @@ def span(local, n, missing, may_miss):
     return smallest, largest, absent
 
 
-@njit(**INNER)
+@inner
 def sort_keys(keys, n):
-    """Sort ``keys[:n]``: merging runs of doubling length out of insertion-sorted ones, in place of equal keys' order."""
+    """Sort ``keys[:n]`` by merging runs of doubling length, the first ones sorted by insertion."""
     for start in range(0, n, INSERTION):
         for i in range(start + 1, min(n, start + INSERTION)):
             key = keys[i]
@@ -85,7 +90,7 @@ def sort_keys(keys, n):
         width *= 2
 
 
-@njit(**INNER)
+@inner
 def sums_of_levels(mode, count_rows, node, rows, low, high, absent, missing, work):
     """Weight, total and (if asked for) rows of every level that occurs; missing ones are the last level.
 
@@ -94,7 +99,7 @@ def sums_of_levels(mode, count_rows, node, rows, low, high, absent, missing, wor
     n, start = node.stop - node.start, node.start
     level, weights, totals = work.whole[LEVEL], work.real[LEVEL_WEIGHT], work.real[LEVEL_TOTAL]
     level_rows, counts = work.whole[LEVEL_ROWS], work.whole[COUNTS]
-    sparse = high - low + 1 > SPARSE * n or n <= INSERTION // 2
+    sparse = high - low + 1 > SPARSE * n or (n <= INSERTION // 2 and high - low > n)
     if sparse:
         for i in range(n):
             work.keys[i] = (np.int64(work.local[i]) << 32) | i
@@ -120,7 +125,21 @@ def sums_of_levels(mode, count_rows, node, rows, low, high, absent, missing, wor
     return m
 
 
-@njit(**INNER)
+@inner
+def packed_sides(local, n, start, packed, cut, level, weights, totals):
+    """Two levels: codes up to ``cut`` and those above."""
+    left = whole = np.int64(0)
+    for i in range(n):
+        both = packed[start + i]
+        whole += both
+        left += both if local[i] <= cut else 0
+    level[0], level[1] = 0, 1
+    weights[0], totals[0] = left >> 32, left & POSITION
+    weights[1], totals[1] = (whole - left) >> 32, (whole - left) & POSITION
+    return 2
+
+
+@inner
 def _packed_table(local, n, start, packed, low, high, absent, missing, table, level, weights, totals):
     for i in range(n):
         table[local[i]] += packed[start + i]
@@ -136,7 +155,7 @@ def _packed_table(local, n, start, packed, low, high, absent, missing, table, le
     return m
 
 
-@njit(**INNER)
+@inner
 def _sums_table(local, n, start, number, low, high, absent, missing, sums, level, weights, totals):
     for i in range(n):
         c, w = 2 * np.int64(local[i]), number[WEIGHT, start + i]
@@ -155,7 +174,7 @@ def _sums_table(local, n, start, number, low, high, absent, missing, sums, level
     return m
 
 
-@njit(**INNER)
+@inner
 def _sorted_packed(keys, n, start, packed, level, weights, totals, level_rows):
     m, last = -1, np.int64(-1)
     for i in range(n):
@@ -170,7 +189,7 @@ def _sorted_packed(keys, n, start, packed, level, weights, totals, level_rows):
     return m + 1
 
 
-@njit(**INNER)
+@inner
 def _sorted_sums(keys, n, start, number, level, weights, totals, level_rows):
     m, last = -1, np.int64(-1)
     for i in range(n):
@@ -185,11 +204,11 @@ def _sorted_sums(keys, n, start, number, level, weights, totals, level_rows):
     return m + 1
 
 
-@njit(**INNER)
+@inner
 def classes_of_levels(k, node, rows, low, high, absent, missing, work):
     """The weight of each of ``k`` classes (``work.level_classes``), and the rows, of every level that occurs."""
     n, start = node.stop - node.start, node.start
-    if (high - low + 1) * k <= SPARSE * n and n > INSERTION // 2:
+    if (high - low + 1) * k <= SPARSE * n and (n > INSERTION // 2 or high - low <= n):
         return _classes_table(
             k, work.local, n, start, rows.number, low, high, absent, missing, work.sums, work.whole, work.level_classes
         )
@@ -199,7 +218,7 @@ def classes_of_levels(k, node, rows, low, high, absent, missing, work):
     return _sorted_classes(k, work.keys, n, start, rows.number, work.whole, work.level_classes)
 
 
-@njit(**INNER)
+@inner
 def _classes_table(k, local, n, start, number, low, high, absent, missing, sums, whole, found):
     counts = whole[COUNTS]
     for i in range(n):
@@ -220,7 +239,7 @@ def _classes_table(k, local, n, start, number, low, high, absent, missing, sums,
     return m
 
 
-@njit(**INNER)
+@inner
 def _sorted_classes(k, keys, n, start, number, whole, found):
     m, last = -1, np.int64(-1)
     for i in range(n):
@@ -237,7 +256,7 @@ def _sorted_classes(k, keys, n, start, number, whole, found):
     return m + 1
 
 
-@njit(**ENTRY)
+@entry
 def value_ranges(X, codes, offsets, ranges):
     """The smallest and the largest value of every code, missing ones left out."""
     n, p = X.shape

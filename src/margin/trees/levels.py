@@ -58,7 +58,7 @@ def exact_levels(X: np.ndarray, categorical: Sequence[bool] | np.ndarray) -> Tab
 def binned_levels(
     X: np.ndarray, max_bins: int, categorical: Sequence[bool] | np.ndarray, rng: np.random.Generator | None
 ) -> Table:
-    """At most ``max_bins`` codes per column; where the distinct values are fewer, the codes are those of exact levels."""
+    """At most ``max_bins`` codes per column; where distinct values are fewer, the codes are those of exact levels."""
     from margin.trees.kernel_types import Table
     from margin.trees.level_kernels import value_ranges
 

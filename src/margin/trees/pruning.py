@@ -43,7 +43,7 @@ def _risk(tree: Tree) -> np.ndarray:
 
 
 def _weakest_links(tree: Tree) -> tuple[np.ndarray, list[tuple[float, float]]]:
-    """For every inner node the alpha at which it is cut (infinity for leaves), and (alpha, risk of the leaves) steps."""
+    """The alpha at which every node is cut (infinity for leaves), and (alpha, risk of all leaves) after every cut."""
     risk, above = _risk(tree), parents(tree)
     below, leaves = summed_below(tree, risk), leaf_counts(tree)
     cut_at = np.full(len(risk), np.inf)

@@ -17,7 +17,6 @@ on both sides.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from margin.trees.absolute_kernels import absolute_gains, rank_targets
 from margin.trees.kernel_types import (
@@ -34,18 +33,19 @@ from margin.trees.kernel_types import (
     MEDIAN_LEFT,
     MEDIAN_RIGHT,
     ORDER,
+    PACKED,
     ROWS_LEFT,
     SUMS,
     TOTAL,
     TOTAL_LEFT,
     WEIGHT_LEFT,
 )
-from margin.trees.level_kernels import INNER, classes_of_levels, sort_keys, span, sums_of_levels
+from margin.trees.level_kernels import classes_of_levels, inlined, inner, packed_sides, sort_keys, span, sums_of_levels
 
 __all__ = ["search"]
 
 
-@njit(inline="always", **INNER)
+@inlined
 def search(table, rules, node, rows, work):
     """Find the best split of ``node`` and write it to ``work.best_*``; returns whether there is one."""
     work.best_number[0] = -np.inf
@@ -68,7 +68,7 @@ def search(table, rules, node, rows, work):
     return work.best_number[0] > -np.inf
 
 
-@njit(**INNER)
+@inner
 def _uniform(rng):
     """A number in [0, 1) from a 64-bit xorshift-multiply generator whose state is ``rng[0]``."""
     x = rng[0]
@@ -79,7 +79,7 @@ def _uniform(rng):
     return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(inline="always", **INNER)
+@inlined
 def _try_column(table, rules, node, rows, work, j, low, high, absent):
     """Score the cuts of column ``j``; if one is the best so far, write it down."""
     cut, threshold, before = np.int64(-1), np.inf, work.best_number[0]
@@ -92,10 +92,11 @@ def _try_column(table, rules, node, rows, work, j, low, high, absent):
                 return
         elif low < high:
             cut, threshold = _random_cut(table.ranges, table.offsets[j], low, high, work.rng)
-            for i in range(n):
-                if work.local[i] != table.missing:
-                    work.local[i] = work.local[i] > cut
-            low, high = np.int64(0), np.int64(1)
+            if rules.mode != PACKED or absent > 0 or rules.min_leaf > 1:
+                for i in range(n):
+                    if work.local[i] != table.missing:
+                        work.local[i] = work.local[i] > cut
+                low, high = np.int64(0), np.int64(1)
         else:  # one known level: the only cut parts it from the missing ones
             cut = low
     if rules.mode == GINI or rules.mode == ENTROPY:
@@ -103,7 +104,7 @@ def _try_column(table, rules, node, rows, work, j, low, high, absent):
     elif rules.mode == ABSOLUTE:
         m, at, missing_left = _try_absolute(rules, node, rows, work, j, low, high, absent, table.missing, categorical)
     else:
-        m, at, missing_left = _try_sums(rules, node, rows, work, j, low, high, absent, table.missing, categorical)
+        m, at, missing_left = _try_sums(rules, node, rows, work, j, low, high, absent, table.missing, categorical, cut)
     if work.best_number[0] == before:
         return
     work.best_code[0], work.best_code[2], work.best_code[3] = j, missing_left, categorical
@@ -119,12 +120,15 @@ def _try_column(table, rules, node, rows, work, j, low, high, absent):
             work.best_number[1] = _between(table.ranges[1, first + level], table.ranges[0, first + following])
 
 
-@njit(**INNER)
+@inner
 def _random_cut(ranges, first, low, high, rng):
     """A code with rows on both sides, from a threshold drawn between the smallest and the largest value."""
     smallest, largest = ranges[0, first + low], ranges[1, first + high]
     threshold = smallest + (largest - smallest) * _uniform(rng)
-    below, above = low, high - 1  # the last code up to high - 1 whose values are all at most the threshold
+    below, above = (
+        np.int64(low),
+        np.int64(high - 1),
+    )  # the last code up to high - 1 whose values are all at most the threshold
     while below < above:
         middle = (below + above + 1) // 2
         if ranges[1, first + middle] <= threshold:
@@ -135,23 +139,22 @@ def _random_cut(ranges, first, low, high, rng):
     return below, threshold if left <= threshold < right else _between(left, right)
 
 
-@njit(**INNER)
+@inner
 def _random_sides(local, n, missing, side, rng):
     """Send every category, and missing, to a side drawn for it: codes become 0 and 1."""
     for c in range(256):
         side[c] = 0 if _uniform(rng) < 0.5 else 1
     for i in range(n):
-        c = np.int64(local[i])
-        local[i] = side[255 if c == missing else c]
+        local[i] = side[255 if local[i] == missing else local[i]]
 
 
-@njit(**INNER)
+@inner
 def _between(low, high):
     middle = low / 2 + high / 2
     return low if middle >= high or middle < low else middle
 
 
-@njit(**INNER)
+@inner
 def _order_by(score, m, order):
     """Levels by ascending score, equal ones by code."""
     for i in range(m):
@@ -162,7 +165,7 @@ def _order_by(score, m, order):
         order[j] = i
 
 
-@njit(**INNER)
+@inner
 def _allowed(rules, node, j, wl, rows_left, value_left, value_right):
     """Whether both sides are large enough and their values keep the order that monotone columns ask for."""
     if rules.min_leaf > 1:
@@ -177,11 +180,17 @@ def _allowed(rules, node, j, wl, rows_left, value_left, value_right):
     return inside and (value_right - value_left) * rules.monotone[j] >= 0
 
 
-@njit(inline="always", **INNER)
-def _try_sums(rules, node, rows, work, j, low, high, absent, missing, categorical):
+@inlined
+def _try_sums(rules, node, rows, work, j, low, high, absent, missing, categorical, cut):
     """Levels, their order and their cuts; returns how many levels, after which to cut, whether missing goes left."""
     count_rows = rules.min_leaf > 1 and not rules.weight_is_count
-    m = sums_of_levels(rules.mode, count_rows, node, rows, low, high, absent, missing, work)
+    if (
+        cut >= 0 and rules.mode == PACKED and absent == 0 and rules.min_leaf <= 1
+    ):  # one pass: extremely randomized trees
+        n, start, packed, whole, real = node.stop - node.start, node.start, rows.packed[0], work.whole, work.real
+        m = packed_sides(work.local, n, start, packed, cut, whole[LEVEL], real[LEVEL_WEIGHT], real[LEVEL_TOTAL])
+    else:
+        m = sums_of_levels(rules.mode, count_rows, node, rows, low, high, absent, missing, work)
     real, order = work.real, work.whole[ORDER]
     by_mean = categorical and not rules.random
     if by_mean:
@@ -207,7 +216,7 @@ def _try_sums(rules, node, rows, work, j, low, high, absent, missing, categorica
     return (m, other, True) if other >= 0 else (m, at, False)
 
 
-@njit(**INNER)
+@inner
 def _score_sums(real, cuts, weight, total, more_weight, more_total):
     for b in range(cuts):
         wl = real[WEIGHT_LEFT, b] + more_weight
@@ -216,7 +225,7 @@ def _score_sums(real, cuts, weight, total, more_weight, more_total):
         real[GAIN, b] = (sl * sl * wr + sr * sr * wl) / (wl * wr)
 
 
-@njit(**INNER)
+@inner
 def _scan_sums(rules, node, work, j, cuts, more_weight, more_total, more_rows):
     """The best of the first ``cuts`` cuts if it beats what was found before, else -1."""
     real = work.real
@@ -233,7 +242,7 @@ def _scan_sums(rules, node, work, j, cuts, more_weight, more_total, more_rows):
     return at
 
 
-@njit(inline="always", **INNER)
+@inlined
 def _try_classes(rules, node, rows, work, j, low, high, absent, missing, categorical):
     """As :func:`_try_sums`; categories are ordered by the share of each class in turn (two classes need one order)."""
     k, order = rules.classes, work.whole[ORDER]
@@ -264,7 +273,7 @@ def _try_classes(rules, node, rows, work, j, low, high, absent, missing, categor
     return (m, other, True) if other >= 0 else (m, at, False)
 
 
-@njit(**INNER)
+@inner
 def _scan_classes(rules, node, work, j, cuts, missing_level, ordered):
     """The best of the first ``cuts`` cuts and the weight on its left; ``missing_level`` >= 0 goes left before all."""
     k, classes, found = rules.classes, work.classes, work.level_classes
@@ -300,7 +309,7 @@ def _scan_classes(rules, node, work, j, cuts, missing_level, ordered):
     return at, best_left
 
 
-@njit(inline="always", **INNER)
+@inlined
 def _try_absolute(rules, node, rows, work, j, low, high, absent, missing, categorical):
     """As :func:`_try_sums`; categories are ordered by their mean."""
     n, whole, real, local = node.stop - node.start, work.whole, work.real, work.local
@@ -331,7 +340,7 @@ def _try_absolute(rules, node, rows, work, j, low, high, absent, missing, catego
     return (m, other, True) if other >= 0 else (m, at, False)
 
 
-@njit(**INNER)
+@inner
 def _scan_absolute(rules, node, work, j, cuts, more_rows):
     real, best, at = work.real, work.best_number[0], -1
     for b in range(cuts):
@@ -343,7 +352,7 @@ def _scan_absolute(rules, node, work, j, cuts, more_rows):
     return at
 
 
-@njit(**INNER)
+@inner
 def _record_set(random, missing, work, m, at, missing_left):
     """Categories on the left as bits; those without rows in the node go where missing values go."""
     bits, order, level = work.best_set, work.whole[ORDER], work.whole[LEVEL]

@@ -114,8 +114,9 @@ def apply(tree: Tree, X: np.ndarray) -> np.ndarray:
     if len(X) >= COMPILED_ROWS:
         from margin.trees.structure_kernels import walk
 
+        arguments: Any = (np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), leaves)
         with numba_threads(threads_for(200.0 * len(X))):
-            walk(np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), leaves)
+            walk(*arguments)
         return leaves
     rows = np.flatnonzero(tree["feature"][leaves] >= 0)
     while len(rows):
@@ -138,8 +139,9 @@ def add_values(tree: Tree, X: np.ndarray, total: np.ndarray) -> None:
         return
     from margin.trees.structure_kernels import walk_and_add
 
+    arguments: Any = (np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), tree["value"], total)
     with numba_threads(threads_for(200.0 * len(X))):
-        walk_and_add(np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), tree["value"], total)
+        walk_and_add(*arguments)
 
 
 def decision_path(tree: Tree, X: np.ndarray) -> sp.csr_matrix:

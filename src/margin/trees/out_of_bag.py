@@ -1,0 +1,64 @@
+"""Out-of-bag estimates: every row is judged only by the members of an ensemble that were not trained on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["OutOfBag", "bootstrap_counts"]
+
+
+def bootstrap_counts(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each of ``n`` rows is among ``draws`` drawn with replacement, float64 (n,)."""
+    return np.bincount(rng.integers(n, size=draws), minlength=n).astype(np.float64)
+
+
+class OutOfBag:
+    """Sums of predictions for rows that were left out, and the error of their averages."""
+
+    def __init__(self, target: np.ndarray, outputs: int, weight: np.ndarray):
+        self.target, self.weight = target, weight
+        self.classify = outputs > 0
+        self.sums = np.zeros((len(target), max(outputs, 1)))
+        self.votes = np.zeros(len(target))
+
+    def add(self, left_out: np.ndarray, predictions: np.ndarray) -> None:
+        """Add one member's ``predictions`` (rows, outputs) for the rows numbered ``left_out``."""
+        self.sums[left_out] += predictions
+        self.votes[left_out] += 1
+
+    def averages(self) -> np.ndarray:
+        """The average prediction for every row, NaN where no member left it out, (n, outputs)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.sums / np.where(self.votes > 0, self.votes, np.nan)[:, None]
+
+    def error(self) -> float:
+        """Share of misclassified rows, or mean squared error; NaN as long as no row was left out."""
+        judged = self.votes > 0
+        if not judged.any():
+            return float("nan")
+        loss = self._losses(judged)
+        return float(np.average(loss, weights=self.weight[judged]))
+
+    def score(self) -> float:
+        """Accuracy, or the coefficient of determination."""
+        if self.classify:
+            return 1.0 - self.error()
+        judged = self.votes > 0
+        if not judged.any():
+            return float("nan")
+        w, y = self.weight[judged], self.target[judged]
+        spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
+        return 1.0 - self.error() / spread if spread > 0 else float("nan")
+
+    def _losses(self, judged: np.ndarray) -> np.ndarray:
+        if self.classify:
+            return (self.sums[judged].argmax(axis=1) != self.target[judged]).astype(np.float64)
+        return (self.sums[judged, 0] / self.votes[judged] - self.target[judged]) ** 2
+
+    def state(self) -> dict[str, Any]:
+        return {"sums": self.sums.copy(), "votes": self.votes.copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.sums, self.votes = np.array(state["sums"]), np.array(state["votes"])
