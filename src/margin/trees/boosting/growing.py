@@ -47,8 +47,14 @@ class Grower:
         self.pool = np.empty((slots, p * CODES), dtype=np.int64)
         self.threads = threads_for(2.0 * n * p)
 
-    def grow(self, gradient: np.ndarray, hessian: np.ndarray, rows: np.ndarray | None, seed: int) -> Grown:
-        """A tree for these derivatives (n,) on ``rows`` (None: all); an empty hessian is 1 for every row."""
+    def grow(
+        self, gradient: np.ndarray, hessian: np.ndarray, rows: np.ndarray | None = None, seed: int = 0, number: int = 0
+    ) -> Grown:
+        """Tree ``number`` for these derivatives (n,) on ``rows`` (None: all); an empty hessian is 1 for every row.
+
+        ``seed`` draws the columns of every node. Rounding does not depend on it: a fit that draws nothing is the same
+        for every seed.
+        """
         from margin.trees.boosting.growth_kernels import grow
         from margin.trees.boosting.histogram_kernels import pack
 
@@ -57,7 +63,7 @@ class Grower:
         hessian = np.ascontiguousarray(hessian, dtype=np.float64)
         packing = choose_packing(gradient, hessian)
         with numba_threads(self.threads):
-            pack(gradient, hessian, seed, packing, self.cells)
+            pack(gradient, hessian, number, packing, self.cells)
             count, self.pool = grow(
                 self.table,
                 rows,
@@ -67,7 +73,7 @@ class Grower:
                 self.rules,
                 self.nodes,
                 self.pool,
-                seed,
+                seed + number,
                 self.threads,
             )
         used = Nodes(*(array[:count].copy() for array in self.nodes))

@@ -19,6 +19,7 @@ EIGHT = np.uint64(8)
 NEXT_COLUMN = np.uint64(256)
 HALF_BITS = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
+TWO_TO_MINUS_32 = 2.0**-32
 
 
 @njit(**OPTIONS)
@@ -32,18 +33,22 @@ def mix(x):
 
 @njit(**OPTIONS)
 def pack(gradient, hessian, seed, packing, cells):
-    """Round gradients and hessians up or down at random, so that sums are right on average, and pack them.
+    """Round gradients and hessians to whole units and pack them.
 
-    ``hessian`` is empty where every row has the same: then its count says all.
+    Coarse units are rounded up or down at random, so that sums are right on average. ``hessian`` is empty where every
+    row has the same: then its count says all.
     """
     key = mix(np.uint64(seed))
     gradient_scale, hessian_scale = 1.0 / packing.gradient_unit, 1.0 / packing.hessian_unit
     for i in range(gradient.size):
-        bits = mix(key + np.uint64(i))
-        whole = np.int64(np.floor(gradient[i] * gradient_scale + (bits & LOW_HALF) / 4294967296.0))
+        up, up_too = 0.5, 0.5
+        if packing.dithered:
+            bits = mix(key + np.uint64(i))
+            up, up_too = (bits & LOW_HALF) * TWO_TO_MINUS_32, (bits >> HALF_BITS) * TWO_TO_MINUS_32
+        whole = np.int64(np.floor(gradient[i] * gradient_scale + up))
         cell = (whole << packing.gradient_shift) + (1 if packing.counted else 0)
         if hessian.size:
-            whole = np.int64(np.floor(hessian[i] * hessian_scale + (bits >> HALF_BITS) / 4294967296.0))
+            whole = np.int64(np.floor(hessian[i] * hessian_scale + up_too))
             cell += whole << packing.hessian_shift
         cells[i] = cell
 

@@ -32,6 +32,8 @@ class Packing(NamedTuple):
     count_mask: int
     gradient_unit: float
     hessian_unit: float
+    hessian_rounding: float  # its unit, or 0 where hessians are counts and exact
+    dithered: bool  # units are so coarse that rounding must be random to be right on average
     counted: bool  # the count has bits of its own; otherwise it is estimated from the hessian
     rows_per_hessian: float  # for that estimate
 

@@ -67,9 +67,10 @@ def keep_best(node, nodes, gain, code, side, table, packing, rules, pool):
 
 @njit(**OPTIONS)
 def _rounding(total, packing):
-    """What rounding alone can make of nothing: of gradients to whole units, and of the gain to a float."""
+    """The gain that rounding alone can make: of derivatives to whole units, and of the gain itself to a float."""
     gradient, hessian, rows = unpack(total, packing)
-    return (2 * packing.gradient_unit**2 * rows + FLOAT_ROUNDING * gradient**2) / hessian
+    per_row = packing.gradient_unit**2 + (packing.hessian_rounding * gradient / hessian) ** 2
+    return (2 * per_row * rows + FLOAT_ROUNDING * gradient**2) / hessian
 
 
 @njit(**OPTIONS)

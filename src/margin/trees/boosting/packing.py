@@ -18,7 +18,8 @@ WORD = 64
 
 # With more rows than this, a count of its own would leave too few bits: it is estimated from the hessian instead.
 COUNTED_ROWS = 2**20
-HESSIAN_BITS = 24  # at most: the gradient, whose sums cancel, has more use for bits
+FINE = 2**12  # units in a mean gradient from which on rounding to the nearest does no harm; equal rows stay equal then
+HESSIAN_BITS = 14  # of one hessian, at most: the gradient, whose sums cancel, has more use for bits
 
 
 def choose_packing(gradient: np.ndarray, hessian: np.ndarray) -> Packing:
@@ -30,19 +31,24 @@ def choose_packing(gradient: np.ndarray, hessian: np.ndarray) -> Packing:
     n, constant = len(gradient), not len(hessian)
     counted = constant or n <= COUNTED_ROWS
     count_bits = n.bit_length() if counted else 0
-    hessian_bits = 0 if constant else min(HESSIAN_BITS, (WORD - count_bits) // 2 - 2)
+    hessian_bits = 0 if constant else min(n.bit_length() + HESSIAN_BITS, (WORD - count_bits) // 2 - 2)
     gradient_bits = WORD - count_bits - hessian_bits
     total = float(np.abs(gradient).sum())
     if not math.isfinite(total):
         raise ValueError("choose_packing: gradients must have a finite sum; the targets are too large.")
+    unit = _unit(total, n, gradient_bits - 1)
     total_hessian = float(n) if constant else float(hessian.sum())
+    hessian_unit = 1.0 if constant else _unit(total_hessian, n, hessian_bits)
+    hessian_rounding = 0.0 if constant else hessian_unit
     return Packing(
         gradient_shift=count_bits + hessian_bits,
         hessian_shift=0 if constant else count_bits,
         hessian_mask=2**count_bits - 1 if constant else 2**hessian_bits - 1,
         count_mask=2**count_bits - 1,
-        gradient_unit=_unit(total, n, gradient_bits - 1),
-        hessian_unit=1.0 if constant else _unit(total_hessian, n, hessian_bits),
+        gradient_unit=unit,
+        hessian_unit=hessian_unit,
+        hessian_rounding=hessian_rounding,
+        dithered=n * FINE * unit > total or n * FINE * hessian_rounding > total_hessian,
         counted=counted,
         rows_per_hessian=n / total_hessian if total_hessian > 0 else 0.0,
     )

@@ -155,7 +155,7 @@ class Rounds:
                 gradient, hessian = gradient * problem.weight, hessian * problem.weight
             elif step.constant_hessian:
                 hessian = EMPTY
-            grown = self.grower.grow(gradient, hessian, chosen, seed=self.settings.seed + number)
+            grown = self.grower.grow(gradient, hessian, chosen, self.settings.seed, number)
             values, weights = self._leaf_values(step, grown, gradient, hessian, before[output])
             tree = self._finished(grown, values, weights)
             self.trees.append(tree)

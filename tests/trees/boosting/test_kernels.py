@@ -1,0 +1,216 @@
+"""Compiled loops against NumPy twins."""
+
+import numpy as np
+import pytest
+
+from margin.trees.boosting.growing import EMPTY, Grower
+from margin.trees.boosting.histogram_kernels import add_rows, pack, subtract
+from margin.trees.boosting.kernel_types import Rules, Table
+from margin.trees.boosting.packing import COUNTED_ROWS, choose_packing
+from margin.trees.boosting.split_kernels import unpack
+
+
+def derivatives(n, rng, constant=False):
+    return rng.normal(size=n), EMPTY if constant else rng.uniform(0.01, 0.25, n)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("n", [1, 17, 1000, 100_000])
+def test_packed_sums_are_the_sums(n, constant):
+    rng = np.random.default_rng(n)
+    g, h = derivatives(n, rng, constant)
+    packing, cells = choose_packing(g, h), np.empty(n, dtype=np.int64)
+    pack(g, h, 3, packing, cells)
+    for rows in (slice(None), slice(0, n // 2 + 1), np.flatnonzero(g > 0), np.flatnonzero(g <= 0)):
+        gradient, hessian, count = unpack(cells[rows].sum(), packing)
+        # Random rounding: each row is off by at most a unit, and the errors have mean zero.
+        allowed = 5 * np.sqrt(max(len(cells[rows]), 1))
+        assert abs(gradient - g[rows].sum()) <= allowed * packing.gradient_unit
+        expected = len(cells[rows]) if constant else h[rows].sum()
+        assert abs(hessian - expected) <= (0 if constant else allowed * packing.hessian_unit)
+        assert count == len(cells[rows])
+
+
+def test_units_are_small_where_rows_are_few():
+    g = np.random.default_rng(0).normal(size=1000)
+    assert choose_packing(g, EMPTY).gradient_unit < 1e-12
+    assert choose_packing(g, np.ones(1000)).gradient_unit < 1e-5
+
+
+def test_many_rows_are_counted_by_their_hessian():
+    g, h = np.ones(COUNTED_ROWS + 1), np.full(COUNTED_ROWS + 1, 0.2)
+    packing = choose_packing(g, h)
+    assert not packing.counted
+    cells = np.empty(len(g), dtype=np.int64)
+    pack(g, h, 0, packing, cells)
+    gradient, hessian, count = unpack(cells[:1000].sum(), packing)
+    assert gradient == pytest.approx(1000, rel=0.01)
+    assert hessian == pytest.approx(200, rel=0.01)
+    assert count == pytest.approx(1000, rel=0.01)
+
+
+def test_sums_that_are_not_finite_are_refused():
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="finite sum"):
+        choose_packing(np.array([1e308, 1e308]), EMPTY)
+
+
+def test_histogram_and_sibling():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 256, size=(500, 7)).astype(np.uint8)
+    cells = rng.integers(-(2**40), 2**40, 500)
+    rows = np.sort(rng.choice(500, 200, replace=False)).astype(np.int32)
+    whole, part = np.empty(7 * 256, dtype=np.int64), np.empty(7 * 256, dtype=np.int64)
+    add_rows(codes, np.arange(500, dtype=np.int32), 0, 500, cells, 0, 7, whole)
+    add_rows(codes, rows, 0, 120, cells, 0, 3, part)
+    add_rows(codes, rows, 0, 120, cells, 3, 7, part)
+    twin = np.zeros((7, 256), dtype=np.int64)
+    for j in range(7):
+        np.add.at(twin[j], codes[rows[:120], j], cells[rows[:120]])
+    np.testing.assert_array_equal(part.reshape(7, 256), twin)
+    subtract(whole, part, 0, 7)
+    rest = np.setdiff1d(np.arange(500), rows[:120])
+    for j in range(7):
+        other = np.zeros(256, dtype=np.int64)
+        np.add.at(other, codes[rest, j], cells[rest])
+        np.testing.assert_array_equal(whole.reshape(7, 256)[j], other)
+
+
+def rules(**changes):
+    chosen = {
+        "max_leaves": 0,
+        "max_depth": 1,
+        "min_leaf": 1,
+        "min_hessian": 1e-3,
+        "l2": 0.0,
+        "min_gain": 0.0,
+        "max_features": 10**6,
+        "constrained": False,
+        "pooled_below": 1,
+    }
+    return Rules(**(chosen | changes))
+
+
+def table(codes, categorical=None, monotone=None):
+    p = codes.shape[1]
+    known = np.where(codes == 255, 0, codes)
+    return Table(
+        codes,
+        known.max(axis=0).astype(np.int64) + 1,
+        np.zeros(p, dtype=bool) if categorical is None else np.array(categorical),
+        np.zeros(p, dtype=np.int64) if monotone is None else np.array(monotone),
+    )
+
+
+def gain_of(left, g, h, l2):
+    def score(rows):
+        return g[rows].sum() ** 2 / (h[rows].sum() + l2)
+
+    return 0.5 * (score(left) + score(~left) - score(np.ones(len(g), dtype=bool)))
+
+
+def every_question(column, categorical):
+    """All ways to divide the rows of one column, each as a mask of the rows that go left."""
+    if categorical:
+        values = np.unique(column)
+        for pattern in range(1, 2 ** len(values) - 1):
+            yield np.isin(column, values[[bool(pattern >> k & 1) for k in range(len(values))]])
+        return
+    for cut in np.unique(column[column != 255]):
+        for missing_left in (False, True):
+            yield np.where(column == 255, missing_left, column <= cut)
+
+
+@pytest.mark.parametrize("min_leaf", [1, 15])
+@pytest.mark.parametrize("l2", [0.0, 3.0])
+@pytest.mark.parametrize("constant", [True, False])
+def test_the_first_split_is_the_best_of_all(constant, l2, min_leaf):
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 12, size=(120, 3)).astype(np.uint8)
+    codes[rng.random((120, 3)) < 0.1] = 255
+    g, h = derivatives(120, rng, constant)
+    curvature = np.ones(120) if constant else h
+    grown = Grower(table(codes), rules(l2=l2, min_leaf=min_leaf)).grow(g, h)
+    best = max(
+        gain_of(left, g, curvature, l2)
+        for j in range(3)
+        for left in every_question(codes[:, j], False)
+        if min_leaf <= left.sum() <= 120 - min_leaf
+    )
+    assert grown.nodes.gain[0] == pytest.approx(best, rel=1e-4)
+    left = np.isin(np.arange(120), grown.rows[: grown.nodes.stop[1]])
+    assert gain_of(left, g, curvature, l2) == pytest.approx(best, rel=1e-4)
+
+
+def test_a_set_of_categories_is_the_best_of_all_sets():
+    """With hessians that all are one and no smoothing needed (equal counts) the order by mean gradient is enough."""
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(8), 40).astype(np.uint8)[:, None]
+    codes[rng.random(320) < 0.05] = 255
+    g = rng.normal(size=320) + rng.normal(size=256)[codes[:, 0]]
+    grown = Grower(table(codes, [True]), rules()).grow(g, EMPTY)
+    best = max(gain_of(left, g, np.ones(320), 0.0) for left in every_question(codes[:, 0], True))
+    assert grown.nodes.gain[0] == pytest.approx(best, rel=1e-9)
+
+
+def twin(codes, g, h, rows, leaves, min_leaf):
+    """Leaf by leaf growth written with masks; returns the sets of rows of its leaves."""
+
+    def best(rows):
+        found = (0.0, None)
+        for j in range(codes.shape[1]):
+            for cut in np.unique(codes[rows, j])[:-1]:
+                left = codes[rows, j] <= cut
+                if min(left.sum(), (~left).sum()) >= min_leaf:
+                    found = max(found, (gain_of(left, g[rows], h[rows], 0.0), (rows[left], rows[~left])), key=_first)
+        return found
+
+    def _first(pair):
+        return pair[0]
+
+    waiting = [(best(rows), rows)]
+    while len(waiting) < leaves:
+        waiting.sort(key=lambda item: item[0][0])
+        (_, parts), _ = waiting.pop()
+        if parts is None:
+            break
+        waiting += [(best(part), part) for part in parts]
+    return {tuple(sorted(rows.tolist())) for _, rows in waiting}
+
+
+@pytest.mark.parametrize("subset", [False, True])
+def test_growth_leaf_by_leaf(subset):
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 30, size=(300, 4)).astype(np.uint8)
+    g, h = rng.normal(size=300) + (codes[:, 0] > 10) - (codes[:, 1] > 20), rng.uniform(0.5, 1.0, 300)
+    rows = np.sort(rng.choice(300, 200, replace=False)) if subset else None
+    grown = Grower(table(codes), rules(max_leaves=9, max_depth=99, min_leaf=5)).grow(g, h, rows)
+    found = {tuple(sorted(grown.rows[a:b].tolist())) for a, b in zip(grown.starts, grown.stops, strict=True)}
+    assert found == twin(codes, g, h, np.arange(300) if rows is None else rows, 9, 5)
+
+
+def test_no_limit_of_leaves_grows_until_nothing_is_gained():
+    rng = np.random.default_rng(7)
+    codes = np.arange(200).astype(np.uint8)[:, None]
+    grown = Grower(table(codes), rules(max_depth=10**6)).grow(rng.normal(size=200), EMPTY)
+    assert len(grown.leaves) == 200
+
+
+def test_equal_gradients_are_never_split():
+    codes = np.arange(200).astype(np.uint8)[:, None]
+    for h in (EMPTY, np.full(200, 0.2)):
+        grown = Grower(table(codes), rules(max_depth=10**6)).grow(np.full(200, 0.3), h)
+        assert len(grown.leaves) == 1
+
+
+def test_leaf_sums_and_additions():
+    rng = np.random.default_rng(8)
+    codes = rng.integers(0, 50, size=(400, 3)).astype(np.uint8)
+    g, h, w = rng.normal(size=400), rng.uniform(size=400), rng.uniform(size=400)
+    grower = Grower(table(codes), rules(max_leaves=7, max_depth=99))
+    grown = grower.grow(g, h)
+    sums, F = grower.sums(grown, g, h, w), np.zeros(400)
+    grower.add(grown, np.arange(7.0), F)
+    for k, (a, b) in enumerate(zip(grown.starts, grown.stops, strict=True)):
+        rows = grown.rows[a:b]
+        np.testing.assert_allclose(sums[k], [g[rows].sum(), h[rows].sum(), w[rows].sum()], rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(F[rows], k)
