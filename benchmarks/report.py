@@ -52,7 +52,7 @@ def row(case: Case, measured: list[Measured]) -> dict[str, Any]:
 
 def show(family: str, rows: list[dict[str, Any]], found: dict[str, Any], console: Console | None = None) -> None:
     """Print the table: wins green, losses red, nothing left out."""
-    console = console or Console(width=150) if not os.isatty(1) else console or Console()
+    console = console or Console(width=None if os.isatty(1) else 150)
     state = f"{found['threads']} thread(s), OMP_WAIT_POLICY={found['OMP_WAIT_POLICY']}, load {found['load'][0]}"
     table = Table(title=f"{family}: {state}; ratio = peer's time / ours", title_justify="left")
     for name in ("task", "size", "who"):

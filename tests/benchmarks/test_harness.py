@@ -1,0 +1,92 @@
+"""The benchmark harness: equal treatment, quality beside time, missing and failing peers as rows."""
+
+import importlib
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _benchmarks_on_the_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def case(calls):
+    from benchmarks.harness import Case, Peer
+
+    def named(name):
+        def call(data):
+            calls.append(name)
+            return data.sum()
+
+        return call
+
+    def fails(data):
+        raise RuntimeError("out of order")
+
+    peers = (
+        Peer("peer", "numpy", named("peer")),
+        Peer("absent", "no_such_module", named("absent")),
+        Peer("broken", "numpy", fails),
+    )
+    return Case("sum", "10", lambda: np.ones(10), named("margin"), peers, lambda data, found: found / len(data), "mean")
+
+
+def test_ways_alternate_and_failures_are_rows():
+    from benchmarks.harness import measure
+
+    calls = []
+    found = measure(case(calls), rounds=3)
+    assert calls == ["margin", "peer"] * 4  # once for the quality, three timed rounds
+    assert [way.who for way in found] == ["margin", "peer", "broken", "absent"]
+    assert found[0].quality == found[1].quality == 1.0
+    assert 0 < found[0].wall < 1
+    assert found[2].note == "RuntimeError: out of order"
+    assert found[3].note == "no_such_module is not installed"
+
+
+def test_report_has_ratios_conditions_and_plain_json(tmp_path, monkeypatch):
+    from benchmarks.harness import measure
+    from rich.console import Console
+
+    from benchmarks import report
+
+    one = case([])
+    row = report.row(one, measure(one, rounds=1))
+    ours, peer, broken, _ = row["ways"]
+    assert peer["ratio_wall"] == pytest.approx(peer["wall"] / ours["wall"])
+    assert "ratio_wall" not in broken
+    assert broken["wall"] is None
+    monkeypatch.setattr(report, "RESULTS", tmp_path / "results")
+    conditions = report.conditions(threads=1)
+    stored = json.loads(report.save("demo", [row], conditions).read_text())
+    assert stored["conditions"]["versions"]["numpy"] == np.__version__
+    assert {"threads", "OMP_WAIT_POLICY", "load", "processor"} <= stored["conditions"].keys()
+    console = Console(width=200, record=True, file=io.StringIO())
+    report.show("demo", [row], conditions, console)
+    text = console.export_text()
+    assert "no_such_module is not installed" in text
+    assert "RuntimeError: out of order" in text
+
+
+def test_the_house_speaks_the_harness_at_three_sizes():
+    from benchmarks.classical import cases
+    from benchmarks.harness import Case
+
+    found = cases(quick=True)
+    assert all(isinstance(one, Case) for one in found)
+    assert len({one.size for one in found if one.name == "least squares"}) == 3
+
+
+def test_unknown_families_are_named():
+    main = importlib.import_module("benchmarks.__main__")
+    with pytest.raises(SystemExit, match="There is no family 'nothing'"):
+        main.cases_of("nothing", quick=True)
+    assert "classical" in main.families()
+    assert "benchmarks" in sys.modules
