@@ -22,6 +22,8 @@ from margin.core.domains import Sequence as SequenceOf
 
 __all__ = ["BernoulliNB", "MultinomialNB", "bernoulli_log_likelihood", "smoothed_log_shares"]
 
+BLOCK_ROWS = 4096  # rows made binary at a time: nothing as large as X is allocated
+
 SMOOTHING: dict[str, Domain] = {"alpha": Number(above=0, search=(1e-3, 10), log=True)}
 PRIORS: dict[str, Domain] = {"fit_prior": Flag(), "class_prior": Optional(SequenceOf(Number(low=0, high=1)))}
 
@@ -59,8 +61,13 @@ class _CountingNB(NaiveBayes):
         self.class_count_, self.feature_count_ = np.zeros(classes), np.zeros((classes, d))
 
     def _absorb(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> None:
-        add_to_sums(X, codes, weights, self.feature_count_)
+        for rows in _row_blocks(X):
+            add_to_sums(self._counted(X[rows]), codes[rows], weights[rows], self.feature_count_)
         np.add.at(self.class_count_, codes, weights)
+
+    def _counted(self, rows: Any) -> Any:
+        """What is counted in these rows."""
+        return rows
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         return validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=np.float64, order="C")
@@ -142,22 +149,29 @@ class BernoulliNB(_CountingNB):
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         checked = super()._checked(X, y, first=first)
-        if isinstance(checked, tuple):
-            return self._binary(checked[0]), checked[1]
-        return self._binary(checked)
-
-    def _binary(self, X: Any) -> Any:
-        values = X.data if sp.issparse(X) else X
-        if self.binarize is None:
-            if not np.isin(values, (0, 1)).all():
-                raise ValueError("BernoulliNB: with binarize=None X must hold zeros and ones only.")
-            return X
-        if not sp.issparse(X):
-            return (self.binarize < X).astype(np.float64)
-        if self.binarize < 0:
+        rows = checked[0] if isinstance(checked, tuple) else checked
+        if self.binarize is None and not np.isin(rows.data if sp.issparse(rows) else rows, (0, 1)).all():
+            raise ValueError("BernoulliNB: with binarize=None X must hold zeros and ones only.")
+        if sp.issparse(rows) and self.binarize is not None and self.binarize < 0:
             raise ValueError(f"BernoulliNB: binarize must be at least 0 for sparse X; got {self.binarize:g}.")
-        return sp.csr_array(((values > self.binarize).astype(np.float64), X.indices, X.indptr), shape=X.shape)
+        return checked
+
+    def _counted(self, rows: Any) -> Any:
+        if self.binarize is None:
+            return rows
+        if not sp.issparse(rows):
+            return (rows > self.binarize).astype(np.float64)
+        there = (rows.data > self.binarize).astype(np.float64)
+        return sp.csr_array((there, rows.indices, rows.indptr), shape=rows.shape)
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._checked(X)
-        return bernoulli_log_likelihood(X, self.feature_count_, self.class_count_, self.alpha) + self._log_priors()
+        parts = [
+            bernoulli_log_likelihood(self._counted(X[rows]), self.feature_count_, self.class_count_, self.alpha)
+            for rows in _row_blocks(X)
+        ]
+        return np.vstack(parts) + self._log_priors()
+
+
+def _row_blocks(X: Any) -> list[slice]:
+    return [slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS)]

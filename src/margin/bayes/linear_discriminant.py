@@ -32,15 +32,15 @@ class Directions(NamedTuple):
     ratios: np.ndarray  # (rank,)
 
 
-def directions_by_svd(R: np.ndarray, divisor: float, spread: np.ndarray, tol: float) -> Directions:
-    """Directions from the factor ``R`` of the rows less their class means and from ``spread`` (classes, d).
+def directions_by_svd(R: np.ndarray, n: int, spread: np.ndarray, tol: float) -> Directions:
+    """Directions from the factor ``R`` of ``n`` rows less their class means and from ``spread`` (classes, d).
 
     ``spread`` holds the rows sqrt(prior) (class mean - overall mean). Columns are scaled to variance one within
     classes; singular values of the scaled rows up to ``tol`` are taken for zero, so dependent columns do no harm.
     """
-    scale = np.sqrt((R**2).sum(axis=0) / divisor)
+    scale = np.sqrt((R**2).sum(axis=0) / n)
     scale[scale == 0] = 1.0
-    _, singular, Vt = np.linalg.svd(R / scale / np.sqrt(divisor), full_matrices=False)
+    _, singular, Vt = np.linalg.svd(R / scale / np.sqrt(n), full_matrices=False)
     rank = int((singular > tol).sum())
     whitener = (Vt[:rank] / scale).T / singular[:rank]  # (d, rank): covariance one
     _, ratios, Wt = np.linalg.svd(spread @ whitener, full_matrices=False)
@@ -58,9 +58,10 @@ def directions_by_eigenvalues(within: np.ndarray, spread: np.ndarray) -> Directi
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     """Classifies by normal classes of one covariance; transforms to the directions that separate the classes best.
 
-    ``solver`` "svd" works on the factor of the centered rows (divisor n - classes; dependent columns are dropped, below
-    ``tol``); "eigen" solves a generalized eigenproblem with the mean of the class covariances (divisor n), and is
-    needed for ``shrinkage``, a number between 0 and 1 or "auto" by Ledoit and Wolf. ``priors`` are learned by default.
+    ``solver`` "svd" works on the factor of the centered rows and drops dependent columns (singular values of the
+    scaled rows up to ``tol``); "eigen" solves a generalized eigenproblem with the mean of the class covariances, which
+    is faster and needed for ``shrinkage``, a number between 0 and 1 or "auto" by Ledoit and Wolf. Covariances have
+    divisor n. ``priors`` are learned by default.
     ``n_components`` (at most classes - 1) is the number of columns of ``transform``; classification uses all.
 
     Learned: ``classes_``, ``means_`` (classes, d), ``priors_``, ``xbar_``, ``scalings_`` (d, directions),
@@ -136,7 +137,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     ) -> Directions:
         if self.solver == "svd":
             factor = centered_factor(X, codes, means)
-            return directions_by_svd(factor, len(X) - len(means), spread, self.tol)
+            return directions_by_svd(factor, len(X), spread, self.tol)
         covariances = [shrunk_covariance(X[codes == c], self.shrinkage) for c in range(len(means))]
         within = np.einsum("c,cij->ij", priors, covariances)
         try:

@@ -68,8 +68,6 @@ class NaiveBayes(PosteriorClassifier):
         if strange.any():
             raise ValueError(f"{self._name}: y holds {y[strange][0]}, which is not among classes {classes}.")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if first and not weights.any():
-            raise ValueError(f"{self._name}: sample_weight is zero for every row; nothing can be learned.")
         self._given_priors(len(classes))
         if first:
             self.classes_ = classes

@@ -35,7 +35,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     ``tol`` (the square root of the variances' ratio). ``priors`` are learned by default.
 
     Learned: ``classes_``, ``priors_``, ``means_`` (classes, d), ``rotations_`` (classes, d, d) with the principal
-    axes of the classes in columns, ``scalings_`` (classes, d), the variances along them. Cost: n d^2.
+    axes of the classes in columns, ``scalings_`` (classes, d), the variances along them (divisor n). Cost: n d^2.
 
     >>> model = QuadraticDiscriminantAnalysis().fit([[-3.0], [3.0], [-0.1], [0.1]], [0, 0, 1, 1])
     >>> model.predict([[-2.0], [0.0], [2.0]])
@@ -83,7 +83,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
                 f"{self._name}: the covariance of class {label} is singular, rank {rank} of {d} columns with {n} "
                 "rows; set reg_param above 0, drop dependent columns or add rows."
             )
-        return Vt.T, (1 - self.reg_param) * singular**2 / (n - 1) + self.reg_param
+        return Vt.T, (1 - self.reg_param) * singular**2 / n + self.reg_param
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._rows(X)

@@ -60,7 +60,8 @@ class Index:
             m = min(k + SPARE["tree"], len(self.points))
             return self._judged(queries, k, *tree.candidates(self.tree, queries, m, self.exponent))
         if not self._compiled(len(queries) * len(self.points)):
-            return scan_reference.scan(self.points, queries, k, self.exponent)
+            with np.errstate(over="ignore"):  # an infinite power is told below
+                return scan_reference.scan(self.points, queries, k, self.exponent)
         if self.exponent == 2.0:
             m = min(k + SPARE["filter"], len(self.points))
             return self._judged(queries, k, *filtering.candidates(self.points, queries, m))

@@ -1,0 +1,148 @@
+"""The classifier and the regressor against scikit-learn, and their own promises."""
+
+import numpy as np
+import pytest
+from sklearn import neighbors as theirs
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+
+import margin
+from margin.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from margin.neighbors.voting import class_shares, neighbor_weights, weighted_mean
+
+CLASSES = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
+
+
+def halves(load):
+    X, y = load(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(X))
+    # A little noise: rounded measurements tie, and scikit-learn leaves the order of ties open.
+    X = X + 1e-6 * np.random.default_rng(1).normal(size=X.shape)
+    half = len(X) // 2
+    return X[rows[:half]], y[rows[:half]], X[rows[half:]], y[rows[half:]]
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("options", [{}, {"metric": "manhattan"}, {"p": 3}, {"metric": "cosine"}], ids=str)
+@pytest.mark.parametrize("name", CLASSES)
+def test_classifier_equals_scikit_learn(name, options, weights):
+    X, y, Q, _ = halves(CLASSES[name])
+    ours = KNeighborsClassifier(7, weights, **options).fit(X, y)
+    their = theirs.KNeighborsClassifier(7, weights=weights, algorithm="brute", **options).fit(X, y)
+    np.testing.assert_array_equal(ours.kneighbors(Q)[1], their.kneighbors(Q)[1])
+    np.testing.assert_allclose(ours.predict_proba(Q), their.predict_proba(Q), atol=1e-9)
+    np.testing.assert_array_equal(ours.predict(Q), their.predict(Q))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_regressor_equals_scikit_learn(weights):
+    X, y, Q, _ = halves(load_diabetes)
+    several = np.column_stack([y, y**2])
+    for target in (y, several):
+        ours = KNeighborsRegressor(6, weights).fit(X, target).predict(Q)
+        np.testing.assert_allclose(ours, theirs.KNeighborsRegressor(6, weights=weights).fit(X, target).predict(Q))
+
+
+def test_mahalanobis_equals_scikit_learn():
+    X, y, Q, _ = halves(load_iris)
+
+    inverse = {"VI": np.linalg.inv(np.cov(X.T))}
+    their = theirs.KNeighborsClassifier(5, metric="mahalanobis", metric_params=inverse, algorithm="brute")
+    ours = KNeighborsClassifier(5, metric="mahalanobis").fit(X, y)
+    np.testing.assert_array_equal(ours.kneighbors(Q)[1], their.fit(X, y).kneighbors(Q)[1])
+    # Scaling a column does not matter to it.
+    scaled = KNeighborsClassifier(5, metric="mahalanobis").fit(X * [1, 10, 100, 1000], y)
+    np.testing.assert_array_equal(scaled.predict(Q * [1, 10, 100, 1000]), ours.predict(Q))
+
+
+def test_one_neighbor_makes_no_error_on_its_own_rows():
+    for load in CLASSES.values():
+        X, y, _, _ = halves(load)
+        assert KNeighborsClassifier(1).fit(X, y).score(X, y) == 1.0
+
+
+def test_a_tied_vote_goes_to_the_smaller_label():
+    model = KNeighborsClassifier(2).fit([[0.0], [1.0]], ["b", "a"])
+    assert model.predict([[0.1]]) == ["a"]
+    assert KNeighborsClassifier(2, "distance").fit([[0.0], [1.0]], ["b", "a"]).predict([[0.1]]) == ["b"]
+
+
+def test_neighbors_of_the_training_rows_leave_the_row_out():
+    X, y, _, _ = halves(load_iris)
+    X = np.vstack([X, X[:10], X[:10]])  # every one of ten rows three times
+    y = np.concatenate([y, y[:10], y[:10]])
+    distances, index = KNeighborsClassifier(2).fit(X, y).kneighbors()
+    assert (index != np.arange(len(X))[:, None]).all()
+    assert (distances[:10] == 0).all()
+    their = theirs.NearestNeighbors(n_neighbors=2).fit(X[:75]).kneighbors()[1]
+    np.testing.assert_array_equal(KNeighborsClassifier(2).fit(X[:75], y[:75]).kneighbors()[1], their)
+
+
+def test_radius_neighbors_of_a_fitted_model():
+    X, y, Q, _ = halves(load_wine)
+    ours = KNeighborsClassifier(metric="manhattan").fit(X, y).radius_neighbors(Q, 60.0)
+    their = theirs.NearestNeighbors(metric="manhattan").fit(X).radius_neighbors(Q, 60.0, sort_results=True)
+    for q in range(len(Q)):
+        np.testing.assert_array_equal(ours.indices[q], their[1][q])
+        np.testing.assert_allclose(ours.distances[q], their[0][q])
+
+
+def test_weights_of_tiny_and_zero_distances_stay_finite():
+    weights = neighbor_weights(np.array([[1e-320, 2e-320], [0.0, 0.0], [0.0, 1.0]]), "distance")
+    np.testing.assert_allclose(weights, [[1, 0.5], [1, 1], [1, 0]], rtol=1e-3)
+
+
+def test_votes_and_means_by_definition():
+    rng = np.random.default_rng(0)
+    codes, weights = rng.integers(3, size=(20, 7)), rng.uniform(size=(20, 7))
+    expected = np.array([[weights[q][codes[q] == c].sum() for c in range(3)] for q in range(20)])
+    np.testing.assert_allclose(class_shares(codes, weights, 3), expected / expected.sum(axis=1, keepdims=True))
+    values = rng.normal(size=(20, 7, 2))
+    means = [np.average(values[q], axis=0, weights=weights[q]) for q in range(20)]
+    np.testing.assert_allclose(weighted_mean(values, weights), means)
+
+
+def test_a_change_of_the_callers_rows_changes_nothing():
+    X, y, Q, _ = halves(load_iris)
+    for algorithm in ("brute", "kd_tree"):
+        mine = X.copy()
+        model = KNeighborsClassifier(3, algorithm=algorithm).fit(mine, y)
+        before = model.predict(Q)
+        mine[:] = 0
+        np.testing.assert_array_equal(model.predict(Q), before)
+
+
+@pytest.mark.parametrize("option", ["kd_tree", "mahalanobis", "cosine"])
+def test_a_saved_model_says_the_same(option, tmp_path):
+    options = {"algorithm": option} if option == "kd_tree" else {"metric": option}
+    X, y, Q, _ = halves(load_iris)
+    model = KNeighborsClassifier(weights="distance", **options).fit(X, y)
+    margin.save(model, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(margin.load(tmp_path / "model.safetensors").predict_proba(Q), model.predict_proba(Q))
+
+
+@pytest.mark.parametrize(
+    ("options", "change", "sentence"),
+    [
+        ({"n_neighbors": 9}, {}, "KNeighborsClassifier: n_neighbors=9 needs at least as many rows; got n_samples=4"),
+        ({"metric": "cosine"}, {}, "KNeighborsClassifier: metric 'cosine' needs a direction; row 0 of X is zero"),
+        ({"metric": "mahalanobis"}, {}, "KNeighborsClassifier: whitening: covariance must be positive definite"),
+        ({"covariance": [[1.0, 0], [0, 1]]}, {}, "covariance belongs to metric 'mahalanobis'; got metric 'minkowski'"),
+        ({}, {"y": [0.1, 0.2, 0.3, 0.4]}, "Unknown label type"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_changes_nothing(options, change, sentence):
+    X, y = np.array([[0.0, 0], [1, 1], [2, 2], [3, 3]]), [0, 0, 1, 1]
+    model = KNeighborsClassifier(**{"n_neighbors": 2, **options})
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(X, change.get("y", y))
+    assert not hasattr(model, "points_")
+
+
+def test_too_many_neighbors_asked_for():
+    model = KNeighborsClassifier(1).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="KNeighborsClassifier: n_neighbors must be a whole number from 1 to 2; got 3"):
+        model.kneighbors([[0.0]], 3)
+    with pytest.raises(ValueError, match="from 1 to 1; got 2"):
+        model.kneighbors(n_neighbors=2)
+    with pytest.raises(ValueError, match="radius must be a number of at least 0; got 'wide'"):
+        model.radius_neighbors([[0.0]], "wide")
