@@ -16,6 +16,9 @@ from margin.trees.error_pruning import error_based_pruning
 
 __all__ = ["C45"]
 
+# A column with a category for fewer than about three rows is an identifier rather than a property (as in C4.5).
+MANY_VALUES = 0.3
+
 
 class C45(CategoryTreeClassifier, Estimator):
     r"""A tree grown by gain ratio and pruned by the errors a pessimist expects.
@@ -85,10 +88,12 @@ class C45(CategoryTreeClassifier, Estimator):
         self.categories_ = {
             j: known_of(column) for j, column in enumerate(columns) if column.dtype == object or j in named
         }
+        n_categories = np.array([len(self.categories_.get(j, ())) for j in range(len(columns))])
         settings = Settings(
             costs=costs,
             numeric=np.array([j not in self.categories_ for j in range(len(columns))]),
-            n_categories=np.array([len(self.categories_.get(j, ())) for j in range(len(columns))]),
+            n_categories=n_categories,
+            many_valued=n_categories >= MANY_VALUES * weights.sum(),
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             threshold_criterion=self.threshold_criterion,

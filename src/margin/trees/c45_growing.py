@@ -1,7 +1,8 @@
 r"""How C4.5 grows: the question with the largest gain ratio, rows that split where their value is missing.
 
 Among the columns whose gain is at least the average, the one with the largest gain ratio per cost is asked. The
-average keeps out splits with hardly any gain whose ratio is large only because hardly any row leaves the rest.
+average keeps out splits with hardly any gain whose ratio is large only because hardly any row leaves the rest;
+columns with very many categories do not count in it, for their gain would keep out all others.
 A threshold was chosen among many, so its gain is first reduced by :math:`\log_2(\text{cuts}) / |S|`, the bits that
 naming it costs (release 8 of C4.5).
 """
@@ -42,11 +43,12 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What the growth obeys: costs (p,), which columns are numbers and the estimator's parameters."""
+    """What the growth obeys: the columns' costs and kinds (p,), and limits."""
 
     costs: np.ndarray
     numeric: np.ndarray
     n_categories: np.ndarray
+    many_valued: np.ndarray
     max_depth: int | None
     min_samples_leaf: float
     threshold_criterion: str
@@ -89,7 +91,8 @@ def best_split(X: np.ndarray, y: np.ndarray, rows: Rows, n_classes: int, setting
     tells = gain > NOTHING
     if not tells.any():
         return None
-    eligible = tells & (gain >= gain[tells].mean() - NOTHING)
+    counted = tells & ~settings.many_valued if (tells & ~settings.many_valued).any() else tells
+    eligible = tells & (gain >= gain[counted].mean() - NOTHING)
     score = np.where(eligible, ratio / settings.costs, -np.inf)
     best = int(np.argmax(score >= score.max() - NOTHING))  # the first of equals
     return Split(best, float(threshold[best]), float(gain[best]), float(ratio[best]))

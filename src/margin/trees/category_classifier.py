@@ -88,17 +88,14 @@ class CategoryTreeClassifier(ClassifierMixin):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
         """Columns, classes, class numbers and weights; rows without weight are gone."""
-        name = type(self).__name__
         if y is None:
-            raise ValueError(f"{name}: requires y to be passed, but the target y is None.")
+            raise ValueError(f"{type(self).__name__}: requires y to be passed, but the target y is None.")
         columns = self._columns(X, reset=True)
         y = _check_y(y, estimator=self)
         check_consistent_length(columns[0], y)
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, columns[0], dtype=np.float64, ensure_non_negative=True)
-        if not weights.sum() > 0:
-            raise ValueError(f"{name}: sample_weight must not be all zero.")
         kept = weights > 0
         if not kept.all():
             columns = [column[kept] for column in columns]
