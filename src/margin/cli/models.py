@@ -45,7 +45,7 @@ def show(
     """Show equation, parameters, place in the notes, source and verdicts of a model, a row or a word."""
     with reported():
         facts = models.describe(name)
-        if check and facts["kind"] != "rows":
+        if check and facts["what"] != "rows":
             _add_verdicts(facts)
         if as_json:
             print_json(facts)
@@ -56,7 +56,7 @@ def show(
 def _add_verdicts(facts: dict[str, Any]) -> None:
     from margin.service.evidence import select, verify
 
-    rows = [facts] if facts["kind"] == "row" else facts["rows"]
+    rows = [facts] if facts["what"] == "row" else facts["rows"]
     ids = [row["id"] for row in rows]
     verdicts = {checked.id: checked for checked in verify(select(ids))} if ids else {}
     for row in rows:
@@ -66,11 +66,11 @@ def _add_verdicts(facts: dict[str, Any]) -> None:
 
 def _print(facts: dict[str, Any]) -> None:
     console = result()
-    if facts["kind"] == "row":
+    if facts["what"] == "row":
         _print_row(facts)
         return
     console.print(f"[bold]{facts.get('name', facts.get('word'))}[/bold]  {facts.get('path', '')}", highlight=False)
-    if facts["kind"] == "model":
+    if facts["what"] == "model":
         console.print(f"{facts['family']}, {facts['task']}; source {facts['source']}\n", highlight=False)
     if facts.get("summary"):
         console.print(facts["summary"], markup=False, highlight=False)

@@ -33,12 +33,12 @@ def describe(name: str) -> dict[str, Any]:
     if any(name in (entry.name, entry.class_name) for entry in catalog.ENTRIES):
         return _describe_model(catalog.entry(name))
     if name in atlas.rows():
-        return {"kind": "row", **_row(atlas.row(name))}
+        return {"what": "row", **_row(atlas.row(name))}
     if name in experiments.names():
         return _describe_experiment(name)
     found = atlas.find(name)
     if found:
-        return {"kind": "rows", "word": name, "rows": [_row(row) for row in found]}
+        return {"what": "rows", "word": name, "rows": [_row(row) for row in found]}
     raise KeyError(f"Neither a model, a row of the notes nor an experiment is called {name!r}.")
 
 
@@ -46,7 +46,7 @@ def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
     cls = catalog.class_of(entry.name)
     rows = [atlas.row(id) for id in entry.rows if id in atlas.rows()]
     return {
-        "kind": "model",
+        "what": "model",
         "name": entry.name,
         "path": entry.path,
         "family": entry.family,
@@ -62,7 +62,7 @@ def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
 def _describe_experiment(name: str) -> dict[str, Any]:
     module = experiments.load(name)
     rows = [_row(row) for row in atlas.rows().values() if row.experiment == name]
-    return {"kind": "experiment", "name": name, "summary": inspect.getdoc(module) or "", "rows": rows}
+    return {"what": "experiment", "name": name, "summary": inspect.getdoc(module) or "", "rows": rows}
 
 
 def _row(row: atlas.Row) -> dict[str, Any]:
