@@ -151,13 +151,21 @@ def _between(shortest: float, alpha: float, value: float, slope: float, there: f
 
 
 def _learn(B: Floats | None, s: Floats, y: Floats) -> Floats:
-    r"""The BFGS update with y replaced by a mean of y and Bs where :math:`s^\top y` is too small (Powell)."""
+    r"""The BFGS update of the curvature B from a step s along which the gradient changed by y.
+
+    Where :math:`s^\top y < s^\top Bs`, B is first shrunk by the root of their ratio: the likelihood is exponentially
+    flat in scales that do not matter, and the curvature there would otherwise stay what it was in the steepest direction.
+    y gives way to a mean of y and Bs where :math:`s^\top y` is too small or negative (Powell).
+    """
     if B is None:
         sy = float(s @ y)
         scale = float(y @ y) / sy if sy > 0 else max(float(np.linalg.norm(y)), 1e-8) / float(np.linalg.norm(s))
         B = scale * np.eye(s.size)
     Bs = B @ s
     sBs, sy = float(s @ Bs), float(s @ y)
+    if 0 < sy < sBs:
+        shrink = (sy / sBs) ** 0.5
+        B, Bs, sBs = shrink * B, shrink * Bs, shrink * sBs
     if sy < DAMPING * sBs:
         share = (1 - DAMPING) * sBs / (sBs - sy)
         y = share * y + (1 - share) * Bs

@@ -40,7 +40,8 @@ __all__ = ["LaplaceApproximation", "Mode", "averaged_sigmoid"]
 Floats = NDArray[np.float64]
 
 NEWTON_STEPS = 100
-NEWTON_TOLERANCE = 1e-10  # of the objective, per row: the gradient assumes that the mode is exact
+NEWTON_TOLERANCE = 1e-6  # movement of a latent value; convergence is quadratic, so what is left is about its square
+ROUNDING = 1e-12  # share of the objective by which a good step may seem to lower it
 HALVINGS = 20
 ROWS = 256
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
@@ -128,17 +129,19 @@ class LaplaceApproximation:
             b = weight * latent + (self.y + 1) / 2 - probability
             target = b - root * solve_factored(self._factor, root * symmetric_product(self._gram, b))
             change, before = target - dual, value
+            moved = 0.0
             for _ in range(HALVINGS):
                 trial = dual + change
                 reached = symmetric_product(self._gram, trial)
                 value = self._objective(trial, reached)
-                if value >= before:
+                if value >= before - ROUNDING * (1 + abs(before)):
+                    moved = float(np.abs(reached - latent).max())
                     dual, latent = trial, reached
                     break
                 change *= 0.5
-            if not value - before > NEWTON_TOLERANCE * len(self.y):
+            if not moved > NEWTON_TOLERANCE:
                 break
-        return latent, max(value, before)
+        return latent, self._objective(dual, latent)
 
     def _objective(self, dual: Floats, latent: Floats) -> float:
         return float(-np.logaddexp(0, -self.y * latent).sum() - 0.5 * dual @ latent)

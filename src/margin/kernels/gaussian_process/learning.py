@@ -24,7 +24,7 @@ __all__ = ["Learning", "Plan", "Problem", "Question", "Runs", "plan_runs"]
 Floats = NDArray[np.float64]
 
 COARSE_FROM, COARSE_SHARE = 1600, 4  # rows from which a part is searched first, and the part: a quarter
-SPREAD = np.log(30.0)  # restarts begin within this factor of the first start
+SPREAD = np.log(100.0)  # restarts begin within this factor of the first start
 
 
 @dataclass(frozen=True)
