@@ -62,12 +62,25 @@ ENTRIES: tuple[Entry, ...] = (
         family="linear",
         task="classification",
     ),
+    Entry(
+        "lasso",
+        "margin.linear.Lasso",
+        family="linear",
+        task="regression",
+    ),
+    Entry(
+        "elastic-net",
+        "margin.linear.ElasticNet",
+        family="linear",
+        task="regression",
+    ),
     # --- kernels
     Entry(
         "svc",
         "margin.kernels.SVC",
         family="kernels",
         task="classification",
+        rows=("support-vector-machine", "svm-soft-margin", "svm-kernel", "svm-dual"),
         test_params={"tol": 1e-10},
         max_rows=50_000,
     ),
@@ -76,6 +89,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.kernels.HardMarginSVC",
         family="kernels",
         task="classification",
+        rows=("svm-hard-margin", "support-vectors"),
         # Separable whatever the labels of the checks, as long as rows differ.
         test_params={"kernel": "rbf", "gamma": 5.0, "tol": 1e-10},
         max_rows=20_000,
@@ -85,6 +99,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.kernels.LinearSVC",
         family="kernels",
         task="classification",
+        rows=("svm-soft-margin",),
         test_params={"tol": 1e-12},
     ),
     Entry(
@@ -92,6 +107,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.kernels.KernelRidge",
         family="kernels",
         task="regression",
+        rows=("kernel-trick", "kernel-methods"),
         max_rows=10_000,
     ),
     Entry(
@@ -99,6 +115,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.kernels.KernelRegression",
         family="kernels",
         task="regression",
+        rows=("kernel-methods",),
         test_params={"gamma": 20.0},
         max_rows=50_000,
     ),
@@ -107,6 +124,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.kernels.SVR",
         family="kernels",
         task="regression",
+        rows=("support-vector-machine",),
         test_params={"tol": 1e-10},
         max_rows=50_000,
     ),
@@ -273,6 +291,20 @@ ENTRIES: tuple[Entry, ...] = (
             "c45-missing-values",
             "c45-attribute-costs",
         ),
+    ),
+    Entry(
+        "adaboost-classifier",
+        "margin.trees.AdaBoostClassifier",
+        family="trees",
+        task="classification",
+        test_params={"n_estimators": 5},
+    ),
+    Entry(
+        "adaboost-regressor",
+        "margin.trees.AdaBoostRegressor",
+        family="trees",
+        task="regression",
+        test_params={"n_estimators": 5},
     ),
     Entry(
         "gradient-boosting-classifier",

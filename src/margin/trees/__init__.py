@@ -1,5 +1,6 @@
 """Decision trees and what is built from many of them: bagging, random forests, extremely randomized trees, boosting."""
 
+from margin.trees.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from margin.trees.bagging import BaggingClassifier, BaggingRegressor
 from margin.trees.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from margin.trees.c45 import C45
@@ -14,12 +15,16 @@ from margin.trees.forest import (
 from margin.trees.gains import class_entropy, gain_ratio, information_gain, split_information
 from margin.trees.id3 import ID3
 from margin.trees.importance import permutation_importance
+from margin.trees.partial_dependence import individual_curves, partial_dependence
 from margin.trees.play_tennis import play_tennis
+from margin.trees.shap import explain
 from margin.trees.thresholds import Threshold, best_threshold
 
 __all__ = [
     "C45",
     "ID3",
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "DecisionTreeClassifier",
@@ -34,8 +39,11 @@ __all__ = [
     "best_threshold",
     "class_entropy",
     "error_based_pruning",
+    "explain",
     "gain_ratio",
+    "individual_curves",
     "information_gain",
+    "partial_dependence",
     "permutation_importance",
     "play_tennis",
     "split_information",

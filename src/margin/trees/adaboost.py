@@ -75,8 +75,10 @@ class _AdaBoost(IterativeEstimator):
             raise ValueError(
                 f"{type(self).__name__}: estimator must take sample_weight in fit; {type(learner).__name__} does not."
             )
-        y = self._targets(y, weight)
-        self._loop = loop = _Rounds(self, learner, X, y, weight)
+        y, weighing = self._targets(y, weight), weight > 0
+        if not weighing.any():
+            raise ValueError(f"{type(self).__name__}: sample_weight must be positive for at least one row.")
+        self._loop = loop = _Rounds(self, learner, X[weighing], y[weighing], weight[weighing])
         if state is not None:
             loop.restore(state)
             self._learn(loop)
@@ -110,6 +112,10 @@ class _AdaBoost(IterativeEstimator):
     def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
         """The learner's error, its weight (0: it is no better than chance), and the rows' next weights."""
 
+    @abstractmethod
+    def _only_weight(self, error: float) -> float:
+        """The weight of a first learner that is no better than chance, after which the fit ends."""
+
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import get_tags
 
@@ -123,7 +129,7 @@ class _Rounds:
 
     def __init__(self, model: _AdaBoost, learner: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray):
         self.model, self.learner, self.X, self.y = model, learner, X, y
-        self.weight = weight / weight.sum()
+        self.weight, self.total = weight, weight.sum()
         self.seed = seed_from(model.random_state)
         self.learners: list[Any] = []
         self.alphas: list[float] = []
@@ -144,19 +150,15 @@ class _Rounds:
             learner.set_params(random_state=seeds[0])
         learner.fit(self.X, self.y, sample_weight=self.weight)
         error, alpha, weight = self.model._judge(learner.predict(self.X), self.y, self.weight)
+        self.done = alpha <= 0.0 or error <= 0.0
         if alpha <= 0.0:
-            self.done = True
             if self.learners:
                 return None
-            raise ValueError(
-                f"{type(self.model).__name__}: the first learner has a weighted error of {error:.3g}, no better than "
-                "chance; choose a stronger estimator."
-            )
-        self.done = error <= 0.0
+            alpha = self.model._only_weight(error)
         self.learners.append(learner)
         self.alphas.append(alpha)
         self.errors.append(error)
-        self.weight = weight / weight.sum()
+        self.weight = weight * (self.total / weight.sum())
         return {"error": error, "weight": alpha}
 
     def state(self) -> dict[str, Any]:
@@ -234,9 +236,15 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost):
         self.classes_ = classes
         return y
 
+    def _only_weight(self, error: float) -> float:
+        raise ValueError(
+            f"AdaBoostClassifier: the first learner has a weighted error of {error:.3g}, no better than chance among "
+            f"{len(self.classes_)} classes; choose a stronger estimator."
+        )
+
     def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
         wrong, classes = said != y, len(self.classes_)
-        error = float(weight[wrong].sum())
+        error = float(weight[wrong].sum() / weight.sum())
         bounded = min(max(error, SMALLEST_ERROR), 1.0)
         if bounded >= 1.0 - 1.0 / classes:
             return error, 0.0, weight
@@ -289,14 +297,17 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost):
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.asarray(y, dtype=np.float64)
 
+    def _only_weight(self, error: float) -> float:
+        return 1.0  # the median of one learner is what it says
+
     def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
         residual = np.abs(said - y)
-        largest = residual[weight > 0].max()
+        largest = residual.max()
         if largest == 0.0:
             return 0.0, float(-np.log(SMALLEST_ERROR)), weight
         relative = np.minimum(residual / largest, 1.0)
         relative = {"linear": relative, "square": relative**2, "exponential": 1.0 - np.exp(-relative)}[self.loss]
-        error = float((weight * relative).sum())
+        error = float((weight * relative).sum() / weight.sum())
         if error >= 0.5:
             return error, 0.0, weight
         alpha = self.learning_rate * float(np.log((1.0 - error) / error))

@@ -134,6 +134,9 @@ def _parts(model: Any) -> _Parts:
     if hasattr(model, "tree_"):
         outputs = model.tree_["value"].shape[1]
         return _Parts(np.zeros(outputs), lambda: [(model.tree_, None, 1.0)], model.categories_)
+    if isinstance(getattr(model, "trees_", None), list):  # a forest averages
+        share, outputs = 1.0 / len(model.trees_), model.trees_[0]["value"].shape[1]
+        return _Parts(np.zeros(outputs), lambda: ((tree, None, share) for tree in model.trees_), model.categories_)
     raise TypeError(f"explain: model must be a tree, a forest or boosted trees; got {type(model).__name__}.")
 
 
