@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
@@ -174,6 +175,8 @@ def test_a_column_that_is_all_missing_is_never_asked():
     X = np.column_stack([np.full(20, np.nan), np.arange(20.0)])
     tree = C45().fit(X, np.arange(20) > 9).tree_
     assert tree["feature"].tolist() == [1, -1, -1]
+    empty = pd.DataFrame({"a": [None] * 4, "b": [1, 2, 5, 6]})
+    assert C45().fit(empty, [0, 0, 1, 1]).predict(pd.DataFrame({"a": ["word"], "b": [6]})) == [1]
 
 
 @pytest.mark.parametrize(("costs", "asked"), [(None, 0), ({"a": 2.0}, 1), ({0: 2.0}, 1), ({"b": 1.5, "a": 1.2}, 0)])
@@ -358,3 +361,9 @@ def test_bad_cells_are_named():
         upper_error_rate(3, 2)
     with pytest.raises(ValueError, match="upper_error_rate: confidence must lie between 0 and 1; got 1"):
         upper_error_rate(1, 2, 1)
+
+
+@pytest.mark.parametrize("call", ["text", "rules", "get_depth", "get_n_leaves"])
+def test_nothing_is_said_before_fit(call):
+    with pytest.raises(NotFittedError):
+        getattr(C45(), call)()

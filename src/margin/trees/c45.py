@@ -84,10 +84,8 @@ class C45(CategoryTreeClassifier, Estimator):
         self._check_parameters()
         columns, classes, labels, weights = self._training_rows(X, y, sample_weight)
         costs = costs_of_columns("C45", self.costs, self._column_names(), len(columns))
-        named = self._named_categorical()
-        self.categories_ = {
-            j: known_of(column) for j, column in enumerate(columns) if column.dtype == object or j in named
-        }
+        categorical = self._categorical(columns)
+        self.categories_ = {j: known_of(column) for j, column in enumerate(columns) if j in categorical}
         n_categories = np.array([len(self.categories_.get(j, ())) for j in range(len(columns))])
         settings = Settings(
             costs=costs,
@@ -104,8 +102,11 @@ class C45(CategoryTreeClassifier, Estimator):
         self.tree_ = tree if self.confidence is None else error_based_pruning(tree, self.confidence)
         return self
 
-    def _named_categorical(self) -> set[int]:
+    def _categorical(self, columns: list[np.ndarray]) -> set[int]:
+        """Columns of strings, those that are named, and those of which nothing is known: they may hold words later."""
+        found = {j for j, column in enumerate(columns) if column.dtype == object or np.isnan(column).all()}
         if isinstance(self.categorical_features, str):
-            return set()
+            return found
         names, count = self._column_names(), self.n_features_in_
-        return {column_number("C45", "categorical_features", key, names, count) for key in self.categorical_features}
+        keys = self.categorical_features
+        return found | {column_number("C45", "categorical_features", key, names, count) for key in keys}

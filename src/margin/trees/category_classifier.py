@@ -37,17 +37,20 @@ class CategoryTreeClassifier(ClassifierMixin):
 
     def text(self) -> str:
         """The tree as indented text."""
-        return tree_text(self.tree_, self.words)
+        words = self.words
+        return tree_text(self.tree_, words)
 
     def rules(self) -> list[str]:
         """The tree as if-then rules, one per leaf."""
-        return tree_rules(self.tree_, self.words)
+        words = self.words
+        return tree_rules(self.tree_, words)
 
     def draw(self, axis: Any) -> None:
         """The tree on a Matplotlib axis."""
         from margin.trees.tree_drawing import draw_tree
 
-        draw_tree(self.tree_, self.words, axis)
+        words = self.words
+        draw_tree(self.tree_, words, axis)
 
     @property
     def words(self) -> Words:
