@@ -1,18 +1,19 @@
 """Linear models: the prediction is an affine function of the features, or of basis functions of them."""
 
-from margin.linear.design import design_matrix, is_linear_in_parameters
-from margin.linear.levenberg import nonlinear_least_squares
+from margin.linear.elastic_net import ElasticNet, Lasso
+from margin.linear.lasso_path import Path, draw_path, elastic_net_path, lasso_path
 from margin.linear.linear_regression import LinearRegression
 from margin.linear.logistic_regression import LogisticRegression
-from margin.linear.polynomial import PolynomialRegression
 from margin.linear.ridge import Ridge
 
 __all__ = [
+    "ElasticNet",
+    "Lasso",
     "LinearRegression",
     "LogisticRegression",
-    "PolynomialRegression",
+    "Path",
     "Ridge",
-    "design_matrix",
-    "is_linear_in_parameters",
-    "nonlinear_least_squares",
+    "draw_path",
+    "elastic_net_path",
+    "lasso_path",
 ]

@@ -8,16 +8,17 @@ __all__ = ["quadratic_descent"]
 
 
 @njit(cache=True)
-def quadratic_descent(Q, slack, w, l1, l2, tol, max_sweeps):
+def quadratic_descent(Q, order, slack, w, l1, l2, tol, max_sweeps):
     r"""Minimize :math:`\tfrac12 w^\top Q w - q^\top w + \sum_j l_{1j} |w_j| + \tfrac12 \sum_j l_{2j} w_j^2` in place.
 
-    ``slack`` (m,) is q - Q w and is kept so ("covariance updates"): a coordinate that does not move costs nothing.
+    Only coordinates in ``order`` move. ``slack`` (m,) is q - Q w and is kept so ("covariance updates"): a coordinate
+    that does not move costs nothing. ``Q`` may be larger than m x m; its first m rows and columns count.
     Ends when no move of a sweep lowers the value by more than ``tol``; returns the number of sweeps.
     """
-    m = len(w)
+    m = len(slack)
     for sweep in range(max_sweeps):
         most = 0.0
-        for j in range(m):
+        for j in order:
             curvature = Q[j, j] + l2[j]
             if curvature <= 0.0:
                 continue

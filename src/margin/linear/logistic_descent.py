@@ -136,10 +136,10 @@ class QuasiNewton(Newton):
     def _preconditioner(self) -> Preconditioner:
         columns = self.likelihood.shape[0]
         if columns > MOST_COLUMNS:
-            return from_diagonal(self.likelihood.diagonal_at_zero())
+            return from_diagonal(self.likelihood.typical_diagonal())
         few = SAMPLE_ROWS * columns
         if self.likelihood.columns > 1:
-            return from_matrix(self._sample(few).hessian_at_zero())
+            return from_matrix(self._sample(2 * few).typical_hessian())
         # A small sample leads near the minimum, a larger one to within its own noise of it; both are cheap.
         for rows in (few, max(len(self.likelihood.rows.y) // SAMPLE_SHARE, few)):
             newton = Newton(self._sample(rows))

@@ -13,7 +13,7 @@ visited in blocks that stay in the cache, stripes of them on several threads; th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from margin.core.stripes import over_stripes
 
 __all__ = ["Likelihood", "Rows", "binary_terms", "softmax_terms"]
 
-BLOCK_BYTES = 2**19  # a block of rows is read twice, for scores and for the gradient: the second time from the cache
+BLOCK_BYTES = 2**20  # a block of rows is read twice, for scores and for the gradient: the second time from the cache
 
 
 class Rows(NamedTuple):
@@ -58,15 +58,17 @@ def binary_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 def softmax_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per row of scores ``z`` (n, K): loss (n,), residual (n, K), probabilities (n, K)."""
-    z = z - z.max(axis=1, keepdims=True)
-    at_label = z[np.arange(len(y)), y]
-    p = np.exp(z)
-    sums = p.sum(axis=1, keepdims=True)
-    loss = np.log(sums[:, 0]) - at_label
+    turned = np.ascontiguousarray(z.T)  # (K, n): sums over a few classes go along whole vectors
+    turned -= turned.max(axis=0)
+    own = y, np.arange(len(y))
+    at_label = turned[own]
+    p = np.exp(turned, out=turned)
+    sums = p.sum(axis=0)
+    loss = np.log(sums) - at_label
     p /= sums
     residual = p.copy()
-    residual[np.arange(len(y)), y] -= 1.0
-    return loss, residual, p
+    residual[own] -= 1.0
+    return loss, residual.T, p.T
 
 
 @dataclass(frozen=True)
@@ -106,31 +108,36 @@ class Likelihood:
 
         return self._gram(curvature)
 
-    def hessian_at_zero(self) -> np.ndarray:
-        r"""(p + 1, p + 1) the same at equal probabilities: :math:`\tfrac1K(1 - \tfrac1K) \sum_i w_i x_i x_i^\top/W` + ridge."""
-        return self._gram(lambda X, y: np.full(len(y), self._flat_curvature, dtype=X.dtype))
-
     def second_moments(self) -> np.ndarray:
         r"""(p + 1, p + 1) :math:`\sum_i w_i x_i x_i^\top / W` + ridge, with a last entry 1 in every row x."""
-        return self._gram(lambda X, y: np.ones(len(y), dtype=X.dtype))
+        return self._gram(None)
 
-    def diagonal_at_zero(self) -> np.ndarray:
-        """The diagonal of :meth:`hessian_at_zero`, for tables with too many columns for the matrix."""
+    def typical_hessian(self) -> np.ndarray:
+        r"""(p + 1, p + 1) one block for all of K scores, :math:`c \sum_i w_i x_i x_i^\top / W` + ridge.
+
+        At equal probabilities c is :math:`\tfrac1K (1 - \tfrac1K)`; it falls as rows become certain, to about a third.
+        """
+        moments = replace(self, ridge=0.0).second_moments() * self._typical_curvature
+        moments.flat[: -1 : len(moments) + 1] += self.ridge
+        return moments
+
+    def typical_diagonal(self) -> np.ndarray:
+        """The diagonal of :meth:`typical_hessian`, for tables with too many columns for the matrix."""
 
         def block(X: Any, y: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray]:
             squares = X.multiply(X) if sp.issparse(X) else X * X
             ones = np.ones(len(y)) if w is None else w
             return (np.append(squares.T @ ones, ones.sum()),)
 
-        diagonal = self._flat_curvature * self._summed(block)[0] / self.rows.total
+        diagonal = self._typical_curvature * self._summed(block)[0] / self.rows.total
         diagonal[:-1] += self.ridge
         diagonal[-1] = diagonal[-1] if self.intercept else 1.0
         return diagonal
 
     @property
-    def _flat_curvature(self) -> float:
+    def _typical_curvature(self) -> float:
         classes = max(self.columns, 2)
-        return (1 - 1 / classes) / classes
+        return (1 - 1 / classes) / classes / 3
 
     def probabilities(self, theta: np.ndarray) -> np.ndarray:
         """(n, k) the probability of every class, or of the second one when there are two."""
@@ -159,12 +166,14 @@ class Likelihood:
         loss, residual, p = binary_terms(z[:, 0], y)
         return loss, residual[:, None], p[:, None]
 
-    def _gram(self, curvature: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        def block(X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> tuple[Any, ...]:
-            d = curvature(X, y)
-            if w is not None:
-                d = d * w
-            scaled = (X.toarray() if sp.issparse(X) else X) * np.sqrt(d)[:, None]
+    def _gram(self, curvature: Callable[[Any, np.ndarray], np.ndarray] | None) -> np.ndarray:
+        """Second moments of the rows (x, 1), each times its weight and its ``curvature``, plus ridge."""
+
+        def block(X: Any, y: np.ndarray, w: np.ndarray | None) -> tuple[Any, ...]:
+            d = np.ones(len(y), dtype=X.dtype) if curvature is None else curvature(X, y)
+            d = d if w is None else d * w
+            dense = X.toarray() if sp.issparse(X) else X
+            scaled = dense if curvature is None and w is None else dense * np.sqrt(d)[:, None]
             return scaled.T @ scaled, d @ X, d.sum(dtype=np.float64)  # the same array twice: NumPy calls syrk
 
         gram, cross, corner = self._summed(block)

@@ -70,7 +70,9 @@ class ProximalNewton:
         l1, l2 = np.full(len(w), self.l1), np.full(len(w), self.l2)
         l1[-1] = l2[-1] = 0.0
         tol = 1e-3 * self.residual**2 / max(len(w), 1)
-        quadratic_descent(self._curvature(column, working), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS)
+        quadratic_descent(
+            self._curvature(column, working), np.arange(len(w)), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS
+        )
         return self._search(column, with_offset, w - start)
 
     def _curvature(self, column: int, working: np.ndarray) -> np.ndarray:

@@ -82,7 +82,7 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         fit_intercept: bool = True,
         class_weight: Any = None,
         solver: str = "auto",
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 200,
     ):
         self.penalty = penalty

@@ -1,0 +1,172 @@
+r"""The elastic net as a problem about inner products of columns, and its duality gap.
+
+.. math:: P(w) = \tfrac1{2W} \sum_i w_i (y_i - b - w^\top x_i)^2 + \lambda_1 \lVert w \rVert_1
+          + \tfrac{\lambda_2}2 \lVert w \rVert_2^2 = \tfrac12 w^\top Q w - q^\top w + \tfrac12 v + \dots
+
+With centered columns :math:`Q = X^\top X/W`, :math:`q = X^\top y/W`, :math:`v = y^\top y/W`. The *slack*
+:math:`q - Q w = X^\top r / W` says which columns could still help: at the minimum :math:`|q - Qw - \lambda_2 w|` is
+:math:`\lambda_1` where w is not zero and at most that elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from margin.linear.moments import Moments, moments
+
+__all__ = ["ActiveColumns", "Columns", "Gap", "GramColumns", "columns_of", "duality_gap", "elastic_net_objective"]
+
+MOST_GRAM_COLUMNS = 4096  # a full Gram matrix of more columns costs more than the few columns that matter
+
+
+class Gap(NamedTuple):
+    """The objective at w and an upper bound of how far it is above the minimum."""
+
+    objective: float
+    gap: float
+
+
+class Columns(Protocol):
+    """Centered columns, known by their inner products."""
+
+    mean_x: np.ndarray
+    mean_y: float
+    square: float  # v: the mean square of the centered target
+
+    def start(self) -> np.ndarray:
+        """The slack at w = 0, (p,): q itself."""
+
+    def gram(self, working: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A matrix of inner products and which column (m,) each of its first m rows and columns belongs to; it has at
+        least the ``working`` ones."""
+
+    def slack(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        """(p,) the slack at ``w`` and the mean squared residual."""
+
+    def history(self) -> list[np.ndarray]:
+        """What has been computed so far, so that the same can be computed again in the same order."""
+
+    def repeat(self, history: list[np.ndarray]) -> None: ...
+
+
+def elastic_net_objective(residual_square: float, w: np.ndarray, l1: float, l2: float) -> float:
+    r""":math:`\tfrac12 \overline{r^2} + \lambda_1 \lVert w \rVert_1 + \tfrac{\lambda_2}2 \lVert w \rVert_2^2`."""
+    return 0.5 * residual_square + l1 * float(np.abs(w).sum()) + l2 / 2 * float(w @ w)
+
+
+def duality_gap(
+    w: np.ndarray, slack: np.ndarray, residual_square: float, target_product: float, l1: float, l2: float
+) -> Gap:
+    r"""The objective at ``w`` and its distance from a point of the dual, which bounds its distance from the minimum.
+
+    With :math:`\sqrt{\lambda_2} I` below the rows this is a lasso with residual :math:`\tilde r`; the dual point is
+    :math:`c\,\tilde r`, shrunk until :math:`\lVert \tilde X^\top c \tilde r \rVert_\infty \le \lambda_1`:
+
+    .. math:: P - D = \tfrac{1 + c^2}2 \lVert\tilde r\rVert^2 + \lambda_1 \lVert w\rVert_1 - c\,\tilde y^\top \tilde r
+
+    ``target_product`` is :math:`\tilde y^\top \tilde r = y^\top r / W`.
+    """
+    length = residual_square + l2 * float(w @ w)
+    steepest = float(np.abs(slack - l2 * w).max(initial=0.0))
+    c = 1.0 if steepest <= l1 else l1 / steepest
+    absolute = l1 * float(np.abs(w).sum())
+    gap = 0.5 * (1.0 + c * c) * length + absolute - c * target_product
+    return Gap(0.5 * length + absolute, max(gap, 0.0))
+
+
+def columns_of(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, *, intercept: bool) -> Columns:
+    """The representation that suits the shape: all inner products for tall tables, only those needed for wide ones."""
+    n, p = X.shape
+    if p <= min(n, MOST_GRAM_COLUMNS):
+        return GramColumns(moments(X, y[:, None], weights, centered=intercept))
+    return ActiveColumns(X, y, weights, intercept=intercept)
+
+
+class GramColumns:
+    """All p x p inner products, from one pass over the rows."""
+
+    def __init__(self, m: Moments):
+        if not m.finite:
+            raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
+        self.mean_x, self.mean_y = m.mean_x, float(m.mean_y[0])
+        self.Q, self.q, self.square = m.xx / m.weight, m.xy[:, 0] / m.weight, float(m.yy[0]) / m.weight
+
+    def start(self) -> np.ndarray:
+        return self.q.copy()
+
+    def gram(self, working: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.Q, np.arange(len(self.q))
+
+    def slack(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        used = np.flatnonzero(w)
+        slack = self.q - w[used] @ self.Q[used]
+        return slack, max(self.square - float(w @ (self.q + slack)), 0.0)
+
+    def history(self) -> list[np.ndarray]:
+        return []
+
+    def repeat(self, history: list[np.ndarray]) -> None:
+        """Nothing grows here."""
+
+
+class ActiveColumns:
+    """The inner products of the columns that were ever looked at; a slack is one product of ``X`` with the residual."""
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, *, intercept: bool):
+        n, p = X.shape
+        self.X = X
+        self.total = float(n if weights is None else weights.sum())
+        share = np.full(n, 1.0 / self.total) if weights is None else weights / self.total
+        self.mean_x = np.asarray(share @ X, dtype=np.float64) if intercept else np.zeros(p)
+        if not np.isfinite(share @ X).all():
+            raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
+        self.mean_y = float(share @ y) if intercept else 0.0
+        self.root = np.sqrt(share)  # rows times this: inner products are means
+        self.y = self.root * (y - self.mean_y)
+        self.square = float(self.y @ self.y)
+        self.place = np.full(p, -1)  # position of a column among those stored
+        self.grown: list[np.ndarray] = []
+        self.count = 0
+        self.columns = np.empty((64, n))  # stored columns as rows, centered and times the root
+        self.products = np.empty((64, 64))
+
+    def start(self) -> np.ndarray:
+        return self._correlations(self.y)
+
+    def gram(self, working: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        new = working[self.place[working] < 0]
+        if len(new):
+            self._grow(new)
+        return self.products, np.concatenate(self.grown)
+
+    def slack(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        used = np.flatnonzero(w)
+        residual = self.y - w[used] @ self.columns[self.place[used]]
+        return self._correlations(residual), float(residual @ residual)
+
+    def history(self) -> list[np.ndarray]:
+        return [part.copy() for part in self.grown]
+
+    def repeat(self, history: list[np.ndarray]) -> None:
+        for part in history:
+            self._grow(np.asarray(part))
+
+    def _correlations(self, residual: np.ndarray) -> np.ndarray:
+        weighted = self.root * residual
+        return np.asarray(weighted @ self.X, dtype=np.float64) - weighted.sum() * self.mean_x
+
+    def _grow(self, new: np.ndarray) -> None:
+        first, last = self.count, self.count + len(new)
+        if last > len(self.columns):
+            size = max(last, 2 * len(self.columns))
+            columns, products = np.empty((size, self.columns.shape[1])), np.empty((size, size))
+            columns[:first], products[:first, :first] = self.columns[:first], self.products[:first, :first]
+            self.columns, self.products = columns, products
+        self.columns[first:last] = (self.X[:, new].T - self.mean_x[new, None]) * self.root
+        block = self.columns[first:last] @ self.columns[:last].T
+        self.products[first:last, :last], self.products[:first, first:last] = block, block[:, :first].T
+        self.place[new] = np.arange(first, last)
+        self.count = last
+        self.grown.append(new.copy())
