@@ -55,7 +55,7 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     X, y, lifted = data["X"], data["y"], data["lifted"]
     a, b, c, d = data["plane"]
-    flat = figure.add_subplot(1, 2, 1)
+    flat: Any = figure.add_subplot(1, 2, 1)
     space: Any = figure.add_subplot(1, 2, 2, projection="3d")
     for label, name, color in ((0, "equal signs", "tab:blue"), (1, "different signs", "tab:orange")):
         flat.scatter(*X[y == label].T, s=14, color=color, label=name)

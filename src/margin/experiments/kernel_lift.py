@@ -48,7 +48,7 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     X, y, lifted = data["X"], data["y"], data["lifted"]
     a, b, c, d = data["plane"]
-    flat = figure.add_subplot(1, 2, 1)
+    flat: Any = figure.add_subplot(1, 2, 1)
     space: Any = figure.add_subplot(1, 2, 2, projection="3d")
     grid = np.linspace(-1.3, 1.3, 200)
     u, v = np.meshgrid(grid, grid)

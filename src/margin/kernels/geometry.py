@@ -1,4 +1,4 @@
-r"""Hyperplanes :math:`\{x\in\mathbb R^m : \theta_+^\top x + \theta_0 = 0\}`: sides, distances, and what a margin promises.
+r"""Hyperplanes :math:`\{x\in\mathbb R^m : \theta_+^\top x + \theta_0 = 0\}`: sides, distances, what a margin promises.
 
 Distances of points and projections are in :mod:`margin.foundations.linalg.hyperplanes`. The plane has dimension m - 1;
 it is a linear subspace only if :math:`\theta_0 = 0`, otherwise an affine one.
