@@ -74,6 +74,31 @@ ENTRIES: tuple[Entry, ...] = (
         family="linear",
         task="regression",
     ),
+    Entry(
+        "basis-regression",
+        "margin.linear.BasisRegression",
+        family="linear",
+        task="regression",
+    ),
+    Entry(
+        "polynomial-regression",
+        "margin.linear.PolynomialRegression",
+        family="linear",
+        task="regression",
+    ),
+    Entry(
+        "spline-regression",
+        "margin.linear.SplineRegression",
+        family="linear",
+        task="regression",
+        test_params={"n_knots": 20},
+    ),
+    Entry(
+        "heteroscedastic-regression",
+        "margin.linear.HeteroscedasticRegression",
+        family="linear",
+        task="regression",
+    ),
     # --- kernels
     Entry(
         "svc",
@@ -311,6 +336,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.trees.GradientBoostingClassifier",
         family="trees",
         task="classification",
+        rows=("gradient-boosting", "gradient-boosted-trees"),
         test_params={"n_estimators": 10, "min_samples_leaf": 1},
     ),
     Entry(
@@ -318,6 +344,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.trees.GradientBoostingRegressor",
         family="trees",
         task="regression",
+        rows=("gradient-boosting", "gradient-boosted-trees", "pseudo-residuals", "boosting-leaf-average"),
         test_params={"n_estimators": 10, "min_samples_leaf": 1},
     ),
     # --- cluster
