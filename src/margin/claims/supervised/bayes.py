@@ -1,0 +1,65 @@
+"""Naive Bayes, and how a generative model differs from a discriminative one."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import norm
+
+from margin.bayes import BernoulliNB, GaussianNB, MultinomialNB
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.data import load
+
+
+@claim("naive-bayes")
+def independent_features_by_bayes_rule() -> Verdict:
+    """The posterior is the prior times the product over features, and that is no vote of neighbors."""
+    from margin.neighbors import KNeighborsClassifier
+
+    iris = load("iris")
+    X, y = np.asarray(iris.X), np.asarray(iris.y)
+    groups = [X[y == c] for c in range(3)]
+    joint = np.stack([norm.pdf(X, g.mean(axis=0), g.std(axis=0)).prod(axis=1) / 3 for g in groups], axis=1)
+    rows, labels = np.array([[2, 0, 1], [0, 1, 0], [0, 3, 1], [1, 0, 2]]), np.array([0, 0, 1, 1])
+    # Counts by hand with one added to each: class 0 has (2, 1, 1) of 4, rows with the feature (1, 1, 1) of 2.
+    words = MultinomialNB().fit(rows, labels).feature_log_prob_[0]
+    there = BernoulliNB().fit(rows, labels).predict_joint_log_proba([[1, 1, 1]])[0, 0]
+    bayes = GaussianNB(var_smoothing=0).fit(X, y)
+    agree = [np.mean(KNeighborsClassifier(k).fit(X, y).predict(X) == bayes.predict(X)) for k in (1, 5, 15)]
+    truth = every(
+        gaussian=near(bayes.predict_proba(X), joint / joint.sum(axis=1, keepdims=True), tolerance=1e-10),
+        multinomial=near(np.exp(words), np.array([3, 2, 2]) / 7, tolerance=1e-12),
+        bernoulli=near(there, np.log(0.5 * 0.5**3), tolerance=1e-12),
+    )
+    return corrected(truth, printed=equal(max(agree), 1.0))  # as printed, it would be the vote of k neighbors
+
+
+@claim("discriminative-model")
+def fewer_assumptions_win_with_more_rows() -> Verdict:
+    """Naive Bayes assumes too much of correlated features: ahead with few rows, behind with many."""
+    from margin.linear import LogisticRegression
+
+    def error(make: type, n: int) -> float:
+        errors = []
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            (X, y), (T, truth) = _correlated_features(rng, n), _correlated_features(rng, 2000)
+            errors.append(1 - make().fit(X, y).score(T, truth))
+        return float(np.mean(errors))
+
+    few, many = ({m.__name__: error(m, n) for m in (GaussianNB, LogisticRegression)} for n in (100, 2000))
+    return every(
+        few_rows=above(few["LogisticRegression"] - few["GaussianNB"], 0.01),
+        many_rows=above(many["GaussianNB"] - many["LogisticRegression"], 0.005),
+        a_discriminative_model_learns=below(many["LogisticRegression"], few["LogisticRegression"]),
+        only_one_knows_the_rows=equal(
+            [hasattr(m, "predict_joint_log_proba") for m in (GaussianNB, LogisticRegression)], [True, False]
+        ),
+    )
+
+
+def _correlated_features(rng: np.random.Generator, n: int, d: int = 20, rho: float = 0.15) -> tuple:
+    """Two normal classes whose features all share one component, so that they are not independent given the class."""
+    y = np.arange(n) % 2
+    X = np.sqrt(1 - rho) * rng.normal(size=(n, d)) + np.sqrt(rho) * rng.normal(size=(n, 1))
+    return X + 0.25 * np.outer(2 * y - 1, np.linspace(1, 0.2, d)), y

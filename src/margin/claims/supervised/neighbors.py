@@ -1,0 +1,85 @@
+"""Nearest neighbors, classifier networks, and the digits that both must read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, corrected, equal, every, near
+from margin.data import load, stratified_split
+from margin.neighbors import KNeighborsClassifier, KNeighborsRegressor, distance_matrix
+
+
+@claim("k-nearest-neighbours")
+def the_majority_of_the_nearest_decides() -> Verdict:
+    wine = load("wine")
+    X, y = np.asarray(wine.X), np.asarray(wine.y)
+    T, X, u, y = X[::4], np.delete(X, np.s_[::4], axis=0), y[::4], np.delete(y, np.s_[::4])
+    near_rows = np.argsort(distance_matrix(X, T), axis=1, kind="stable")[:, :7]
+    majority = [np.bincount(y[rows]).argmax() for rows in near_rows]
+    return every(
+        classes=equal(KNeighborsClassifier(7).fit(X, y).predict(T).tolist(), [int(c) for c in majority]),
+        means=near(KNeighborsRegressor(7).fit(X, X[:, 0]).predict(T), X[near_rows, 0].mean(axis=1), tolerance=1e-10),
+        no_training_error_for_one=equal(KNeighborsClassifier(1).fit(X, y).score(X, y), 1.0),
+        but_errors_on_new_rows=above(np.mean(KNeighborsClassifier(1).fit(X, y).predict(T) != u), 0.1),
+    )
+
+
+@claim("binary-classifier-network")
+def a_sigmoid_of_the_output_is_a_probability() -> Verdict:
+    from margin.metrics import log_loss
+    from margin.neural.estimators import MLPClassifier
+
+    X = np.linspace(-3, 3, 60)[:, None]
+    y = (X[:, 0] > 0.5).astype(int)
+    model = MLPClassifier((8,), epochs=60, batch_size=20, random_state=0).fit(X, y)
+    grid = np.linspace(-4, 4, 801)[:, None]
+    probability = model.predict_proba(grid)[:, 1]
+    crossing = grid[np.flatnonzero(np.diff(probability > 0.5)), 0]
+    logit = np.diff(model.predict_log_proba(grid), axis=1)[:, 0]
+    own = model.predict_proba(X)[:, 1]
+    entropy = -np.mean(y * np.log(own) + (1 - y) * np.log1p(-own))
+    truth = every(
+        sigmoid=near(probability, 1 / (1 + np.exp(-logit)), tolerance=1e-12),
+        inside=equal(bool(((probability > 0) & (probability < 1)).all()), True),
+        one_crossing=equal(len(crossing), 1),
+        between_the_classes=near(crossing[:1], [0.5], tolerance=0.15),
+        loss=near(log_loss(y, np.column_stack([1 - own, own])), entropy, tolerance=1e-9),
+    )
+    # A closed interval, as printed, would be reached; the logarithm of the sigmoid is finite at every finite output.
+    reached = bool(np.isneginf(-np.logaddexp(0, -np.array([-800.0, -40.0, 40.0, 800.0]))).any())
+    return corrected(truth, printed=equal(reached, True))
+
+
+@claim("multiclass-classifier-network")
+def a_softmax_of_k_outputs_is_a_distribution() -> Verdict:
+    from margin.neural.estimators import MLPClassifier
+
+    blobs = load("blobs", n_samples=150, n_centers=3, seed=1)
+    X, y = np.asarray(blobs.X), np.asarray(blobs.y)
+    model = MLPClassifier((16,), epochs=30, random_state=0).fit(X, y)
+    proba = model.predict_proba(X)
+    return every(
+        sums=near(proba.sum(axis=1), np.ones(len(X)), tolerance=1e-12),
+        argmax=equal(model.predict(X), model.classes_[proba.argmax(axis=1)]),
+        accuracy=above(model.score(X, y), 0.95),
+    )
+
+
+@claim("dataset-handwritten-digits")
+def digits_are_easy_now() -> Verdict:
+    from margin.kernels import SVC
+    from margin.neural.estimators import MLPClassifier
+
+    digits = load("digits")
+    X, y = np.asarray(digits.X) / 16, np.asarray(digits.y)
+    train, test = stratified_split(y, 0.25, np.random.default_rng(0))
+    models = {
+        "neighbors": KNeighborsClassifier(3),
+        "perceptron": MLPClassifier((64,), epochs=15, random_state=0),
+        "support_vectors": SVC(C=10, gamma=0.2),
+    }
+    scores = {
+        name: above(model.fit(X[train], y[train]).score(X[test], y[test]), 0.95) for name, model in models.items()
+    }
+    return every(shape=equal((*X.shape, len(np.unique(y))), (1797, 64, 10)), **scores)
