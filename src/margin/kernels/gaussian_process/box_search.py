@@ -154,7 +154,8 @@ def _learn(B: Floats | None, s: Floats, y: Floats) -> Floats:
     r"""The BFGS update of the curvature B from a step s along which the gradient changed by y.
 
     Where :math:`s^\top y < s^\top Bs`, B is first shrunk by the root of their ratio: the likelihood is exponentially
-    flat in scales that do not matter, and the curvature there would otherwise stay what it was in the steepest direction.
+    flat in scales that do not matter, and the curvature there would otherwise stay what it was in the steepest
+    direction.
     y gives way to a mean of y and Bs where :math:`s^\top y` is too small or negative (Powell).
     """
     if B is None:
