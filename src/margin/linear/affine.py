@@ -1,4 +1,4 @@
-r"""What every fitted affine model can do: :math:`\hat y = \theta_0 + \theta^\top x` from ``coef_`` and ``intercept_``."""
+r"""What every fitted affine model can do: :math:`\hat y = \theta_0 + \theta^\top x`."""
 
 from __future__ import annotations
 

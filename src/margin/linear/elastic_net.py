@@ -66,7 +66,7 @@ class ElasticNet(AffinePrediction, RegressorMixin, IterativeEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from all rows."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 

@@ -25,7 +25,7 @@ MAX_STEPS = 1000  # rounds of descent per penalty; two or three are usual
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Column k of ``coefs`` (p, k) and ``intercepts`` (k,) belong to ``alphas[k]``, whose duality gap is ``gaps[k]``."""
+    """Column k of ``coefs`` (p, k) and ``intercepts`` (k,) belong to ``alphas[k]``, solved to the gap ``gaps[k]``."""
 
     alphas: np.ndarray
     coefs: np.ndarray
@@ -38,7 +38,8 @@ def lasso_path(X: Any, y: Any, **options: Any) -> Path:
     r"""The path of :math:`\tfrac1{2n}\lVert y - b - Xw\rVert^2 + \alpha\lVert w\rVert_1`; options as for
     :func:`elastic_net_path`.
 
-    >>> path = lasso_path([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [3.0, -3.0, 1.0, -1.0], alphas=[1.0, 0.25])
+    >>> X = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
+    >>> path = lasso_path(X, [3.0, -3.0, 1.0, -1.0], alphas=[1.0, 0.25])
     >>> path.coefs.T
     array([[1. , 0. ],
            [2.5, 0.5]])

@@ -28,6 +28,7 @@ from margin.linear.least_squares import (
     solve_moments,
 )
 from margin.linear.moments import Moments, blocks, moments
+from margin.linear.summary import LinearSummary, summarize_linear
 
 __all__ = ["LinearRegression"]
 
@@ -96,6 +97,24 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         if not np.isfinite(predicted).all():
             self._refuse_non_finite(X)
         return predicted[:, 0] if self.coef_.ndim == 1 else predicted
+
+    def summary(self, X: Any, y: Any, sample_weight: Any = None, *, level: float = 0.95) -> LinearSummary:
+        """Standard errors, t, p-values, intervals and R2 of the coefficients on their training rows; one target."""
+        check_is_fitted(self)
+        if self.coef_.ndim != 1:
+            raise ValueError(f"LinearRegression: summary is for one target; got {len(self.coef_)}.")
+        X, Y, weights, _ = self._rows(X, y, sample_weight, first=False)
+        names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])]))
+        return summarize_linear(
+            self.coef_,
+            float(self.intercept_),
+            X,
+            Y[:, 0],
+            names,
+            weights=weights,
+            fit_intercept=bool(self.fit_intercept),
+            level=level,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -28,7 +28,7 @@ SAMPLE_STEPS = 12  # Newton steps on a sample at most
 
 
 class Newton:
-    r"""Newton's method, :math:`\theta \leftarrow \theta - t H^{-1} \nabla`, with a Wolfe search for t; one score only."""
+    r"""Newton's method, :math:`\theta \leftarrow \theta - t H^{-1} \nabla`, t by a Wolfe search; one score only."""
 
     def __init__(self, likelihood: Likelihood):
         self.likelihood = likelihood

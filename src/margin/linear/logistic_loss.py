@@ -100,7 +100,7 @@ class Likelihood:
         return float(loss) / self.rows.total + self.ridge / 2 * float(np.vdot(coef, coef)), gradient
 
     def hessian(self, theta: np.ndarray, column: int = 0) -> np.ndarray:
-        r"""(p + 1, p + 1) second derivatives in one score: :math:`\sum_i w_i p_i (1 - p_i)\, x_i x_i^\top / W` + ridge."""
+        r"""(p + 1, p + 1) derivatives of second order: :math:`\sum_i w_i p_i (1 - p_i)\, x_i x_i^\top / W` + ridge."""
 
         def curvature(X: np.ndarray, y: np.ndarray) -> np.ndarray:
             p = self._terms(X, y, theta)[2]
@@ -201,9 +201,7 @@ class Likelihood:
 
     def _each(self, function: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:
         """One result per row, whatever the weights."""
-        parts = over_stripes(
-            lambda rows: [found for found in self._blocks(rows, lambda X, y, _: function(X, y))], *self._work()
-        )
+        parts = over_stripes(lambda rows: list(self._blocks(rows, lambda X, y, _: function(X, y))), *self._work())
         return np.concatenate([part for stripe in parts for part in stripe])
 
     def _blocks(self, rows: slice, function: Callable[..., Any]) -> Any:

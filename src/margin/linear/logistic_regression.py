@@ -94,7 +94,7 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
         """Learn from all rows."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
@@ -198,14 +198,14 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        used = slice(None) if weights is None else weights > 0  # a row of weight zero is no row
-        classes, index = np.unique(y[used], return_inverse=True)
+        if weights is not None and not weights.all():  # a row of weight zero is no row
+            used = weights > 0
+            X, y, weights = X[used], y[used], weights[used]
+        classes, index = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
                 f"LogisticRegression: y must hold at least two classes; got one class, {classes.tolist()}."
             )
-        if weights is not None and not np.all(used):
-            X, weights = X[used], weights[used]
         weights = row_weights("LogisticRegression", self.class_weight, classes, index, weights)
         return Rows(X, index, weights), classes
 

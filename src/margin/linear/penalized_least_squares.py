@@ -74,8 +74,8 @@ def leave_one_out(
     One eigendecomposition serves all penalties. A weight counts copies: one copy of the row is left out.
 
     >>> X, Y = np.array([[0.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [2.0]])
-    >>> without_last = ridge(X[:2], Y[:2], 1.0)
-    >>> bool(np.isclose(leave_one_out(X, Y, [1.0])[2, 0, 0], 2 - (without_last.intercept + 3 * without_last.coef)[0, 0]))
+    >>> rest = ridge(X[:2], Y[:2], 1.0)
+    >>> bool(np.isclose(leave_one_out(X, Y, [1.0])[2, 0, 0], 2 - (rest.intercept + 3 * rest.coef)[0, 0]))
     True
     """
     parts = [errors for errors, _ in _leave_one_out_parts(X, Y, np.asarray(alphas, dtype=float), weights, intercept)]

@@ -1,4 +1,4 @@
-r"""A change of variables that makes a function round: :math:`u = L^\top D\,\theta` for a curvature :math:`D L L^\top D`.
+r"""Variables in which a function is round: :math:`u = L^\top D\,\theta` for a curvature :math:`D L L^\top D`.
 
 In the variables u the curvature is near the identity, so quasi-Newton steps have length one and few are needed.
 """
@@ -43,7 +43,7 @@ def from_matrix(M: np.ndarray) -> Preconditioner:
     """Of a symmetric matrix, positive semi-definite to rounding.
 
     >>> M = np.array([[4.0, 2.0], [2.0, 9.0]])
-    >>> from_matrix(M).solve(M)
+    >>> from_matrix(M).solve(M).round(12)
     array([[1., 0.],
            [0., 1.]])
     """

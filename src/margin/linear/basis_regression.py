@@ -1,0 +1,117 @@
+r"""Regression on basis functions, :math:`f(x) = \theta_0 + \sum_j \theta_j \varphi_j(x)`, by least squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Sequence
+from margin.core.estimator import Estimator
+from margin.linear.basis import NAMED, fourier_basis, monomial_powers, monomials, radial_basis
+from margin.linear.penalized_least_squares import ridge
+
+__all__ = ["BasisRegression"]
+
+MOST_TERMS = 20_000  # columns of a design matrix beyond which the expansion is surely a mistake
+
+
+class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
+    """Least squares on basis functions of the columns, with a ridge penalty ``alpha`` on their coefficients.
+
+    ``basis`` is "polynomial" (all monomials up to degree ``order``), "radial" (``order`` Gaussian bumps at rows spread
+    evenly over the data, as wide as twice their mean distance to the next), "fourier" (waves up to ``order`` periods in
+    the range of each column), or a list of named functions of a column: identity, square, cube, exp, log, sqrt,
+    inverse, sin, cos, tanh, abs.
+
+    Learned: ``coef_`` (terms,) or (q, terms), ``intercept_``, and what the basis needs (``basis_``).
+
+    >>> import numpy as np
+    >>> x = np.linspace(0, 1, 6)[:, None]
+    >>> model = BasisRegression(basis=("exp",), alpha=0.0).fit(x, 2 + 3 * np.exp(x[:, 0]))
+    >>> round(model.intercept_, 9), model.coef_.round(9)
+    (2.0, array([3.]))
+    """
+
+    domains = {
+        "basis": Either(Choice("polynomial", "radial", "fourier"), Sequence(Choice(*NAMED), min_length=1)),
+        "order": Integer(low=1, search=(1, 12)),
+        "alpha": Number(low=0, search=(1e-6, 10), log=True),
+        "fit_intercept": Flag(),
+    }
+
+    def __init__(self, basis: Any = "radial", order: int = 10, alpha: float = 1e-3, fit_intercept: bool = True):
+        self.basis = basis
+        self.order = order
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from all rows."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        Y = np.asarray(y, dtype=np.float64)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        basis = self._prepared(X if weights is None else X[weights > 0])
+        terms = self._terms(X, basis)
+        found = ridge(terms, Y.reshape(len(Y), -1), float(self.alpha), weights, intercept=bool(self.fit_intercept))
+        self.basis_ = basis
+        intercept = found.intercept if self.fit_intercept else np.zeros(found.coef.shape[1])
+        self.coef_ = found.coef[:, 0].copy() if Y.ndim == 1 else np.ascontiguousarray(found.coef.T)
+        self.intercept_ = float(intercept[0]) if Y.ndim == 1 else intercept
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The basis expansion of every row times the coefficients."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._terms(X, self.basis_) @ self.coef_.T + self.intercept_
+
+    def _prepared(self, X: np.ndarray) -> dict[str, Any]:
+        """What of the basis depends on the data."""
+        if self.basis == "polynomial":
+            powers = monomial_powers(X.shape[1], self.order)
+            if len(powers) > MOST_TERMS:
+                raise ValueError(
+                    f"{type(self).__name__}: degree {self.order} in {X.shape[1]} columns has {len(powers)} terms; at "
+                    f"most {MOST_TERMS} are possible."
+                )
+            return {"kind": "polynomial", "powers": powers}
+        low, high = X.min(axis=0), X.max(axis=0)
+        if self.basis == "fourier":
+            return {"kind": "fourier", "low": low, "period": np.where(high > low, high - low, 1.0), "order": self.order}
+        if self.basis == "radial":
+            centers = _spread_rows(X, self.order)
+            gaps = np.sqrt(((centers[:, None] - centers) ** 2).sum(axis=2)) + np.diag(np.full(len(centers), np.inf))
+            nearest = gaps.min(axis=1) if len(centers) > 1 else np.ones(1)
+            return {"kind": "radial", "centers": centers, "width": float(2.0 * nearest.mean()) or 1.0}
+        return {"kind": "named", "names": list(self.basis)}
+
+    def _terms(self, X: np.ndarray, basis: dict[str, Any]) -> np.ndarray:
+        if basis["kind"] == "polynomial":
+            return monomials(X, basis["powers"])
+        if basis["kind"] == "fourier":
+            return fourier_basis(X, basis["low"], basis["period"], int(basis["order"]))
+        if basis["kind"] == "radial":
+            return radial_basis(X, basis["centers"], basis["width"])
+        with np.errstate(all="ignore"):
+            terms = np.hstack([NAMED[name](X) for name in basis["names"]])
+        if not np.isfinite(terms).all():
+            bad = basis["names"][int(np.argmax(~np.isfinite(terms).all(axis=0))) // X.shape[1]]
+            raise ValueError(f"{type(self).__name__}: basis function {bad!r} is not finite on these values of X.")
+        return terms
+
+
+def _spread_rows(X: np.ndarray, k: int) -> np.ndarray:
+    """At most ``k`` distinct rows, each the farthest from those before it; the first is nearest the mean."""
+    distance = ((X - X.mean(axis=0)) ** 2).sum(axis=1)
+    chosen = [int(distance.argmin())]
+    gap = ((X - X[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < k and gap.max() > 0:
+        chosen.append(int(gap.argmax()))
+        gap = np.minimum(gap, ((X - X[chosen[-1]]) ** 2).sum(axis=1))
+    return X[chosen]

@@ -1,0 +1,151 @@
+r"""Cubic smoothing splines with generalized cross-validation, one per column, added up.
+
+.. math::
+    \min_f \sum_i w_i \Bigl(y_i - b - \sum_j f_j(x_{ij})\Bigr)^2 + \lambda \sum_j \int f_j''(t)^2\,dt,\qquad
+    \mathrm{GCV}(\lambda) = \frac{W\,\mathrm{RSS}(\lambda)}{(W - 1 - \mathrm{df}(\lambda))^2} .
+
+The minimizer in one variable is a natural cubic spline; its parameters here are its values g at the knots, and its
+roughness is :math:`g^\top K g` with :math:`K = Q R^{-1} Q^\top` (Green and Silverman 1994).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.linalg import block_diag
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from margin.core.domains import Choice, Either, Integer, Number
+from margin.core.estimator import Estimator
+from margin.linear.moments import moments
+
+__all__ = ["SplineRegression", "natural_spline_design", "roughness"]
+
+# Directions in which the data and the roughness together are smaller than this, relative to the largest, are left out:
+# constants in every column (the intercept has them), and combinations that no row tells apart.
+DEPENDENT = 1e-9
+ROUNDING = 1e-10  # of the sum of squares: residuals below it are noise, and the smoothest such fit is the best
+SMALLEST_FREEDOM = 0.05  # share of the rows that a fit must leave as degrees of freedom to be judged by GCV
+SMOOTHING_GRID = np.logspace(-10, 8, 145)  # penalties tried, relative to the balance of fit and roughness
+
+
+def roughness(knots: np.ndarray) -> np.ndarray:
+    r"""(K, K) so that :math:`\int f''(t)^2 dt = g^\top K g` for the natural spline with values g at ``knots``.
+
+    >>> knots = np.array([0.0, 1.0, 2.0, 4.0])
+    >>> bool(np.allclose(roughness(knots) @ (3 - 2 * knots), 0))  # a straight line is not rough
+    True
+    """
+    h = np.diff(knots)
+    inner = len(knots) - 2
+    if inner < 1:
+        return np.zeros((len(knots), len(knots)))
+    at = np.arange(inner)
+    Q, R = np.zeros((len(knots), inner)), np.zeros((inner, inner))
+    Q[at, at], Q[at + 1, at], Q[at + 2, at] = 1 / h[:-1], -1 / h[:-1] - 1 / h[1:], 1 / h[1:]
+    R[at, at] = (h[:-1] + h[1:]) / 3
+    R[at[:-1], at[1:]] = R[at[1:], at[:-1]] = h[1:-1] / 6
+    return Q @ np.linalg.solve(R, Q.T)
+
+
+def natural_spline_design(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """(n, K): a row times values at ``knots`` is the natural cubic spline at ``x``, straight outside the knots."""
+    if len(knots) == 1:
+        return np.ones((len(x), 1))
+    if len(knots) == 2:
+        share = (x - knots[0]) / (knots[1] - knots[0])
+        return np.column_stack([1 - share, share])
+    spline = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
+    inside = np.clip(x, knots[0], knots[-1])
+    return spline(inside) + (x - inside)[:, None] * spline(inside, 1)
+
+
+class SplineRegression(RegressorMixin, Estimator):
+    r"""Additive cubic smoothing splines.
+
+    ``smoothing`` is :math:`\lambda`, or "gcv": the one with the least generalized cross-validation error, all of them
+    judged from one eigendecomposition. ``n_knots`` is the largest number of knots per column, taken at quantiles; with
+    fewer distinct values every value is a knot, and then one column gives the exact smoothing spline. Outside the data
+    the prediction goes on along straight lines.
+
+    Learned: ``knots_`` (a list, one array per column), ``values_`` (values of the splines at them), ``intercept_``,
+    ``smoothing_``, ``df_`` (effective degrees of freedom besides the intercept), ``gcv_``.
+
+    >>> import numpy as np
+    >>> x = np.linspace(0, 6, 50)[:, None]
+    >>> model = SplineRegression().fit(x, np.sin(x[:, 0]))
+    >>> bool(np.abs(model.predict(x) - np.sin(x[:, 0])).max() < 1e-3)
+    True
+    """
+
+    domains = {
+        "smoothing": Either(Choice("gcv"), Number(above=0, search=(1e-6, 1e4), log=True)),
+        "n_knots": Integer(low=2),
+    }
+
+    def __init__(self, smoothing: Any = "gcv", n_knots: int = 100):
+        self.smoothing = smoothing
+        self.n_knots = n_knots
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SplineRegression:
+        """Learn from all rows."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            used = weights > 0
+            X, y, weights = X[used], y[used], weights[used]
+        self.knots_ = [self._knots(column, weights) for column in X.T]
+        design = np.hstack([natural_spline_design(x, knots) for x, knots in zip(X.T, self.knots_)])
+        m = moments(design, np.asarray(y, dtype=np.float64)[:, None], weights)
+        values, self.smoothing_, self.df_, self.gcv_ = _smooth(
+            m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, block_diag(*map(roughness, self.knots_)), self.smoothing
+        )
+        self.intercept_ = float(m.mean_y[0] - m.mean_x @ values)
+        self.values_ = np.split(values, np.cumsum([len(knots) for knots in self.knots_])[:-1])
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The intercept plus the spline of every column."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        parts = [natural_spline_design(x, k) @ g for x, k, g in zip(X.T, self.knots_, self.values_)]
+        return self.intercept_ + np.sum(parts, axis=0)
+
+    def _knots(self, x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        distinct, index = np.unique(x, return_inverse=True)
+        if len(distinct) <= self.n_knots:
+            return distinct
+        # Quantiles by weight, so that a row of weight two counts as two rows.
+        mass = np.cumsum(np.bincount(index, weights))
+        wanted = np.linspace(mass[0], mass[-1], self.n_knots)
+        return distinct[np.unique(np.minimum(np.searchsorted(mass, wanted * (1 - 1e-12)), len(distinct) - 1))]
+
+
+def _smooth(
+    S: np.ndarray, b: np.ndarray, yy: float, weight: float, K: np.ndarray, smoothing: Any
+) -> tuple[np.ndarray, float, float, float]:
+    """Values at the knots, penalty, degrees of freedom and GCV error, for scatter ``S`` and roughness ``K``."""
+    balance = float(np.trace(S)) / max(float(np.trace(K)), np.finfo(float).tiny)
+    size, axes = np.linalg.eigh(S + balance * K)
+    kept = size > DEPENDENT * max(size[-1], 0.0)
+    T = axes[:, kept] / np.sqrt(size[kept])
+    # In these coordinates S is diag(s) and balance K is diag(1 - s): every penalty is solved by division.
+    s, U = np.linalg.eigh(T.T @ S @ T)
+    s = np.clip(s, 0.0, 1.0)
+    turned = U.T @ (T.T @ b)
+    tried = SMOOTHING_GRID if isinstance(smoothing, str) else np.array([smoothing / balance])
+    shrink = 1.0 / (s[:, None] + tried * (1.0 - s[:, None]))  # (m, k)
+    df = (s[:, None] * shrink).sum(axis=0)
+    rss = yy - (2 * turned[:, None] ** 2 * shrink - s[:, None] * (turned[:, None] * shrink) ** 2).sum(axis=0)
+    # Where hardly a degree of freedom is left both parts of the ratio vanish, and it says nothing about new rows.
+    freedom = weight - 1.0 - df
+    usable = freedom > SMALLEST_FREEDOM * weight
+    error = np.where(usable, weight * np.maximum(rss, ROUNDING * yy) / np.where(usable, freedom, 1.0) ** 2, np.inf)
+    best = int(np.argmin(error)) if usable.any() else len(tried) - 1
+    values = T @ (U @ (turned * shrink[:, best]))
+    return values, float(tried[best] * balance), float(df[best]), float(error[best])
