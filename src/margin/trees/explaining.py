@@ -18,12 +18,18 @@ def column_names(names: Sequence[str] | None, columns: int) -> list[str]:
 
 
 def question(
-    tree: Tree, node: int, names: Sequence[str], categories: Mapping[int, np.ndarray], *, left: bool = True
+    tree: Tree,
+    node: int,
+    names: Sequence[str],
+    categories: Mapping[int, np.ndarray],
+    *,
+    left: bool = True,
+    say_missing: bool = True,
 ) -> str:
-    """What a row that goes left (or right) at an inner node fulfills: "age <= 30.5", "color in {1, 4}"."""
+    """What a row that goes left (or right) at an inner node fulfills: "age <= 30.5", "color in {1, 4} or missing"."""
     column = int(tree["feature"][node])
     row = int(tree["category_row"][node])
-    missing = " or missing" if bool(tree["missing_left"][node]) == left else ""
+    missing = " or missing" if say_missing and bool(tree["missing_left"][node]) == left else ""
     if row < 0:
         if np.isinf(tree["threshold"][node]):
             return f"{names[column]} is {'known' if left else 'missing'}"

@@ -36,6 +36,7 @@ def plot_tree(
     max_depth: int | None = None,
     path: Sequence[int] | None = None,
     axis: Any = None,
+    fontsize: float = 8,
 ) -> Any:
     """Draw the tree (its top ``max_depth`` questions) and return the axis; nodes on ``path`` get a bold frame."""
     from matplotlib import colormaps
@@ -58,16 +59,17 @@ def plot_tree(
                 bold = node in marked and int(child) in marked
                 axis.plot(*place[[node, child]].T, color="0.2" if bold else "0.7", lw=2.5 if bold else 1, zorder=1)
                 middle = place[[node, child]].mean(axis=0)
-                axis.text(*middle, word, fontsize=7, color="0.4", ha="center", va="center", zorder=2)
-        text = [question(top, node, names, categories or {})] if inner else []
-        text += [value_text(top, node, classes), f"{top['n_samples'][node]} rows"]
+                axis.text(*middle, word, fontsize=0.85 * fontsize, color="0.4", ha="center", va="center", zorder=2)
+        text = [question(top, node, names, categories or {}, say_missing=False)] if inner else []
+        text += [value_text(top, node, classes).removeprefix("class "), f"{top['n_samples'][node]} rows"]
+        strength = 0.25 if inner else 0.6  # of the color against white: a transparent box would show the lines below
         box = {
             "boxstyle": "round,pad=0.35",
-            "fc": (*colors(_shade(top, node, classes))[:3], 0.25 if inner else 0.55),
+            "fc": 1 - strength * (1 - np.array(colors(_shade(top, node, classes))[:3])),
             "ec": "black" if node in marked else "0.5",
             "lw": 2 if node in marked else 0.8,
         }
-        axis.text(*place[node], "\n".join(text), ha="center", va="center", fontsize=8, bbox=box, zorder=3)
+        axis.text(*place[node], "\n".join(text), ha="center", va="center", fontsize=fontsize, bbox=box, zorder=3)
     axis.set_xlim(place[:, 0].min() - 0.7, place[:, 0].max() + 0.7)
     axis.set_ylim(-deepest - 0.5, 0.5)
     axis.axis("off")

@@ -20,6 +20,7 @@ Categorical columns of ``X`` hold codes here (:func:`encode_categories` makes th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,8 +47,9 @@ __all__ = [
 
 Tree = dict[str, np.ndarray]
 
-# Fewer rows are walked by NumPy, level by level: loading the compiled walk would take longer.
-COMPILED_ROWS = 4096
+# Fewer rows are walked by one thread: by the compiled walk if this process has compiled code already, else by NumPy,
+# level by level, because loading would take longer. All give the same leaves.
+PARALLEL_ROWS = 4096
 
 SPLIT_FIELDS = ("feature", "threshold", "left", "right", "missing_left", "category_row", "category_set")
 
@@ -111,10 +113,13 @@ def goes_left(tree: Tree, node: np.ndarray, X: np.ndarray) -> np.ndarray:
 def apply(tree: Tree, X: np.ndarray) -> np.ndarray:
     """The number of the leaf that every row of float64 ``X`` reaches, int32 (n,)."""
     leaves = np.zeros(len(X), dtype=np.int32)
-    if len(X) >= COMPILED_ROWS:
-        from margin.trees.structure_kernels import walk
+    if len(X) >= PARALLEL_ROWS or "numba" in sys.modules:
+        from margin.trees.structure_kernels import walk, walk_few
 
         arguments: Any = (np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), leaves)
+        if len(X) < PARALLEL_ROWS:
+            walk_few(*arguments)
+            return leaves
         with numba_threads(threads_for(200.0 * len(X))):
             walk(*arguments)
         return leaves
@@ -134,7 +139,7 @@ def predict(tree: Tree, X: np.ndarray) -> np.ndarray:
 
 def add_values(tree: Tree, X: np.ndarray, total: np.ndarray) -> None:
     """Add the prediction for every row to ``total`` (n, outputs), in place: one step of a sum over trees."""
-    if len(X) < COMPILED_ROWS:
+    if len(X) < PARALLEL_ROWS:
         total += predict(tree, X)
         return
     from margin.trees.structure_kernels import walk_and_add
@@ -173,9 +178,11 @@ def parents(tree: Tree) -> np.ndarray:
 def depths(tree: Tree) -> np.ndarray:
     """How many questions lie above every node, int64 (nodes,)."""
     found = np.zeros(len(tree["feature"]), dtype=np.int64)
-    for node, above in enumerate(parents(tree)):
-        if above >= 0:  # a parent has a smaller number than its children
-            found[node] = found[above] + 1
+    level, nodes = 0, np.zeros(1, dtype=np.int64)
+    while len(nodes):
+        found[nodes] = level
+        inner = nodes[tree["feature"][nodes] >= 0]
+        level, nodes = level + 1, np.concatenate([tree["left"][inner], tree["right"][inner]])
     return found
 
 
@@ -191,10 +198,12 @@ def n_leaves(tree: Tree) -> int:
 def subtree(tree: Tree, cut: np.ndarray) -> Tree:
     """The tree in which every node of ``cut`` (bool, one per node) is a leaf and what was below it is gone."""
     count = len(tree["feature"])
-    kept = np.ones(count, dtype=bool)
-    for node, above in enumerate(parents(tree)):
-        if above >= 0:
-            kept[node] = kept[above] and not cut[above]
+    kept = np.zeros(count, dtype=bool)
+    nodes = np.zeros(1, dtype=np.int64)
+    while len(nodes):
+        kept[nodes] = True
+        inner = nodes[(tree["feature"][nodes] >= 0) & ~cut[nodes]]
+        nodes = np.concatenate([tree["left"][inner], tree["right"][inner]])
     number = np.cumsum(kept) - 1
     closed = (cut | (tree["feature"] < 0))[kept]
     pruned = {

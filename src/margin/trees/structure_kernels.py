@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-__all__ = ["walk", "walk_and_add"]
+__all__ = ["walk", "walk_and_add", "walk_few"]
 
 BLOCK = 512  # rows per task
 
@@ -24,6 +24,13 @@ def _leaf_of(row, feature, threshold, left, right, missing_left, category_row, c
             go_left = x <= threshold[node]
         node = left[node] if go_left else right[node]
     return node
+
+
+@njit(cache=True)
+def walk_few(X, feature, threshold, left, right, missing_left, category_row, category_set, leaves):
+    """The leaf of every row, by one thread."""
+    for i in range(X.shape[0]):
+        leaves[i] = _leaf_of(X[i], feature, threshold, left, right, missing_left, category_row, category_set)
 
 
 @njit(cache=True, parallel=True)

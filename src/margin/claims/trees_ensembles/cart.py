@@ -1,0 +1,66 @@
+"""Claims about single decision trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, below, equal, every, near
+from margin.data import load
+from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from margin.trees.gains import class_entropy
+
+__all__: list[str] = []
+
+
+def entropy_drop(x: np.ndarray, y: np.ndarray, threshold: float) -> float:
+    left = x <= threshold
+    return class_entropy(y) - left.mean() * class_entropy(y[left]) - (~left).mean() * class_entropy(y[~left])
+
+
+@claim("decision-tree")
+def the_root_splits_where_information_gain_is_largest() -> Verdict:
+    from sklearn.tree import DecisionTreeClassifier as Peer
+
+    data = load("iris")
+    rows = np.random.default_rng(0).permutation(len(data.X))
+    X, y = data.X[rows], data.y[rows]
+    gains = [entropy_drop(x, y, t) for x in X.T for t in np.unique(x)[:-1]]
+    tree = DecisionTreeClassifier("entropy", max_depth=4).fit(X[:100], y[:100])
+    peer = Peer(criterion="entropy", max_depth=4, random_state=0).fit(X[:100], y[:100])
+    root = DecisionTreeClassifier("entropy", max_depth=1).fit(X, y).tree_
+    found = entropy_drop(X[:, root["feature"][0]], y, root["threshold"][0])
+    return every(
+        root_gain=near(found, max(gains), tolerance=1e-12),
+        accuracy_less_peer=above(tree.score(X[100:], y[100:]) - peer.score(X[100:], y[100:]), -0.02),
+        text_lines=equal(tree.to_text().count("rows"), tree.get_n_leaves()),
+    )
+
+
+@claim("tree-pruning")
+def pruning_shrinks_a_tree_and_keeps_held_back_accuracy() -> Verdict:
+    data = load("moons", n_samples=600, noise=0.35, seed=0)
+    X, y, X_held, y_held = data.X[:400], data.y[:400], data.X[400:], data.y[400:]
+    grown = DecisionTreeClassifier().fit(X, y)
+    path = grown.cost_complexity_pruning_path(X, y)
+    leaves = [DecisionTreeClassifier(ccp_alpha=a).fit(X, y).get_n_leaves() for a in path["ccp_alphas"]]
+    before = grown.score(X_held, y_held)
+    reduced = DecisionTreeClassifier().fit(X, y).prune(X_held, y_held)
+    costed = DecisionTreeClassifier().fit(X, y).prune(X_held, y_held, method="cost-complexity")
+    return every(
+        leaves_fall_with_alpha=below(float(np.diff(leaves).max()), 0.5),
+        the_last_tree_is_a_leaf=equal(leaves[-1], 1),
+        reduced_error_leaves=below(reduced.get_n_leaves(), grown.get_n_leaves() / 2),
+        reduced_error_accuracy=above(reduced.score(X_held, y_held) - before, 0.0),
+        cost_complexity_leaves=below(costed.get_n_leaves(), grown.get_n_leaves() / 2),
+        cost_complexity_accuracy=above(costed.score(X_held, y_held) - before, 0.0),
+        regression=below(_regression_error_change(), 0.0),
+    )
+
+
+def _regression_error_change() -> float:
+    data = load("friedman", n_samples=400, noise=3.0, seed=1)
+    tree = DecisionTreeRegressor().fit(data.X[:200], data.y[:200])
+    before = float(np.mean((tree.predict(data.X[200:]) - data.y[200:]) ** 2))
+    tree.prune(data.X[200:], data.y[200:])
+    return float(np.mean((tree.predict(data.X[200:]) - data.y[200:]) ** 2)) - before

@@ -1,0 +1,128 @@
+"""Claims about bagging and random forests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.data import load
+from margin.trees import (
+    BaggingRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from margin.trees.columns import feature_count
+from margin.trees.forest import REGRESSION_LEAF, resolved_features, resolved_leaf
+
+__all__: list[str] = []
+
+
+def noisy_sine(rng: np.random.Generator, n: int = 80) -> tuple[np.ndarray, np.ndarray]:
+    x = rng.uniform(0, 2 * np.pi, n)
+    return x[:, None], np.sin(x) + 0.3 * rng.standard_normal(n)
+
+
+def spread_of(make: Any, sets: int) -> tuple[float, float]:
+    """Variance and squared bias of the prediction over training sets, averaged along the sine."""
+    grid = np.linspace(0.1, 2 * np.pi - 0.1, 60)
+    said = np.array([make(i).fit(*noisy_sine(np.random.default_rng(i))).predict(grid[:, None]) for i in range(sets)])
+    return float(said.var(axis=0).mean()), float(np.mean((said.mean(axis=0) - np.sin(grid)) ** 2))
+
+
+@claim("bagging")
+def bagging_lowers_variance_so_it_suits_full_trees_not_stumps() -> Verdict:
+    def bagged(depth: int | None) -> Any:
+        return lambda i: BaggingRegressor(DecisionTreeRegressor(max_depth=depth), 8, n_jobs=1, random_state=i)
+
+    full, full_bias = spread_of(lambda _: DecisionTreeRegressor(), 16)
+    many, many_bias = spread_of(bagged(None), 16)
+    stump, stump_bias = spread_of(lambda _: DecisionTreeRegressor(max_depth=1), 16)
+    stumps, stumps_bias = spread_of(bagged(1), 16)
+    return corrected(
+        every(
+            variance_of_full_trees=below(many, 0.6 * full),
+            their_bias_stays=below(abs(many_bias - full_bias), 0.1 * full),
+            mse_falls_more_than_that_of_stumps=above(
+                (full + full_bias - many - many_bias) / (stump + stump_bias - stumps - stumps_bias), 1.2
+            ),
+        ),
+        # As printed, the members are weak, e.g. shallow trees; then bagged stumps would be the better ensemble.
+        printed=below(stumps + stumps_bias, many + many_bias),
+    )
+
+
+@claim("random-forest")
+def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set() -> Verdict:
+    from sklearn.ensemble import RandomForestClassifier as Peer
+
+    data = load("digits")
+    rows = np.random.default_rng(0).permutation(len(data.X))
+    train, test = rows[:900], rows[900:]
+    X, y, X_test, y_test = data.X[train], data.y[train], data.X[test], data.y[test]
+    forest = RandomForestClassifier(40, oob_score=True, random_state=0).fit(X, y)
+    singles = [tree.score(X_test, y_test) for tree in forest.estimators_[:10]]
+    accuracy = forest.score(X_test, y_test)
+    return every(
+        above_its_trees=above(accuracy - float(np.mean(singles)), 0.1),
+        less_peer=above(accuracy - Peer(40, random_state=0).fit(X, y).score(X_test, y_test), -0.02),
+        out_of_bag_less_test=within(forest.oob_score_ - accuracy, -0.04, 0.04),
+        importances_sum=near(forest.feature_importances_.sum(), 1.0, tolerance=1e-12),
+        vote_count=equal(set(forest.votes(X_test).sum(axis=1).tolist()), {40}),
+    )
+
+
+@claim("random-forest-feature-count-rule")
+def the_default_looks_at_sqrt_p_or_a_third_of_the_columns() -> Verdict:
+    data = load("friedman", n_samples=120, seed=0)
+    forest = RandomForestRegressor(5, random_state=0).fit(data.X, data.y)
+    explicit = RandomForestRegressor(5, max_features=3, min_samples_leaf=5, random_state=0).fit(data.X, data.y)
+    smallest = min(int(tree["n_samples"][tree["feature"] < 0].min()) for tree in forest.trees_)
+    return every(
+        classification=equal(feature_count(resolved_features("auto", True), 10), 3),
+        regression=equal(feature_count(resolved_features("auto", False), 10), 3),
+        rounded_down=equal([feature_count("sqrt", 15), feature_count("third", 11)], [3, 3]),
+        node_size=equal([REGRESSION_LEAF, resolved_leaf("auto", True)], [5, 1]),
+        smallest_leaf=above(smallest, 4.5),
+        the_same_forest=equal(forest.predict(data.X), explicit.predict(data.X)),
+    )
+
+
+@claim("claim-ensemble-reduces-variance")
+def the_variance_of_a_forest_is_below_that_of_a_tree_at_equal_bias() -> Verdict:
+    tree, tree_bias = spread_of(lambda _: DecisionTreeRegressor(), 100)
+    forest, forest_bias = spread_of(
+        lambda i: RandomForestRegressor(8, min_samples_leaf=1, n_jobs=1, random_state=i), 100
+    )
+    return every(variance=below(forest, 0.6 * tree), squared_bias=below(abs(forest_bias - tree_bias), 0.1 * tree))
+
+
+def rows_handled(trees: list[dict[str, np.ndarray]]) -> float:
+    """The work of growing: rows looked at, summed over all questions."""
+    return float(sum(tree["n_samples"][tree["feature"] >= 0].sum() for tree in trees))
+
+
+@claim("claim-random-forest-pros-and-cons")
+def a_forest_is_more_accurate_and_more_work_than_a_tree() -> Verdict:
+    data = load("moons", n_samples=1200, noise=0.35, seed=0)
+    X, y, X_test, y_test = data.X[:600], data.y[:600], data.X[600:], data.y[600:]
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    forest = RandomForestClassifier(50, n_jobs=1, random_state=0).fit(X, y)
+    parallel = RandomForestClassifier(50, n_jobs=2, random_state=0).fit(X, y)
+    cross = load("xor", n_samples=400, seed=0)
+    on_xor = RandomForestClassifier(20, random_state=0).fit(cross.X[:300], cross.y[:300])
+    drawn = forest.trees_[0]["weight"][0]  # rows in the bootstrap sample of the first tree, repeats counted
+    return corrected(
+        every(
+            accuracy_above_tree=above(forest.score(X_test, y_test) - tree.score(X_test, y_test), 0.01),
+            non_linear=above(on_xor.score(cross.X[300:], cross.y[300:]), 0.9),
+            work_of_trees=above(rows_handled(forest.trees_) / rows_handled([tree.tree_]), 10.0),
+            parallel_training_changes_nothing=equal(parallel.predict_proba(X_test), forest.predict_proba(X_test)),
+        ),
+        # As printed, it is fast because each tree uses a smaller data set.
+        printed=below(drawn, len(X)),
+    )
