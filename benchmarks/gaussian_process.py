@@ -224,7 +224,7 @@ def gpytorch_likelihood(data: Data) -> float:
         optimizer.zero_grad()
         loss = -evidence(model(X), y)
         loss.backward()
-        last[0] = -float(loss) * len(y)
+        last[0] = -float(loss.detach()) * len(y)
         return loss
 
     with gpytorch.settings.fast_computations(False, False, False), gpytorch.settings.cholesky_max_tries(6):

@@ -17,7 +17,7 @@ from margin.kernels import RBF, GaussianProcessRegressor, KernelRidge
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROWS, NOISE, GAP = 60, 0.3, (2.0, 4.5)
+ROWS, NOISE, GAP = 100, 0.3, (2.0, 4.5)
 NEW = 4000
 
 

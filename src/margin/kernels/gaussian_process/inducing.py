@@ -19,7 +19,7 @@ Written with :math:`K_{zz}=LL^\top`, :math:`V = L^{-1}K_{zx}`, :math:`S=V\Lambda
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,11 +73,7 @@ class SparseObjective:
         jitter = factorize(gram, L, 0.0)
         if jitter is None:
             return _nothing(theta, m)
-        diagonal = signal.diagonal(self.X)
-        for rows in self._blocks():
-            self._V[:, rows] = solve_triangular(L, signal(self.Z, self.X[rows]), lower=True, check_finite=False)
-        slack = np.maximum(diagonal - np.einsum("ij,ij->j", self._V, self._V), 0.0)
-        precision = 1 / (slack + noise if self.fitc else np.full(len(self.X), noise))
+        slack, precision = self._seen(signal, noise, L)
         S, r = self._moments(precision)
         B_factor = np.tril(S)
         factorize(S, B_factor, 1.0)
@@ -92,10 +88,18 @@ class SparseObjective:
         )
         if not np.isfinite(value):
             return _nothing(theta, m)
-        slope = np.zeros(len(theta))
-        if gradient:
-            slope = self._gradient(kernel, signal, noise, L, B_factor, S, e, precision, slack)
-        return SparseEvaluation(value, slope, L, B_factor, e, jitter)
+        found = SparseEvaluation(value, np.zeros(len(theta)), L, B_factor, e, jitter)
+        if not gradient:
+            return found
+        signal_slope, noise_slope = self._gradient(signal, found, precision, slack)
+        return replace(found, gradient=_with_noise(kernel, signal_slope, noise_slope))
+
+    def _seen(self, signal: Kernel, noise: float, L: Floats) -> tuple[Floats, Floats]:
+        """Fills V; k_ii - q_ii, which the inducing points do not see, and the precisions 1 / Lambda_ii."""
+        for rows in self._blocks():
+            self._V[:, rows] = solve_triangular(L, signal(self.Z, self.X[rows]), lower=True, check_finite=False)
+        slack = np.maximum(signal.diagonal(self.X) - np.einsum("ij,ij->j", self._V, self._V), 0.0)
+        return slack, 1 / (slack + noise if self.fitc else np.full(len(self.X), noise))
 
     def _blocks(self) -> Iterator[slice]:
         for start in range(0, len(self.X), ROWS):
@@ -111,19 +115,11 @@ class SparseObjective:
         return S, r
 
     def _gradient(
-        self,
-        kernel: Kernel,
-        signal: Kernel,
-        noise: float,
-        L: Floats,
-        B_factor: Floats,
-        S: Floats,
-        e: Floats,
-        precision: Floats,
-        slack: Floats,
-    ) -> Floats:
-        m = len(self.Z)
-        inner = -solve_factored(B_factor, np.eye(m)) - np.outer(e, e)  # 2 dF/dS without the trace term
+        self, signal: Kernel, found: SparseEvaluation, precision: Floats, slack: Floats
+    ) -> tuple[Floats, float]:
+        """With respect to the parameters of the signal, and to the variance of the noise."""
+        m, L, e = len(self.Z), found.L, found.e
+        inner = -solve_factored(found.B_factor, np.eye(m)) - np.outer(e, e)  # 2 dF/dS without the trace term
         contraction = _Contraction(signal, self.Z)
         spread, noise_slope = np.zeros((m, m)), 0.0
         for rows in self._blocks():
@@ -140,8 +136,7 @@ class SparseObjective:
         H = -inner - np.eye(m) - 2 * spread  # B^{-1} + e e^T - I - 2 V diag(g) V^T
         half = solve_triangular(L, H, lower=True, trans="T", check_finite=False)
         outer = -0.5 * solve_triangular(L, half.T, lower=True, trans="T", check_finite=False)
-        slope = contraction.finish(0.5 * (outer + outer.T))
-        return _with_noise(kernel, slope, noise_slope)
+        return contraction.finish(0.5 * (outer + outer.T)), noise_slope
 
 
 class _Contraction:
