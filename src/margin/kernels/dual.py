@@ -170,7 +170,7 @@ class DualProblem:
 
         members = np.concatenate(self.generations)
         columns = [buffer[:, : len(chosen)] for buffer, chosen in zip(self.buffers, self.generations)]
-        K = np.concatenate([part[members] for part in columns], axis=1)
+        K = np.concatenate([part[members] for part in columns], axis=1, dtype=np.float64)
         beta, score = self.beta[members], self.score[members]
         tol = max(0.5 * self.tol, INNER_TOLERANCE * self.violation)
         limit = STEPS_PER_VARIABLE * len(members)

@@ -90,18 +90,18 @@ class HardMarginSVC(DualClassifier):
 
     def _begin(self, loop: PairLoop, pair: int) -> None:
         members = loop.members(pair)
-        rows = loop.rows[members]
-        diagonal = loop.X[rows, rows] if isinstance(loop.kernel, str) else loop.kernel.diagonal(loop.X[rows])
-        self._largest_diagonal = float(diagonal.max())
         labels = np.where(loop.codes[members] == loop.pairs[pair][0], 1, -1)
-        if isinstance(loop.kernel, Linear) and not is_separable(loop.X[rows], labels):
+        if isinstance(loop.kernel, Linear) and not is_separable(loop.X[loop.rows[members]], labels):
             self._refuse(loop, pair)
 
     def _judge(self, loop: PairLoop, problem: DualProblem, finished: bool) -> None:
+        pair = len(loop.done)
+        rows = loop.rows[loop.members(pair)]
+        diagonal = loop.X[rows, rows] if isinstance(loop.kernel, str) else loop.kernel.diagonal(loop.X[rows])
         norm = np.sqrt(2 * max(dual_objective(problem.score, problem.beta, problem.target, 0.0), 0.0))
         # The margin 1/|w| in feature space against the size of the rows there, the root of the largest k(x, x).
-        if norm * SMALLEST_MARGIN * np.sqrt(self._largest_diagonal) > 1 or (finished and not problem.solved):
-            self._refuse(loop, len(loop.done))
+        if norm * SMALLEST_MARGIN * np.sqrt(diagonal.max()) > 1 or (finished and not problem.solved):
+            self._refuse(loop, pair)
 
     def _refuse(self, loop: PairLoop, pair: int) -> None:
         first, second = (loop.classes.tolist()[code] for code in loop.pairs[pair])

@@ -1,4 +1,8 @@
-r"""Sequential minimal optimization inside a working set: pairs of variables, chosen by second-order information."""
+r"""Sequential minimal optimization inside a working set: pairs of variables, chosen by second-order information.
+
+What a variable may do is kept as an offset to its score, infinite where it may not move, so that the loops over the
+working set have no branches that depend on the data.
+"""
 
 from __future__ import annotations
 
@@ -18,25 +22,29 @@ def solve_pairs(K, score, beta, low, high, epsilon, tol, max_steps):
     ``score`` is t - K beta - (what variables outside contribute), kept up to date; see :mod:`margin.kernels.dual`.
     """
     q = len(beta)
-    diagonal = np.empty(q)
+    diagonal, rise, fall, gain = np.empty(q), np.empty(q), np.empty(q), np.empty(q)
     for k in range(q):
         diagonal[k] = K[k, k]
-    i, best_up, worst_down = _extremes(score, beta, low, high, epsilon)
+        rise[k], fall[k] = _offsets(beta[k], low[k], high[k], epsilon)
+    i = _highest(score, rise)
     steps = 0
-    while steps < max_steps and best_up - worst_down > tol:
-        j, down_j, curvature = _partner(K, diagonal, score, beta, low, i, best_up, epsilon)
-        step = (best_up - down_j) / curvature
-        move_i, move_j = _limit(beta[i], high[i], epsilon), -_limit(-beta[j], -low[j], epsilon)
-        limit = min(move_i - beta[i], beta[j] - move_j)
-        if step >= limit:
-            # Exactly on the bound or on the kink, so that a variable at a bound is recognized as such.
-            step = limit
-            new_i = move_i if move_i - beta[i] <= limit else beta[i] + step
-            new_j = move_j if beta[j] - move_j <= limit else beta[j] - step
-        else:
-            new_i, new_j = beta[i] + step, beta[j] - step
-        beta[i], beta[j] = new_i, new_j
-        i, best_up, worst_down = _update(K[i], K[j], step, score, beta, low, high, epsilon)
+    while steps < max_steps:
+        up = score[i] + rise[i]
+        j = _partner(K[i], diagonal, score, fall, gain, i, up)
+        if up - _lowest(score, fall) <= tol:
+            break
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], FLAT)
+        step = (up - (score[j] + fall[j])) / curvature
+        top = _limit(beta[i], high[i], epsilon)
+        bottom = -_limit(-beta[j], -low[j], epsilon)
+        step = min(step, top - beta[i], beta[j] - bottom)
+        # Exactly on the bound or on the kink, so that a variable at a bound is recognized as such.
+        beta[i] = top if step == top - beta[i] else beta[i] + step
+        beta[j] = bottom if step == beta[j] - bottom else beta[j] - step
+        rise[i], fall[i] = _offsets(beta[i], low[i], high[i], epsilon)
+        rise[j], fall[j] = _offsets(beta[j], low[j], high[j], epsilon)
+        _move(K[i], K[j], step, score)
+        i = _highest(score, rise)
         steps += 1
     return steps
 
@@ -48,43 +56,55 @@ def _limit(value, bound, epsilon):
 
 
 @njit(cache=True, fastmath=False)
-def _extremes(score, beta, low, high, epsilon):
-    best, best_up, worst_down = 0, -np.inf, np.inf
-    for k in range(len(beta)):
-        up = score[k] - epsilon if beta[k] >= 0.0 else score[k] + epsilon
-        down = score[k] - epsilon if beta[k] > 0.0 else score[k] + epsilon
-        if beta[k] < high[k] and up > best_up:
-            best, best_up = k, up
-        if beta[k] > low[k] and down < worst_down:
-            worst_down = down
-    return best, best_up, worst_down
+def _offsets(beta, low, high, epsilon):
+    """What is added to a score to say how much the variable wants to rise, and to fall."""
+    rise = -np.inf if beta >= high else (-epsilon if beta >= 0.0 else epsilon)
+    fall = np.inf if beta <= low else (-epsilon if beta > 0.0 else epsilon)
+    return rise, fall
 
 
 @njit(cache=True, fastmath=False)
-def _partner(K, diagonal, score, beta, low, i, up, epsilon):
+def _highest(score, rise):
+    best, value = 0, -np.inf
+    for k in range(len(score)):
+        v = score[k] + rise[k]
+        if v > value:
+            best, value = k, v
+    return best
+
+
+@njit(cache=True, fastmath=False)
+def _lowest(score, fall):
+    """The smallest sum, by four running minima that do not wait for each other."""
+    a = b = c = d = np.inf
+    whole = len(score) // 4 * 4
+    for k in range(0, whole, 4):
+        a = min(a, score[k] + fall[k])
+        b = min(b, score[k + 1] + fall[k + 1])
+        c = min(c, score[k + 2] + fall[k + 2])
+        d = min(d, score[k + 3] + fall[k + 3])
+    for k in range(whole, len(score)):
+        a = min(a, score[k] + fall[k])
+    return min(min(a, b), min(c, d))
+
+
+@njit(cache=True, fastmath=False)
+def _partner(row, diagonal, score, fall, gain, i, up):
     """The variable to decrease with which the objective falls most: (up - down_k)^2 / curvature_k is largest."""
-    row, best, best_gain, best_down, best_curvature = K[i], -1, -1.0, np.inf, 1.0
-    for k in range(len(beta)):
-        down = score[k] - epsilon if beta[k] > 0.0 else score[k] + epsilon
-        difference = up - down
-        if beta[k] > low[k] and difference > 0.0:
-            curvature = max(diagonal[i] + diagonal[k] - 2.0 * row[k], FLAT)
-            gain = difference * difference / curvature
-            if gain > best_gain:
-                best, best_gain, best_down, best_curvature = k, gain, down, curvature
-    return best, best_down, best_curvature
+    for k in range(len(score)):
+        difference = up - (score[k] + fall[k])
+        difference = difference if difference > 0.0 else 0.0
+        curvature = diagonal[i] + diagonal[k] - 2.0 * row[k]
+        curvature = curvature if curvature > FLAT else FLAT
+        gain[k] = difference * difference / curvature
+    best, value = 0, -1.0
+    for k in range(len(score)):
+        if gain[k] > value:
+            best, value = k, gain[k]
+    return best
 
 
 @njit(cache=True, fastmath=False)
-def _update(row_i, row_j, step, score, beta, low, high, epsilon):
-    """Scores after the step, and the extremes of the new ones in the same pass."""
-    best, best_up, worst_down = 0, -np.inf, np.inf
-    for k in range(len(beta)):
+def _move(row_i, row_j, step, score):
+    for k in range(len(score)):
         score[k] -= step * (row_i[k] - row_j[k])
-        up = score[k] - epsilon if beta[k] >= 0.0 else score[k] + epsilon
-        down = score[k] - epsilon if beta[k] > 0.0 else score[k] + epsilon
-        if beta[k] < high[k] and up > best_up:
-            best, best_up = k, up
-        if beta[k] > low[k] and down < worst_down:
-            worst_down = down
-    return best, best_up, worst_down
