@@ -5,7 +5,8 @@ r"""The linear machine with hinge loss, by a primal-dual interior-point method i
     \quad\Longleftrightarrow\quad
     \max_{0\le\alpha_i\le c_i,\; y^\top\alpha=0}\; \textstyle\sum_i\alpha_i - \tfrac12\|Z^\top\alpha\|^2
 
-(the equality only if there is b), with Z = diag(y) X and :math:`w = Z^\top\alpha`. With multipliers u and v of the two bounds the steps solve
+(the equality only if there is b), with Z = diag(y) X and :math:`w = Z^\top\alpha`. With multipliers u and v of the two
+bounds the steps solve
 
 .. math:: \bigl(I + Z^\top D^{-1}Z\bigr)\Delta w + \dots = \dots,\qquad D = u/\alpha + v/(c-\alpha),
 
