@@ -76,7 +76,7 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
     n, d = X.shape
     k = centers.shape[0]
     norms = (centers * centers).sum(axis=1)
-    columns = np.ascontiguousarray(-2.0 * centers.T)  # (d, k): scores are norms + x @ columns
+    doubled = -2.0 * centers  # scores are norms + doubled @ x
     top = np.argmax(moved)
     second = 0.0
     for c in range(k):
@@ -84,7 +84,7 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
             second = moved[c]
     for stripe in prange(len(fell)):
         batch = np.empty((BATCH, d))
-        scores = np.empty((BATCH, k))
+        scores = np.empty(k * BATCH)
         rows = np.empty(BATCH, dtype=np.int64)
         waiting = 0
         gain = 0.0
@@ -98,7 +98,7 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
                 lower[i] -= second if a == top else moved[top]
                 u = upper[i] + moved[a]
                 bound = max(lower[i], half_gap[a])
-                if u > bound:
+                if bound < u < np.inf:  # an infinite one says that all distances are wanted anyway
                     u = np.sqrt(_squared_distance(X[i], offset, centers[a]))
                 upper[i] = u
                 stays = u <= bound
@@ -108,8 +108,9 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
                 rows[waiting] = i
                 waiting += 1
             if waiting == BATCH or (i == high - 1 and waiting > 0):
-                np.dot(batch[:waiting], columns, scores[:waiting])
-                g, m = _settle(batch, scores, rows, waiting, weights, centers, norms, labels, upper, lower, came_from)
+                part = scores[: k * waiting].reshape(k, waiting)
+                np.dot(doubled, batch[:waiting].T, part)
+                g, m = _settle(batch, part, rows, weights, centers, norms, labels, upper, lower, came_from)
                 gain += g
                 moves += m
                 waiting = 0
@@ -118,19 +119,23 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
 
 
 @njit(cache=True)
-def _settle(batch, scores, rows, waiting, weights, centers, norms, labels, upper, lower, came_from):
-    """Nearest and second nearest center of the waiting rows, whose scores are known."""
-    d = batch.shape[1]
+def _settle(batch, scores, rows, weights, centers, norms, labels, upper, lower, came_from):
+    """Nearest and second nearest center of the waiting rows, whose scores (k, waiting) are known."""
+    waiting, d = scores.shape[1], batch.shape[1]
     rounding = (d + 4) * 2.220446049250313e-16
     largest = norms.max()
     zero = np.zeros(d)
+    nearest, smallest, second = np.zeros(waiting, dtype=np.int64), np.full(waiting, np.inf), np.full(waiting, np.inf)
+    _two_smallest(scores, norms, nearest, smallest, second)
     gain, moves = 0.0, 0
     for r in range(waiting):
         i = rows[r]
-        arg, best, runner_up = _two_smallest(scores[r], norms)
-        square = _squared_distance(batch[r], zero, zero)
+        arg, best, runner_up = nearest[r], smallest[r], second[r]
+        square = _square(batch[r])
         exact = _squared_distance(batch[r], zero, centers[arg])
         own = labels[i]
+        if own >= 0 and own != arg and upper[i] == np.inf:
+            upper[i] = np.sqrt(_squared_distance(batch[r], zero, centers[own]))
         distance = np.sqrt(exact)
         nearest_other = runner_up
         if own < 0:
@@ -162,18 +167,24 @@ def _squared_distance(x, offset, center):
 
 
 @njit(cache=True, fastmath=ANY_ORDER)
-def _two_smallest(scores, norms):
-    """Index and value of the smallest of ``scores + norms`` (the first of equals), and the second smallest value."""
-    best = np.inf
-    for c in range(len(scores)):
-        score = scores[c] + norms[c]
-        scores[c] = score
-        best = score if score < best else best
-    arg = 0
-    while scores[arg] != best:
-        arg += 1
-    scores[arg] = np.inf
-    runner_up = np.inf
-    for c in range(len(scores)):
-        runner_up = scores[c] if scores[c] < runner_up else runner_up
-    return arg, best, runner_up
+def _square(x):
+    total = 0.0
+    for j in range(len(x)):
+        total += x[j] * x[j]
+    return total
+
+
+@njit(cache=True, fastmath=ANY_ORDER)
+def _two_smallest(scores, norms, nearest, smallest, second):
+    """For every column of ``scores + norms`` the index (of equals the first) and value of the smallest, and the second.
+
+    Columns are rows of data: the inner loop runs along them without a branch, so that it vectorizes.
+    """
+    for c in range(len(norms)):
+        for r in range(scores.shape[1]):
+            score, best, runner_up = scores[c, r] + norms[c], smallest[r], second[r]
+            less = score < best
+            other = best if less else score
+            second[r] = other if other < runner_up else runner_up
+            smallest[r] = score if less else best
+            nearest[r] = c if less else nearest[r]

@@ -74,7 +74,7 @@ class Partition:
         if not self.bounds:
             self.upper[:], self.lower[:] = np.inf, 0.0
         changed = self._reassign(moved)
-        if not self.bounds or self.iteration % FRESH_SUMS_EVERY == 0:
+        if self.iteration % FRESH_SUMS_EVERY == 0:
             self._take_sums()
         elif changed:
             with self._loops() as loops:
