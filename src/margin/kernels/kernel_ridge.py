@@ -33,18 +33,26 @@ def dual_weights(K: NDArray[Any], y: NDArray[Any], alpha: float, weights: NDArra
     [1.0, 2.0]
     """
     root = np.ones(len(K)) if weights is None else np.sqrt(weights)
-    system = root[:, None] * K * root
-    system[np.diag_indices(len(K))] += alpha
+
+    def system() -> NDArray[Any]:
+        # In Fortran's order, so that the factor takes its place instead of a copy.
+        matrix = np.array(K, order="F")
+        if weights is not None:
+            matrix *= root[:, None]
+            matrix *= root
+        matrix[np.diag_indices(len(K))] += alpha
+        return matrix
+
     right = root * y if y.ndim == 1 else root[:, None] * y
     try:
         # An exactly singular matrix often passes by rounding and gives noise: then the diagonal of the factor tells.
-        factor, lower = sla.cho_factor(system, lower=True, check_finite=False)
+        factor, lower = sla.cho_factor(system(), lower=True, overwrite_a=True, check_finite=False)
         pivots = np.diag(factor)
         if pivots.min() ** 2 <= len(K) * np.finfo(np.float64).eps * pivots.max() ** 2:
             raise np.linalg.LinAlgError
         solution = sla.cho_solve((factor, lower), right, check_finite=False)
     except np.linalg.LinAlgError:
-        solution = sla.lstsq(system, right, check_finite=False)[0]
+        solution = sla.lstsq(system(), right, check_finite=False)[0]
     return root * solution if y.ndim == 1 else root[:, None] * solution
 
 
