@@ -193,3 +193,11 @@ def test_bad_data_are_named():
     X[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         KMeans(2).fit(X)
+
+
+def test_a_state_of_other_data_is_refused():
+    X = blobs()
+    model = KMeans(5, random_state=0)
+    next(model.iterate(X))
+    with pytest.raises(ValueError, match=r"state belongs to X of shape \(600, 3\); got \(599, 3\)"):
+        next(KMeans(5).iterate(X[1:], state=model.get_state()))

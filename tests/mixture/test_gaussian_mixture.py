@@ -250,3 +250,11 @@ def test_degenerate_data_are_named():
         GaussianMixture(5, reg_covar=0, random_state=0).fit(X)
     with pytest.raises(ValueError, match="n_samples must be a whole number at least 1; got 0"):
         GaussianMixture(random_state=0).fit(X).sample(0)
+
+
+def test_a_state_of_other_data_is_refused():
+    X = sample()
+    model = GaussianMixture(3, random_state=0)
+    next(model.iterate(X))
+    with pytest.raises(ValueError, match="state belongs to X with 3 columns; got 2"):
+        next(GaussianMixture(3).iterate(X[:, :2], state=model.get_state()))

@@ -182,12 +182,15 @@ class _Restarts:
             while self.partition.iteration < self.model.max_iter and not self.settled:
                 shift, changed = self.partition.step()
                 self.iteration += 1
-                self.settled = changed == 0 or shift**2 <= self.movement_bound
+                self.settled = changed == 0 or self._hardly_moved(self.partition, shift)
                 values = {"inertia": self.partition.inertia, "shift": shift, "changed": changed, "run": self.run}
                 yield Record(self.iteration, values, total=total)
             self.best = self.shown()
             self.partition, self.settled = None, False
             self.run += 1
+
+    def _hardly_moved(self, partition: Partition, shift: float) -> bool:
+        return shift**2 <= self.movement_bound and bool((partition.counts > 0).all())  # an empty one is filled next
 
     def shown(self) -> dict[str, Any]:
         """The best partition so far, this run included."""
@@ -213,6 +216,10 @@ class _Restarts:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        if state["partition"] is not None:
+            rows, columns = len(state["partition"]["labels"]), state["partition"]["centers"].shape[1]
+            if (rows, columns) != self.X.shape:
+                raise ValueError(f"KMeans: state belongs to X of shape {(rows, columns)}; got {self.X.shape}.")
         self.rng = generator_from_state(state["rng"])
         self.run, self.iteration, self.settled = int(state["run"]), int(state["iteration"]), bool(state["settled"])
         if state["partition"] is not None:
@@ -246,7 +253,7 @@ class _Restarts:
             partition.start(X[seeds][plusplus(X[seeds], weights[seeds], k, self.rng)])
             while partition.iteration < self.model.max_iter:
                 shift, changed = partition.step()
-                if changed == 0 or shift**2 <= self.movement_bound:
+                if changed == 0 or self._hardly_moved(partition, shift):
                     break
             runs.append(partition)
         return min(runs, key=lambda run: run.inertia).positions

@@ -133,7 +133,8 @@ class Partition:
         self._take_sums()
         # Bounds of the moved rows and of everyone near the new centers are gone: look at all distances again.
         self.upper[:], self.lower[:] = np.inf, 0.0
-        self.inertia = float(self.weights @ distances_to(self.X, self.positions, self.labels) ** 2)
+        anew = float(self.weights @ distances_to(self.X, self.positions, self.labels) ** 2)
+        self.inertia = min(self.inertia, anew)
 
     @contextmanager
     def _loops(self) -> Iterator[ModuleType]:

@@ -85,6 +85,11 @@ class Restarts:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        columns = {state[name]["means"].shape[1] for name in ("now", "best") if state[name] is not None}
+        if columns - {self.X.shape[1]}:
+            raise ValueError(
+                f"GaussianMixture: state belongs to X with {columns.pop()} columns; got {self.X.shape[1]}."
+            )
         self.rng = generator_from_state(state["rng"])
         self.run, self.iteration = int(state["run"]), int(state["iteration"])
         self.now, self.best = (None if state[name] is None else self._run(state[name]) for name in ("now", "best"))
