@@ -184,12 +184,14 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.neighbors.KNeighborsClassifier",
         family="neighbors",
         task="classification",
+        rows=("k-nearest-neighbours",),
     ),
     Entry(
         "k-neighbors-regressor",
         "margin.neighbors.KNeighborsRegressor",
         family="neighbors",
         task="regression",
+        rows=("k-nearest-neighbours",),
     ),
     # --- bayes
     Entry(
@@ -197,30 +199,35 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.bayes.GaussianNB",
         family="bayes",
         task="classification",
+        rows=("naive-bayes",),
     ),
     Entry(
         "multinomial-nb",
         "margin.bayes.MultinomialNB",
         family="bayes",
         task="classification",
+        rows=("naive-bayes",),
     ),
     Entry(
         "bernoulli-nb",
         "margin.bayes.BernoulliNB",
         family="bayes",
         task="classification",
+        rows=("naive-bayes",),
     ),
     Entry(
         "categorical-nb",
         "margin.bayes.CategoricalNB",
         family="bayes",
         task="classification",
+        rows=("naive-bayes",),
     ),
     Entry(
         "linear-discriminant-analysis",
         "margin.bayes.LinearDiscriminantAnalysis",
         family="bayes",
         task="classification",
+        rows=("linear-discriminant-analysis",),
     ),
     Entry(
         "quadratic-discriminant-analysis",

@@ -193,7 +193,14 @@ def test_a_radius_includes_its_border_and_may_be_empty():
         (lambda X, Q: nearest(X, Q, 1, "mahalanobis", covariance=-np.eye(5)), "must be positive definite"),
         (lambda X, Q: nearest(X * [1, 1, 1, 1, 0], Q, 1, "mahalanobis"), "must be positive definite"),
         (lambda X, Q: nearest(X * np.nan, Q, 1), "NaN"),
-        (lambda X, Q: nearest(X, Q * 1e200, 1, algorithm="brute"), "distances overflow; scale the columns first"),
+        (
+            lambda X, Q: nearest(X, Q * 1e200, 1, algorithm="brute"),
+            "nearest: distances overflow; scale the columns first",
+        ),
+        (
+            lambda X, Q: nearest(X, Q * 1e200, 1, algorithm="kd_tree"),
+            "nearest: distances overflow; scale the columns first",
+        ),
         (lambda X, Q: radius_neighbors(X, Q, -1), "radius must be a number of at least 0; got -1"),
         (lambda X, Q: radius_neighbors(X, Q, np.nan), "radius must be a number of at least 0; got nan"),
     ],

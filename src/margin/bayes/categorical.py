@@ -17,6 +17,8 @@ from margin.core.domains import Integer, Optional
 
 __all__ = ["CategoricalNB", "category_log_shares"]
 
+SAMPLE = 1024  # rows whose values are looked up first: most often they are all there are, and nothing long is sorted
+
 
 def category_log_shares(counts: np.ndarray, weight: np.ndarray, alpha: float, categories: int) -> np.ndarray:
     r"""Logarithms of :math:`(N_{cv} + \alpha) / (W_c + \alpha K)`, (classes, values + 1), the last for unseen values.
@@ -66,11 +68,12 @@ class CategoricalNB(NaiveBayes):
         counted = weights > 0  # a row without weight makes no category
         codes, weights = codes[counted], weights[counted]
         for j, column in enumerate(X[counted].T):
-            known = self.categories_[j]
-            values = np.union1d(known, column)
+            known = values = self.categories_[j]
+            for part in (column[:SAMPLE], column):
+                values = np.union1d(values, part[~_located(values, part)[1]])
             counts = np.zeros((len(self.class_count_), len(values)))
             counts[:, np.searchsorted(values, known)] = self.category_count_[j]
-            np.add.at(counts, (codes, np.searchsorted(values, column)), weights)
+            np.add.at(counts.reshape(-1), codes * len(values) + np.searchsorted(values, column), weights)
             self.categories_[j], self.category_count_[j] = values, counts
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
@@ -81,11 +84,18 @@ class CategoricalNB(NaiveBayes):
         prior = log_priors(self.class_count_, self._given_priors(len(self.classes_)), uniform=not self.fit_prior)
         joint = np.tile(prior, (len(X), 1))
         for column, values, counts in zip(X.T, self.categories_, self.category_count_):
-            places = np.searchsorted(values, column)
-            seen = (places < len(values)) & (values[np.minimum(places, len(values) - 1)] == column)
+            places, seen = _located(values, column)
             shares = category_log_shares(counts, self.class_count_, self.alpha, self._categories(len(values)))
             joint += shares[:, np.where(seen, places, len(values))].T
         return joint
 
     def _categories(self, seen: int) -> int:
         return max(seen, self.min_categories or 0)
+
+
+def _located(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the entries of ``column`` in ascending ``values``, and whether each is there."""
+    places = np.searchsorted(values, column)
+    if not len(values):
+        return places, np.zeros(len(column), dtype=bool)
+    return places, values[np.minimum(places, len(values) - 1)] == column

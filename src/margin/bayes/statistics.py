@@ -71,7 +71,7 @@ def add_to_sums(X: Any, codes: np.ndarray, weights: np.ndarray, sums: np.ndarray
         _loops(len(X)).add_rows(X, codes, weights, sums)
         return
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    np.add.at(sums, (codes[rows], X.indices), weights[rows] * X.data)
+    np.add.at(sums.reshape(-1), codes[rows] * X.shape[1] + X.indices, weights[rows] * X.data)
 
 
 def _loops(rows: int) -> ModuleType:

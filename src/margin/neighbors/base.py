@@ -61,7 +61,7 @@ class NeighborsEstimator(Estimator, ABC):
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= largest:
             raise ValueError(f"{self._name}: n_neighbors must be a whole number from 1 to {largest}; got {k!r}.")
         images = self.points_ if own else self._image(X)
-        found = ranked(self._space(), self._searchable(), images, k + own)
+        found = ranked(self._name, self._space(), self._searchable(), images, k + own)
         if own:
             found = _without_itself(found)
         return found if return_distance else found.indices

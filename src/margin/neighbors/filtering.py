@@ -6,11 +6,12 @@ r"""Euclidean candidates by matrix products in single precision, with a bound on
 A product in float32 costs half of one in float64. With rows centered and :math:`R = \max \lVert x \rVert` its score is
 wrong by at most
 
-.. math:: E(q) = u R \bigl((d + 6) \lVert q \rVert + 3R\bigr),\qquad u = 2^{-24},
+.. math:: E(q) = \frac{(d + 6)u}{1 - (d + 6)u} R \lVert q \rVert + 3uR^2,\qquad u = 2^{-24},
 
-whatever the order of the sums: d + 2 roundings in the product of rounded rows, one each in the squares, in their
-rounding to float32 and in the difference, and some for luck. So every point that was left out has a true score of at
-least the largest kept one minus E, and the search that follows can prove that it missed nothing.
+whatever the order of the sums: rounding both rows, d sums in the product and the difference make d + 3 roundings of
+:math:`R \lVert q \rVert`, rounding the squares and the difference one of :math:`R^2`; the rest covers what is
+computed in float64. So every point that was left out has a true score of at least the largest kept one minus E, and
+the search that follows can prove that it missed nothing.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ class _Frame:
     query_squares: np.ndarray  # (m,)
 
     def error(self, radius: float) -> np.ndarray:
-        d = self.queries.shape[1]
-        return UNIT * radius * ((d + 6) * np.sqrt(self.query_squares) + 3 * radius)
+        roundings = (self.queries.shape[1] + 6) * UNIT
+        growth = roundings / (1 - roundings) if roundings < 0.5 else np.inf
+        return growth * radius * np.sqrt(self.query_squares) + 3 * UNIT * radius**2
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def nearest(
     space, index, queries = _prepared("nearest", X, Q, metric, p, covariance, algorithm)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(index.points):
         raise ValueError(f"nearest: k must be a whole number from 1 to the {len(index.points)} rows of X; got {k!r}.")
-    return ranked(space, index, queries, int(k))
+    return ranked("nearest", space, index, queries, int(k))
 
 
 def radius_neighbors(
@@ -72,9 +72,12 @@ def check_radius(caller: str, radius: Any) -> float:
     return float(radius)
 
 
-def ranked(space: Geometry, index: Index, images: np.ndarray, k: int) -> Neighbors:
+def ranked(caller: str, space: Geometry, index: Index, images: np.ndarray, k: int) -> Neighbors:
     """The ``k`` nearest points of queries whose images are known."""
-    powers, found = index.nearest(images, k)
+    try:
+        powers, found = index.nearest(images, k)
+    except OverflowError:
+        raise ValueError(f"{caller}: distances overflow; scale the columns first.") from None
     return Neighbors(space.distances(powers), found)
 
 

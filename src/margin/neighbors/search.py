@@ -44,7 +44,7 @@ class Index:
         parts = self._shared_out(queries, lambda part: self._nearest(part, k))
         powers, index = (np.concatenate(side) for side in zip(*parts))
         if not np.isfinite(powers).all():
-            raise ValueError("distances overflow; scale the columns first.")
+            raise OverflowError("powers of distances exceed the range of a float64")
         return powers, index
 
     def within(self, queries: np.ndarray, power: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,7 +52,7 @@ class Index:
         queries = np.ascontiguousarray(queries, dtype=np.float64)
         wanted = np.full(len(queries), power * (1 + tree.SLACK))
         found = [self._ball(queries[part], wanted[part], part.start) for part in self._ball_parts(len(queries))]
-        of_query, of_point, powers = (np.concatenate([*side, side[0][:0]]) for side in zip(*found))
+        of_query, of_point, powers = (np.concatenate(side) for side in zip(*found))
         return of_query, of_point, powers
 
     def _nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

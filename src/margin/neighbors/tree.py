@@ -21,6 +21,8 @@ def build(points: np.ndarray) -> Any:
 def candidates(tree: Any, queries: np.ndarray, m: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
     """See :func:`margin.neighbors.filtering.candidates`."""
     distances, index = tree.query(queries, k=np.arange(1, m + 1), p=exponent)
+    if (index == tree.n).any():  # what the tree says when no distance is finite
+        raise OverflowError("powers of distances exceed the range of a float64")
     if m == tree.n:
         return index, np.full(len(queries), np.inf)
     nearest_left_out = distances[:, -1] * (1 - SLACK)
