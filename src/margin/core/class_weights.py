@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -42,6 +42,18 @@ class ClassWeight(Domain):
         return ["a word", 3, {0: -1.0}]
 
 
+@overload
+def row_weights(
+    owner: str, class_weight: Any, classes: np.ndarray, index: np.ndarray, weights: np.ndarray
+) -> np.ndarray: ...
+@overload
+def row_weights(
+    owner: str, class_weight: Any, classes: np.ndarray, index: np.ndarray, weights: None
+) -> np.ndarray | None: ...
+@overload
+def row_weights(
+    owner: str, class_weight: Any, classes: np.ndarray, index: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray | None: ...
 def row_weights(
     owner: str, class_weight: Any, classes: np.ndarray, index: np.ndarray, weights: np.ndarray | None
 ) -> np.ndarray | None:
@@ -62,6 +74,6 @@ def row_weights(
     else:
         unknown = [label for label in class_weight if label not in classes.tolist()]
         if unknown:
-            raise ValueError(f"{owner}: class_weight names {unknown[0]!r}, which is no class of y.")
+            raise ValueError(f"{owner}: class_weight names {unknown[0]!r}, which is not a class of y.")
         factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
     return own * factors[index]

@@ -18,11 +18,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.records import Record
 from margin.core.threads import blas_threads
-from margin.kernels.class_weights import ClassWeights, row_weights
 from margin.kernels.hinge import Hinge
 from margin.kernels.squared_hinge import SquaredHinge
 
@@ -52,7 +52,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
         "loss": Choice("squared_hinge", "hinge"),
         "C": Number(above=0, search=(1e-4, 1e3), log=True),
         "fit_intercept": Flag(),
-        "class_weight": ClassWeights(),
+        "class_weight": ClassWeight(),
         "tol": Number(above=0),
         "max_iter": Integer(low=1),
     }

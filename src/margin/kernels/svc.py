@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Integer, Number, Seed
 from margin.core.randomness import as_generator
-from margin.kernels.class_weights import ClassWeights, row_weights
 from margin.kernels.dual import offset_between
 from margin.kernels.dual_classifier import DualClassifier, PairLoop, solve_some
 from margin.kernels.machine import expansion
@@ -66,7 +66,7 @@ class SVC(DualClassifier):
         "coef0": COEF0,
         "probability": Flag(),
         "tol": Number(above=0),
-        "class_weight": ClassWeights(),
+        "class_weight": ClassWeight(),
         "max_iter": Integer(low=1),
         "decision_function_shape": Choice("ovr", "ovo"),
         "random_state": Seed(),
