@@ -16,6 +16,7 @@ from margin.trees.boosting.histogram_kernels import OPTIONS
 __all__ = ["TIE", "best_category_split", "best_threshold", "category_order", "leaf_value", "unpack"]
 
 MISSING = 255
+SCRATCH = 255  # no cut comes after the last of 255 bins, so this place of a buffer of 256 is free
 UNDECIDED = -1  # no row of the node misses the column: the larger side takes what will miss it later
 TIE = 1.0 + 1e-8  # gains closer than this are equal, and the first counts: rounding shall not choose
 SMOOTHING = 10.0  # hessian by which the mean gradient of a category is drawn to zero before categories are ordered
@@ -85,18 +86,33 @@ def _constrained_gains(sums, count, total, packing, rules, direction, lower, upp
 
 
 @njit(**OPTIONS)
+def _largest(gains, count):
+    """The largest gain, or something negative if none is positive; the last place of ``gains`` is overwritten.
+
+    Numbers that are not negative are ordered like their bits, and all others are below: a maximum of whole numbers is
+    vectorized, that of floats is not.
+    """
+    bits = gains.view(np.int64)
+    largest = np.int64(-1)
+    for k in range(count):
+        largest = bits[k] if bits[k] > largest else largest
+    bits[SCRATCH] = largest
+    return gains[SCRATCH]
+
+
+@njit(**OPTIONS)
 def _best_cut(sums, count, total, packing, rules, direction, lower, upper, gains):
     """The largest gain and the first place that has it, up to ties."""
     if rules.constrained:
         _constrained_gains(sums, count, total, packing, rules, direction, lower, upper, gains)
     else:
         _gains(sums, count, total, packing, rules, gains)
-    best, place, bar = -1.0, 0, -1.0
-    for k in range(count):
-        if gains[k] > bar:
-            best, place = gains[k], k
-            bar = best * TIE
-    return best, place
+    best = _largest(gains, count)
+    if best > 0:
+        for k in range(count):
+            if gains[k] * TIE >= best:
+                return gains[k], k
+    return -1.0, 0
 
 
 @njit(**OPTIONS)
