@@ -55,42 +55,49 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.linear.Ridge",
         family="linear",
         task="regression",
+        rows=("l2-ridge", "weight-decay"),
     ),
     Entry(
         "logistic-regression",
         "margin.linear.LogisticRegression",
         family="linear",
         task="classification",
+        rows=("logistic-regression", "log-odds"),
     ),
     Entry(
         "lasso",
         "margin.linear.Lasso",
         family="linear",
         task="regression",
+        rows=("l1-lasso",),
     ),
     Entry(
         "elastic-net",
         "margin.linear.ElasticNet",
         family="linear",
         task="regression",
+        rows=("regularised-loss",),
     ),
     Entry(
         "basis-regression",
         "margin.linear.BasisRegression",
         family="linear",
         task="regression",
+        rows=("linear-in-parameters",),
     ),
     Entry(
         "polynomial-regression",
         "margin.linear.PolynomialRegression",
         family="linear",
         task="regression",
+        rows=("polynomial-regression",),
     ),
     Entry(
         "spline-regression",
         "margin.linear.SplineRegression",
         family="linear",
         task="regression",
+        rows=("cubic-spline-smoother",),
         test_params={"n_knots": 20},
     ),
     Entry(
@@ -98,6 +105,7 @@ ENTRIES: tuple[Entry, ...] = (
         "margin.linear.HeteroscedasticRegression",
         family="linear",
         task="regression",
+        rows=("heteroscedastic-regression", "homoscedastic-regression"),
     ),
     # --- kernels
     Entry(

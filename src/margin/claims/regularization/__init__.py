@@ -1,0 +1,1 @@
+"""Claims of the area regularization: penalties, priors, implicit preferences of algorithms."""

@@ -1,0 +1,149 @@
+"""Claims about logistic regression: what it models, when it exists, and what its scores mean."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+
+from margin.claims import claim
+from margin.claims.supervised.stand_ins import heart_attack, titanic
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.data import frame, load, preprocessor, random_split
+from margin.foundations.probability import Bernoulli
+from margin.kernels import SVC
+from margin.linear import LogisticRegression
+from margin.linear.logistic_loss import Likelihood, Rows
+from margin.metrics import accuracy, log_loss, precision, recall
+from margin.optimize import minimize
+from margin.trees import DecisionTreeClassifier, RandomForestClassifier
+
+
+def _labeled(n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X, theta = rng.normal(size=(n, 2)), np.array([1.5, -1.0])
+    return X, (rng.random(n) < expit(0.4 + X @ theta)).astype(int), np.array([0.4, 1.5, -1.0])
+
+
+@claim("logistic-regression")
+def the_likelihood_is_maximized_where_it_has_a_maximum() -> Verdict:
+    X, y, _ = _labeled()
+    model = LogisticRegression(penalty=None, tol=1e-10).fit(X, y)
+    theta = np.append(model.coef_[0], model.intercept_)
+    likelihood = Likelihood(Rows(X, y, None), 1, 0.0, True)
+    loss = lambda t: likelihood.value_and_gradient(t[:, None])[0]  # noqa: E731
+    slope = lambda t: likelihood.value_and_gradient(t[:, None])[1][:, 0]  # noqa: E731
+    descended = minimize(loss, np.zeros(3), method="gradient_descent", grad=slope, learning_rate=1.0, max_iter=3000)
+    design = np.column_stack([X, np.ones(len(y))])
+    p = model.predict_proba(X)[:, 1]
+    halves = np.mean(model.predict(X, threshold=0.5) == (p >= 0.5).astype(int))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        parted = LogisticRegression(penalty=None).fit(X, (X[:, 0] > 0).astype(int))
+    ascended = loss(theta + 0.1 * slope(theta + 0.05))  # a step up the loss, down the likelihood
+    return corrected(
+        every(
+            newton_equals_descent=near(descended.x, theta, tolerance=1e-4),
+            gradient=near(slope(theta + 0.1), design.T @ (expit(design @ (theta + 0.1)) - y) / len(y), tolerance=1e-12),
+            open_interval=within(float(p.min()), 1e-12, 0.5),
+            threshold=equal(float(halves), 1.0),
+            separable_is_reported=equal(parted.separable_, True),
+            bounded=below(float(np.abs(parted.coef_).max()), 1e3),
+        ),
+        printed=below(ascended, loss(theta)),  # "descent" on the log-likelihood itself would lower it
+    )
+
+
+@claim("claim-logistic-target-is-bernoulli")
+def cross_entropy_is_the_bernoulli_likelihood() -> Verdict:
+    X, y, _ = _labeled()
+    proba = LogisticRegression(penalty=None).fit(X, y).predict_proba(X)
+    by_law = -np.mean([float(Bernoulli(p).log_prob(label)) for p, label in zip(proba[:, 1], y)])
+    return near(log_loss(y, proba), by_law, tolerance=1e-12)
+
+
+@claim("log-odds")
+def the_log_odds_are_linear_with_a_plus_sign() -> Verdict:
+    X, y, truth = _labeled(4000)
+    model = LogisticRegression(penalty=None, tol=1e-10).fit(X, y)
+    table = model.summary(X, y).table
+    p = model.predict_proba(X)[:, 1]
+    t = np.linspace(-15, 15, 101)
+    linear = X @ model.coef_[0] + model.intercept_[0]
+    return corrected(
+        every(
+            inverse=near(logit(expit(t)), t, tolerance=1e-8),
+            log_odds=near(model.decision_function(X), linear, tolerance=1e-10),
+            odds=near(np.log(model.odds(X)), linear, tolerance=1e-10),
+            of_the_probability=near(np.log(p / (1 - p)), linear, tolerance=1e-9),
+            within_three_errors=below(float(np.max(np.abs(table.estimate - truth) / table.standard_error)), 3.0),
+        ),
+        printed=near(np.log(p / (1 - p)), -linear, tolerance=1e-3),
+    )
+
+
+@claim("claim-threshold-half-is-sign-rule")
+def one_half_is_the_sign() -> Verdict:
+    f = np.random.default_rng(0).normal(scale=10, size=100_000)
+    X, y, _ = _labeled()
+    model = LogisticRegression().fit(X, y)
+    by_sign = model.classes_[(model.decision_function(X) > 0).astype(int)]
+    return every(
+        everywhere=equal(int(np.sum((expit(f) > 0.5) != (f > 0))), 0),
+        model=equal(model.predict(X), by_sign),
+        by_threshold=equal(model.predict(X, threshold=0.5), by_sign),
+    )
+
+
+@claim("practice-when-logistic")
+def it_explains_itself_and_competes() -> Verdict:
+    data = load("breast-cancer")
+    X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    train, test = random_split(len(X), test_size=0.3, seed=0)
+    few = X[:, [0, 1, 4, 7]]
+    model = LogisticRegression(penalty=None, tol=1e-9).fit(few[train], data.y[train])
+    summary = model.summary(few[train], data.y[train])
+    scores = [
+        accuracy(data.y[test], m.fit(X[train], data.y[train]).predict(X[test]))
+        for m in (LogisticRegression(), SVC(), RandomForestClassifier(n_estimators=30, random_state=0))
+    ]
+    return every(
+        table=equal([name in str(summary) for name in ("estimate", "std. error", "z", "p", "odds ratio")], [True] * 5),
+        significant=below(float(summary.table.p_value[2]), 1e-3),
+        explains=above(summary.pseudo_r2, 0.7),
+        competes=above(scores[0], max(scores[1:]) - 0.03),
+    )
+
+
+@claim("dataset-titanic")
+def survival_from_a_table_with_gaps() -> Verdict:
+    table, survived = titanic(900, seed=0)
+    train, test = random_split(900, test_size=0.3, seed=0)
+    features = frame(table)
+    models = (LogisticRegression(), DecisionTreeClassifier(max_depth=4), RandomForestClassifier(30, random_state=0))
+    found = {}
+    for model in models:
+        pipeline = make_pipeline(preprocessor(table), model).fit(features.iloc[train], survived[train])
+        said = pipeline.predict(features.iloc[test])
+        scores = [measure(survived[test], said) for measure in (accuracy, precision, recall)]
+        found[type(model).__name__] = above(min(scores), 0.55)
+    return every(gaps=above(float(table.missing()["age"]), 100.0), **found)
+
+
+@claim("dataset-heart-attack-risk")
+def the_threshold_decides_between_precision_and_recall() -> Verdict:
+    X, at_risk = heart_attack(3000, seed=0)
+    model = LogisticRegression().fit(X[:2000], at_risk[:2000])
+    careful = model.choose_threshold(X[:2000], at_risk[:2000], recall=0.9)
+    strict = model.choose_threshold(X[:2000], at_risk[:2000], precision=0.8)
+    said = {name: model.predict(X[2000:], threshold=t) for name, t in (("careful", careful), ("strict", strict))}
+    on_training = model.predict(X[:2000], threshold=careful)
+    return every(
+        reached=above(recall(at_risk[:2000], on_training), 0.8999),
+        order=below(careful, strict),
+        recall_falls=below(recall(at_risk[2000:], said["strict"]), recall(at_risk[2000:], said["careful"])),
+        precision_rises=above(precision(at_risk[2000:], said["strict"]), precision(at_risk[2000:], said["careful"])),
+    )
