@@ -64,20 +64,31 @@ def _add(keys, first, last, n, number, start, ranked):
 
 
 @inner
-def _loss(weight, total, n, ranked):
-    """The median of what was added and the sum of absolute deviations from it."""
+def _last_below(half, n, ranked, inclusive):
+    """The number of ranks, their weight and total, in the largest prefix lighter than (or up to) ``half``."""
     step = 1
     while 2 * step <= n:
         step *= 2
-    at, w_below, t_below = 0, 0.0, 0.0
-    while step > 0:  # the largest prefix that weighs less than half
-        if at + step <= n and w_below + ranked[HEAP_WEIGHT, at + step] < 0.5 * weight:
-            at += step
-            w_below += ranked[HEAP_WEIGHT, at]
-            t_below += ranked[HEAP_TOTAL, at]
+    at, weight, total = 0, 0.0, 0.0
+    while step > 0:
+        if at + step <= n:
+            reached = weight + ranked[HEAP_WEIGHT, at + step]
+            if reached < half or (inclusive and reached == half):
+                at += step
+                weight = reached
+                total += ranked[HEAP_TOTAL, at]
         step >>= 1
-    median = ranked[SORTED_TARGET, min(at, n - 1)]
-    return median, (total - t_below) - median * (weight - w_below) + median * w_below - t_below
+    return at, weight, total
+
+
+@inner
+def _loss(weight, total, n, ranked):
+    """The median of what was added (halfway between two if there are two) and the absolute deviations from it."""
+    low, w_below, t_below = _last_below(0.5 * weight, n, ranked, False)
+    high, _, _ = _last_below(0.5 * weight, n, ranked, True)
+    first, second = ranked[SORTED_TARGET, min(low, n - 1)], ranked[SORTED_TARGET, min(high, n - 1)]
+    loss = (total - t_below) - first * (weight - w_below) + first * w_below - t_below
+    return 0.5 * (first + second), loss
 
 
 @inner

@@ -247,9 +247,15 @@ def _split(table, rules, rows, whole, number, value, sets, node, first):
     _create(whole, number, value, first + 1, middle, stop, depth, lower, upper)
     _describe(rules, rows, whole, number, value, first)
     _describe(rules, rows, whole, number, value, first + 1)
-    sign = rules.monotone[whole[node, FEATURE]] if rules.constrained else 0
+    if not rules.constrained:
+        return
+    last = rules.classes - 1
+    for child in range(first, first + 2):  # the search kept them inside, up to rounding
+        value[child, last] = min(max(value[child, last], lower), upper)
+        if last == 1:
+            value[child, 0] = 1.0 - value[child, 1]
+    sign = rules.monotone[whole[node, FEATURE]]
     if sign != 0:
-        last = rules.classes - 1
         between = 0.5 * (value[first, last] + value[first + 1, last])
         low_side = first if sign > 0 else first + 1
         number[low_side, UPPER] = between

@@ -70,7 +70,7 @@ def plot_tree(
             "lw": 2 if node in marked else 0.8,
         }
         axis.text(*place[node], "\n".join(text), ha="center", va="center", fontsize=fontsize, bbox=box, zorder=3)
-    axis.set_xlim(place[:, 0].min() - 0.7, place[:, 0].max() + 0.7)
+    axis.set_xlim(place[:, 0].min() - 0.6, place[:, 0].max() + 0.6)
     axis.set_ylim(-deepest - 0.5, 0.5)
     axis.axis("off")
     return axis

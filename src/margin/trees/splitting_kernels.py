@@ -44,6 +44,9 @@ from margin.trees.level_kernels import classes_of_levels, inlined, inner, packed
 
 __all__ = ["search"]
 
+# A split must beat an earlier one by more than rounding, or the order in which rows were added up would choose.
+TIE = 1e-12
+
 
 @inlined
 def search(table, rules, node, rows, work):
@@ -155,6 +158,12 @@ def _between(low, high):
 
 
 @inner
+def _bar(best):
+    """What a gain must exceed to replace ``best``."""
+    return best + TIE * abs(best) if best > -np.inf else best
+
+
+@inner
 def _order_by(score, m, order):
     """Levels by ascending score, equal ones by code."""
     for i in range(m):
@@ -231,13 +240,15 @@ def _scan_sums(rules, node, work, j, cuts, more_weight, more_total, more_rows):
     real = work.real
     _score_sums(real, cuts, node.weight, node.total, more_weight, more_total)
     best, at = work.best_number[0], -1
+    bar = _bar(best)
     for b in range(cuts):
-        if real[GAIN, b] > best:
+        if real[GAIN, b] > bar:
             wl = real[WEIGHT_LEFT, b] + more_weight
             sl = real[TOTAL_LEFT, b] + more_total
             left = wl if rules.weight_is_count else float(work.whole[ROWS_LEFT, b] + more_rows)
             if _allowed(rules, node, j, wl, left, sl / wl, (node.total - sl) / (node.weight - wl)):
                 best, at = real[GAIN, b], b
+                bar = _bar(best)
     work.best_number[0] = best
     return at
 
@@ -283,6 +294,7 @@ def _scan_classes(rules, node, work, j, cuts, missing_level, ordered):
     if missing_level >= 0:
         in_left = work.whole[LEVEL_ROWS, missing_level]
     best, at, best_left = work.best_number[0], -1, 0.0
+    bar = _bar(best)
     for b in range(cuts):
         level = work.whole[ORDER, b] if ordered else b
         in_left += work.whole[LEVEL_ROWS, level]
@@ -301,10 +313,11 @@ def _scan_classes(rules, node, work, j, cuts, missing_level, ordered):
                 score_left += lq * np.log(lq / wl) if lq > 0 else 0.0
                 score_right += rq * np.log(rq / wr) if rq > 0 else 0.0
         gain = score_left / wl + score_right / wr if rules.mode == GINI else score_left + score_right
-        if gain > best:
+        if gain > bar:
             last = classes[LEFT, k - 1]
             if _allowed(rules, node, j, wl, float(in_left), last / wl, (classes[TOTAL, k - 1] - last) / wr):
                 best, at, best_left = gain, b, wl
+                bar = _bar(best)
     work.best_number[0] = best
     return at, best_left
 
@@ -343,11 +356,13 @@ def _try_absolute(rules, node, rows, work, j, low, high, absent, missing, catego
 @inner
 def _scan_absolute(rules, node, work, j, cuts, more_rows):
     real, best, at = work.real, work.best_number[0], -1
+    bar = _bar(best)
     for b in range(cuts):
-        if real[GAIN, b] > best:
+        if real[GAIN, b] > bar:
             rows_left = float(work.whole[ROWS_LEFT, b] + more_rows)
             if _allowed(rules, node, j, real[WEIGHT_LEFT, b], rows_left, real[MEDIAN_LEFT, b], real[MEDIAN_RIGHT, b]):
                 best, at = real[GAIN, b], b
+                bar = _bar(best)
     work.best_number[0] = best
     return at
 
