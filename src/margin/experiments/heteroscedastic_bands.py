@@ -1,8 +1,8 @@
 r"""Constant against input-dependent noise
 
 Data with :math:`y = \sin x + (0.1 + 0.3 x)\,\varepsilon`. A model with one variance for all x is too wide on the left
-and too narrow on the right; one whose log-variance depends on x follows the noise and is more likely on held-out rows. A
-network of rectified units gives a band whose width is piecewise linear: here the log-variance is a polynomial.
+and too narrow on the right; one whose log-variance depends on x follows the noise and is more likely on held-out rows.
+A network of rectified units gives a band whose width is piecewise linear: here the log-variance is a polynomial.
 """
 
 from __future__ import annotations

@@ -1,0 +1,154 @@
+"""Ridge, lasso paths and logistic regression against scikit-learn, its Intel extension (oneDAL) and celer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Case, Peer
+from margin.linear import LogisticRegression, Ridge, lasso_path
+
+__all__ = ["cases"]
+
+
+def cases(quick: bool) -> list[Case]:
+    small = 20 if quick else 1
+    tall = [path(50_000 // small, 200, 0.0), path(500_000 // small, 100, 0.0), path(1000, 500 // small, 0.9)]
+    wide = [path(1000 // small, 5000 // small, 0.0)]
+    binary = [logistic(n // small, 100, 2) for n in (500_000, 100_000, 20_000)]
+    several = [logistic(20_000 // small, 784 // (4 if quick else 1), 10)]
+    return [penalized(500_000 // small, 100), *tall, *wide, *binary, *several]
+
+
+def penalized(n: int, p: int) -> Case:
+    def data() -> dict[str, Any]:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, p))
+        return {"X": X, "y": X @ rng.normal(size=p) + rng.normal(size=n)}
+
+    def slope(d: dict[str, Any], coef: np.ndarray) -> float:
+        """The largest entry of the gradient of the centered problem, relative to that at zero."""
+        X, y = d["X"], d["y"]
+        b = (y - X @ coef).mean()
+        gradient = X.T @ (y - X @ coef - b) - coef
+        return float(np.abs(gradient).max() / np.abs(X.T @ (y - y.mean())).max())
+
+    return Case(
+        "ridge",
+        f"{n} x {p}",
+        data,
+        lambda d: Ridge().fit(d["X"], d["y"]).coef_,
+        (
+            Peer("scikit-learn", "sklearn", lambda d: _sklearn("Ridge", solver="cholesky").fit(d["X"], d["y"]).coef_),
+            Peer("scikit-learn-intelex", "sklearnex", lambda d: _intelex("Ridge").fit(d["X"], d["y"]).coef_),
+        ),
+        slope,
+        "relative gradient",
+        rounds=5,
+    )
+
+
+def path(n: int, p: int, rho: float) -> Case:
+    """One hundred penalties; ``rho`` correlates neighboring columns."""
+
+    def data() -> dict[str, Any]:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, p))
+        for j in range(1, p if rho else 1):
+            X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+        w = np.zeros(p)
+        w[rng.choice(p, 20, replace=False)] = rng.normal(size=20)
+        y = X @ w + rng.normal(size=n)
+        X -= X.mean(axis=0)
+        y -= y.mean()
+        alphas = np.abs(X.T @ y).max() / n * np.logspace(0, -3, 100)
+        return {"X": X, "y": y, "alphas": alphas, "best": lasso_path(X, y, alphas=alphas, tol=1e-7).coefs}
+
+    def excess(d: dict[str, Any], coefs: np.ndarray) -> float:
+        """The largest relative excess of the objective over the path."""
+        at, least = (_objectives(d, found) for found in (coefs, d["best"]))
+        return float(np.max(at / least - 1))
+
+    def peer(module: str, d: dict[str, Any]) -> np.ndarray:
+        import importlib
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = importlib.import_module(module)
+            if module == "celer":
+                return found.celer_path(d["X"], d["y"], pb="lasso", alphas=d["alphas"])[1]
+            return found.lasso_path(d["X"], d["y"], alphas=d["alphas"])[1]
+
+    return Case(
+        "lasso path, 100 penalties" + (f", correlation {rho}" if rho else ""),
+        f"{n} x {p}",
+        data,
+        lambda d: lasso_path(d["X"], d["y"], alphas=d["alphas"], fit_intercept=False).coefs,
+        (
+            Peer("scikit-learn", "sklearn", lambda d: peer("sklearn.linear_model", d)),
+            Peer("celer", "celer", lambda d: peer("celer", d)),
+        ),
+        excess,
+        "excess objective",
+        rounds=2,
+        first_call=n == 50_000,
+    )
+
+
+def _objectives(d: dict[str, Any], coefs: np.ndarray) -> np.ndarray:
+    squares = np.mean((d["y"][:, None] - d["X"] @ coefs) ** 2, axis=0) / 2
+    return squares + d["alphas"] * np.abs(coefs).sum(axis=0)
+
+
+def logistic(n: int, p: int, classes: int) -> Case:
+    kind = np.float64 if classes == 2 else np.float32
+
+    def data() -> dict[str, Any]:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, p)) @ (np.eye(p) + 0.3 * rng.normal(size=(p, p)) / np.sqrt(p) * 3)
+        scores = X @ rng.normal(size=(p, classes)) / np.sqrt(p) * 1.5 + rng.gumbel(size=(n, classes))
+        return {"X": X.astype(kind), "y": scores.argmax(axis=1)}
+
+    def objective(d: dict[str, Any], model: Any) -> float:
+        """Negative log-likelihood plus half the squared length of the coefficients."""
+        proba = model.predict_log_proba(d["X"])
+        return float(-proba[np.arange(n), d["y"]].sum(dtype=np.float64) + 0.5 * np.sum(model.coef_.astype(float) ** 2))
+
+    def quietly(model: Any, d: dict[str, Any]) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.fit(d["X"], d["y"])
+
+    return Case(
+        "logistic regression" if classes == 2 else f"multinomial, {classes} classes",
+        f"{n} x {p}",
+        data,
+        lambda d: quietly(LogisticRegression(), d),
+        (
+            Peer("scikit-learn", "sklearn", lambda d: quietly(_sklearn("LogisticRegression", max_iter=1000), d)),
+            *([Peer("scikit-learn newton", "sklearn", lambda d: quietly(_newton(), d))] if classes == 2 else []),
+            Peer("scikit-learn-intelex", "sklearnex", lambda d: quietly(_intelex("LogisticRegression"), d)),
+        ),
+        objective,
+        "objective",
+        rounds=2,
+        memory=False,
+    )
+
+
+def _newton() -> Any:
+    return _sklearn("LogisticRegression", solver="newton-cholesky")
+
+
+def _sklearn(name: str, **params: Any) -> Any:
+    import sklearn.linear_model
+
+    return getattr(sklearn.linear_model, name)(**params)
+
+
+def _intelex(name: str, **params: Any) -> Any:
+    import sklearnex.linear_model
+
+    return getattr(sklearnex.linear_model, name)(**params)

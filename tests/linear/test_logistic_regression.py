@@ -1,0 +1,222 @@
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression as Peer
+from sklearn.preprocessing import StandardScaler
+
+from margin.linear import LogisticRegression
+from margin.linear.logistic_loss import Likelihood, Rows, binary_terms, softmax_terms
+from margin.linear.logistic_threshold import choose_threshold
+from margin.linear.separation import separating_direction
+
+SETS = {"cancer": load_breast_cancer, "iris": load_iris, "wine": load_wine}
+
+
+def scaled(load):
+    X, y = load(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def noisy(n=300, p=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    return X, (rng.random(n) < 1 / (1 + np.exp(-X @ np.arange(1, p + 1) / 2))).astype(int)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(
+    ("ours", "peer"),
+    [
+        ({"C": 1.0}, {"C": 1.0, "solver": "lbfgs", "tol": 1e-10}),
+        ({"C": 1.0, "solver": "lbfgs"}, {"C": 1.0, "solver": "lbfgs", "tol": 1e-10}),
+        ({"penalty": "l1", "C": 0.1}, {"C": 0.1, "l1_ratio": 1.0, "solver": "saga", "tol": 1e-7}),
+        (
+            {"penalty": "elasticnet", "C": 0.1, "l1_ratio": 0.3},
+            {"C": 0.1, "l1_ratio": 0.3, "solver": "saga", "tol": 1e-7},
+        ),
+    ],
+)
+def test_equals_scikit_learn(name, ours, peer):
+    X, y = scaled(SETS[name])
+    model = LogisticRegression(**ours, tol=1e-8).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = Peer(**peer, max_iter=5000).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=2e-5)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
+    np.testing.assert_array_equal(model.coef_ == 0, other.coef_ == 0)
+
+
+def test_digits_equal_scikit_learn():
+    X, y = load_digits(return_X_y=True)
+    model = LogisticRegression(tol=1e-7, max_iter=500).fit(X / 16, y)
+    other = Peer(tol=1e-9, max_iter=5000).fit(X / 16, y)
+    np.testing.assert_allclose(model.predict_proba(X / 16), other.predict_proba(X / 16), atol=1e-4)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=10, deadline=None)
+def test_gradient_and_hessian_by_differences(seed, several):
+    rng = np.random.default_rng(seed)
+    X, k = rng.normal(size=(20, 3)), 3 if several else 1
+    y, weights = rng.integers(0, 3 if several else 2, 20), rng.random(20)
+    likelihood = Likelihood(Rows(X, y, weights), k, 0.1, True)
+    theta, h = rng.normal(size=likelihood.shape), 1e-6
+    gradient = likelihood.value_and_gradient(theta)[1]
+    hessian = likelihood.hessian(theta, column=k - 1)
+    for i, j in itertools.product(*map(range, theta.shape)):
+        move = np.zeros_like(theta)
+        move[i, j] = h
+        up, down = (likelihood.value_and_gradient(theta + s * move) for s in (1, -1))
+        assert gradient[i, j] == pytest.approx((up[0] - down[0]) / (2 * h), abs=1e-7)
+        if j == k - 1:
+            np.testing.assert_allclose(hessian[:, i], (up[1] - down[1])[:, k - 1] / (2 * h), atol=1e-6)
+
+
+def test_terms_do_not_overflow_and_agree():
+    z = np.array([-800.0, -1.0, 0.0, 3.0, 800.0])
+    y = np.array([1, 0, 1, 0, 1])
+    loss, residual, p = binary_terms(z, y)
+    two = softmax_terms(np.column_stack([np.zeros(5), z]), y)
+    np.testing.assert_allclose(loss, two[0], rtol=1e-12)
+    np.testing.assert_allclose(residual, two[1][:, 1], atol=1e-15)
+    np.testing.assert_allclose(p, two[2][:, 1], atol=1e-15)
+
+
+@pytest.mark.parametrize("params", [{}, {"solver": "lbfgs"}, {"penalty": "l1"}, {"class_weight": "balanced"}])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_weight_counts_rows(params, classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.digitize(X[:, 0] + rng.normal(size=60), [-0.5, 0.5][: classes - 1])
+    w = rng.integers(0, 4, 60)
+    weighted = LogisticRegression(**params, tol=1e-9).fit(X, y, w)
+    repeated = LogisticRegression(**params, tol=1e-9).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+
+
+def test_class_weights():
+    X, y = noisy()
+    by_dict = LogisticRegression(class_weight={0: 1.0, 1: 3.0}, tol=1e-10).fit(X, y)
+    by_rows = LogisticRegression(tol=1e-10).fit(X, y, np.where(y == 1, 3.0, 1.0))
+    np.testing.assert_allclose(by_dict.coef_, by_rows.coef_, atol=1e-8)
+    with pytest.raises(ValueError, match="class_weight names 'x'"):
+        LogisticRegression(class_weight={"x": 1.0}).fit(X, y)
+
+
+def test_large_table_on_a_sample_start_is_newtons_solution():
+    X, y = noisy(40_000, 20)
+    newton = LogisticRegression(solver="newton", tol=1e-9).fit(X, y)
+    sampled = LogisticRegression(solver="lbfgs", tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(sampled.coef_, newton.coef_, atol=1e-6)
+    assert sampled.n_iter_ <= 15
+
+
+def test_sparse_and_wide_tables():
+    rng = np.random.default_rng(0)
+    X = (rng.random((80, 40)) < 0.2).astype(float)
+    y = rng.integers(0, 3, 80)
+    dense, sparse = LogisticRegression(tol=1e-8).fit(X, y), LogisticRegression(tol=1e-8).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-6)
+    wide = rng.normal(size=(30, 5000))
+    label = (wide[:, 0] > 0).astype(int)
+    assert LogisticRegression().fit(wide, label).score(wide, label) == 1.0
+
+
+def test_float32_stays_close():
+    X, y = noisy(2000, 10)
+    np.testing.assert_allclose(
+        LogisticRegression().fit(X.astype(np.float32), y).coef_, LogisticRegression().fit(X, y).coef_, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("penalty", [None, "l1", "l2"])
+def test_records_fall(penalty):
+    X, y = noisy()
+    records = list(LogisticRegression(penalty=penalty).iterate(X, y))
+    values = [record["objective"] for record in records]
+    assert values == sorted(values, reverse=True)
+    assert records[-1]["gradient_norm"] <= 1e-4
+
+
+def test_separation_is_reported_and_bounded():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    for y in ((X[:, 0] > 0).astype(int), np.digitize(X[:, 0], [-0.5, 0.5])):
+        with pytest.warns(ConvergenceWarning, match="separable"):
+            model = LogisticRegression(penalty=None).fit(X, y)
+        assert model.separable_ is True
+        assert np.isfinite(model.coef_).all()
+        assert model.score(X, y) == 1.0
+    quasi = np.array([[1.0], [2.0], [3.0], [3.0], [4.0], [5.0]])
+    with pytest.warns(ConvergenceWarning, match="separable"):
+        assert LogisticRegression(penalty=None).fit(quasi, [0, 0, 0, 1, 1, 1]).separable_ is True
+    assert LogisticRegression(penalty=None).fit(*noisy()).separable_ is False
+    assert LogisticRegression().fit(X, X[:, 0] > 0).separable_ is None
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_separating_direction_separates(seed):
+    rng = np.random.default_rng(seed)
+    X, normal = rng.normal(size=(15, 2)), rng.normal(size=2)
+    y = (X @ normal > 0.1).astype(int)
+    beta = separating_direction(X, y)
+    if y.min() == y.max():
+        return
+    assert beta is not None
+    margins = np.where(y == 1, 1, -1) * (X @ beta[:-1, 0] + beta[-1, 0])
+    assert margins.min() > -1e-6
+    assert margins.max() > 0
+    assert separating_direction(np.vstack([X, X]), np.r_[y, 1 - y]) is None
+
+
+def test_summary_equals_statsmodels():
+    X, y = noisy()
+    model = LogisticRegression(penalty=None, tol=1e-12).fit(X, y)
+    found, other = model.summary(X, y), sm.Logit(y, sm.add_constant(X)).fit(disp=0, tol=1e-12)
+    np.testing.assert_allclose(found.table.estimate, other.params, rtol=1e-6)
+    np.testing.assert_allclose(found.table.standard_error, other.bse, rtol=1e-6)
+    np.testing.assert_allclose(found.table.p_value, other.pvalues, rtol=1e-5)
+    np.testing.assert_allclose(np.column_stack([found.table.low, found.table.high]), other.conf_int(), rtol=1e-5)
+    np.testing.assert_allclose(found.odds_ratio, np.exp(other.params), rtol=1e-6)
+    assert found.pseudo_r2 == pytest.approx(other.prsquared, rel=1e-9)
+    assert "odds ratio" in str(found)
+
+
+def test_thresholds():
+    X, y = noisy()
+    model = LogisticRegression().fit(X, y)
+    threshold = model.choose_threshold(X, y, precision=0.9)
+    called = model.predict(X, threshold=threshold) == 1
+    assert y[called].mean() >= 0.9
+    p = model.predict_proba(X)[:, 1]
+    reaching = [t for t in p if y[p >= t].mean() >= 0.9]
+    assert called.sum() == max(
+        (p >= t).sum() for t in reaching if y[p >= t].sum() == max(y[p >= u].sum() for u in reaching)
+    )
+    with pytest.raises(ValueError, match="one of them"):
+        choose_threshold(y == 1, p)
+    with pytest.raises(ValueError, match="no threshold reaches"):
+        choose_threshold(np.array([True, False]), np.array([0.1, 0.9]), precision=1.0)
+
+
+def test_refusals():
+    X, y = noisy()
+    with pytest.raises(ValueError, match="two classes"):
+        LogisticRegression().fit(X, np.zeros(300))
+    with pytest.raises(ValueError, match="corner"):
+        LogisticRegression(penalty="l1", solver="lbfgs").fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        LogisticRegression().fit(np.where(X > 2, np.nan, X), y)
+    iris = LogisticRegression().fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match="two classes"):
+        iris.summary(*load_iris(return_X_y=True))
