@@ -27,7 +27,7 @@ def test_squares_take_whole_steps_and_equal_scikit_learns():
     learner = DecisionTreeRegressor(max_depth=3, random_state=0, criterion="squared_error")
     found = gradient_boosting(X, y, Squared(), learner, 20, learning_rate=0.1)
     np.testing.assert_allclose(found.multipliers, 0.1, rtol=1e-6)
-    peer = Peer(n_estimators=20, learning_rate=0.1, criterion="squared_error", random_state=0).fit(X, y)
+    peer = Peer(n_estimators=20, learning_rate=0.1, random_state=0).fit(X, y)
     np.testing.assert_allclose(found.predict(X), peer.predict(X), rtol=1e-5)
 
 

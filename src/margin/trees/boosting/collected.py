@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.trees.binning import Bins
-from margin.trees.boosting.kernel_types import Trees
+from margin.trees.boosting.kernel_types import CATEGORY_SHIFT, CODE_SHIFT, FEATURE_SHIFT, MISSING_SHIFT, Trees
 from margin.trees.structure import Tree
 
 __all__ = ["Collected", "compiled_view", "tree_at"]
@@ -60,13 +60,24 @@ class Collected:
         found = {name: array[: self.used["node"]] for name, array in self.fields.items()}
         return {"start": self.start[: self.used["start"]], **found, "category_set": self.sets[: self.used["set"]]}
 
-    def compiled(self) -> Trees:
-        return compiled_view(self.view())
+    def compiled(self, low: int = 0, high: int | None = None) -> Trees:
+        """Trees ``low`` to ``high`` as prediction reads them, counted from ``low``."""
+        start = self.start[: self.used["start"]]
+        nodes = slice(start[low], start[len(start) - 1 if high is None else high])
+        part = {name: array[nodes] for name, array in self.fields.items()}
+        bounds = start[low : None if high is None else high + 1] - start[low]
+        return compiled_view({"start": bounds, **part, "category_set": self.sets[: self.used["set"]]})
 
 
 def compiled_view(trees: dict[str, np.ndarray]) -> Trees:
     """What the compiled prediction reads of the collected trees."""
-    return Trees(**{name: trees[name] for name in Trees._fields})
+    inner = trees["feature"] >= 0
+    word = np.where(inner, trees["left"], 0).astype(np.int64)
+    word |= trees["code"].astype(np.int64) << CODE_SHIFT
+    word |= trees["missing_left"].astype(np.int64) << MISSING_SHIFT
+    word |= (trees["category_row"] >= 0).astype(np.int64) << CATEGORY_SHIFT
+    word |= np.where(inner, trees["feature"], 0).astype(np.int64) << FEATURE_SHIFT
+    return Trees(trees["start"], word, trees["category_row"], trees["category_set"], trees["value"])
 
 
 def tree_at(trees: dict[str, np.ndarray], number: int) -> Tree:

@@ -6,7 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["CODES", "Nodes", "Packing", "Rules", "Table", "Trees"]
+__all__ = [
+    "CATEGORY_SHIFT",
+    "CODES",
+    "CODE_SHIFT",
+    "FEATURE_SHIFT",
+    "MISSING_SHIFT",
+    "Nodes",
+    "Packing",
+    "Rules",
+    "Table",
+    "Trees",
+]
+
+# Where the parts of a question lie in a word of Trees.
+CODE_SHIFT, MISSING_SHIFT, CATEGORY_SHIFT, FEATURE_SHIFT = 32, 40, 41, 42
 
 CODES = 256  # places per column in a histogram: 255 bins and the missing one
 
@@ -73,14 +87,15 @@ class Nodes(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """Finished trees one after the other; children are counted from the start of their tree."""
+    """Finished trees one after the other, as prediction reads them; children are counted from the start of their tree.
+
+    A word holds all of a question: the left child in the lowest 32 bits (0 in a leaf: the root is nobody's child), then
+    the last code that goes left (8 bits), whether missing values go left, whether the question is about categories, and
+    the column. The right child follows the left one.
+    """
 
     start: np.ndarray  # (trees + 1,) int64
-    feature: np.ndarray  # int32
-    code: np.ndarray  # uint8
-    missing_left: np.ndarray  # bool
+    word: np.ndarray  # (nodes,) int64
     category_row: np.ndarray  # int32, row of category_set, -1 for a threshold
     category_set: np.ndarray  # (questions about categories, 32) uint8
-    left: np.ndarray  # int32
-    right: np.ndarray  # int32
     value: np.ndarray  # float64

@@ -214,9 +214,13 @@ class Rounds:
         if self.settings.subsample == 1.0:
             self.grower.add(grown, tree["value"][grown.leaves], self.predictions[number % outputs])
         else:
-            add_trees(self.problem.codes, self.trees.compiled(), number, number + 1, self.predictions)
+            self._add_latest(self.problem.codes, self.predictions, number)
         if len(self.problem.held_y):
-            add_trees(self.problem.held_codes, self.trees.compiled(), number, number + 1, self.held_predictions)
+            self._add_latest(self.problem.held_codes, self.held_predictions, number)
+
+    def _add_latest(self, codes: np.ndarray, predictions: np.ndarray, number: int) -> None:
+        output = number % len(predictions)
+        add_trees(codes, self.trees.compiled(number, number + 1), 0, 1, predictions[output : output + 1])
 
     def _evaluate(self, loss: Loss | None = None) -> float:
         """Derivatives at the predictions so far, kept for the next round; returns the mean loss."""
