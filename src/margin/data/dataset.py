@@ -49,6 +49,14 @@ class Dataset:
     def __repr__(self) -> str:
         return f"Dataset({self.name}: {len(self)} rows, {len(self.feature_names)} features, {self.task})"
 
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Features and targets as two arrays; a set with labels among its features, or without targets, has none."""
+        if isinstance(self.X, Table):
+            raise ValueError(f"Dataset: {self.name} has columns that are not numbers; use table() and a preprocessor.")
+        if self.y is None:
+            raise ValueError(f"Dataset: {self.name} has no targets.")
+        return self.X, self.y
+
     def table(self) -> Table:
         """Features and target as one table; the target is the column called ``target``, classes by their names."""
         if isinstance(self.X, Table):

@@ -23,27 +23,26 @@ SHOWN = 6
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    data = load("iris")
-    rows = np.random.default_rng(seed).permutation(len(data.X))
+    iris = load("iris")
+    X, y = iris.arrays()
+    rows = np.random.default_rng(seed).permutation(len(X))
     train, test = rows[:100], rows[100:]
-    forest = RandomForestClassifier(25 if fast else 101, max_depth=3, random_state=seed).fit(
-        data.X[train], data.y[train]
-    )
-    votes = forest.votes(data.X[test])
+    forest = RandomForestClassifier(25 if fast else 101, max_depth=3, random_state=seed).fit(X[train], y[train])
+    votes = forest.votes(X[test])
     chosen = int(np.argmin(votes.max(axis=1)))
-    x = data.X[test[chosen]]
+    x = X[test[chosen]]
     trees = forest.estimators_
     return {
         "x": x,
         "votes": votes[chosen],
-        "names": np.array(data.target_names),
-        "features": list(data.feature_names),
+        "names": np.array(iris.target_names),
+        "features": list(iris.feature_names),
         "trees": forest.trees_[:SHOWN],
         "paths": [[step["node"] for step in tree.explain(x)] for tree in trees[:SHOWN]],
         "marked": [tree.decision_path(x[None]).indices.tolist() for tree in trees[:SHOWN]],
         "leaves": forest.apply(x[None])[0][:SHOWN].tolist(),
         "singles": np.bincount([int(tree.predict(x[None])[0]) for tree in trees], minlength=3),
-        "truth": int(data.y[test[chosen]]),
+        "truth": int(y[test[chosen]]),
     }
 
 
@@ -57,6 +56,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     figure.set_size_inches(17, 9.5)
     grid = figure.add_gridspec(2, 4, width_ratios=[1, 1, 1, 0.45])
     short = [name.replace(" (cm)", "") for name in data["features"]]
@@ -68,7 +69,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axis = figure.add_subplot(grid[:, 3])
     bars = axis.bar(data["names"], data["votes"], color=["C0", "C1", "C2"], alpha=0.6)
     axis.bar_label(bars)
-    axis.yaxis.get_major_locator().set_params(integer=True)
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set(ylabel="votes of all trees", title=f"the forest of {data['votes'].sum()} trees")
     axis.tick_params(axis="x", rotation=20)
     words = ", ".join(f"{name} {value:g}" for name, value in zip(short, data["x"]))

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     n, trees = (500, 60) if fast else (1000, 300)
-    data = load("moons", n_samples=n + 4000, noise=0.3, seed=seed)
+    moons, y = load("moons", n_samples=n + 4000, noise=0.3, seed=seed).arrays()
     rng = np.random.default_rng(seed)
-    X = np.hstack([data.X, rng.standard_normal((len(data.X), 4))])  # four columns that mean nothing
+    X = np.hstack([moons, rng.standard_normal((len(moons), 4))])  # four columns that mean nothing
     train, test = slice(0, n), slice(n, None)
     forest = RandomForestClassifier(trees, oob_score=True, random_state=seed)
     curves: dict[str, list[float]] = {"out of bag": [], "test": [], "training": []}
     sums = {"test": np.zeros((4000, 2)), "training": np.zeros((n, 2))}
     left_out = []
-    for record in forest.iterate(X[train], data.y[train]):
+    for record in forest.iterate(X[train], y[train]):
         tree = forest.trees_[-1]
         curves["out of bag"].append(record["oob_error"])
         left_out.append(1 - tree["n_samples"][0] / n)
         for name, rows in (("test", test), ("training", train)):
             sums[name] += predict(tree, X[rows])
-            curves[name].append(float(np.mean(sums[name].argmax(axis=1) != data.y[rows])))
+            curves[name].append(float(np.mean(sums[name].argmax(axis=1) != y[rows])))
     return {
         "curves": {name: np.array(curve) for name, curve in curves.items()},
         "left_out": float(np.mean(left_out)),

@@ -240,7 +240,10 @@ def test_empirical_law_is_the_sample():
         (lambda: Normal().log_prob("x"), "Normal: x must be an array of real numbers; got 'x'."),
         (lambda: Normal().quantile(1.5), r"Normal: q must lie in \[0, 1\]; got 1.5."),
         (lambda: Normal().sample(3, 0), "Normal: rng must be a numpy.random.Generator; got 0."),
-        (lambda: Normal().sample(-1, np.random.default_rng(0)), "Normal: n must be a whole number of at least 0; got -1."),
+        (
+            lambda: Normal().sample(-1, np.random.default_rng(0)),
+            "Normal: n must be a whole number of at least 0; got -1.",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(build, message):

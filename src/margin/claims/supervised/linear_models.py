@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -27,7 +29,7 @@ def one_interface_learns_from_pairs() -> Verdict:
     shapes = [model.fit(X, y).predict(X).shape for model, y in models]
     return every(
         predictions=equal(shapes, [(60,)] * 4),
-        lengths=every(**{type(m).__name__: raises(ValueError, lambda m=m, y=y: m.fit(X, y[:-1])) for m, y in models}),
+        lengths=every(**{type(m).__name__: raises(ValueError, partial(m.fit, X, y[:-1])) for m, y in models}),
         tasks=equal([recipe(y).problem.split()[-1] for y in (real, label)], ["regression", "classification"]),
         needs_y=raises(ValueError, lambda: LinearRegression().fit(X, None)),
     )

@@ -100,14 +100,14 @@ def one_half_is_the_sign() -> Verdict:
 
 @claim("practice-when-logistic")
 def it_explains_itself_and_competes() -> Verdict:
-    data = load("breast-cancer")
-    X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    X, y = load("breast-cancer").arrays()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
     train, test = random_split(len(X), test_size=0.3, seed=0)
     few = X[:, [0, 1, 4, 7]]
-    model = LogisticRegression(penalty=None, tol=1e-9).fit(few[train], data.y[train])
-    summary = model.summary(few[train], data.y[train])
+    model = LogisticRegression(penalty=None, tol=1e-9).fit(few[train], y[train])
+    summary = model.summary(few[train], y[train])
     scores = [
-        accuracy(data.y[test], m.fit(X[train], data.y[train]).predict(X[test]))
+        accuracy(y[test], m.fit(X[train], y[train]).predict(X[test]))
         for m in (LogisticRegression(), SVC(), RandomForestClassifier(n_estimators=30, random_state=0))
     ]
     return every(

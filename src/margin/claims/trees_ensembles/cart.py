@@ -22,9 +22,9 @@ def entropy_drop(x: np.ndarray, y: np.ndarray, threshold: float) -> float:
 def the_root_splits_where_information_gain_is_largest() -> Verdict:
     from sklearn.tree import DecisionTreeClassifier as Peer
 
-    data = load("iris")
-    rows = np.random.default_rng(0).permutation(len(data.X))
-    X, y = data.X[rows], data.y[rows]
+    X, y = load("iris").arrays()
+    rows = np.random.default_rng(0).permutation(len(X))
+    X, y = X[rows], y[rows]
     gains = [entropy_drop(x, y, t) for x in X.T for t in np.unique(x)[:-1]]
     tree = DecisionTreeClassifier("entropy", max_depth=4).fit(X[:100], y[:100])
     peer = Peer(criterion="entropy", max_depth=4, random_state=0).fit(X[:100], y[:100])
@@ -39,8 +39,8 @@ def the_root_splits_where_information_gain_is_largest() -> Verdict:
 
 @claim("tree-pruning")
 def pruning_shrinks_a_tree_and_keeps_held_back_accuracy() -> Verdict:
-    data = load("moons", n_samples=600, noise=0.35, seed=0)
-    X, y, X_held, y_held = data.X[:400], data.y[:400], data.X[400:], data.y[400:]
+    all_X, all_y = load("moons", n_samples=600, noise=0.35, seed=0).arrays()
+    X, y, X_held, y_held = all_X[:400], all_y[:400], all_X[400:], all_y[400:]
     grown = DecisionTreeClassifier().fit(X, y)
     path = grown.cost_complexity_pruning_path(X, y)
     leaves = [DecisionTreeClassifier(ccp_alpha=a).fit(X, y).get_n_leaves() for a in path["ccp_alphas"]]
@@ -59,8 +59,8 @@ def pruning_shrinks_a_tree_and_keeps_held_back_accuracy() -> Verdict:
 
 
 def _regression_error_change() -> float:
-    data = load("friedman", n_samples=400, noise=3.0, seed=1)
-    tree = DecisionTreeRegressor().fit(data.X[:200], data.y[:200])
-    before = float(np.mean((tree.predict(data.X[200:]) - data.y[200:]) ** 2))
-    tree.prune(data.X[200:], data.y[200:])
-    return float(np.mean((tree.predict(data.X[200:]) - data.y[200:]) ** 2)) - before
+    X, y = load("friedman", n_samples=400, noise=3.0, seed=1).arrays()
+    tree = DecisionTreeRegressor().fit(X[:200], y[:200])
+    before = float(np.mean((tree.predict(X[200:]) - y[200:]) ** 2))
+    tree.prune(X[200:], y[200:])
+    return float(np.mean((tree.predict(X[200:]) - y[200:]) ** 2)) - before

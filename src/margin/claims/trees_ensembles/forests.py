@@ -60,10 +60,10 @@ def bagging_lowers_variance_so_it_suits_full_trees_not_stumps() -> Verdict:
 def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set() -> Verdict:
     from sklearn.ensemble import RandomForestClassifier as Peer
 
-    data = load("digits")
-    rows = np.random.default_rng(0).permutation(len(data.X))
+    images, digits = load("digits").arrays()
+    rows = np.random.default_rng(0).permutation(len(images))
     train, test = rows[:900], rows[900:]
-    X, y, X_test, y_test = data.X[train], data.y[train], data.X[test], data.y[test]
+    X, y, X_test, y_test = images[train], digits[train], images[test], digits[test]
     forest = RandomForestClassifier(40, oob_score=True, random_state=0).fit(X, y)
     singles = [tree.score(X_test, y_test) for tree in forest.estimators_[:10]]
     accuracy = forest.score(X_test, y_test)
@@ -108,18 +108,18 @@ def rows_handled(trees: list[dict[str, np.ndarray]]) -> float:
 
 @claim("claim-random-forest-pros-and-cons")
 def a_forest_is_more_accurate_and_more_work_than_a_tree() -> Verdict:
-    data = load("moons", n_samples=1200, noise=0.35, seed=0)
-    X, y, X_test, y_test = data.X[:600], data.y[:600], data.X[600:], data.y[600:]
+    all_X, all_y = load("moons", n_samples=1200, noise=0.35, seed=0).arrays()
+    X, y, X_test, y_test = all_X[:600], all_y[:600], all_X[600:], all_y[600:]
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     forest = RandomForestClassifier(50, n_jobs=1, random_state=0).fit(X, y)
     parallel = RandomForestClassifier(50, n_jobs=2, random_state=0).fit(X, y)
-    cross = load("xor", n_samples=400, seed=0)
-    on_xor = RandomForestClassifier(20, random_state=0).fit(cross.X[:300], cross.y[:300])
+    xor_X, xor_y = load("xor", n_samples=400, seed=0).arrays()
+    on_xor = RandomForestClassifier(20, random_state=0).fit(xor_X[:300], xor_y[:300])
     drawn = forest.trees_[0]["weight"][0]  # rows in the bootstrap sample of the first tree, repeats counted
     return corrected(
         every(
             accuracy_above_tree=above(forest.score(X_test, y_test) - tree.score(X_test, y_test), 0.01),
-            non_linear=above(on_xor.score(cross.X[300:], cross.y[300:]), 0.9),
+            non_linear=above(on_xor.score(xor_X[300:], xor_y[300:]), 0.9),
             work_of_trees=above(rows_handled(forest.trees_) / rows_handled([tree.tree_]), 10.0),
             parallel_training_changes_nothing=equal(parallel.predict_proba(X_test), forest.predict_proba(X_test)),
         ),
