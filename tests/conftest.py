@@ -1,7 +1,6 @@
 """Shared by all tests. Thread limits must stand before NumPy, Numba and torch are imported."""
 
 import os
-import re
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MARGIN_NUM_THREADS", "1")
@@ -22,10 +21,3 @@ def _plain_terminal(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("MARGIN_DATA", raising=False)
-
-
-def pytest_collection_modifyitems(items):
-    """Parallel workers must collect the same names: an address in one (of a function, say) differs between them."""
-    for item in items:
-        if " at 0x" in item.nodeid:
-            item._nodeid = re.sub(r" at 0x[0-9a-f]+", "", item.nodeid)

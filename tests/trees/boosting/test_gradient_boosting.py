@@ -125,7 +125,7 @@ def test_l2_shrinks_leaves():
         ({"min_samples_leaf": 37}, lambda tree, depth: tree["n_samples"].min() >= 37),
         ({"max_bins": 2, "max_leaf_nodes": None}, lambda tree, depth: depth <= 10),
     ],
-    ids=str,
+    ids=lambda value: "" if callable(value) else str(value),
 )
 def test_limits_hold_in_every_tree(parameter, holds):
     from margin.trees.structure import depth
