@@ -139,7 +139,11 @@ def test_kernels_equal_their_twins():
         moments, sums = ClassMoments.empty(4, 9), np.zeros((4, 9))
         loops.add_deviations(X, codes, w, moments.weight, moments.mean, moments.scatter)
         loops.add_rows(X, codes, w, sums)
-        found.append((moments.weight, moments.mean, moments.scatter, sums))
+        sparse = sp.random_array((200, 9), density=0.3, format="csr", rng=1)
+        sparse_sums = np.zeros((4, 9))
+        loops.add_sparse_rows(sparse.data, sparse.indices, sparse.indptr, codes, w, sparse_sums)
+        np.testing.assert_allclose(sparse_sums, np.stack([w[codes == c] @ sparse[codes == c] for c in range(4)]))
+        found.append((moments.weight, moments.mean, moments.scatter, sums, sparse_sums))
     for a, b in zip(*found):
         np.testing.assert_array_equal(a, b)
 

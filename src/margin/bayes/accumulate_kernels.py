@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-__all__ = ["add_deviations", "add_rows"]
+__all__ = ["add_deviations", "add_rows", "add_sparse_rows"]
 
 
 @njit(cache=True)
@@ -29,3 +29,11 @@ def add_rows(X, codes, weights, sums):
         w, x, into = weights[i], X[i], sums[codes[i]]
         for j in range(X.shape[1]):
             into[j] += w * x[j]
+
+
+@njit(cache=True)
+def add_sparse_rows(data, indices, indptr, codes, weights, sums):
+    for i in range(len(codes)):
+        w, into = weights[i], sums[codes[i]]
+        for position in range(indptr[i], indptr[i + 1]):
+            into[indices[position]] += w * data[position]

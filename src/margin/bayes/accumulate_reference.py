@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["add_deviations", "add_rows"]
+__all__ = ["add_deviations", "add_rows", "add_sparse_rows"]
 
 
 def add_deviations(
@@ -28,3 +28,11 @@ def add_rows(X: np.ndarray, codes: np.ndarray, weights: np.ndarray, sums: np.nda
     """Weighted sums of the rows of each class (classes, d), in place."""
     for x, c, w in zip(X, codes, weights):
         sums[c] += w * x
+
+
+def add_sparse_rows(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, codes: np.ndarray, weights: np.ndarray, sums: np.ndarray
+) -> None:
+    """The same for rows in compressed form."""
+    rows = np.repeat(np.arange(len(codes)), np.diff(indptr))
+    np.add.at(sums.reshape(-1), codes[rows] * sums.shape[1] + indices, weights[rows] * data)

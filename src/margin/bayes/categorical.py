@@ -18,6 +18,7 @@ from margin.core.domains import Integer, Optional
 __all__ = ["CategoricalNB", "category_log_shares"]
 
 SAMPLE = 1024  # rows whose values are looked up first: most often they are all there are, and nothing long is sorted
+TABLE = 4096  # largest range of whole numbers that are looked up in a table
 
 
 def category_log_shares(counts: np.ndarray, weight: np.ndarray, alpha: float, categories: int) -> np.ndarray:
@@ -65,15 +66,16 @@ class CategoricalNB(NaiveBayes):
 
     def _absorb(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
         np.add.at(self.class_count_, codes, weights)
-        counted = weights > 0  # a row without weight makes no category
-        codes, weights = codes[counted], weights[counted]
-        for j, column in enumerate(X[counted].T):
-            known = values = self.categories_[j]
-            for part in (column[:SAMPLE], column):
-                values = np.union1d(values, part[~_located(values, part)[1]])
+        counted = weights > 0
+        if not counted.all():  # a row without weight makes no category
+            X, codes, weights = X[counted], codes[counted], weights[counted]
+        for j, column in enumerate(np.ascontiguousarray(X.T)):
+            known = self.categories_[j]
+            values, _ = _extended(known, column[:SAMPLE])
+            values, places = _extended(values, column)
             counts = np.zeros((len(self.class_count_), len(values)))
             counts[:, np.searchsorted(values, known)] = self.category_count_[j]
-            np.add.at(counts.reshape(-1), codes * len(values) + np.searchsorted(values, column), weights)
+            np.add.at(counts.reshape(-1), codes * len(values) + places, weights)
             self.categories_[j], self.category_count_[j] = values, counts
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
@@ -83,7 +85,7 @@ class CategoricalNB(NaiveBayes):
         X = self._checked(X)
         prior = log_priors(self.class_count_, self._given_priors(len(self.classes_)), uniform=not self.fit_prior)
         joint = np.tile(prior, (len(X), 1))
-        for column, values, counts in zip(X.T, self.categories_, self.category_count_):
+        for column, values, counts in zip(np.ascontiguousarray(X.T), self.categories_, self.category_count_):
             places, seen = _located(values, column)
             shares = category_log_shares(counts, self.class_count_, self.alpha, self._categories(len(values)))
             joint += shares[:, np.where(seen, places, len(values))].T
@@ -93,9 +95,24 @@ class CategoricalNB(NaiveBayes):
         return max(seen, self.min_categories or 0)
 
 
+def _extended(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ascending ``values`` with those of ``column`` that they lack, and the place of every entry among them."""
+    places, seen = _located(values, column)
+    if seen.all():
+        return values, places
+    values = np.union1d(values, column[~seen])
+    return values, _located(values, column)[0]
+
+
 def _located(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the entries of ``column`` in ascending ``values``, and whether each is there."""
-    places = np.searchsorted(values, column)
+    """Places of the entries of ``column`` in ascending ``values``, and whether each is there (else any place)."""
     if not len(values):
-        return places, np.zeros(len(column), dtype=bool)
-    return places, values[np.minimum(places, len(values) - 1)] == column
+        return np.zeros(len(column), dtype=np.intp), np.zeros(len(column), dtype=bool)
+    span = values[-1] - values[0]
+    if span < TABLE and (values == np.floor(values)).all():
+        # Small whole numbers, the usual codes: one look into a table instead of a search.
+        table = np.searchsorted(values, values[0] + np.arange(int(span) + 1))
+        places = table[np.clip(column - values[0], 0, span).astype(np.intp)]
+    else:
+        places = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    return places, values[places] == column

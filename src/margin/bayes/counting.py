@@ -62,7 +62,7 @@ class _CountingNB(NaiveBayes):
 
     def _absorb(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> None:
         for rows in _row_blocks(X):
-            add_to_sums(self._counted(X[rows]), codes[rows], weights[rows], self.feature_count_)
+            add_to_sums(self._counted(_part(X, rows)), codes[rows], weights[rows], self.feature_count_)
         np.add.at(self.class_count_, codes, weights)
 
     def _counted(self, rows: Any) -> Any:
@@ -167,11 +167,17 @@ class BernoulliNB(_CountingNB):
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._checked(X)
         parts = [
-            bernoulli_log_likelihood(self._counted(X[rows]), self.feature_count_, self.class_count_, self.alpha)
+            bernoulli_log_likelihood(self._counted(_part(X, rows)), self.feature_count_, self.class_count_, self.alpha)
             for rows in _row_blocks(X)
         ]
         return np.vstack(parts) + self._log_priors()
 
 
+def _part(X: Any, rows: slice) -> Any:
+    return X if rows == slice(0, X.shape[0]) else X[rows]  # a slice of a sparse array would be a copy
+
+
 def _row_blocks(X: Any) -> list[slice]:
+    if sp.issparse(X):
+        return [slice(0, X.shape[0])]
     return [slice(start, start + BLOCK_ROWS) for start in range(0, X.shape[0], BLOCK_ROWS)]

@@ -67,11 +67,10 @@ def pooled_variance(moments: ClassMoments) -> np.ndarray:
 
 def add_to_sums(X: Any, codes: np.ndarray, weights: np.ndarray, sums: np.ndarray) -> None:
     """Add the weighted rows of ``X`` (dense or CSR) to the ``sums`` (classes, d) of their classes, in order."""
-    if not sp.issparse(X):
+    if sp.issparse(X):
+        _loops(X.shape[0]).add_sparse_rows(X.data, X.indices, X.indptr, codes, weights, sums)
+    else:
         _loops(len(X)).add_rows(X, codes, weights, sums)
-        return
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    np.add.at(sums.reshape(-1), codes[rows] * X.shape[1] + X.indices, weights[rows] * X.data)
 
 
 def _loops(rows: int) -> ModuleType:
