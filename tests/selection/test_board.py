@@ -23,6 +23,12 @@ def test_interval_is_wider_than_the_naive_one():
     assert (high - low) / (naive[1] - naive[0]) == pytest.approx(np.sqrt((1 / 5 + 0.25) / (1 / 5)))
 
 
+def test_intervals_end_at_the_bounds_of_the_metric():
+    trials = [trial("good", fold, score) for fold, score in enumerate([0.9, 1.0, 1.0])]
+    (row,) = board(trials, "accuracy", greater_is_better=True, bounds=(0.0, 1.0))
+    assert (row.low > 0.5, row.high) == (True, 1.0)
+
+
 def test_order_and_failures():
     trials = [trial("good", f, 0.9 + 0.01 * f) for f in range(3)] + [trial("poor", f, 0.5) for f in range(3)]
     trials += [trial("broken", 0, 0.99), trial("broken", 1, 0, error="ValueError: no")]

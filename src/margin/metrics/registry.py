@@ -9,6 +9,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from margin.metrics import classification, clustering, density, probabilities, ranking, regression
 from margin.metrics.arguments import UndefinedMetricError
 
@@ -25,6 +27,11 @@ class Metric:
     needs: str
     greater_is_better: bool
     against: str = "y"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value the metric can take."""
+        return _BOUNDS.get(self.name, (-np.inf, np.inf))
 
     def measure(self, model: Any, X: Any, y: Any = None) -> float:
         """The metric of a fitted model on rows ``X`` (and ``y`` where it needs them)."""
@@ -76,6 +83,15 @@ _ROWS: tuple[tuple[str, Callable[..., float], str, str, bool], ...] = (
     ("nmi", clustering.normalized_mutual_information, "clustering", "predict", True),
     ("v_measure", clustering.v_measure, "clustering", "predict", True),
 )
+
+_SHARES = "accuracy balanced_accuracy precision recall f1 calibration_error roc_auc average_precision nmi v_measure"
+_LOSSES = "rmse mse mae median_absolute_error mape log_loss brier davies_bouldin calinski_harabasz"
+_BOUNDS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(_SHARES.split(), (0.0, 1.0)),
+    **dict.fromkeys(_LOSSES.split(), (0.0, np.inf)),
+    **dict.fromkeys(("matthews", "adjusted_rand", "silhouette"), (-1.0, 1.0)),
+    **dict.fromkeys(("r2", "explained_variance"), (-np.inf, 1.0)),
+}
 
 #: Name -> metric. Precision, recall and F1 are macro means over the classes, so they need no positive label.
 REGISTRY: Mapping[str, Metric] = MappingProxyType(

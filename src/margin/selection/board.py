@@ -54,17 +54,22 @@ def corrected_interval(
     return mean, mean - half, mean + half
 
 
-def board(trials: Iterable[Trial], metric: str, greater_is_better: bool) -> list[Standing]:
-    """The standings, best first; a model that failed on any fold stands below with its error."""
+def board(
+    trials: Iterable[Trial], metric: str, greater_is_better: bool, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> list[Standing]:
+    """The standings, best first; a model that failed on any fold stands below with its error.
+
+    Intervals end at ``bounds``, the least and largest value of the metric: no accuracy is above 1.
+    """
     by_model: dict[str, list[Trial]] = {}
     for trial in trials:
         by_model.setdefault(trial.model, []).append(trial)
-    standings = [_standing(model, found, metric) for model, found in by_model.items()]
+    standings = [_standing(model, found, metric, bounds) for model, found in by_model.items()]
     sign = -1 if greater_is_better else 1
     return sorted(standings, key=lambda s: (bool(s.error), sign * s.mean if s.mean == s.mean else 0.0, s.model))
 
 
-def _standing(model: str, trials: list[Trial], metric: str) -> Standing:
+def _standing(model: str, trials: list[Trial], metric: str, bounds: tuple[float, float]) -> Standing:
     errors = [trial.error for trial in trials if trial.error]
     if errors:
         nan = float("nan")
@@ -74,4 +79,4 @@ def _standing(model: str, trials: list[Trial], metric: str) -> Standing:
     )
     fit = float(np.mean([trial.fit_seconds for trial in trials]))
     predict = float(np.mean([trial.predict_seconds for trial in trials]))
-    return Standing(model, metric, mean, low, high, fit, predict, len(trials))
+    return Standing(model, metric, mean, max(low, bounds[0]), min(high, bounds[1]), fit, predict, len(trials))

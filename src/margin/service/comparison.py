@@ -44,7 +44,7 @@ class Comparison:
     def standings(self) -> list[Standing]:
         """The board, best first; models left out stand last with the reason."""
         left_out = [Trial(name, 0, error=reason) for name, reason in self.left_out.items()]
-        return board([*self.trials, *left_out], self.metric.name, self.metric.greater_is_better)
+        return board([*self.trials, *left_out], self.metric.name, self.metric.greater_is_better, self.metric.bounds)
 
     def identity(self) -> dict[str, Any]:
         return {
