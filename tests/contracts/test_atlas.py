@@ -8,7 +8,16 @@ from margin import atlas, claims, experiments
 from margin.service.evidence import verify
 
 # Areas in which every row of the contract must be built. The others grow, and the ledger says how far they are.
-COMPLETE = ("linear-algebra", "probability", "statistics", "information", "transport", "optimization", "trees-ensembles", "supervised")
+COMPLETE = (
+    "linear-algebra",
+    "probability",
+    "statistics",
+    "information",
+    "transport",
+    "optimization",
+    "trees-ensembles",
+    "supervised",
+)
 
 
 def resolve(path):
