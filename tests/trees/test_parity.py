@@ -5,7 +5,7 @@ import pytest
 import sklearn.ensemble as peers
 import sklearn.tree as peer_trees
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, cross_val_score
 
 from margin.trees import (
     BaggingClassifier,
@@ -103,12 +103,12 @@ def test_accuracy_of_forests(name, ours, peer):
     ("ours", "peer"),
     [
         (
-            RandomForestRegressor(60, max_features=None, min_samples_leaf=1, random_state=0),
-            peers.RandomForestRegressor(60, random_state=0),
+            RandomForestRegressor(30, max_features=None, min_samples_leaf=1, random_state=0),
+            peers.RandomForestRegressor(30, random_state=0),
         ),
         (
-            ExtraTreesRegressor(60, max_features=None, min_samples_leaf=1, random_state=0),
-            peers.ExtraTreesRegressor(60, random_state=0),
+            ExtraTreesRegressor(30, max_features=None, min_samples_leaf=1, random_state=0),
+            peers.ExtraTreesRegressor(30, random_state=0),
         ),
         (BaggingRegressor(n_estimators=30, random_state=0), peers.BaggingRegressor(n_estimators=30, random_state=0)),
     ],
@@ -116,7 +116,9 @@ def test_accuracy_of_forests(name, ours, peer):
 )
 def test_error_of_regression_forests(ours, peer):
     X, y = load_diabetes(return_X_y=True)
-    assert cross_val_score(ours, X, y, cv=5).mean() > cross_val_score(peer, X, y, cv=5).mean() - 0.03
+    folds = [KFold(4, shuffle=True, random_state=seed) for seed in range(3)]
+    scores = [np.mean([cross_val_score(model, X, y, cv=cv).mean() for cv in folds]) for model in (ours, peer)]
+    assert scores[0] > scores[1] - 0.025  # four standard errors of such a difference, measured over ten seeds
 
 
 def test_pruning_path_is_that_of_scikit_learn():

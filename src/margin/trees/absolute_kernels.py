@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from margin.trees.kernel_types import (
     GAIN,
     HEAP_TOTAL,
@@ -11,46 +9,75 @@ from margin.trees.kernel_types import (
     MEDIAN_LEFT,
     MEDIAN_RIGHT,
     RANK,
+    SORTED,
     SORTED_TARGET,
+    SPARE,
     TARGET,
     WEIGHT,
     WEIGHT_LEFT,
 )
-from margin.trees.level_kernels import POSITION, inner
+from margin.trees.level_kernels import POSITION, hot
 
 __all__ = ["absolute_gains", "rank_targets", "weighted_median"]
 
 
-@inner
-def weighted_median(number, start, stop, total_weight):
+@hot
+def order_targets(number, start, n, ranked):
+    """Positions of a node by ascending target in ``ranked[SORTED, :n]``: merging runs of doubling length."""
+    for i in range(n):
+        ranked[SORTED, i] = i
+    width = 1
+    while width < n:
+        for begin in range(0, n, 2 * width):
+            a, middle, end = begin, min(n, begin + width), min(n, begin + 2 * width)
+            b = middle
+            for k in range(begin, end):
+                take_first = b >= end
+                if a < middle and not take_first:
+                    first, second = int(ranked[SORTED, a]), int(ranked[SORTED, b])
+                    take_first = number[TARGET, start + first] <= number[TARGET, start + second]
+                if a < middle and take_first:
+                    ranked[SPARE, k] = ranked[SORTED, a]
+                    a += 1
+                else:
+                    ranked[SPARE, k] = ranked[SORTED, b]
+                    b += 1
+        for k in range(n):
+            ranked[SORTED, k] = ranked[SPARE, k]
+        width *= 2
+
+
+@hot
+def weighted_median(number, start, stop, total_weight, ranked):
     """The median target; halfway between two when exactly half of the weight lies below."""
-    order = np.argsort(number[TARGET, start:stop])
-    passed = 0.0
-    for i in range(len(order)):
-        passed += number[WEIGHT, start + order[i]]
-        here = number[TARGET, start + order[i]]
-        if 2 * passed == total_weight and i + 1 < len(order):
-            return 0.5 * (here + number[TARGET, start + order[i + 1]])
+    n, passed = stop - start, 0.0
+    order_targets(number, start, n, ranked)
+    for i in range(n):
+        at = start + int(ranked[SORTED, i])
+        passed += number[WEIGHT, at]
+        if 2 * passed == total_weight and i + 1 < n:
+            return 0.5 * (number[TARGET, at] + number[TARGET, start + int(ranked[SORTED, i + 1])])
         if 2 * passed >= total_weight:
-            return here
-    return number[TARGET, start + order[-1]]
+            return number[TARGET, at]
+    return number[TARGET, start + int(ranked[SORTED, n - 1])]
 
 
-@inner
+@hot
 def rank_targets(number, start, stop, ranked):
     """The rank of every target in its node, from 0."""
-    order = np.argsort(number[TARGET, start:stop])
+    order_targets(number, start, stop - start, ranked)
     for r in range(stop - start):
-        ranked[RANK, order[r]] = r
-        ranked[SORTED_TARGET, r] = number[TARGET, start + order[r]]
+        at = int(ranked[SORTED, r])
+        ranked[RANK, at] = r
+        ranked[SORTED_TARGET, r] = number[TARGET, start + at]
 
 
-@inner
+@hot
 def _add(keys, first, last, n, number, start, ranked):
     """Add the rows of ``keys[first:last]``; returns their weight and their total."""
     weight = total = 0.0
     for i in range(first, last):
-        position = keys[i] & POSITION
+        position = keys[0, i] & POSITION
         w = number[WEIGHT, start + position]
         t = w * number[TARGET, start + position]
         at = int(ranked[RANK, position]) + 1
@@ -63,7 +90,7 @@ def _add(keys, first, last, n, number, start, ranked):
     return weight, total
 
 
-@inner
+@hot
 def _last_below(half, n, ranked, inclusive):
     """The number of ranks, their weight and total, in the largest prefix lighter than (or up to) ``half``."""
     step = 1
@@ -81,7 +108,7 @@ def _last_below(half, n, ranked, inclusive):
     return at, weight, total
 
 
-@inner
+@hot
 def _loss(weight, total, n, ranked):
     """The median of what was added (halfway between two if there are two) and the absolute deviations from it."""
     low, w_below, t_below = _last_below(0.5 * weight, n, ranked, False)
@@ -91,7 +118,7 @@ def _loss(weight, total, n, ranked):
     return 0.5 * (first + second), loss
 
 
-@inner
+@hot
 def absolute_gains(keys, n, known, m, number, start, missing_left, ranked, real):
     """Minus the absolute error left and right of every cut, for sorted ``keys`` of which ``known`` are known.
 
@@ -115,7 +142,7 @@ def absolute_gains(keys, n, known, m, number, start, missing_left, ranked, real)
             weight += w
             total += t
             following = i + 1 if side == 0 else i - 1
-            if 0 <= following < known and keys[following] >> 32 == keys[i] >> 32:
+            if 0 <= following < known and keys[0, following] >> 32 == keys[0, i] >> 32:
                 continue
             median, loss = _loss(weight, total, n, ranked)
             if side == 0:

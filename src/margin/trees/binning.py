@@ -158,16 +158,20 @@ def _sampled_rows(
 
 def _distinct(x: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Distinct known values, ascending, and the weight of each."""
-    known = ~np.isnan(x)
     if weights is None:
-        x = np.sort(x[known])
-        starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]])) if len(x) else np.zeros(0, dtype=np.int64)
-        return x[starts], np.diff(np.append(starts, len(x))).astype(np.float64)
-    x, weights = x[known], weights[known]
-    order = np.argsort(x, kind="stable")
-    x, weights = x[order], weights[order]
-    starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]])) if len(x) else np.zeros(0, dtype=np.int64)
-    return x[starts], np.add.reduceat(weights, starts) if len(x) else np.zeros(0)
+        x = np.sort(x)  # missing values come last
+    else:
+        order = np.argsort(x, kind="stable")
+        x, weights = x[order], weights[order]
+    known = len(x) - int(np.isnan(x).sum()) if len(x) and np.isnan(x[-1]) else len(x)
+    x = x[:known]
+    changes = x[1:] != x[:-1]
+    if weights is None and changes.all():
+        return x, np.ones(known)
+    starts = np.flatnonzero(np.concatenate([np.ones(min(known, 1), dtype=bool), changes]))
+    if weights is None:
+        return x[starts], np.diff(np.append(starts, known)).astype(np.float64)
+    return x[starts], np.add.reduceat(weights[:known], starts) if known else np.zeros(0)
 
 
 def _heaviest(values: np.ndarray, weights: np.ndarray, max_bins: int) -> np.ndarray:
@@ -180,6 +184,11 @@ def _cuts(values: np.ndarray, weights: np.ndarray, max_bins: int) -> np.ndarray:
     if len(values) <= max_bins:
         return midpoint(values[:-1], values[1:])
     heavy = weights > 2 * weights.sum() / max_bins  # fewer than half of the bins, so each can be fenced on both sides
+    if not heavy.any():
+        before = np.cumsum(weights) - weights / 2
+        last = np.unique(np.searchsorted(before, weights.sum() * np.arange(1, max_bins) / max_bins)) - 1
+        last = last[(last >= 0) & (last < len(values) - 1)]
+        return midpoint(values[last], values[last + 1])
     light = np.where(heavy, 0.0, weights)
     before = np.cumsum(light) - light / 2
     bins = max_bins - int(heavy.sum())

@@ -35,6 +35,9 @@ __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifie
 
 REGRESSION_LEAF = 5  # rows per leaf of a regression forest unless told otherwise (Breiman's node size)
 
+# Up to so many rows a forest looks at every threshold: beyond, bins halve the time and an average hides them.
+FOREST_EXACT_ROWS = 1_000
+
 WORK_PER_CELL = 200.0  # basic operations per row and column looked at, over all levels of a tree
 
 SHARED_DOMAINS: dict[str, Domain] = {
@@ -61,7 +64,8 @@ SHARED_PARAMETERS = """
     ``min_samples_leaf`` "auto" is 1 for classification and 5 for regression. With ``bootstrap`` every tree draws
     ``max_samples`` rows (a count or a share, all by default) with replacement, and with ``oob_score`` the rows it left
     out judge the forest. ``n_jobs`` trees grow at the same time in threads: None takes as many as the work is worth, -1
-    all; any number gives the same forest. The other parameters are those of the single tree.
+    all; any number gives the same forest. ``max_bins`` "auto" looks at every threshold up to 1,000 rows and at 255
+    quantiles per column beyond. The other parameters are those of the single tree.
 
     Learned: ``trees_`` (a list of dicts of arrays), ``categories_``, and with ``oob_score``: ``oob_score_`` (accuracy,
     or coefficient of determination) and the averages behind it. Records carry ``depth``, ``leaves`` and ``oob_error``
@@ -170,7 +174,7 @@ class _Growing:
         model, problem = self.model, self.problem
         if len(self.trees) >= model.n_estimators:
             return
-        table = problem.table(model.max_bins, self.seed)
+        table = problem.table(model.max_bins, self.seed, FOREST_EXACT_ROWS)
         growth = growth_of(
             _Resolved(model, problem.classes is not None),
             problem,

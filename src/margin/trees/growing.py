@@ -43,13 +43,13 @@ def grow_tree(
 ) -> Tree:
     """Grow a tree on the rows of ``table`` whose weight is positive.
 
-    ``target`` (n,) holds class numbers or responses, ``weight`` (n,) nonnegative weights; ``rows`` (int32) names the
+    ``target`` (n,) holds class numbers or responses, ``weight`` (n,) nonnegative weights; ``rows`` names the
     rows of positive weight if the caller knows them. ``seed`` decides which columns and cuts are drawn.
     """
     from margin.trees.growing_kernels import grow
 
     if rows is None:
-        rows = np.flatnonzero(weight > 0).astype(np.int32)
+        rows = np.flatnonzero(weight > 0)
     target, weight = target[rows], weight[rows]
     rules = _rules(growth, weight, target, table.codes.shape[0])
     nodes, numbers, value, sets = grow(
@@ -90,7 +90,7 @@ def _rows(rules: Rules, rows: np.ndarray, weight: np.ndarray, target: np.ndarray
     from margin.trees.kernel_types import PACKED, Rows
 
     n = len(rows)
-    positions = np.empty((2, n), dtype=np.int32)
+    positions = np.empty((2, n), dtype=np.uint32)  # unsigned: no index counts from the end
     positions[0] = rows
     if rules.mode == PACKED:
         count = weight.astype(np.int64)
@@ -109,13 +109,13 @@ def _work(table: Table, rules: Rules, n: int, seed: int) -> Work:
     size, k = table.missing + 3, rules.classes
     return Work(
         local=np.empty(n, dtype=table.codes.dtype),
-        keys=np.empty(n, dtype=np.int64),
-        whole=np.zeros((6, size), dtype=np.int64),
+        keys=np.empty((2, n), dtype=np.int64),
+        whole=np.zeros((8, size), dtype=np.int64),
         real=np.empty((7, size)),
         sums=np.zeros(size * max(2, k)),
         level_classes=np.empty(size * k),
         classes=np.zeros((2, k)),
-        ranked=np.zeros((4, n + 1 if rules.mode == ABSOLUTE else 0)),
+        ranked=np.zeros((6, n + 1 if rules.mode == ABSOLUTE else 0)),
         features=np.arange(len(table.codes)),
         rng=_generator(seed),
         best_code=np.zeros(4, dtype=np.int64),

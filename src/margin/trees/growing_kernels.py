@@ -24,7 +24,7 @@ from margin.trees.kernel_types import (
     WEIGHT,
     Node,
 )
-from margin.trees.level_kernels import POSITION, entry, inlined, inner
+from margin.trees.level_kernels import POSITION, entry, hot, inner
 from margin.trees.splitting_kernels import search
 
 __all__ = ["grow"]
@@ -47,7 +47,7 @@ def grow(table, rules, rows, work):
     nodes = turns = used_sets = 0
     leaves, best_first = 1, rules.max_leaves > 0
     _create(whole, number, value, 0, 0, rows.row.shape[1], 0, -np.inf, np.inf)
-    _describe(rules, rows, whole, number, value, 0)
+    _describe(rules, rows, whole, number, value, work.ranked, 0)
     node = -1
     while True:
         # The new nodes: the root at first, later the children of ``node``.
@@ -55,7 +55,7 @@ def grow(table, rules, rows, work):
         if node >= 0:
             if last > len(whole):
                 whole, number, value = _wider(whole), _wider(number), _wider(value)
-            _split(table, rules, rows, whole, number, value, sets, node, first)
+            _split(table, rules, rows, whole, number, value, sets, work.ranked, node, first)
             leaves += 1
         nodes = last
         for new in range(last - 1, first - 1, -1):
@@ -95,13 +95,13 @@ def _wider(array):
     return wide
 
 
-@inner
+@hot
 def _before(a, b, number):
     """Whether node ``a`` has its turn before ``b``: the larger gain, then the older node."""
     return number[a, NODE_GAIN] > number[b, NODE_GAIN] or (number[a, NODE_GAIN] == number[b, NODE_GAIN] and a < b)
 
 
-@inner
+@hot
 def _rise(heap, size, number):
     at = size - 1
     while at > 0 and _before(heap[at], heap[(at - 1) // 2], number):
@@ -109,7 +109,7 @@ def _rise(heap, size, number):
         at = (at - 1) // 2
 
 
-@inner
+@hot
 def _sink(heap, size, number):
     at = 0
     while 2 * at + 1 < size:
@@ -122,7 +122,7 @@ def _sink(heap, size, number):
         at = child
 
 
-@inner
+@hot
 def _create(whole, number, value, node, start, stop, depth, lower, upper):
     for column in range(8):
         whole[node, column] = -1
@@ -134,14 +134,14 @@ def _create(whole, number, value, node, start, stop, depth, lower, upper):
         value[node, column] = 0.0
 
 
-@inner
-def _describe(rules, rows, whole, number, value, node):
+@hot
+def _describe(rules, rows, whole, number, value, ranked, node):
     """Weight, total, value and impurity of a node; a pure one gets the impurity zero exactly."""
     start, stop = whole[node, START], whole[node, STOP]
     if rules.mode == PACKED:
-        both = np.int64(0)
+        both, packed = np.int64(0), rows.packed
         for i in range(start, stop):
-            both += rows.packed[0, i]
+            both += packed[0, i]
         weight, total = float(both >> 32), float(both & POSITION)
         share = total / weight
         value[node, 0], value[node, 1] = (weight - total) / weight, share
@@ -149,11 +149,11 @@ def _describe(rules, rows, whole, number, value, node):
     elif rules.mode == GINI or rules.mode == ENTROPY:
         weight, total, impurity = _describe_classes(rules, rows.number, value, node, start, stop)
     else:
-        weight, total, impurity = _describe_numbers(rules.mode, rows.number, value, node, start, stop)
+        weight, total, impurity = _describe_numbers(rules.mode, rows.number, value, ranked, node, start, stop)
     number[node, NODE_WEIGHT], number[node, IMPURITY], number[node, NODE_TOTAL] = weight, impurity, total
 
 
-@inner
+@hot
 def _describe_classes(rules, rows, value, node, start, stop):
     weight = 0.0
     for i in range(start, stop):
@@ -173,8 +173,8 @@ def _describe_classes(rules, rows, value, node, start, stop):
     return weight, total, 0.0 if pure else max(impurity, 0.0)
 
 
-@inner
-def _describe_numbers(mode, rows, value, node, start, stop):
+@hot
+def _describe_numbers(mode, rows, value, ranked, node, start, stop):
     weight = total = 0.0
     low = high = rows[TARGET, start]
     for i in range(start, stop):
@@ -185,7 +185,7 @@ def _describe_numbers(mode, rows, value, node, start, stop):
         high = t if t > high else high
     center = min(max(total / weight, low), high)
     if mode == ABSOLUTE:
-        center = weighted_median(rows, start, stop, weight)
+        center = weighted_median(rows, start, stop, weight, ranked)
     loss = 0.0
     if low < high:
         for i in range(start, stop):
@@ -195,7 +195,7 @@ def _describe_numbers(mode, rows, value, node, start, stop):
     return weight, total, loss / weight
 
 
-@inlined
+@hot
 def _search_node(table, rules, rows, work, whole, number, node):
     """Look for the split of a node that may have one and write it down; returns whether it has one."""
     start, stop, weight, impurity = (
@@ -209,10 +209,11 @@ def _search_node(table, rules, rows, work, whole, number, node):
     if not may or whole[node, DEPTH] >= rules.max_depth or impurity <= 0.0:
         return False
     if rules.mode == GINI or rules.mode == ENTROPY:
+        classes, targets = work.classes, rows.number
         for q in range(rules.classes):
-            work.classes[TOTAL, q] = 0.0
+            classes[TOTAL, q] = 0.0
         for i in range(start, stop):
-            work.classes[TOTAL, np.int64(rows.number[TARGET, i])] += rows.number[WEIGHT, i]
+            classes[TOTAL, np.int64(targets[TARGET, i])] += targets[WEIGHT, i]
     if not search(table, rules, Node(start, stop, weight, total, number[node, LOWER], number[node, UPPER]), rows, work):
         return False
     gain = work.best_number[0]
@@ -236,17 +237,20 @@ def _search_node(table, rules, rows, work, whole, number, node):
     return True
 
 
-@inlined
-def _split(table, rules, rows, whole, number, value, sets, node, first):
+@hot
+def _split(table, rules, rows, whole, number, value, sets, ranked, node, first):
     """Give the rows of ``node`` to its children ``first`` (left) and ``first + 1``."""
     start, stop, depth = whole[node, START], whole[node, STOP], whole[node, DEPTH] + 1
-    middle = _partition(table, rules.mode == PACKED, rows, whole, sets, node, start, stop)
+    packed = rules.mode == PACKED
+    middle = _partition(
+        table.codes, table.missing, packed, rows.row, rows.number, rows.packed, whole, sets, node, start, stop
+    )
     lower, upper = number[node, LOWER], number[node, UPPER]
     whole[node, CHILD] = first
     _create(whole, number, value, first, start, middle, depth, lower, upper)
     _create(whole, number, value, first + 1, middle, stop, depth, lower, upper)
-    _describe(rules, rows, whole, number, value, first)
-    _describe(rules, rows, whole, number, value, first + 1)
+    _describe(rules, rows, whole, number, value, ranked, first)
+    _describe(rules, rows, whole, number, value, ranked, first + 1)
     if not rules.constrained:
         return
     last = rules.classes - 1
@@ -262,26 +266,30 @@ def _split(table, rules, rows, whole, number, value, sets, node, first):
         number[2 * first + 1 - low_side, LOWER] = between
 
 
-@inner
-def _partition(table, packed, rows, whole, sets, node, start, stop):
+@hot
+def _partition(codes, missing, use_packed, row, number, packed, whole, sets, node, start, stop):
     """Bring the rows that go left to the front, both sides keeping their order; returns where the right begins."""
-    j, missing = whole[node, FEATURE], table.missing
-    cut, missing_left, set_row = whole[node, CUT], whole[node, MISSING_LEFT] != 0, whole[node, SET_ROW]
-    left, right, row, number = start, 0, rows.row, rows.number
+    j, cut, missing_left, set_row = (
+        whole[node, FEATURE],
+        whole[node, CUT],
+        whole[node, MISSING_LEFT],
+        whole[node, SET_ROW],
+    )
+    left, right = start, 0
     for i in range(start, stop):
         r = row[0, i]
-        c = np.int64(table.codes[j, r])
+        c = np.int64(codes[j, r])
         if c == missing:
-            goes_left = missing_left
+            goes_left = missing_left != 0
         elif set_row >= 0:
             goes_left = (sets[set_row, c >> 3] >> (c & 7)) & 1 == 1
         else:
             goes_left = c <= cut
         # Both places are written and one count moves: a branch here would be mispredicted every other time.
-        if packed:
-            both = rows.packed[0, i]
-            rows.packed[0, left] = both
-            rows.packed[1, right] = both
+        if use_packed:
+            both = packed[0, i]
+            packed[0, left] = both
+            packed[1, right] = both
         else:
             w, t = number[WEIGHT, i], number[TARGET, i]
             number[WEIGHT, left], number[TARGET, left] = w, t
@@ -292,8 +300,8 @@ def _partition(table, packed, rows, whole, sets, node, start, stop):
         right += not goes_left
     for i in range(right):
         row[0, left + i] = row[1, i]
-        if packed:
-            rows.packed[0, left + i] = rows.packed[1, i]
+        if use_packed:
+            packed[0, left + i] = packed[1, i]
         else:
             number[WEIGHT, left + i] = number[SPARE_WEIGHT, i]
             number[TARGET, left + i] = number[SPARE_TARGET, i]

@@ -21,10 +21,10 @@ ABSOLUTE = 4  # medians from sorted rows
 
 # Rows of Rows.number and of the other tables below.
 WEIGHT, TARGET, SPARE_WEIGHT, SPARE_TARGET = 0, 1, 2, 3
-LEVEL, ORDER, LEVEL_ROWS, ROWS_LEFT, COUNTS, PACKED_SUMS = 0, 1, 2, 3, 4, 5
+LEVEL, ORDER, LEVEL_ROWS, ROWS_LEFT, COUNTS, PACKED_SUMS, BEST_ORDER, PLACES = 0, 1, 2, 3, 4, 5, 6, 7
 LEVEL_WEIGHT, LEVEL_TOTAL, WEIGHT_LEFT, TOTAL_LEFT, GAIN, MEDIAN_LEFT, MEDIAN_RIGHT = 0, 1, 2, 3, 4, 5, 6
 TOTAL, LEFT = 0, 1
-HEAP_WEIGHT, HEAP_TOTAL, SORTED_TARGET, RANK = 0, 1, 2, 3
+HEAP_WEIGHT, HEAP_TOTAL, SORTED_TARGET, RANK, SORTED, SPARE = 0, 1, 2, 3, 4, 5
 
 
 class Table(NamedTuple):
@@ -59,7 +59,7 @@ class Rules(NamedTuple):
 class Rows(NamedTuple):
     """The rows of a tree in the order of its nodes; a mode needs ``number`` or ``packed``, the other is empty."""
 
-    row: np.ndarray  # (2, n) int32: place in the table; a spare row for parting a node
+    row: np.ndarray  # (2, n) uint32: place in the table; a spare row for parting a node
     number: np.ndarray  # (4, n) float64: weight, centered target or class number; the same, spare
     packed: np.ndarray  # (2, n) int64: weight << 32 | weight of class 1; spare
 
@@ -79,13 +79,13 @@ class Work(NamedTuple):
     """Buffers, allocated once per tree; sums and counts are zero between uses."""
 
     local: np.ndarray  # (n,) codes of one column in one node
-    keys: np.ndarray  # (n,) int64: code and position, to be sorted
-    whole: np.ndarray  # (6, levels) int64: LEVEL ... PACKED_SUMS
+    keys: np.ndarray  # (2, n) int64: code and position, to be sorted; spare
+    whole: np.ndarray  # (8, levels) int64: LEVEL ... PLACES
     real: np.ndarray  # (7, levels) float64: LEVEL_WEIGHT ... MEDIAN_RIGHT
     sums: np.ndarray  # (levels * channels,) float64 per code
     level_classes: np.ndarray  # (levels * classes,) float64
     classes: np.ndarray  # (2, classes) float64: TOTAL, LEFT
-    ranked: np.ndarray  # (4, n + 1) float64 for absolute error: HEAP_WEIGHT ... RANK
+    ranked: np.ndarray  # (6, n + 1) float64 for absolute error: HEAP_WEIGHT ... SPARE
     features: np.ndarray  # (p,) int64, permuted as columns are drawn
     rng: np.ndarray  # (1,) uint64
     best_code: np.ndarray  # (4,) int64: column, last code on the left, missing goes left, is categorical

@@ -19,6 +19,7 @@ from margin.trees.kernel_types import (
     LEVEL_WEIGHT,
     PACKED,
     PACKED_SUMS,
+    PLACES,
     TARGET,
     WEIGHT,
 )
@@ -26,18 +27,19 @@ from margin.trees.kernel_types import (
 __all__ = ["classes_of_levels", "packed_sides", "sort_keys", "span", "sums_of_levels", "value_ranges"]
 
 INSERTION = 24  # rows up to which insertion beats Numba's quicksort
-SPARSE = 16  # codes per row beyond which sorting beats clearing and scanning a table
+SPARSE = 4  # codes per row beyond which sorting beats clearing and scanning a table
 POSITION = np.int64(0xFFFFFFFF)
 
-# Only the outermost function is called from Python and kept on disk; the others need no way in. Functions with one
-# caller are inlined before they are compiled, else each would be compiled again with everything below it.
+# Only the outermost function is called from Python and kept on disk; the others need no way in. What runs once per node
+# or column neither allocates nor counts references: two atomic additions per array and call cost more than the work
+# on a small node.
 INNER: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 entry: Any = njit(cache=True, nogil=True, error_model="numpy")
 inner: Any = njit(**INNER)
-inlined: Any = njit(inline="always", **INNER)
+hot: Any = njit(**{**INNER, "_nrt": False})
 
 
-@inner
+@hot
 def span(local, n, missing, may_miss):
     """Smallest and largest known code and the number of missing ones; the smallest exceeds the largest if all miss."""
     if not may_miss:
@@ -59,104 +61,103 @@ def span(local, n, missing, may_miss):
     return smallest, largest, absent
 
 
-@inner
-def sort_keys(keys, n):
-    """Sort ``keys[:n]`` by merging runs of doubling length, the first ones sorted by insertion."""
-    for start in range(0, n, INSERTION):
-        for i in range(start + 1, min(n, start + INSERTION)):
-            key = keys[i]
-            j = i
-            while j > start and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                j -= 1
-            keys[j] = key
+@hot
+def sort_keys(keys, n, low, high, whole):
+    """Sort ``keys[0, :n]``, code << 32 | position with ascending positions, by code; equal codes keep their order.
+
+    Few keys by insertion, many by counting the bytes of ``code - low``, the least significant first.
+    """
     if n <= INSERTION:
+        for i in range(1, n):
+            key = keys[0, i]
+            j = i
+            while j > 0 and keys[0, j - 1] > key:
+                keys[0, j] = keys[0, j - 1]
+                j -= 1
+            keys[0, j] = key
         return
-    spare = np.empty(n, dtype=np.int64)
-    width = INSERTION
-    while width < n:
-        for start in range(0, n, 2 * width):
-            a, middle, stop = start, min(n, start + width), min(n, start + 2 * width)
-            b = middle
-            for k in range(start, stop):
-                if a < middle and (b >= stop or keys[a] <= keys[b]):
-                    spare[k] = keys[a]
-                    a += 1
-                else:
-                    spare[k] = keys[b]
-                    b += 1
-        for k in range(n):
-            keys[k] = spare[k]
-        width *= 2
+    shift = 0
+    while (high - low) >> shift > 0:
+        for digit in range(256):
+            whole[PLACES, digit] = 0
+        for i in range(n):
+            whole[PLACES, (((keys[0, i] >> 32) - low) >> shift) & 255] += 1
+        start = np.int64(0)
+        for digit in range(256):
+            count = whole[PLACES, digit]
+            whole[PLACES, digit] = start
+            start += count
+        for i in range(n):
+            at = (((keys[0, i] >> 32) - low) >> shift) & 255
+            keys[1, whole[PLACES, at]] = keys[0, i]
+            whole[PLACES, at] += 1
+        for i in range(n):
+            keys[0, i] = keys[1, i]
+        shift += 8
 
 
-@inner
-def sums_of_levels(mode, count_rows, node, rows, low, high, absent, missing, work):
+@hot
+def sums_of_levels(
+    mode, count_rows, start, n, number, packed, low, high, absent, missing, local, keys, whole, real, sums
+):
     """Weight, total and (if asked for) rows of every level that occurs; missing ones are the last level.
 
-    Fills the rows LEVEL... of ``work`` and returns how many levels there are.
+    Fills the rows LEVEL... of ``whole`` and ``real`` and returns how many levels there are.
     """
-    n, start = node.stop - node.start, node.start
-    level, weights, totals = work.whole[LEVEL], work.real[LEVEL_WEIGHT], work.real[LEVEL_TOTAL]
-    level_rows, counts = work.whole[LEVEL_ROWS], work.whole[COUNTS]
-    sparse = high - low + 1 > SPARSE * n or (n <= INSERTION // 2 and high - low > n)
-    if sparse:
+    if high - low + 1 > SPARSE * n or (n <= INSERTION // 2 and high - low > n):
         for i in range(n):
-            work.keys[i] = (np.int64(work.local[i]) << 32) | i
-        sort_keys(work.keys, n)
+            keys[0, i] = (np.int64(local[i]) << 32) | i
+        sort_keys(keys, n, low, missing if absent else high, whole)
         if mode == PACKED:
-            return _sorted_packed(work.keys, n, start, rows.packed[0], level, weights, totals, level_rows)
-        return _sorted_sums(work.keys, n, start, rows.number, level, weights, totals, level_rows)
+            return _sorted_packed(keys, n, start, packed, whole, real)
+        return _sorted_sums(keys, n, start, number, whole, real)
     if mode == PACKED:
-        table = work.whole[PACKED_SUMS]
-        m = _packed_table(
-            work.local, n, start, rows.packed[0], low, high, absent, missing, table, level, weights, totals
-        )
+        m = _packed_table(local, n, start, packed, low, high, absent, missing, whole, real)
     else:
-        m = _sums_table(
-            work.local, n, start, rows.number, low, high, absent, missing, work.sums, level, weights, totals
-        )
+        m = _sums_table(local, n, start, number, low, high, absent, missing, sums, whole, real)
     if count_rows:
         for i in range(n):
-            counts[work.local[i]] += 1
+            whole[COUNTS, local[i]] += 1
         for k in range(m):
-            level_rows[k] = counts[level[k]]
-            counts[level[k]] = 0
+            c = whole[LEVEL, k]
+            whole[LEVEL_ROWS, k] = whole[COUNTS, c]
+            whole[COUNTS, c] = 0
     return m
 
 
-@inner
-def packed_sides(local, n, start, packed, cut, level, weights, totals):
+@hot
+def packed_sides(local, n, start, packed, cut, whole, real):
     """Two levels: codes up to ``cut`` and those above."""
-    left = whole = np.int64(0)
+    left = total = np.int64(0)
     for i in range(n):
-        both = packed[start + i]
-        whole += both
+        both = packed[0, start + i]
+        total += both
         left += both if local[i] <= cut else 0
-    level[0], level[1] = 0, 1
-    weights[0], totals[0] = left >> 32, left & POSITION
-    weights[1], totals[1] = (whole - left) >> 32, (whole - left) & POSITION
+    right = total - left
+    whole[LEVEL, 0], whole[LEVEL, 1] = 0, 1
+    real[LEVEL_WEIGHT, 0], real[LEVEL_TOTAL, 0] = left >> 32, left & POSITION
+    real[LEVEL_WEIGHT, 1], real[LEVEL_TOTAL, 1] = right >> 32, right & POSITION
     return 2
 
 
-@inner
-def _packed_table(local, n, start, packed, low, high, absent, missing, table, level, weights, totals):
+@hot
+def _packed_table(local, n, start, packed, low, high, absent, missing, whole, real):
     for i in range(n):
-        table[local[i]] += packed[start + i]
+        whole[PACKED_SUMS, local[i]] += packed[0, start + i]
     m = 0
     for step in range(high - low + 1 + (absent > 0)):
         c = low + step if step <= high - low else missing
-        both = table[c]
-        table[c] = 0
-        level[m] = c
-        weights[m] = both >> 32
-        totals[m] = both & POSITION
+        both = whole[PACKED_SUMS, c]
+        whole[PACKED_SUMS, c] = 0
+        whole[LEVEL, m] = c
+        real[LEVEL_WEIGHT, m] = both >> 32
+        real[LEVEL_TOTAL, m] = both & POSITION
         m += both != 0  # without a branch: an empty level is overwritten
     return m
 
 
-@inner
-def _sums_table(local, n, start, number, low, high, absent, missing, sums, level, weights, totals):
+@hot
+def _sums_table(local, n, start, number, low, high, absent, missing, sums, whole, real):
     for i in range(n):
         c, w = 2 * np.int64(local[i]), number[WEIGHT, start + i]
         sums[c] += w
@@ -165,89 +166,86 @@ def _sums_table(local, n, start, number, low, high, absent, missing, sums, level
     for step in range(high - low + 1 + (absent > 0)):
         c = low + step if step <= high - low else missing
         w = sums[2 * c]
-        level[m] = c
-        weights[m] = w
-        totals[m] = sums[2 * c + 1]
+        whole[LEVEL, m] = c
+        real[LEVEL_WEIGHT, m] = w
+        real[LEVEL_TOTAL, m] = sums[2 * c + 1]
         sums[2 * c] = 0.0
         sums[2 * c + 1] = 0.0
         m += w != 0.0
     return m
 
 
-@inner
-def _sorted_packed(keys, n, start, packed, level, weights, totals, level_rows):
+@hot
+def _sorted_packed(keys, n, start, packed, whole, real):
     m, last = -1, np.int64(-1)
     for i in range(n):
-        code, both = keys[i] >> 32, packed[start + (keys[i] & POSITION)]
+        code, both = keys[0, i] >> 32, packed[0, start + (keys[0, i] & POSITION)]
         if code != last:
             m += 1
-            level[m], weights[m], totals[m], level_rows[m] = code, 0.0, 0.0, 0
+            whole[LEVEL, m], whole[LEVEL_ROWS, m] = code, 0
+            real[LEVEL_WEIGHT, m], real[LEVEL_TOTAL, m] = 0.0, 0.0
             last = code
-        weights[m] += both >> 32
-        totals[m] += both & POSITION
-        level_rows[m] += 1
+        real[LEVEL_WEIGHT, m] += both >> 32
+        real[LEVEL_TOTAL, m] += both & POSITION
+        whole[LEVEL_ROWS, m] += 1
     return m + 1
 
 
-@inner
-def _sorted_sums(keys, n, start, number, level, weights, totals, level_rows):
+@hot
+def _sorted_sums(keys, n, start, number, whole, real):
     m, last = -1, np.int64(-1)
     for i in range(n):
-        code, at = keys[i] >> 32, start + (keys[i] & POSITION)
+        code, at = keys[0, i] >> 32, start + (keys[0, i] & POSITION)
         if code != last:
             m += 1
-            level[m], weights[m], totals[m], level_rows[m] = code, 0.0, 0.0, 0
+            whole[LEVEL, m], whole[LEVEL_ROWS, m] = code, 0
+            real[LEVEL_WEIGHT, m], real[LEVEL_TOTAL, m] = 0.0, 0.0
             last = code
-        weights[m] += number[WEIGHT, at]
-        totals[m] += number[WEIGHT, at] * number[TARGET, at]
-        level_rows[m] += 1
+        real[LEVEL_WEIGHT, m] += number[WEIGHT, at]
+        real[LEVEL_TOTAL, m] += number[WEIGHT, at] * number[TARGET, at]
+        whole[LEVEL_ROWS, m] += 1
     return m + 1
 
 
-@inner
-def classes_of_levels(k, node, rows, low, high, absent, missing, work):
-    """The weight of each of ``k`` classes (``work.level_classes``), and the rows, of every level that occurs."""
-    n, start = node.stop - node.start, node.start
+@hot
+def classes_of_levels(k, start, n, number, low, high, absent, missing, local, keys, whole, sums, found):
+    """The weight of each of ``k`` classes (``found``), and the rows, of every level that occurs."""
     if (high - low + 1) * k <= SPARSE * n and (n > INSERTION // 2 or high - low <= n):
-        return _classes_table(
-            k, work.local, n, start, rows.number, low, high, absent, missing, work.sums, work.whole, work.level_classes
-        )
+        return _classes_table(k, local, n, start, number, low, high, absent, missing, sums, whole, found)
     for i in range(n):
-        work.keys[i] = (np.int64(work.local[i]) << 32) | i
-    sort_keys(work.keys, n)
-    return _sorted_classes(k, work.keys, n, start, rows.number, work.whole, work.level_classes)
+        keys[0, i] = (np.int64(local[i]) << 32) | i
+    sort_keys(keys, n, low, missing if absent else high, whole)
+    return _sorted_classes(k, keys, n, start, number, whole, found)
 
 
-@inner
+@hot
 def _classes_table(k, local, n, start, number, low, high, absent, missing, sums, whole, found):
-    counts = whole[COUNTS]
     for i in range(n):
         c = np.int64(local[i])
         sums[c * k + np.int64(number[TARGET, start + i])] += number[WEIGHT, start + i]
-        counts[c] += 1
+        whole[COUNTS, c] += 1
     m = 0
     for step in range(high - low + 1 + (absent > 0)):
         c = low + step if step <= high - low else missing
         whole[LEVEL, m] = c
-        whole[LEVEL_ROWS, m] = counts[c]
-        if counts[c] != 0:
+        whole[LEVEL_ROWS, m] = whole[COUNTS, c]
+        if whole[COUNTS, c] != 0:
             for q in range(k):
                 found[m * k + q] = sums[c * k + q]
                 sums[c * k + q] = 0.0
             m += 1
-        counts[c] = 0
+        whole[COUNTS, c] = 0
     return m
 
 
-@inner
+@hot
 def _sorted_classes(k, keys, n, start, number, whole, found):
     m, last = -1, np.int64(-1)
     for i in range(n):
-        code, at = keys[i] >> 32, start + (keys[i] & POSITION)
+        code, at = keys[0, i] >> 32, start + (keys[0, i] & POSITION)
         if code != last:
             m += 1
-            whole[LEVEL, m] = code
-            whole[LEVEL_ROWS, m] = 0
+            whole[LEVEL, m], whole[LEVEL_ROWS, m] = code, 0
             for q in range(k):
                 found[m * k + q] = 0.0
             last = code

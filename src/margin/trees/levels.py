@@ -18,9 +18,15 @@ __all__ = ["EXACT_ROWS", "binned_levels", "exact_levels", "levels"]
 EXACT_ROWS = 10_000
 
 
-def levels(X: np.ndarray, max_bins: int | str | None, categorical: np.ndarray, rng: np.random.Generator) -> Table:
-    """The codes of float64 ``X`` (n, p): exact if ``max_bins`` is None, or "auto" and the rows are few."""
-    if max_bins is None or (max_bins == "auto" and len(X) <= EXACT_ROWS):
+def levels(
+    X: np.ndarray,
+    max_bins: int | str | None,
+    categorical: np.ndarray,
+    rng: np.random.Generator,
+    exact_rows: int = EXACT_ROWS,
+) -> Table:
+    """The codes of float64 ``X`` (n, p): exact if ``max_bins`` is None, or "auto" and there are few rows."""
+    if max_bins is None or (max_bins == "auto" and len(X) <= exact_rows):
         return exact_levels(X, categorical)
     return binned_levels(X, 255 if max_bins == "auto" else int(max_bins), categorical, rng)
 

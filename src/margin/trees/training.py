@@ -13,7 +13,7 @@ from margin.core.class_weights import row_weights
 from margin.core.domains import Choice, Domain, Either, Flag, Integer, Number, Optional, Sequence, Text
 from margin.trees.columns import categorical_flags, feature_count, find_categories, monotone_signs
 from margin.trees.growing import Growth
-from margin.trees.levels import levels
+from margin.trees.levels import EXACT_ROWS, levels
 from margin.trees.structure import encode_categories
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ class Problem:
     categorical: np.ndarray
     monotone: np.ndarray | None
 
-    def table(self, max_bins: Any, seed: int) -> Table:
+    def table(self, max_bins: Any, seed: int, exact_rows: int = EXACT_ROWS) -> Table:
         """The levels of the columns; ``seed`` draws the rows from which bins are taken when there are very many."""
-        return levels(self.X, max_bins, self.categorical, np.random.default_rng([seed, 0]))
+        return levels(self.X, max_bins, self.categorical, np.random.default_rng([seed, 0]), exact_rows)
 
 
 def problem_of(model: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool) -> Problem:
