@@ -7,7 +7,7 @@ import pytest
 
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor, structure
 from margin.trees.structure import (
-    PARALLEL_ROWS,
+    COMPILED_ROWS,
     apply,
     decision_path,
     depths,
@@ -54,18 +54,22 @@ def test_every_way_of_walking_reaches_the_same_leaf(grown, monkeypatch):
     model, rows, _ = grown
     expected = [brute_leaf(model.tree_, row) for row in rows]
     assert apply(model.tree_, rows).tolist() == expected
-    many = np.tile(rows, (PARALLEL_ROWS // len(rows) + 1, 1))
+    many = np.tile(rows, (COMPILED_ROWS // len(rows) + 1, 1))
     assert apply(model.tree_, many)[: len(rows)].tolist() == expected
     monkeypatch.delitem(sys.modules, "numba")  # as in a process that has compiled nothing
     assert apply(model.tree_, rows).tolist() == expected
 
 
-def test_a_sum_over_trees_is_the_same_for_few_and_many_rows(grown):
+def test_a_sum_over_trees_is_the_same_for_few_and_many_rows(grown, monkeypatch):
     model, rows, _ = grown
-    many = np.tile(rows, (PARALLEL_ROWS // len(rows) + 1, 1))
-    total = np.zeros((len(many), 2))
-    structure.add_values(model.tree_, many, total)
-    np.testing.assert_array_equal(total[: len(rows)], predict(model.tree_, rows))
+    many = np.tile(rows, (COMPILED_ROWS // len(rows) + 1, 1))
+    total = structure.sum_values([model.tree_, model.tree_], many)
+    np.testing.assert_array_equal(total[: len(rows)], 2 * predict(model.tree_, rows))
+    monkeypatch.setattr("margin.core.threads.WORK_PER_THREAD", 1)
+    monkeypatch.setenv("MARGIN_NUM_THREADS", "2")
+    np.testing.assert_array_equal(structure.sum_values([model.tree_, model.tree_], many), total)
+    monkeypatch.delitem(sys.modules, "numba")
+    np.testing.assert_array_equal(structure.sum_values([model.tree_] * 2, rows), total[: len(rows)])
 
 
 def test_decision_path_holds_the_leaf_and_all_above(grown):

@@ -133,10 +133,7 @@ class _Forest(IterativeEstimator):
 
     def _average(self, X: Any) -> np.ndarray:
         rows = as_rows(self, X)
-        total = np.zeros((len(rows), self.trees_[0]["value"].shape[1]))
-        for tree in self.trees_:
-            structure.add_values(tree, rows, total)
-        return total / len(self.trees_)
+        return structure.sum_values(self.trees_, rows) / len(self.trees_)
 
     def _learn(self, loop: _Growing, problem: Problem) -> None:
         self.trees_ = loop.trees[:]

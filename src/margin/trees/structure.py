@@ -21,17 +21,17 @@ Categorical columns of ``X`` hold codes here (:func:`encode_categories` makes th
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from margin.core.threads import numba_threads, threads_for
+from margin.core.threads import threads_for
 
 __all__ = [
     "Tree",
-    "add_values",
     "apply",
     "decision_path",
     "depth",
@@ -42,16 +42,19 @@ __all__ = [
     "n_leaves",
     "parents",
     "predict",
+    "steps",
     "subtree",
+    "sum_values",
 ]
 
 Tree = dict[str, np.ndarray]
 
-# Fewer rows are walked by one thread: by the compiled walk if this process has compiled code already, else by NumPy,
-# level by level, because loading would take longer. All give the same leaves.
-PARALLEL_ROWS = 4096
+# Fewer rows are walked by NumPy, level by level, unless this process has compiled code already: loading it would take
+# longer. Both ways reach the same leaves.
+COMPILED_ROWS = 4096
 
-SPLIT_FIELDS = ("feature", "threshold", "left", "right", "missing_left", "category_row", "category_set")
+CHUNK = 2048  # rows that pass all trees before the next ones do: they stay in the second-level cache
+WORK_PER_WALK = 200.0  # basic operations per row and tree
 
 
 def leaf(value: Any, n_samples: int = 0, weight: float = 0.0, impurity: float = 0.0) -> Tree:
@@ -110,19 +113,53 @@ def goes_left(tree: Tree, node: np.ndarray, X: np.ndarray) -> np.ndarray:
     return np.where(missing, tree["missing_left"][node], left)
 
 
+def steps(tree: Tree) -> tuple[np.ndarray, ...]:
+    """What the compiled walk reads."""
+    threshold = np.where(tree["category_row"] >= 0, np.nan, tree["threshold"])
+    others = ("left", "right", "missing_left", "category_row", "category_set")
+    return tree["feature"], threshold, *(tree[name] for name in others)
+
+
 def apply(tree: Tree, X: np.ndarray) -> np.ndarray:
     """The number of the leaf that every row of float64 ``X`` reaches, int32 (n,)."""
-    leaves = np.zeros(len(X), dtype=np.int32)
-    if len(X) >= PARALLEL_ROWS or "numba" in sys.modules:
-        from margin.trees.structure_kernels import walk, walk_few
+    if len(X) < COMPILED_ROWS and "numba" not in sys.modules:
+        return _apply_by_levels(tree, X)
+    from margin.trees.structure_kernels import walk
 
-        arguments: Any = (np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), leaves)
-        if len(X) < PARALLEL_ROWS:
-            walk_few(*arguments)
-            return leaves
-        with numba_threads(threads_for(200.0 * len(X))):
-            walk(*arguments)
-        return leaves
+    leaves, X, prepared = np.zeros(len(X), dtype=np.int32), np.ascontiguousarray(X), steps(tree)
+    compiled: Any = walk
+    _in_chunks(lambda rows: compiled(X[rows], *prepared, leaves[rows]), len(X), WORK_PER_WALK * len(X))
+    return leaves
+
+
+def predict(tree: Tree, X: np.ndarray) -> np.ndarray:
+    """The value of the leaf that every row reaches, (n, outputs)."""
+    return tree["value"][apply(tree, X)]
+
+
+def sum_values(trees: Sequence[Tree], X: np.ndarray) -> np.ndarray:
+    """The sum over trees of what they predict for every row, (n, outputs)."""
+    total = np.zeros((len(X), trees[0]["value"].shape[1]))
+    if len(X) < COMPILED_ROWS and "numba" not in sys.modules:
+        for tree in trees:
+            total += predict(tree, X)
+        return total
+    from margin.trees.structure_kernels import walk_and_add
+
+    X, prepared = np.ascontiguousarray(X), [(steps(tree), tree["value"]) for tree in trees]
+    compiled: Any = walk_and_add
+
+    def add(rows: slice) -> None:
+        leaves = np.zeros(len(total[rows]), dtype=np.int32)
+        for nodes, value in prepared:
+            compiled(X[rows], *nodes, leaves, value, total[rows])
+
+    _in_chunks(add, len(X), WORK_PER_WALK * len(X) * len(trees))
+    return total
+
+
+def _apply_by_levels(tree: Tree, X: np.ndarray) -> np.ndarray:
+    leaves = np.zeros(len(X), dtype=np.int32)
     rows = np.flatnonzero(tree["feature"][leaves] >= 0)
     while len(rows):
         node = leaves[rows]
@@ -132,21 +169,16 @@ def apply(tree: Tree, X: np.ndarray) -> np.ndarray:
     return leaves
 
 
-def predict(tree: Tree, X: np.ndarray) -> np.ndarray:
-    """The value of the leaf that every row reaches, (n, outputs)."""
-    return tree["value"][apply(tree, X)]
-
-
-def add_values(tree: Tree, X: np.ndarray, total: np.ndarray) -> None:
-    """Add the prediction for every row to ``total`` (n, outputs), in place: one step of a sum over trees."""
-    if len(X) < PARALLEL_ROWS:
-        total += predict(tree, X)
+def _in_chunks(walk: Callable[[slice], None], n: int, work: float) -> None:
+    """Call ``walk`` on chunks of rows, in threads if the work is worth it."""
+    chunks = [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
+    threads = min(threads_for(work), len(chunks))
+    if threads <= 1:
+        for rows in chunks:
+            walk(rows)
         return
-    from margin.trees.structure_kernels import walk_and_add
-
-    arguments: Any = (np.ascontiguousarray(X), *(tree[name] for name in SPLIT_FIELDS), tree["value"], total)
-    with numba_threads(threads_for(200.0 * len(X))):
-        walk_and_add(*arguments)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(walk, chunks))
 
 
 def decision_path(tree: Tree, X: np.ndarray) -> sp.csr_matrix:
