@@ -18,7 +18,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from margin.core.class_weights import ClassWeight
 from margin.core.domains import Choice, Domain, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import seed_from
@@ -31,7 +30,14 @@ from margin.trees.ordered_work import in_order, worker_count
 from margin.trees.out_of_bag import OutOfBag, bootstrap_counts
 from margin.trees.training import CATEGORICAL, MAX_BINS, MAX_FEATURES, MONOTONE, Problem, as_rows, growth_of, problem_of
 
-__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"]
+__all__ = [
+    "SHARED_DOMAINS",
+    "SHARED_PARAMETERS",
+    "ForestClassifier",
+    "ForestRegressor",
+    "resolved_features",
+    "resolved_leaf",
+]
 
 REGRESSION_LEAF = 5  # rows per leaf of a regression forest unless told otherwise (Breiman's node size)
 
@@ -250,7 +256,7 @@ def sample_count(owner: str, max_samples: Any, n: int) -> int:
     return int(max_samples)
 
 
-class _ForestClassifier(ClassifierMixin, _Forest):
+class ForestClassifier(ClassifierMixin, _Forest):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The average over trees of the class shares in every row's leaf, (n, classes)."""
         return self._average(X)
@@ -272,244 +278,10 @@ class _ForestClassifier(ClassifierMixin, _Forest):
         self.oob_decision_function_ = averages
 
 
-class _ForestRegressor(RegressorMixin, _Forest):
+class ForestRegressor(RegressorMixin, _Forest):
     def predict(self, X: Any) -> np.ndarray:
         """The average of the trees' predictions."""
         return self._average(X)[:, 0]
 
     def _learn_averages(self, averages: np.ndarray) -> None:
         self.oob_prediction_ = averages[:, 0]
-
-
-class RandomForestClassifier(_ForestClassifier):
-    __doc__ = f"""A forest of classification trees on bootstrap samples, each split choosing among few random columns.
-
-    ``criterion`` is "gini", "entropy" or "log_loss".
-    {SHARED_PARAMETERS}
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = RandomForestClassifier(50, oob_score=True, random_state=0).fit(X, y)
-    >>> model.oob_score_ > 0.93, model.votes(X[:1]).tolist()
-    (True, [[50, 0, 0]])
-    """
-
-    domains = {
-        "n_estimators": Integer(low=1, search=(50, 500)),
-        "criterion": Choice("gini", "entropy", "log_loss"),
-        **SHARED_DOMAINS,
-        "class_weight": ClassWeight(),
-    }
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: Any = "auto",
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "auto",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: bool = False,
-        max_bins: Any = "auto",
-        categorical_features: Any = None,
-        monotonic_cst: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        class_weight: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.class_weight = class_weight
-
-
-class ExtraTreesClassifier(_ForestClassifier):
-    __doc__ = f"""Extremely randomized trees: every column looked at offers one random threshold; all rows by default.
-
-    ``criterion`` is "gini", "entropy" or "log_loss".
-    {SHARED_PARAMETERS}
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> ExtraTreesClassifier(20, random_state=0).fit(X, y).predict(X[[0, 60, 120]]).tolist()
-    [0, 1, 2]
-    """
-
-    domains = {
-        "n_estimators": Integer(low=1, search=(50, 500)),
-        "criterion": Choice("gini", "entropy", "log_loss"),
-        **SHARED_DOMAINS,
-        "class_weight": ClassWeight(),
-    }
-    random_splits = True
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: Any = "auto",
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "auto",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = False,
-        max_samples: Any = None,
-        oob_score: bool = False,
-        max_bins: Any = "auto",
-        categorical_features: Any = None,
-        monotonic_cst: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        class_weight: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.class_weight = class_weight
-
-
-class RandomForestRegressor(_ForestRegressor):
-    __doc__ = f"""A forest of regression trees on bootstrap samples, each split choosing among few random columns.
-
-    ``criterion`` is "squared_error" or "absolute_error".
-    {SHARED_PARAMETERS}
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> errors = [r["oob_error"] for r in RandomForestRegressor(60, oob_score=True, random_state=0).iterate(X, y)]
-    >>> errors[-1] < 0.7 * errors[0]
-    True
-    """
-
-    domains = {
-        "n_estimators": Integer(low=1, search=(50, 500)),
-        "criterion": Choice("squared_error", "absolute_error"),
-        **SHARED_DOMAINS,
-    }
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: Any = "auto",
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "auto",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: bool = False,
-        max_bins: Any = "auto",
-        categorical_features: Any = None,
-        monotonic_cst: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-
-class ExtraTreesRegressor(_ForestRegressor):
-    __doc__ = f"""Extremely randomized regression trees: every column looked at offers one random threshold.
-
-    ``criterion`` is "squared_error" or "absolute_error".
-    {SHARED_PARAMETERS}
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> ExtraTreesRegressor(20, min_samples_leaf=1, random_state=0).fit(X, y).score(X, y) > 0.99
-    True
-    """
-
-    domains = {
-        "n_estimators": Integer(low=1, search=(50, 500)),
-        "criterion": Choice("squared_error", "absolute_error"),
-        **SHARED_DOMAINS,
-    }
-    random_splits = True
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: Any = "auto",
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "auto",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = False,
-        max_samples: Any = None,
-        oob_score: bool = False,
-        max_bins: Any = "auto",
-        categorical_features: Any = None,
-        monotonic_cst: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.n_jobs = n_jobs
-        self.random_state = random_state
