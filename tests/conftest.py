@@ -21,3 +21,22 @@ def _plain_terminal(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("MARGIN_DATA", raising=False)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What the contracts covered, in numbers: a suite that silently checked less would show here."""
+    from margin import atlas
+
+    def count(outcome, name):
+        return sum(name in report.nodeid for report in terminalreporter.stats.get(outcome, []))
+
+    if count("passed", "test_scikit_learn_check"):
+        passed, expected = (count(outcome, "test_scikit_learn_check") for outcome in ("passed", "xfailed"))
+        terminalreporter.write_line(
+            f"scikit-learn estimator checks: {passed} hold, {expected} cannot and say why in the catalog"
+        )
+    if count("passed", "test_row_holds"):
+        wanted, built = atlas.inventory().values(), atlas.rows()
+        areas = {area: [e.id in built for e in wanted if e.area == area] for area in atlas.areas()}
+        parts = [f"{area} {sum(done)}/{len(done)}" for area, done in areas.items() if any(done)]
+        terminalreporter.write_line(f"atlas: {len(built)} of {len(wanted)} rows built: {', '.join(parts)}")
