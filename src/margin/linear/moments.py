@@ -146,7 +146,7 @@ def _stripe_sums(parts: Iterator[Block], p: int, q: int) -> tuple[np.ndarray, np
     with np.errstate(over="ignore", invalid="ignore"):
         for block in parts:
             ones = np.ones((len(block.y), 1)) if block.root is None else block.root
-            # The same array twice: NumPy calls syrk (half the work) and, unlike SciPy, lets other threads run meanwhile.
+            # The same array twice: NumPy calls syrk (half the work) and, unlike SciPy, lets other threads run.
             gram += block.x.T @ block.x
             cross += np.hstack([block.y, ones]).T @ block.x  # (q + 1, p), last row the sum of x
             yy += np.einsum("ij,ij->j", block.y, block.y)
