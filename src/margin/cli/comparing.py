@@ -80,9 +80,8 @@ def _table(comparison: Comparison) -> Table:
     title = f"{comparison.source.name}: {comparison.source.task}, {len(comparison.trials)} of {comparison.total} trials"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in ("model", f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s", "folds", "remark"):
-        table.add_column(
-            column, justify="left" if column in ("model", "remark") else "right", no_wrap=column != "remark"
-        )
+        words = column in ("model", "remark")  # in a narrow terminal words fold, numbers are never cut
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for s in comparison.standings():
         if s.error:
             table.add_row(s.model, "", "", "", "", str(s.folds), f"[red]{s.error[:80]}[/red]")
