@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor, structure
+from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, structure
 from margin.trees.structure import (
     COMPILED_ROWS,
     apply,
@@ -70,6 +70,24 @@ def test_a_sum_over_trees_is_the_same_for_few_and_many_rows(grown, monkeypatch):
     np.testing.assert_array_equal(structure.sum_values([model.tree_, model.tree_], many), total)
     monkeypatch.delitem(sys.modules, "numba")
     np.testing.assert_array_equal(structure.sum_values([model.tree_] * 2, rows), total[: len(rows)])
+
+
+def test_one_row_and_many_reach_the_same_leaves_of_a_forest():
+    X, y = awkward_table(3, n=1500)
+    model = RandomForestClassifier(5, categorical_features=[2], random_state=0).fit(X, y)
+    rows = structure.encode_categories(X, model.categories_)
+    expected = np.array([[brute_leaf(tree, row) for tree in model.trees_] for row in rows[:100]])
+    together = structure.apply_all(model.trees_, rows)
+    np.testing.assert_array_equal(together[:100], expected)
+    np.testing.assert_array_equal(
+        np.vstack([structure.apply_all(model.trees_, row[None]) for row in rows[:100]]), expected
+    )
+    shares = structure.sum_values(model.trees_, rows)
+    np.testing.assert_array_equal(
+        np.vstack([structure.sum_values(model.trees_, row[None]) for row in rows[:100]]), shares[:100]
+    )
+    values = [tree["value"][together[:, k]] for k, tree in enumerate(model.trees_)]
+    np.testing.assert_array_equal(shares, ((((0 + values[0]) + values[1]) + values[2]) + values[3]) + values[4])
 
 
 def test_decision_path_holds_the_leaf_and_all_above(grown):

@@ -130,7 +130,7 @@ class _Forest(IterativeEstimator):
     def apply(self, X: Any) -> np.ndarray:
         """The leaf that every row reaches in every tree, (n, trees)."""
         rows = as_rows(self, X)
-        return np.column_stack([structure.apply(tree, rows) for tree in self.trees_])
+        return structure.apply_all(self.trees_, rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

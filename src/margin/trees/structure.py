@@ -33,6 +33,7 @@ from margin.core.threads import threads_for
 __all__ = [
     "Tree",
     "apply",
+    "apply_all",
     "decision_path",
     "depth",
     "depths",
@@ -40,9 +41,9 @@ __all__ = [
     "goes_left",
     "leaf",
     "n_leaves",
+    "packed",
     "parents",
     "predict",
-    "steps",
     "subtree",
     "sum_values",
 ]
@@ -53,6 +54,7 @@ Tree = dict[str, np.ndarray]
 # longer. Both ways reach the same leaves.
 COMPILED_ROWS = 4096
 
+NODES_PER_ROW = 3  # nodes that are packed in the time that packing saves one row
 CHUNK = 2048  # rows that pass all trees before the next ones do: they stay in the second-level cache
 WORK_PER_WALK = 200.0  # basic operations per row and tree
 
@@ -113,22 +115,40 @@ def goes_left(tree: Tree, node: np.ndarray, X: np.ndarray) -> np.ndarray:
     return np.where(missing, tree["missing_left"][node], left)
 
 
-def steps(tree: Tree) -> tuple[np.ndarray, ...]:
-    """What the compiled walk reads."""
-    threshold = np.where(tree["category_row"] >= 0, np.nan, tree["threshold"])
-    others = ("left", "right", "missing_left", "category_row", "category_set")
-    return tree["feature"], threshold, *(tree[name] for name in others)
+def packed(trees: Sequence[Tree]) -> tuple[np.ndarray, ...]:
+    """What the compiled walk reads of trees: roots, nodes of two words each, and the sets of categories."""
+    counts = [len(tree["feature"]) for tree in trees]
+    roots = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.uint64)
+    nodes = np.zeros((sum(counts), 2), dtype=np.uint64)
+    category_row = np.full(len(nodes), -1, dtype=np.int32)
+    sets = 0
+    for root, tree in zip(roots.astype(np.int64), trees):
+        own = nodes[root : root + len(tree["feature"])]
+        inner, asked = tree["feature"] >= 0, tree["category_row"] >= 0
+        own.view(np.float64)[:, 0] = np.where(inner, tree["threshold"], np.inf)
+        child = root + np.where(inner, tree["left"], np.arange(len(own)))
+        turns = (inner & ~tree["missing_left"]).astype(np.int64) << 32 | asked.astype(np.int64) << 33
+        own[:, 1] = child | turns | np.where(inner, tree["feature"], 0).astype(np.int64) << 34
+        if asked.any():
+            category_row[root : root + len(own)][asked] = tree["category_row"][asked] + sets
+            sets += len(tree["category_set"])
+    return roots, nodes.ravel(), category_row, np.concatenate([tree["category_set"] for tree in trees])
 
 
 def apply(tree: Tree, X: np.ndarray) -> np.ndarray:
     """The number of the leaf that every row of float64 ``X`` reaches, int32 (n,)."""
-    if len(X) < COMPILED_ROWS and "numba" not in sys.modules:
-        return _apply_by_levels(tree, X)
+    return apply_all([tree], X)[:, 0]
+
+
+def apply_all(trees: Sequence[Tree], X: np.ndarray) -> np.ndarray:
+    """The number of the leaf that every row of float64 ``X`` reaches in every tree, int32 (n, trees)."""
+    if _are_few(trees, X):
+        return np.column_stack([_apply_to_few(tree, X) for tree in trees])
     from margin.trees.structure_kernels import walk
 
-    leaves, X, prepared = np.zeros(len(X), dtype=np.int32), np.ascontiguousarray(X), steps(tree)
+    leaves, X, nodes = np.empty((len(X), len(trees)), dtype=np.int32), np.ascontiguousarray(X), packed(trees)
     compiled: Any = walk
-    _in_chunks(lambda rows: compiled(X[rows], *prepared, leaves[rows]), len(X), WORK_PER_WALK * len(X))
+    _in_chunks(lambda rows: compiled(X[rows], *nodes, leaves[rows]), len(X), WORK_PER_WALK * len(X) * len(trees))
     return leaves
 
 
@@ -140,22 +160,34 @@ def predict(tree: Tree, X: np.ndarray) -> np.ndarray:
 def sum_values(trees: Sequence[Tree], X: np.ndarray) -> np.ndarray:
     """The sum over trees of what they predict for every row, (n, outputs)."""
     total = np.zeros((len(X), trees[0]["value"].shape[1]))
-    if len(X) < COMPILED_ROWS and "numba" not in sys.modules:
+    if _are_few(trees, X):
         for tree in trees:
-            total += predict(tree, X)
+            total += tree["value"][_apply_to_few(tree, X)]
         return total
     from margin.trees.structure_kernels import walk_and_add
 
-    X, prepared = np.ascontiguousarray(X), [(steps(tree), tree["value"]) for tree in trees]
+    X, nodes, value = np.ascontiguousarray(X), packed(trees), np.concatenate([tree["value"] for tree in trees])
     compiled: Any = walk_and_add
-
-    def add(rows: slice) -> None:
-        leaves = np.zeros(len(total[rows]), dtype=np.int32)
-        for nodes, value in prepared:
-            compiled(X[rows], *nodes, leaves, value, total[rows])
-
-    _in_chunks(add, len(X), WORK_PER_WALK * len(X) * len(trees))
+    _in_chunks(lambda rows: compiled(X[rows], *nodes, value, total[rows]), len(X), WORK_PER_WALK * len(X) * len(trees))
     return total
+
+
+def _are_few(trees: Sequence[Tree], X: np.ndarray) -> bool:
+    """Whether packing the nodes, or loading the compiled walk, would take longer than walking."""
+    if "numba" not in sys.modules:
+        return len(X) < COMPILED_ROWS
+    return NODES_PER_ROW * len(X) * len(trees) < sum(len(tree["feature"]) for tree in trees)
+
+
+def _apply_to_few(tree: Tree, X: np.ndarray) -> np.ndarray:
+    if "numba" not in sys.modules:
+        return _apply_by_levels(tree, X)
+    from margin.trees.structure_kernels import walk_few
+
+    names = ("feature", "threshold", "left", "missing_left", "category_row", "category_set")
+    leaves = np.empty(len(X), dtype=np.int32)
+    walk_few(np.ascontiguousarray(X), *(tree[name] for name in names), leaves)
+    return leaves
 
 
 def _apply_by_levels(tree: Tree, X: np.ndarray) -> np.ndarray:
