@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from margin.core.stripes import over_stripes
+from margin.foundations.linalg.gram import add_gram, mirror
 
 __all__ = ["Block", "Moments", "blocks", "moments"]
 
@@ -102,11 +103,12 @@ def blocks(
     start, stop, _ = rows.indices(X.shape[0])
     size = block_rows(X.shape[1])
     shift_x, shift_y = shift
-    as_it_is = isinstance(X, np.ndarray) and X.dtype == np.float64 and weights is None and not shift_x.any()
+    packed = isinstance(X, np.ndarray) and X.dtype == np.float64 and (X.flags.c_contiguous or X.flags.f_contiguous)
+    as_it_is = packed and weights is None and not shift_x.any()
     buffer = np.empty((0, 0)) if as_it_is else np.empty((min(size, max(stop - start, 0)), X.shape[1]))
     for low in range(start, stop, size):
         high = min(low + size, stop)
-        y = Y[low:high] - shift_y
+        y = Y[low:high] - shift_y if shift_y.any() or weights is not None else Y[low:high]
         if as_it_is:
             yield Block(X[low:high], y, None)
             continue
@@ -129,44 +131,45 @@ def _sums(X: Any, Y: np.ndarray, weights: np.ndarray | None, shift_x: np.ndarray
     n, p = X.shape
     weight = float(n) if weights is None else float(weights.sum())
     if sp.issparse(X) and not shift_x.any():
-        gram, cross, yy = _sparse_sums(X, Y, weights, shift_y)
+        gram, cross, yy, sum_y = _sparse_sums(X, Y, weights, shift_y)
     else:
         parts = over_stripes(
             lambda rows: _stripe_sums(blocks(X, Y, weights, (shift_x, shift_y), rows), p, Y.shape[1]), n, work=n * p * p
         )
-        gram, cross, yy = (np.sum([part[i] for part in parts], axis=0) for i in range(3))
+        gram, cross, yy, sum_y = (np.sum([part[i] for part in parts], axis=0) for i in range(4))
     with np.errstate(invalid="ignore", over="ignore"):
-        means = cross[-1] / weight if weight else cross[-1]
-    totals = np.zeros(Y.shape[1]) if weight == 0 else _weighted_mean(Y, weights, shift_y, weight)
-    return Moments(n, weight, means, totals, gram, cross[:-1].T, yy)
+        divisor = weight or 1.0
+        return Moments(n, weight, cross[-1] / divisor, sum_y / divisor, gram, cross[:-1].T, yy)
 
 
-def _stripe_sums(parts: Iterator[Block], p: int, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    gram, cross, yy = np.zeros((p, p)), np.zeros((q + 1, p)), np.zeros(q)
+def _stripe_sums(parts: Iterator[Block], p: int, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sums of x x', of x times [y, 1] (q + 1, p), of y squared (q,) and of y (q,) over the blocks."""
+    gram, cross, yy, sum_y = np.zeros((p, p)), np.zeros((q + 1, p)), np.zeros(q), np.zeros(q)
+    targets = np.ones((q + 1, 0))
     with np.errstate(over="ignore", invalid="ignore"):
         for block in parts:
-            ones = np.ones((len(block.y), 1)) if block.root is None else block.root
-            # The same array twice: NumPy calls syrk (half the work) and, unlike SciPy, lets other threads run.
-            gram += block.x.T @ block.x
-            cross += np.hstack([block.y, ones]).T @ block.x  # (q + 1, p), last row the sum of x
-            yy += np.einsum("ij,ij->j", block.y, block.y)
-    return gram, cross, yy
+            if len(block.y) != targets.shape[1]:  # the first and the last block: targets above a row of ones
+                targets = np.ones((q + 1, len(block.y)))
+            targets[:q] = block.y.T
+            if block.root is not None:
+                targets[q] = block.root[:, 0]
+            add_gram(block.x, gram)
+            cross += targets @ block.x
+            yy += np.einsum("ji,ji->j", targets[:q], targets[:q])
+            sum_y += targets[:q] @ targets[q]
+    return mirror(gram), cross, yy, sum_y
 
 
 def _sparse_sums(
     X: Any, Y: np.ndarray, weights: np.ndarray | None, shift_y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     weighted = X if weights is None else sp.diags_array(weights) @ X
     y = Y - shift_y
     targets = np.hstack([y, np.ones((len(y), 1))])
     weighted_y = y if weights is None else weights[:, None] * y
     with np.errstate(over="ignore", invalid="ignore"):
-        return (X.T @ weighted).toarray(), (weighted.T @ targets).T, (y * weighted_y).sum(axis=0)
-
-
-def _weighted_mean(Y: np.ndarray, weights: np.ndarray | None, shift: np.ndarray, weight: float) -> np.ndarray:
-    total = (Y - shift).sum(axis=0) if weights is None else weights @ (Y - shift)
-    return total / weight
+        gram, cross = (X.T @ weighted).toarray(), (weighted.T @ targets).T
+        return gram, cross, (y * weighted_y).sum(axis=0), weighted_y.sum(axis=0)
 
 
 def _centered(raw: Moments) -> Moments:
