@@ -10,11 +10,22 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-__all__ = ["MISSING", "Dialect", "decode", "has_header", "is_number", "rows_of", "sniff", "whole_lines"]
+__all__ = [
+    "MISSING",
+    "Dialect",
+    "decode",
+    "has_fractions",
+    "has_header",
+    "is_number",
+    "rows_of",
+    "sniff",
+    "whole_lines",
+]
 
 #: Spellings of "no value", quoted or not. "none" in lower case is left alone: it is a label in many tables.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NaT", "null", "Null", "NULL", "None")
@@ -143,6 +154,16 @@ def rows_of(text: str, dialect: Dialect) -> Any:
 
 def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
+
+
+def has_fractions(cells: Sequence[str]) -> bool:
+    """Whether the sampled cells of a column are numbers written with a point, as measurements are.
+
+    >>> has_fractions(["1.5", "NA", "2"]), has_fractions(["007", "12"]), has_fractions(["1,5"])
+    (True, False, False)
+    """
+    present = [cell for cell in cells if cell not in MISSING]
+    return any("." in cell for cell in present) and all("," not in cell and is_number(cell) for cell in present)
 
 
 def has_header(rows: list[list[str]]) -> bool:

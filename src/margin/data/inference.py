@@ -13,11 +13,14 @@ import numpy as np
 from margin.data.dialect import MISSING
 from margin.data.kinds import EXACT, label_kind
 
-__all__ = ["infer", "object_column"]
+__all__ = ["infer", "is_whole", "object_column"]
+
+# A column of words fails to be numbers or dates in its first rows; trying all of them first would cost a whole cast.
+_HEAD_ROWS = 64
 
 
 def infer(strings: Any, *, padded: bool, decimal_comma: bool) -> tuple[str, np.ndarray]:
-    """Kind and stored values of a PyArrow string column in which missing markers are already null.
+    """Kind and stored values of a PyArrow column: strings in which missing markers are already null, or float64.
 
     ``padded``: values may carry surrounding spaces, which are removed (and markers looked for again).
     ``decimal_comma``: ``1,5`` may be a number because the comma does not separate fields.
@@ -25,6 +28,8 @@ def infer(strings: Any, *, padded: bool, decimal_comma: bool) -> tuple[str, np.n
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_floating(strings.type):
+        return "number", _numpy(strings)
     if padded:
         strings = pc.utf8_trim_whitespace(strings)
         marker = pc.is_in(strings, value_set=pa.array(MISSING, pa.string()))
@@ -53,18 +58,43 @@ def object_column(encoded: Any, values: list[Any]) -> np.ndarray:
     return lookup[codes]
 
 
-def _numbers(strings: Any, decimal_comma: bool) -> np.ndarray | None:
+def is_whole(column: Any) -> bool:
+    """Whether no number of a float64 column has a fraction."""
+    return all(np.all(_fractionless(_numpy(part))) for part in (column.slice(0, _HEAD_ROWS), column))
+
+
+def _numpy(column: Any) -> np.ndarray:
+    return np.array(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _fractionless(numbers: np.ndarray) -> np.ndarray:
+    finite = numbers[np.isfinite(numbers)]
+    return finite == np.floor(finite)
+
+
+def _cast(strings: Any, kind: Any) -> Any | None:
+    """The column as ``kind``, or None if some value is not."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
-        cast = pc.cast(strings, pa.float64())
+        pc.cast(strings.slice(0, _HEAD_ROWS), kind)
+        return pc.cast(strings, kind)
     except pa.ArrowInvalid:
+        return None
+
+
+def _numbers(strings: Any, decimal_comma: bool) -> np.ndarray | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cast = _cast(strings, pa.float64())
+    if cast is None:
         if not decimal_comma or not _all_match(strings, r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"):
             return None
         strings = pc.replace_substring(strings, ",", ".")
         cast = pc.cast(strings, pa.float64())
-    numbers = np.array(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
+    numbers = _numpy(cast)
     return None if _identifiers(strings, numbers) else numbers
 
 
@@ -73,7 +103,7 @@ def _identifiers(strings: Any, numbers: np.ndarray) -> bool:
     import pyarrow.compute as pc
 
     finite = numbers[np.isfinite(numbers)]
-    if not finite.size or not np.all(finite == np.floor(finite)):
+    if not finite.size or not np.all(_fractionless(finite)):
         return False
     if np.max(np.abs(finite)) >= EXACT and _all_match(strings, r"^[+-]?\d+$"):
         return True
@@ -84,14 +114,11 @@ def _identifiers(strings: Any, numbers: np.ndarray) -> bool:
 def _dates(strings: Any) -> np.ndarray | None:
     """ISO dates and moments only, those with an offset in UTC: 03/04/2025 has two readings, so it stays a label."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
-        try:
-            moments = pc.cast(strings, kind)
-        except pa.ArrowInvalid:
-            continue
-        return np.array(moments.to_numpy(zero_copy_only=False)).astype("datetime64[us]")
+        moments = _cast(strings, kind)
+        if moments is not None:
+            return np.array(moments.to_numpy(zero_copy_only=False)).astype("datetime64[us]")
     return None
 
 

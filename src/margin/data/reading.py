@@ -8,13 +8,14 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from margin.data.dialect import MISSING, Dialect, decode, has_header, rows_of, sniff, whole_lines
-from margin.data.inference import infer, object_column
+from margin.data.dialect import MISSING, Dialect, decode, has_fractions, has_header, rows_of, sniff, whole_lines
+from margin.data.inference import infer, is_whole, object_column
 from margin.data.kinds import stored
 from margin.data.table import Table
 
@@ -104,7 +105,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _read_text(data: bytes, suffix: str, header: bool | None) -> Table:
-    text = decode(data)
+    text = decoded = decode(data)
     if not text or text.isspace():
         raise ValueError("the file is empty")
     if "\n" not in text:
@@ -119,7 +120,13 @@ def _read_text(data: bytes, suffix: str, header: bool | None) -> Table:
     if header and len(first) == 1:
         raise ValueError("there is a header line but no rows")
     if _arrow_can(dialect, first[0] if header else []):
-        columns = _parse_with_arrow(text, dialect, names, header)
+        columns = _parse_with_arrow(
+            data if text is decoded and data.isascii() else text.encode(),
+            dialect if '"' in text or "'" in text else replace(dialect, quote=None),
+            names,
+            header,
+            [name for name, cells in zip(names, zip(*first[int(header) :])) if has_fractions(cells)],
+        ) or _parse_with_csv(text, dialect, names, header)
     else:
         columns = _parse_with_csv(text, dialect, names, header)
     padded, decimal_comma = _padded(text, dialect), dialect.delimiter != ","
@@ -169,26 +176,34 @@ def _arrow_can(dialect: Dialect, header_cells: list[str]) -> bool:
     return not dialect.skip_space and not any("\n" in cell or "\r" in cell for cell in header_cells)
 
 
-def _parse_with_arrow(text: str, dialect: Dialect, names: list[str], header: bool) -> list[Any]:
+def _parse_with_arrow(
+    encoded: bytes, dialect: Dialect, names: list[str], header: bool, numbers: list[str]
+) -> list[Any] | None:
+    """Columns of strings, but of float64 where ``numbers`` names them and they are; None if PyArrow gives up."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    quote = dialect.quote if dialect.quote and dialect.quote in text else False
+    quote = dialect.quote or False
     try:
         table = arrow_csv.read_csv(
-            pa.BufferReader(text.lstrip("\r\n").encode()),
+            pa.BufferReader(encoded.lstrip(b"\r\n")),
             arrow_csv.ReadOptions(column_names=names, skip_rows=int(header)),
             arrow_csv.ParseOptions(
                 delimiter=dialect.delimiter, quote_char=quote, newlines_in_values=bool(quote), ignore_empty_lines=True
             ),
             arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), null_values=MISSING, strings_can_be_null=True
+                column_types={name: pa.float64() if name in numbers else pa.string() for name in names},
+                null_values=MISSING,
+                strings_can_be_null=True,
             ),
         )
     except pa.ArrowInvalid:
-        # The slow reader says at which line rows become ragged, or reads what PyArrow cannot, such as very long rows.
-        return _parse_with_csv(text, dialect, names, header)
-    return table.columns
+        # Some number is none after all; or rows are ragged, and the slow reader says at which line, or very long.
+        return _parse_with_arrow(encoded, dialect, names, header, []) if numbers else None
+    whole = [name for name in numbers if is_whole(table.column(name))]
+    if whole:  # perhaps identifiers such as 007, which only their spelling tells
+        return _parse_with_arrow(encoded, dialect, names, header, [name for name in numbers if name not in whole])
+    return list(table.columns)
 
 
 def _parse_with_csv(text: str, dialect: Dialect, names: list[str], header: bool) -> list[Any]:
