@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from margin.cli.output import FAILED, log, print_json, reported, result
 
@@ -57,7 +59,7 @@ def compare(
     if as_json:
         print_json([asdict(standing) for standing in standings])
     else:
-        result().print(_table(comparison))
+        result().print(_board(comparison))
         result().print(f"winner saved as {folder / 'model.safetensors'}", highlight=False, soft_wrap=True)
     if all(standing.error for standing in standings):
         raise typer.Exit(FAILED)
@@ -71,23 +73,21 @@ def _live_board() -> Iterator[Callable[[Comparison], None]]:
         yield lambda _: None
         return
     with Live(console=console, transient=True, refresh_per_second=4) as live:
-        yield lambda comparison: live.update(_table(comparison))
+        yield lambda comparison: live.update(_board(comparison))
 
 
-def _table(comparison: Comparison) -> Table:
-    metric = comparison.metric
+def _board(comparison: Comparison) -> Group:
+    """The table, which fits 80 columns, and below it why models failed."""
+    metric, standings = comparison.metric, comparison.standings()
     arrow = "↑" if metric.greater_is_better else "↓"
     title = f"{comparison.source.name}: {comparison.source.task}, {len(comparison.trials)} of {comparison.total} trials"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in ("model", f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s", "folds", "remark"):
-        words = column in ("model", "remark")  # in a narrow terminal words fold, numbers are never cut
-        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
-    for s in comparison.standings():
-        if s.error:
-            table.add_row(s.model, "", "", "", "", str(s.folds), f"[red]{s.error[:80]}[/red]")
-            continue
-        interval = "" if s.low != s.low else f"{s.low:.4f} … {s.high:.4f}"
-        table.add_row(
-            s.model, f"{s.mean:.4f}", interval, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}", str(s.folds), ""
-        )
-    return table
+    table.add_column("model", no_wrap=True)
+    for column in (f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for s in standings:
+        interval = "" if s.low != s.low else f"{s.low:.4f}…{s.high:.4f}"
+        numbers = f"{s.mean:.4f}", interval, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}"
+        table.add_row(s.model, *(("[red]failed[/red]",) if s.error else numbers))
+    failures = [Text.assemble((s.model, "red"), f" failed: {s.error}") for s in standings if s.error]
+    return Group(table, *failures)
