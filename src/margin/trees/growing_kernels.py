@@ -3,15 +3,27 @@
 A node is described (weight, value, impurity) and searched for its best split when it is created, and split when its
 turn comes: the newest first (depth-first), or, when the number of leaves is limited, the one whose split gains most.
 The interpreter lock is released, so trees of a forest grow in parallel threads; each is grown by one thread.
-
-Numba keeps the compiled ``grow`` until this file changes: after editing a kernel that it calls, touch this one.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from margin.trees import (
+    absolute_kernels,
+    absolute_split_kernels,
+    class_split_kernels,
+    cut_kernels,
+    drawn_split_kernels,
+    kernel_types,
+    level_kernels,
+    splitting_kernels,
+    sum_split_kernels,
+)
 from margin.trees.absolute_kernels import weighted_median
+from margin.trees.kernel_sources import sources_key
 from margin.trees.kernel_types import (
     ABSOLUTE,
     ENTROPY,
@@ -25,7 +37,7 @@ from margin.trees.kernel_types import (
     Node,
 )
 from margin.trees.level_kernels import POSITION, entry, hot, inner
-from margin.trees.splitting_kernels import search
+from margin.trees.splitting_kernels import SCATTERED, search
 
 __all__ = ["grow"]
 
@@ -36,9 +48,21 @@ FEATURE, CHILD, MISSING_LEFT, SET_ROW, START, STOP, DEPTH, CUT = 0, 1, 2, 3, 4, 
 THRESHOLD, NODE_WEIGHT, IMPURITY, NODE_GAIN, LOWER, UPPER, NODE_TOTAL = 0, 1, 2, 3, 4, 5, 6
 
 
-@entry
-def grow(table, rules, rows, work):
-    """Grow a tree over all of ``rows``; returns its nodes (columns as above), their values and the category sets."""
+BELOW = sources_key(
+    absolute_kernels,
+    absolute_split_kernels,
+    class_split_kernels,
+    cut_kernels,
+    drawn_split_kernels,
+    kernel_types,
+    level_kernels,
+    splitting_kernels,
+    sum_split_kernels,
+)
+
+
+@inner
+def _grow(table, rules, rows, work):
     whole = np.empty((FIRST_CAPACITY, 8), dtype=np.int64)
     number = np.empty((FIRST_CAPACITY, 7), dtype=np.float64)
     value = np.empty((FIRST_CAPACITY, rules.classes), dtype=np.float64)
@@ -243,7 +267,8 @@ def _split(table, rules, rows, whole, number, value, sets, ranked, node, first):
     start, stop, depth = whole[node, START], whole[node, STOP], whole[node, DEPTH] + 1
     packed = rules.mode == PACKED
     middle = _partition(
-        table.codes, table.missing, packed, rows.row, rows.number, rows.packed, whole, sets, node, start, stop
+        *(table.codes, table.by_row, table.missing, packed, rows.row, rows.number, rows.packed),
+        *(whole, sets, node, start, stop),
     )
     lower, upper = number[node, LOWER], number[node, UPPER]
     whole[node, CHILD] = first
@@ -267,7 +292,7 @@ def _split(table, rules, rows, whole, number, value, sets, ranked, node, first):
 
 
 @hot
-def _partition(codes, missing, use_packed, row, number, packed, whole, sets, node, start, stop):
+def _partition(codes, by_row, missing, use_packed, row, number, packed, whole, sets, node, start, stop):
     """Bring the rows that go left to the front, both sides keeping their order; returns where the right begins."""
     j, cut, missing_left, set_row = (
         whole[node, FEATURE],
@@ -275,10 +300,11 @@ def _partition(codes, missing, use_packed, row, number, packed, whole, sets, nod
         whole[node, MISSING_LEFT],
         whole[node, SET_ROW],
     )
-    left, right = start, 0
-    for i in range(start, stop):
+    column, scattered = np.uint64(j), (stop - start) * SCATTERED < codes.shape[1]
+    left, right = np.uint64(start), np.uint64(0)  # unsigned: no place counts from the end
+    for i in range(np.uint64(start), np.uint64(stop)):
         r = row[0, i]
-        c = np.int64(codes[j, r])
+        c = np.int64(by_row[r, column] if scattered else codes[column, r])
         if c == missing:
             goes_left = missing_left != 0
         elif set_row >= 0:
@@ -296,13 +322,27 @@ def _partition(codes, missing, use_packed, row, number, packed, whole, sets, nod
             number[SPARE_WEIGHT, right], number[SPARE_TARGET, right] = w, t
         row[0, left] = r
         row[1, right] = r
-        left += goes_left
-        right += not goes_left
+        left += np.uint64(goes_left)
+        right += np.uint64(not goes_left)
     for i in range(right):
-        row[0, left + i] = row[1, i]
+        at = left + np.uint64(i)
+        row[0, at] = row[1, i]
         if use_packed:
-            packed[0, left + i] = packed[1, i]
+            packed[0, at] = packed[1, i]
         else:
-            number[WEIGHT, left + i] = number[SPARE_WEIGHT, i]
-            number[TARGET, left + i] = number[SPARE_TARGET, i]
-    return left
+            number[WEIGHT, at] = number[SPARE_WEIGHT, i]
+            number[TARGET, at] = number[SPARE_TARGET, i]
+    return np.int64(left)
+
+
+def _kept(below: int) -> Any:
+    @entry
+    def grow(table, rules, rows, work):
+        """Grow a tree over all of ``rows``; returns nodes (columns as above), values and category sets."""
+        below  # noqa: B018  part of the key under which Numba keeps the compiled code
+        return _grow(table, rules, rows, work)
+
+    return grow
+
+
+grow = _kept(BELOW)

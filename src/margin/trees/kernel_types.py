@@ -31,6 +31,7 @@ class Table(NamedTuple):
     """The training table as codes; column ``j`` has levels ``offsets[j] .. offsets[j + 1]``."""
 
     codes: np.ndarray  # (p, n) uint8 (bins) or int32 (one code per distinct value)
+    by_row: np.ndarray  # (n, p): the same, rows together
     ranges: np.ndarray  # (2, levels): smallest and largest value with this code
     offsets: np.ndarray  # (p + 1,) int64
     flags: np.ndarray  # (2, p) bool: whether the column is categorical, whether it has missing values

@@ -24,7 +24,7 @@ from margin.trees.kernel_types import (
     WEIGHT,
 )
 
-__all__ = ["classes_of_levels", "packed_sides", "sort_keys", "span", "sums_of_levels", "value_ranges"]
+__all__ = ["classes_of_levels", "sort_keys", "span", "sums_of_levels", "value_ranges"]
 
 INSERTION = 24  # rows up to which insertion beats Numba's quicksort
 SPARSE = 4  # codes per row beyond which sorting beats clearing and scanning a table
@@ -123,21 +123,6 @@ def sums_of_levels(
             whole[LEVEL_ROWS, k] = whole[COUNTS, c]
             whole[COUNTS, c] = 0
     return m
-
-
-@hot
-def packed_sides(local, n, start, packed, cut, whole, real):
-    """Two levels: codes up to ``cut`` and those above."""
-    left = total = np.int64(0)
-    for i in range(n):
-        both = packed[0, start + i]
-        total += both
-        left += both if local[i] <= cut else 0
-    right = total - left
-    whole[LEVEL, 0], whole[LEVEL, 1] = 0, 1
-    real[LEVEL_WEIGHT, 0], real[LEVEL_TOTAL, 0] = left >> 32, left & POSITION
-    real[LEVEL_WEIGHT, 1], real[LEVEL_TOTAL, 1] = right >> 32, right & POSITION
-    return 2
 
 
 @hot

@@ -54,6 +54,7 @@ def exact_levels(X: np.ndarray, categorical: Sequence[bool] | np.ndarray) -> Tab
     flat = np.concatenate([np.zeros(0), *values])
     return Table(
         codes=codes,
+        by_row=np.ascontiguousarray(codes.T),
         ranges=np.stack([flat, flat]),
         offsets=np.concatenate([[0], np.cumsum([len(v) for v in values])]).astype(np.int64),
         flags=np.array([categorical, [absent.any() for absent in missing_rows]], dtype=bool),
@@ -80,6 +81,7 @@ def binned_levels(
     value_ranges(np.ascontiguousarray(X), codes, offsets, ranges)
     return Table(
         codes=codes,
+        by_row=np.ascontiguousarray(codes.T),
         ranges=ranges,
         offsets=offsets,
         flags=np.array([categorical, [(row == MISSING).any() for row in codes]], dtype=bool),

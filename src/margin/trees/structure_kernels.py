@@ -15,7 +15,7 @@ from numba import njit
 
 __all__ = ["walk", "walk_and_add", "walk_few"]
 
-BLOCK = 128  # rows that step together: with 50 columns they fill the first-level cache
+BLOCK = 256  # rows that step together: enough to wait for, few enough that they stay in the first caches
 MISSING_RIGHT, CATEGORY, COLUMN = np.uint64(32), np.uint64(33), np.uint64(34)  # shifts; the child is below
 CHILD, ONE, TWO = np.uint64(0xFFFFFFFF), np.uint64(1), np.uint64(2)
 

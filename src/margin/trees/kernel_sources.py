@@ -1,0 +1,28 @@
+"""A key under which compiled code is kept that changes with every kernel it calls.
+
+Numba keeps the compiled form of a function until the file that defines it changes, and does not look at the files of
+the functions it calls. It does look at the variables that a function takes from around it: a kernel that is defined
+inside a function and mentions ``sources_key(...)`` of the files below it is compiled again when one of them changes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from types import ModuleType
+
+__all__ = ["sources_key"]
+
+
+def sources_key(*modules: ModuleType) -> int:
+    """A checksum of the source texts of ``modules``; 0 where there are none (then nobody edits them either).
+
+    >>> from margin.trees import cut_kernels, level_kernels
+    >>> sources_key(cut_kernels, level_kernels) == sources_key(cut_kernels, level_kernels) != sources_key(cut_kernels)
+    True
+    """
+    key = 0
+    for module in modules:
+        path = Path(module.__file__ or "")
+        key = zlib.crc32(path.read_bytes(), key) if path.is_file() else key
+    return key
