@@ -8,10 +8,11 @@ from sklearn.linear_model import Lasso as PeerLasso
 from sklearn.linear_model import lasso_path as peer_path
 
 from margin.linear import ElasticNet, Lasso, elastic_net_path, lasso_path
-from margin.linear.coordinate_kernels import quadratic_descent
+from margin.linear.coordinate_kernels import descend_to_gap, quadratic_descent, quadratic_gap, sweep
 from margin.linear.moments import moments
+from margin.linear.path_descent import Point, follow
 from margin.linear.sparse_descent import SparseDescent, jump_to_face_minimum
-from margin.linear.sparse_problem import ActiveColumns, GramColumns, columns_of
+from margin.linear.sparse_problem import ActiveColumns, GramColumns, columns_of, duality_gap
 
 X, y = load_diabetes(return_X_y=True)
 
@@ -71,7 +72,7 @@ def test_both_representations_have_one_slack():
     active = ActiveColumns(A, target, None, intercept=True)
     active.gram(np.array([5, 2]))
     active.gram(np.array([2, 7]))
-    for one, two in zip(gram.slack(w), active.slack(w)):
+    for one, two in zip(gram.slacks(w[None]), active.slacks(w[None])):
         np.testing.assert_allclose(one, two, atol=1e-12)
     names = np.concatenate(active.grown)
     np.testing.assert_allclose(active.products[:3, :3], gram.Q[np.ix_(names, names)], atol=1e-12)
@@ -110,6 +111,104 @@ def test_kernel_equals_its_twin_and_jump_lowers_the_value():
     before = value(w)
     jump_to_face_minimum(Q, q - Q @ w, w, 2.0, 0.5)
     assert value(w) <= before
+
+
+def descend_to_gap_twin(Q, order, q, square, slack, w, l1, l2, bound, least, max_sweeps):
+    for done in range(max_sweeps):
+        before = w.copy()
+        quadratic_descent_twin(Q, order, slack, w, l1, l2, np.inf, 1)
+        gain = (0.5 * (w - before) ** 2 * (Q.diagonal() + l2)).max()
+        residual_square = square - w @ (q + slack)
+        gap = duality_gap(w, slack, residual_square, residual_square + w @ slack, l1[0], l2[0]).gap
+        if gain <= least or (done > 0 and gap <= bound):
+            return done + 1
+    return max_sweeps + 1
+
+
+@pytest.mark.parametrize("bound", [np.inf, 1e-5, 1e-9, 0.0])
+def test_descent_to_a_gap_equals_its_twin(bound):
+    rng = np.random.default_rng(0)
+    A, target = rng.normal(size=(30, 6)), rng.normal(size=30)
+    Q, q, square = A.T @ A / 30, A.T @ target / 30, target @ target / 30
+    l1, l2 = np.full(6, 0.05), np.full(6, 0.2)
+    found = []
+    for descend in (descend_to_gap, descend_to_gap_twin):
+        w, slack = np.zeros(6), q.copy()
+        found.append((w, slack, descend(Q, np.arange(6), q, square, slack, w, l1, l2, bound, 1e-30, 12)))
+    np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-13)
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-13)
+    assert found[0][2] == found[1][2]
+    assert found[0][2] == 2 if bound == np.inf else found[0][2] > 2
+    w, slack = found[0][:2]
+    r = target - A @ w
+    expected = duality_gap(w, A.T @ r / 30, r @ r / 30, target @ r / 30, 0.05, 0.2).gap
+    assert quadratic_gap(q, slack, w, square, 0.05, 0.2) == pytest.approx(expected, abs=1e-12)
+    assert sweep(Q, np.arange(6), slack, np.array(w), l1, l2) <= 0.5 * square
+
+
+@given(st.integers(0, 10**6), st.floats(0.2, 1.0), st.integers(1, 6))
+@settings(max_examples=15, deadline=None)
+def test_every_point_of_a_path_is_certified(seed, ratio, ahead):
+    """Wide and tall tables, penalties that fall fast or hardly: the gap at all columns is what was asked for."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(5, 40)), int(rng.integers(2, 150))
+    A = rng.normal(size=(n, p)) + rng.normal(size=(n, 1))
+    target = A[:, 0] * 3 + rng.normal(size=n)
+    columns = ActiveColumns(A, target, None, intercept=True)
+    columns.ahead = ahead
+    l1 = np.abs(columns.q).max() * np.sort(rng.random(7))[::-1] * 1.1
+    found = follow(columns, np.column_stack([l1 * ratio, l1 * (1 - ratio)]), 1e-7 * columns.square)
+    centered, t = A - A.mean(axis=0), target - target.mean()
+    for k in range(7):
+        w = found.coefs[k]
+        r = t - centered @ w
+        gap = duality_gap(w, centered.T @ r / n, r @ r / n, t @ r / n, l1[k] * ratio, l1[k] * (1 - ratio)).gap
+        assert gap <= 1e-7 * columns.square * (1 + 1e-6)
+        assert found.gaps[k] == pytest.approx(gap, abs=1e-12 * columns.square)
+
+
+def test_a_face_is_left_along_its_line():
+    """Orthogonal columns: soft thresholding is linear until the first coefficient vanishes."""
+    two, one = (Point(a, np.array([3 - a, 1 - a]), np.array([a, a])) for a in (0.9, 0.6))
+    there = one.toward(0.2, two)
+    np.testing.assert_allclose(there.w, [2.8, 0.8])
+    np.testing.assert_allclose(there.slack, [0.2, 0.2])
+    assert there.l1 == 0.2
+    np.testing.assert_array_equal(one.toward(0.2, one).w, one.w)
+
+
+def test_a_path_of_repeated_rising_and_dependent_columns():
+    A, target = wide(5, n=30, p=20)
+    A = np.column_stack([A, A[:, :5], np.ones(30), np.zeros(30)])
+    path = lasso_path(A, target, alphas=[0.01, 1.0, 0.1, 0.1, 100.0], tol=1e-9)
+    assert path.alphas.tolist() == [100.0, 1.0, 0.1, 0.1, 0.01]
+    assert (path.gaps <= 1e-9 * target.var() * (1 + 1e-9)).all()
+    np.testing.assert_allclose(path.coefs[:, 2], path.coefs[:, 3], atol=1e-4)
+    assert not path.coefs[25:].any(), "a constant column has no coefficient"
+    flat = lasso_path(A, np.ones(30))
+    assert not flat.coefs.any()
+    np.testing.assert_allclose(flat.intercepts, 1.0)
+
+
+def test_a_wide_path_that_starts_far_down_looks_again():
+    A, target = wide(7, n=60, p=3000)
+    columns = columns_of(A, target, None, intercept=True)
+    l1 = 0.02 * np.abs(columns.q).max()
+    found = follow(columns, np.array([[l1, 0.0]]), 1e-8 * columns.square)
+    assert found.gaps[0] <= 1e-8 * columns.square
+    peer = PeerLasso(l1, tol=1e-10, max_iter=100_000).fit(A, target)
+    np.testing.assert_allclose(found.coefs[0], peer.coef_, atol=1e-3)
+    assert columns.count < 3000, "most columns were never needed"
+
+
+@pytest.mark.parametrize("shape", [(400, 60), (60, 400)])
+def test_threads_change_no_bit(shape, monkeypatch):
+    A, target = wide(2, *shape)
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("MARGIN_NUM_THREADS", threads)
+        found.append(lasso_path(A, target, n_alphas=20).coefs)
+    np.testing.assert_array_equal(*found)
 
 
 def test_screening_never_loses_a_column():

@@ -4,38 +4,77 @@ from __future__ import annotations
 
 from numba import njit
 
-__all__ = ["quadratic_descent"]
+__all__ = ["descend_to_gap", "quadratic_descent", "quadratic_gap", "sweep"]
+
+
+@njit(cache=True)
+def sweep(Q, order, slack, w, l1, l2):
+    """Move every coordinate in ``order`` once to its own minimum, in place; returns the largest decrease of a move.
+
+    ``slack`` (m,) is q - Q w and is kept so ("covariance updates"): a coordinate that does not move costs nothing.
+    """
+    m = len(slack)
+    most = 0.0
+    for j in order:
+        curvature = Q[j, j] + l2[j]
+        if curvature <= 0.0:
+            continue
+        pull = slack[j] + Q[j, j] * w[j]
+        if pull > l1[j]:
+            new = (pull - l1[j]) / curvature
+        elif pull < -l1[j]:
+            new = (pull + l1[j]) / curvature
+        else:
+            new = 0.0
+        move = new - w[j]
+        if move != 0.0:
+            w[j] = new
+            for k in range(m):
+                slack[k] -= move * Q[j, k]
+            gain = 0.5 * move * move * curvature
+            most = gain if gain > most else most
+    return most
 
 
 @njit(cache=True)
 def quadratic_descent(Q, order, slack, w, l1, l2, tol, max_sweeps):
     r"""Minimize :math:`\tfrac12 w^\top Q w - q^\top w + \sum_j l_{1j} |w_j| + \tfrac12 \sum_j l_{2j} w_j^2` in place.
 
-    Only coordinates in ``order`` move. ``slack`` (m,) is q - Q w and is kept so ("covariance updates"): a coordinate
-    that does not move costs nothing. ``Q`` may be larger than m x m; its first m rows and columns count.
+    Only coordinates in ``order`` move. ``Q`` may be larger than m x m; its first m rows and columns count.
     Ends when no move of a sweep lowers the value by more than ``tol``; returns the number of sweeps.
     """
-    m = len(slack)
-    for sweep in range(max_sweeps):
-        most = 0.0
-        for j in order:
-            curvature = Q[j, j] + l2[j]
-            if curvature <= 0.0:
-                continue
-            pull = slack[j] + Q[j, j] * w[j]
-            if pull > l1[j]:
-                new = (pull - l1[j]) / curvature
-            elif pull < -l1[j]:
-                new = (pull + l1[j]) / curvature
-            else:
-                new = 0.0
-            move = new - w[j]
-            if move != 0.0:
-                w[j] = new
-                for k in range(m):
-                    slack[k] -= move * Q[j, k]
-                gain = 0.5 * move * move * curvature
-                most = gain if gain > most else most
-        if most <= tol:
-            return sweep + 1
+    for done in range(max_sweeps):
+        if sweep(Q, order, slack, w, l1, l2) <= tol:
+            return done + 1
     return max_sweeps
+
+
+@njit(cache=True)
+def quadratic_gap(q, slack, w, square, l1, l2):
+    """The duality gap of these m columns at ``w`` from inner products alone; ``square`` is the mean square of y."""
+    length, absolute, with_target, with_slack, steepest = 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(len(w)):
+        length += w[j] * w[j]
+        absolute += abs(w[j])
+        with_target += w[j] * q[j]
+        with_slack += w[j] * slack[j]
+        pull = abs(slack[j] - l2 * w[j])
+        steepest = pull if pull > steepest else steepest
+    residual_square = max(square - with_target - with_slack, 0.0)
+    c = 1.0 if steepest <= l1 else l1 / steepest
+    augmented = residual_square + l2 * length
+    return 0.5 * (1.0 + c * c) * augmented + l1 * absolute - c * (residual_square + with_slack)
+
+
+@njit(cache=True)
+def descend_to_gap(Q, order, q, square, slack, w, l1, l2, bound, least, max_sweeps):
+    """Sweep in place until the duality gap is at most ``bound``, or no move gains more than ``least``.
+
+    At least two sweeps, which make zeros exact wherever ``w`` came from; ``l1`` and ``l2`` (m,) hold one number each.
+    Returns the number of sweeps, ``max_sweeps`` + 1 if they were not enough.
+    """
+    for done in range(max_sweeps):
+        gain = sweep(Q, order, slack, w, l1, l2)
+        if gain <= least or (done > 0 and quadratic_gap(q, slack, w, square, l1[0], l2[0]) <= bound):
+            return done + 1
+    return max_sweeps + 1

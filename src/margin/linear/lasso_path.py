@@ -1,7 +1,7 @@
 r"""Regularization paths: the coefficients of a lasso or elastic net for a falling sequence of penalties.
 
-Each solution starts the next one, and the strong rule says in advance which columns can matter, so a hundred
-penalties cost little more than the smallest one alone.
+The last two solutions predict the next one and the columns that can matter for it, so a hundred penalties cost little
+more than the smallest one alone.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.core.threads import blas_threads
-from margin.linear.sparse_descent import SparseDescent
+from margin.core.threads import blas_threads, threads_for
+from margin.linear.path_descent import follow
 from margin.linear.sparse_problem import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Path", "alpha_grid", "draw_path", "elastic_net_path", "lasso_path"]
-
-MAX_STEPS = 1000  # rounds of descent per penalty; two or three are usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,34 +61,20 @@ def elastic_net_path(
     \tfrac{\alpha(1-\rho)}2\lVert w\rVert_2^2` for ``X`` (n, p), ``y`` (n,) and :math:`\rho` = ``l1_ratio``.
 
     ``alphas`` are sorted to fall; by default ``n_alphas`` on a logarithmic grid from the smallest that gives w = 0
-    down to ``eps`` times it. Each is solved to a duality gap of at most ``tol`` times half the mean square of y.
+    down to ``eps`` times it. Each is solved to a duality gap of at most ``tol`` times the mean square of y.
     """
     X, y, weights = _checked(X, y, sample_weight, l1_ratio)
-    columns = columns_of(X, y, weights, intercept=fit_intercept)
-    with blas_threads(1) if X.shape[1] <= 1024 else blas_threads(_all()):
-        descent = SparseDescent(columns)
-        chosen = alpha_grid(descent.size / l1_ratio, n_alphas, eps) if alphas is None else _falling(alphas)
-        found = [solve(descent, alpha * l1_ratio, alpha * (1 - l1_ratio), tol) for alpha in chosen]
-    coefs = np.column_stack([w for w, _, _ in found])
-    intercepts = columns.mean_y - columns.mean_x @ coefs if fit_intercept else np.zeros(len(chosen))
-    return Path(chosen, coefs, intercepts, np.array([g for _, g, _ in found]), np.array([s for _, _, s in found]))
-
-
-def solve(descent: SparseDescent, l1: float, l2: float, tol: float) -> tuple[np.ndarray, float, int]:
-    """Coefficients, duality gap and sweeps at these penalties, from wherever ``descent`` stands."""
-    bound = tol * descent.columns.square / 2
-    before = descent.sweeps
-    descent.aim(l1, l2)
-    inner = bound / 10
-    gap = descent.gap().gap
-    for _ in range(MAX_STEPS):
-        if not descent.moved:
-            break  # nothing moves at this precision: the gap that is left is rounding
-        last, gap = gap, descent.step(inner).gap
-        if gap <= bound:
-            break
-        inner = inner / 10 if gap > last / 2 else inner
-    return descent.w.copy(), gap, descent.sweeps - before
+    with blas_threads(threads_for(X.size)):
+        try:
+            columns = columns_of(X, y, weights, intercept=fit_intercept)
+            largest = float(np.abs(columns.q).max(initial=0.0)) / l1_ratio
+        except FloatingPointError as error:
+            raise ValueError(f"elastic_net_path: {error}") from None
+        chosen = alpha_grid(largest, n_alphas, eps) if alphas is None else _falling(alphas)
+        penalties = np.outer(chosen, [l1_ratio, 1 - l1_ratio])
+        found = follow(columns, penalties, tol * columns.square)
+    intercepts = columns.mean_y - found.coefs @ columns.mean_x if fit_intercept else np.zeros(len(chosen))
+    return Path(chosen, found.coefs.T, intercepts, found.gaps, found.sweeps)
 
 
 def alpha_grid(largest: float, n_alphas: int = 100, eps: float = 1e-3) -> np.ndarray:
@@ -123,8 +107,8 @@ def _checked(X: Any, y: Any, sample_weight: Any, l1_ratio: float) -> tuple[Any, 
         raise ValueError(f"elastic_net_path: X must be (n, p) and y (n,); got {X.shape} and {y.shape}.")
     if not 0 < l1_ratio <= 1:
         raise ValueError(f"elastic_net_path: l1_ratio must be above 0 and at most 1; got {l1_ratio!r}.")
-    if not (np.isfinite(y).all() and np.isfinite(X).all()):
-        raise ValueError("elastic_net_path: X and y must hold finite numbers; got NaN or infinity.")
+    if not np.isfinite(y).all():  # of X, the inner products tell
+        raise ValueError("elastic_net_path: y must hold finite numbers; got NaN or infinity.")
     if sample_weight is None:
         return X, y, None
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -138,9 +122,3 @@ def _falling(alphas: Any) -> np.ndarray:
     if not len(chosen) or not (chosen > 0).all() or not np.isfinite(chosen).all():
         raise ValueError(f"elastic_net_path: alphas must be numbers above 0; got {alphas!r}.")
     return chosen
-
-
-def _all() -> int:
-    from margin.core.threads import available
-
-    return available()

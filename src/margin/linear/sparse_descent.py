@@ -9,7 +9,7 @@ from scipy.linalg import lapack
 
 from margin.linear.sparse_problem import Columns, Gap, duality_gap
 
-__all__ = ["SparseDescent", "jump_to_face_minimum"]
+__all__ = ["SparseDescent", "jump_to_face_minimum", "steepest"]
 
 SWEEPS = 8  # sweeps after which slow progress is cut short by solving for the columns that have a coefficient
 ROUNDS = 25  # of both, between two looks at all columns
@@ -27,7 +27,7 @@ class SparseDescent:
 
     def __init__(self, columns: Columns):
         self.columns = columns
-        self.slack = columns.start()
+        self.slack = columns.q.copy()
         self.w = np.zeros(len(self.slack))
         self.residual_square = columns.square
         self.size = float(np.abs(self.slack).max(initial=0.0))
@@ -46,10 +46,7 @@ class SparseDescent:
 
     def _admit(self, wanted: np.ndarray) -> bool:
         """Work on these columns too, but at most double their number at a time: the steepest come first."""
-        new = np.flatnonzero(wanted & ~self.working)
-        room = max(SMALLEST_GROWTH, int(self.working.sum()))
-        if len(new) > room:
-            new = new[np.argsort(-np.abs(self.slack[new]), kind="stable")[:room]]
+        new = steepest(wanted & ~self.working, self.slack, int(self.working.sum()))
         self.working[new] = True
         return len(new) > 0
 
@@ -59,7 +56,8 @@ class SparseDescent:
         chosen = np.flatnonzero(self.working)
         if len(chosen):
             self._descend(chosen, tol / len(chosen))
-        self.slack, self.residual_square = self.columns.slack(self.w)
+        slacks, squares = self.columns.slacks(self.w[None])
+        self.slack, self.residual_square = slacks[0], float(squares[0])
         violated = self._admit(np.abs(self.slack) > self.l1 + SLACK_ROUNDING * self.size)
         self.moved = bool(violated or not np.array_equal(before, self.w))
         return self.gap()
@@ -76,10 +74,7 @@ class SparseDescent:
             self.sweeps += done
             if done < SWEEPS:
                 break
-            start = w.copy()
             jump_to_face_minimum(Q, slack, w, self.l1, self.l2)
-            moved = np.flatnonzero(w != start)
-            slack -= (w - start)[moved] @ Q[moved, : len(w)]
         self.w[names] = w
 
     def gap(self) -> Gap:
@@ -108,21 +103,30 @@ class SparseDescent:
         self.moved = bool(state["moved"])
 
 
+def steepest(wanted: np.ndarray, slack: np.ndarray, room: int) -> np.ndarray:
+    """The columns in the mask ``wanted``; of more than ``room`` those with the largest slack."""
+    new = np.flatnonzero(wanted)
+    room = max(SMALLEST_GROWTH, room)
+    return new if len(new) <= room else new[np.argsort(-np.abs(slack[new]), kind="stable")[:room]]
+
+
 def jump_to_face_minimum(Q: np.ndarray, slack: np.ndarray, w: np.ndarray, l1: float, l2: float) -> None:
-    r"""Move the non-zero part of ``w`` in place towards the minimum for its present signs s.
+    r"""Move the non-zero part of ``w`` (m,), and ``slack`` with it, in place towards the minimum for its present signs.
 
     .. math:: (Q_{AA} + \lambda_2 I)\, d = (q - Qw)_A - \lambda_1 s_A - \lambda_2 w_A
 
-    The whole way if no sign changes, else to where the first coefficient reaches zero: the value falls all along.
+    The whole way if no sign s changes, else to where the first coefficient reaches zero: the value falls all along.
+    ``Q`` may be larger than m x m; its first m rows and columns count.
     """
     used = np.flatnonzero(w)
-    signs = np.sign(w[used])
+    signs, start = np.sign(w[used]), w.copy()
     matrix = Q[np.ix_(used, used)]
     matrix.flat[:: len(used) + 1] += l2
-    factor, failed = lapack.dpotrf(matrix, lower=1)
+    factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)  # symmetric; LAPACK reads columns
     if failed:
         return  # dependent columns: the minimum is not unique, coordinate descent finds one
     move, _ = lapack.dpotrs(factor, slack[used] - l1 * signs - l2 * w[used], lower=1)
     crossing = np.where(move * signs < 0, -w[used] / np.where(move == 0, 1.0, move), np.inf)
     share = min(1.0, float(crossing.min(initial=np.inf)))
     w[used] = np.where(crossing <= share, 0.0, w[used] + share * move)
+    slack -= (w - start) @ Q[: len(w), : len(w)]

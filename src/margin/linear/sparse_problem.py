@@ -33,17 +33,16 @@ class Columns(Protocol):
 
     mean_x: np.ndarray
     mean_y: float
+    q: np.ndarray  # (p,) the slack at w = 0
     square: float  # v: the mean square of the centered target
-
-    def start(self) -> np.ndarray:
-        """The slack at w = 0, (p,): q itself."""
+    ahead: int  # penalties of a path that are solved between two looks at all columns
 
     def gram(self, working: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A matrix of inner products and which column (m,) each of its first m rows and columns belongs to; it has at
         least the ``working`` ones."""
 
-    def slack(self, w: np.ndarray) -> tuple[np.ndarray, float]:
-        """(p,) the slack at ``w`` and the mean squared residual."""
+    def slacks(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(k, p) the slack at every row of ``W`` (k, p) and (k,) the mean squared residuals."""
 
     def history(self) -> list[np.ndarray]:
         """What has been computed so far, so that the same can be computed again in the same order."""
@@ -87,22 +86,20 @@ def columns_of(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, *, inte
 class GramColumns:
     """All p x p inner products, from one pass over the rows."""
 
+    ahead = 2**31  # all: a descent on every column needs no second look
+
     def __init__(self, m: Moments):
         if not m.finite:
             raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
         self.mean_x, self.mean_y = m.mean_x, float(m.mean_y[0])
         self.Q, self.q, self.square = m.xx / m.weight, m.xy[:, 0] / m.weight, float(m.yy[0]) / m.weight
 
-    def start(self) -> np.ndarray:
-        return self.q.copy()
-
     def gram(self, working: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.Q, np.arange(len(self.q))
 
-    def slack(self, w: np.ndarray) -> tuple[np.ndarray, float]:
-        used = np.flatnonzero(w)
-        slack = self.q - w[used] @ self.Q[used]
-        return slack, max(self.square - float(w @ (self.q + slack)), 0.0)
+    def slacks(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        slacks = self.q - W @ self.Q
+        return slacks, np.maximum(self.square - np.einsum("kj,kj->k", W, self.q + slacks), 0.0)
 
     def history(self) -> list[np.ndarray]:
         return []
@@ -114,26 +111,29 @@ class GramColumns:
 class ActiveColumns:
     """The inner products of the columns that were ever looked at; a slack is one product of ``X`` with the residual."""
 
+    # A product with one residual waits for memory, one with a few costs no more; beyond, too many columns are guessed.
+    ahead = 4
+
     def __init__(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, *, intercept: bool):
         n, p = X.shape
         self.X = X
         self.total = float(n if weights is None else weights.sum())
         share = np.full(n, 1.0 / self.total) if weights is None else weights / self.total
-        self.mean_x = np.asarray(share @ X, dtype=np.float64) if intercept else np.zeros(p)
-        if not np.isfinite(share @ X).all():
-            raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
         self.mean_y = float(share @ y) if intercept else 0.0
         self.root = np.sqrt(share)  # rows times this: inner products are means
         self.y = self.root * (y - self.mean_y)
         self.square = float(self.y @ self.y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            means, self.q = np.asarray(np.stack([share, self.root * self.y]) @ X, dtype=np.float64)
+        if not (np.isfinite(means).all() and np.isfinite(self.q).all()):
+            raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
+        self.mean_x = means if intercept else np.zeros(p)
+        self.q -= (self.root @ self.y) * self.mean_x  # zero but for rounding
         self.place = np.full(p, -1)  # position of a column among those stored
         self.grown: list[np.ndarray] = []
         self.count = 0
         self.columns = np.empty((64, n))  # stored columns as rows, centered and times the root
         self.products = np.empty((64, 64))
-
-    def start(self) -> np.ndarray:
-        return self._correlations(self.y)
 
     def gram(self, working: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         new = working[self.place[working] < 0]
@@ -141,10 +141,10 @@ class ActiveColumns:
             self._grow(new)
         return self.products, np.concatenate(self.grown)
 
-    def slack(self, w: np.ndarray) -> tuple[np.ndarray, float]:
-        used = np.flatnonzero(w)
-        residual = self.y - w[used] @ self.columns[self.place[used]]
-        return self._correlations(residual), float(residual @ residual)
+    def slacks(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        known = np.concatenate([np.empty(0, dtype=np.intp), *self.grown])
+        residuals = self.y - W[:, known] @ self.columns[: self.count]  # (k, n): one look at X serves them all
+        return self._correlations(residuals), np.einsum("kn,kn->k", residuals, residuals)
 
     def history(self) -> list[np.ndarray]:
         return [part.copy() for part in self.grown]
@@ -153,9 +153,9 @@ class ActiveColumns:
         for part in history:
             self._grow(np.asarray(part))
 
-    def _correlations(self, residual: np.ndarray) -> np.ndarray:
-        weighted = self.root * residual
-        return np.asarray(weighted @ self.X, dtype=np.float64) - weighted.sum() * self.mean_x
+    def _correlations(self, residuals: np.ndarray) -> np.ndarray:
+        weighted = self.root * residuals
+        return np.asarray(weighted @ self.X, dtype=np.float64) - weighted.sum(axis=1)[:, None] * self.mean_x
 
     def _grow(self, new: np.ndarray) -> None:
         first, last = self.count, self.count + len(new)
