@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from margin.kernels import RBF, Linear, dual
-from margin.kernels.dual import DualProblem, column_dtype, directions, dual_objective, duality_gap, offset_between
+from margin.kernels.dual import DualProblem, duality_gap
+from margin.kernels.optimality import directions, dual_objective, offset_between
 from margin.kernels.panels import panel_of
+from margin.kernels.precision import column_dtype
 from margin.kernels.smo_kernels import FLAT, solve_pairs
 from margin.optimize.interior_point import svm_dual
 
@@ -105,11 +107,13 @@ def test_decomposition_reaches_the_solution_of_the_whole(monkeypatch):
 def test_the_dual_objective_never_falls_and_bounds_hold(monkeypatch):
     monkeypatch.setattr(dual, "WHOLE_ROWS", 100)
     monkeypatch.setattr(dual, "PART", 32)
-    problem = classification(600, C=5.0, tol=1e-5)[0]
-    last = 0.0
+    problem, X, y = classification(600, C=5.0, tol=1e-5)
+    K, last = RBF(1.0)(X), 0.0
     while not problem.solved:
         problem.step()
-        now = dual_objective(problem.score, problem.beta, problem.target, 0.0)
+        # Scores of variables that left are old; the objective must be exact all the same.
+        now = y @ problem.beta - 0.5 * problem.beta @ K @ problem.beta
+        assert problem.objective == pytest.approx(now, abs=1e-8)
         assert now >= last - 1e-9
         assert (problem.beta >= problem.low).all()
         assert (problem.beta <= problem.high).all()

@@ -25,9 +25,9 @@ EVERY = [
 
 @pytest.mark.parametrize("kernel", EVERY, ids=lambda kernel: repr(kernel)[:30])
 def test_columns_are_those_of_the_kernel_matrix(kernel):
-    out = np.empty((300, 4))
-    panel_of(kernel, X).columns(CHOSEN, out)
-    expected = kernel(X)[:, CHOSEN]
+    out = np.empty((4, 300))
+    panel_of(kernel, X).fill(CHOSEN, out)
+    expected = kernel(X)[CHOSEN]
     # The root of a distance computed by a product carries the root of the rounding where points coincide.
     tolerance = 1e-6 if "Laplace" in repr(kernel) else 1e-11
     np.testing.assert_allclose(out, expected, rtol=tolerance, atol=tolerance)
@@ -46,14 +46,14 @@ def test_same_bits_whatever_the_threads(monkeypatch):
     for threads in ("1", "2"):
         monkeypatch.setenv("MARGIN_NUM_THREADS", threads)
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        out = np.empty((20_000, 4))
-        panel_of(RBF(1.0), tall).columns(CHOSEN, out)
+        out = np.empty((4, 20_000))
+        panel_of(RBF(1.0), tall).fill(CHOSEN, out)
         found.append(out)
     np.testing.assert_array_equal(found[0], found[1])
 
 
 def test_a_given_matrix_is_read_by_columns():
     K = RBF(1.0)(X)
-    out = np.empty((300, 4))
-    panel_of_matrix(K).columns(CHOSEN, out)
-    np.testing.assert_array_equal(out, K[:, CHOSEN])
+    out = np.empty((4, 300))
+    panel_of_matrix(K).fill(CHOSEN, out)
+    np.testing.assert_array_equal(out, K[:, CHOSEN].T)

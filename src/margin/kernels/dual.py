@@ -5,14 +5,16 @@ r"""The dual of support vector machines, for classification and regression at on
     \quad\text{s.t.}\quad \textstyle\sum_i\beta_i = 0,\;\; l_i \le \beta_i \le u_i .
 
 Classification has :math:`\beta_i = y_i\alpha_i`, t = y, :math:`\epsilon = 0` and the box :math:`[0, C_i]` or
-:math:`[-C_i, 0]` by the label; regression has t = y and the box :math:`[-C_i, C_i]`. With the score
-:math:`s = t - K\beta` a variable below its upper bound wants to rise if :math:`s_i - \epsilon\,\mathrm{sgn}^+\beta_i`
-is large, one above its lower bound to fall if :math:`s_j - \epsilon\,\mathrm{sgn}^-\beta_j` is small; the violation of
-optimality is the largest of the first minus the smallest of the second, and the offset b of the machine lies between.
+:math:`[-C_i, 0]` by the label; regression has t = y and the box :math:`[-C_i, C_i]`. What optimality means for the
+score :math:`s = t - K\beta` is in :mod:`margin.kernels.optimality`.
 
 Large problems are solved on a working set at a time: some variables are the worst violators of now, the others are kept
-from the times before. Their kernel columns stay in buffers that are allocated once, so nothing of the size of the
-matrix is ever made or copied. A small problem is its own working set.
+from the times before. Columns of K stay in a store of limited size (:mod:`margin.kernels.column_store`), so nothing of
+the size of the matrix is ever made. A small problem is its own working set.
+
+Shrinking: variables that rest on a bound and have wanted to stay there for several working sets leave the problem, and
+with them their rows of every column. When the rest is solved, the scores of those that left are brought up to date by
+the coefficients that changed since, all are judged, and those that no longer want to stay come back.
 """
 
 from __future__ import annotations
@@ -22,92 +24,100 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.core.stripes import over_stripes
 from margin.core.threads import blas_threads
-from margin.kernels.functions import Kernel
-from margin.kernels.panels import Panel, full_matrix, panel_of
+from margin.kernels.column_store import ColumnStore
+from margin.kernels.optimality import directions, dual_objective, idle, offset_between, slack_cost, violation
+from margin.kernels.panels import Panel, full_matrix
 
-__all__ = ["DualProblem", "column_dtype", "directions", "dual_objective", "duality_gap", "offset_between", "violation"]
+__all__ = ["DualProblem", "duality_gap"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 WHOLE_ROWS = 2000  # up to here the kernel matrix (32 MB) is kept and all variables are worked on at once
 PART, PARTS = 256, 4  # variables that are new in a working set, and how many such generations it holds
 INNER_TOLERANCE = 0.1  # of the violation before: solving a working set further is wasted, the others will change it
-SAMPLED_ROWS = 64  # rows on which the rounding of float32 is measured, far ones and others each
 STEPS_PER_VARIABLE = 20  # pair steps in one working set, at most, for each of its variables
-
-
-def directions(score: Floats, beta: Floats, low: Floats, high: Floats, epsilon: float) -> tuple[Floats, Floats]:
-    """How much each variable wants to rise (-inf if it cannot) and, negated, to fall (+inf if it cannot)."""
-    up = score - epsilon * np.where(beta >= 0, 1.0, -1.0)
-    down = score - epsilon * np.where(beta > 0, 1.0, -1.0)
-    return np.where(beta < high, up, -np.inf), np.where(beta > low, down, np.inf)
-
-
-def violation(up: Floats, down: Floats) -> float:
-    """By how much the conditions of Karush, Kuhn and Tucker fail: zero or less at the optimum."""
-    return float(up.max() - down.min())
-
-
-def offset_between(score: Floats, beta: Floats, low: Floats, high: Floats, epsilon: float) -> float:
-    """The offset b: the mean over variables strictly inside their box, on which it is exact, else the middle of
-    the interval that optimality allows."""
-    inside = (beta > low) & (beta < high) & ((beta != 0) | (epsilon == 0))
-    if inside.any():
-        return float(np.mean(score[inside] - epsilon * np.sign(beta[inside])))
-    up, down = directions(score, beta, low, high, epsilon)
-    ends = [end for end in (up.max(), down.min()) if np.isfinite(end)]
-    return float(np.mean(ends)) if ends else 0.0
-
-
-def dual_objective(score: Floats, beta: Floats, target: Floats, epsilon: float) -> float:
-    r""":math:`t^\top\beta - \tfrac12\beta^\top K\beta - \epsilon\|\beta\|_1`, maximized; :math:`K\beta = t - s`."""
-    return float(0.5 * beta @ (target + score) - epsilon * np.abs(beta).sum())
-
-
-def duality_gap(problem: DualProblem) -> float:
-    r"""Primal minus dual objective; the primal has the slacks :math:`u_i(s_i-b-\epsilon)_+ - l_i(b-s_i-\epsilon)_+`.
-
-    Infinite bounds (a hard margin) give an infinite primal as long as a slack is positive.
-    """
-    beta, score, epsilon = problem.beta, problem.score, problem.epsilon
-    b = offset_between(score, beta, problem.low, problem.high, epsilon)
-    above, below = np.maximum(score - b - epsilon, 0), np.maximum(b - score - epsilon, 0)
-    slack = sum(
-        float(bound[excess > 0] @ excess[excess > 0])
-        for bound, excess in ((problem.high, above), (-problem.low, below))
-    )
-    primal = 0.5 * float(beta @ (problem.target - score)) + slack
-    return primal - dual_objective(score, beta, problem.target, epsilon)
+PATIENCE = 3  # working sets for which a variable must have been idle before it may leave
+COST_OF_LEAVING = 2.0  # working sets: about what compacting the columns takes
 
 
 class DualProblem:
-    """Where the solution stands: ``beta``, ``score``, the violation, and the generations of the working set."""
+    """Where the solution stands: ``beta``, ``score``, the violation, the working set, and who is active.
 
-    def __init__(self, panel: Panel, target: Floats, low: Floats, high: Floats, epsilon: float, tol: float):
+    The ``score`` of a variable that left is that of the time it left; ``departures`` holds who left and beta then.
+    """
+
+    def __init__(
+        self,
+        panel: Panel,
+        target: Floats,
+        low: Floats,
+        high: Floats,
+        epsilon: float,
+        tol: float,
+        shrinking: bool = True,
+        cache_size: float = 200.0,
+    ):
         self.panel, self.target, self.low, self.high = panel, target, low, high
-        self.epsilon, self.tol = epsilon, tol
+        self.epsilon, self.tol, self.shrinking, self.cache_size = epsilon, tol, shrinking, cache_size
         self.beta, self.score = np.zeros(panel.n), target.copy()
-        self.violation = violation(*self._directions())
         self.iteration, self.steps = 0, 0
-        self.generations: list[NDArray[np.int64]] = []  # oldest first; buffers[i] holds the columns of generations[i]
-        self.buffers: list[NDArray[Any]] = []
+        self.generations: list[Indices] = []  # oldest first; together the working set
+        self.inner = np.zeros((0, 0))  # its kernel matrix
+        self.active = np.arange(panel.n)
+        self.patience = np.zeros(panel.n, dtype=np.int64)  # working sets for which a variable has been idle
+        self.departures: list[tuple[Indices, Floats]] = []
+        self.wasted = 0.0  # working sets' worth of work on variables that may leave, since some last left
+        self.gained = 0.0  # of the objective, since the first of them left
+        self.store: ColumnStore | None = None
+        self.matrix: Floats | None = None  # of a small problem
+        self.violation = violation(*self._directions())
 
     @property
     def solved(self) -> bool:
-        return self.violation <= self.tol
+        return self.violation <= self.tol and not self.departures
+
+    @property
+    def objective(self) -> float:
+        """The dual objective, exact also while scores of departed variables are old."""
+        if not self.departures:
+            return dual_objective(self.score, self.beta, self.target, self.epsilon)
+        return self.gained
 
     def step(self) -> None:
-        """Choose a working set, solve it, and bring all scores up to date."""
+        """Choose a working set, solve it, and bring the scores of all active variables up to date."""
         self.iteration += 1
         with blas_threads(1):
             if self.panel.n <= WHOLE_ROWS:
                 self._solve_everything()
-            else:
-                self._renew()
-                self._solve_working_set()
-        self.violation = violation(*self._directions())
+                self.violation = violation(*self._directions())
+                return
+            self._renew()
+            self._solve_working_set()
+            up, down = self._directions()
+            self.violation = violation(up, down)
+            if self.violation <= self.tol and self.departures:
+                self.complete()
+                self._judge_everyone()
+            elif self.shrinking and self.violation > self.tol:
+                self._shrink(idle(up, down))
+
+    def complete(self) -> None:
+        """Bring the scores of those that left up to date: everyone is active again."""
+        with blas_threads(1):
+            for rows, then in self.departures:
+                changed = np.flatnonzero(self.beta != then)
+                self.score[rows] -= self.panel.of_rows(rows).combine(changed, (self.beta - then)[changed])
+        if self.departures:
+            self.departures, self.active = [], np.arange(self.panel.n)
+            self.violation = violation(*self._directions())
+            # Stored columns do not reach over those that came back.
+            self.store = None
+
+    def release(self) -> None:
+        """Give the memory of the columns back; the solution stays."""
+        self.store, self.matrix = None, None
 
     def state(self) -> dict[str, Any]:
         return {
@@ -117,31 +127,43 @@ class DualProblem:
             "iteration": self.iteration,
             "steps": self.steps,
             "generations": [chosen.copy() for chosen in self.generations],
+            "active": self.active.copy(),
+            "patience": self.patience.copy(),
+            "departures": [{"rows": rows.copy(), "beta": then.copy()} for rows, then in self.departures],
+            "gained": self.gained,
+            "wasted": self.wasted,
+            "store": None if self.store is None else self.store.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> DualProblem:
-        self.beta, self.score = np.array(state["beta"]), np.array(state["score"])
-        self.violation = float(state["violation"])
+        self.beta, self.score, self.active, self.patience = (
+            np.array(state[name]) for name in ("beta", "score", "active", "patience")
+        )
+        self.violation, self.gained, self.wasted = (float(state[name]) for name in ("violation", "gained", "wasted"))
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
-        self.generations, self.buffers = [], []
+        self.departures = [(np.array(left["rows"]), np.array(left["beta"])) for left in state["departures"]]
+        self.store = None
         with blas_threads(1):
-            for chosen in state["generations"]:
-                self._load(np.array(chosen))
+            if state["store"] is not None:
+                self._open_store().restore(state["store"])
+            self._start_over([np.array(chosen) for chosen in state["generations"]])
         return self
 
-    def release(self) -> None:
-        """Give the memory of the columns back; the solution stays."""
-        self.buffers = []
-
     def _directions(self) -> tuple[Floats, Floats]:
-        return directions(self.score, self.beta, self.low, self.high, self.epsilon)
+        """Of the active variables."""
+        rows = self._active_rows()
+        return directions(self.score[rows], self.beta[rows], self.low[rows], self.high[rows], self.epsilon)
+
+    def _active_rows(self) -> Indices | slice:
+        # A slice looks at the arrays themselves; indices would copy them.
+        return self.active if self.departures else slice(None)
 
     def _solve_everything(self) -> None:
         from margin.kernels.smo_kernels import solve_pairs
 
-        if not self.buffers:
-            self.buffers = [full_matrix(self.panel)]
-        K = self.buffers[0]
+        if self.matrix is None:
+            self.matrix = full_matrix(self.panel)
+        K = self.matrix
         limit = STEPS_PER_VARIABLE * max(len(self.beta), PART)
         self.steps += solve_pairs(K, self.score, self.beta, self.low, self.high, self.epsilon, self.tol, limit)
         # Rounding of many small updates is taken out before optimality is judged.
@@ -151,60 +173,110 @@ class DualProblem:
         """The oldest generation gives way to the worst violators outside the others."""
         up, down = self._directions()
         if len(self.generations) == PARTS:
-            self.generations.pop(0)
-            self.buffers.append(self.buffers.pop(0))
+            gone = len(self.generations.pop(0))
+            self.inner = self.inner[gone:, gone:]
         for kept in self.generations:
-            up[kept], down[kept] = -np.inf, np.inf
+            at = self._position(kept)
+            up[at], down[at] = -np.inf, np.inf
         rising = _largest(up, PART // 2)
         down[rising] = np.inf
-        self._load(np.sort(np.concatenate([rising, _largest(-down, PART // 2)])))
+        chosen = np.sort(np.concatenate([rising, _largest(-down, PART // 2)]))
+        self._join(self.active[chosen])
 
-    def _load(self, chosen: NDArray[np.int64]) -> None:
-        if len(self.buffers) == len(self.generations):
-            self.buffers.append(np.empty((self.panel.n, PART), dtype=self.panel.dtype))
-        self.panel.columns(chosen, self.buffers[len(self.generations)][:, : len(chosen)])
+    def _join(self, chosen: Indices) -> None:
+        """A generation joins the working set, and its lines the kernel matrix of the working set.
+
+        Every pair of generations is a product of its own: the same bits whichever others were there at the time.
+        """
         self.generations.append(chosen)
+        cuts = np.cumsum([0, *map(len, self.generations)])
+        old, inner = cuts[-2], np.empty((cuts[-1], cuts[-1]))
+        inner[:old, :old] = self.inner
+        for start, stop, other in zip(cuts, cuts[1:], self.generations):
+            block = np.empty((len(chosen), len(other)), dtype=self.panel.dtype)
+            self.panel.of_rows(other).fill(chosen, block)
+            inner[old:, start:stop] = block
+        inner[:old, old:] = inner[old:, :old].T
+        self.inner = inner
+
+    def _start_over(self, generations: list[Indices]) -> None:
+        """A working set of these generations."""
+        self.generations, self.inner = [], np.zeros((0, 0))
+        for chosen in generations:
+            self._join(chosen)
+
+    def _open_store(self) -> ColumnStore:
+        self.store = ColumnStore(self.panel, self.cache_size, PART * PARTS)
+        if self.departures:
+            self.store.reset(self.active)
+        return self.store
+
+    def _position(self, variables: Indices) -> Indices:
+        """Where variables are among the active ones."""
+        return np.searchsorted(self.active, variables) if self.departures else variables
 
     def _solve_working_set(self) -> None:
         from margin.kernels.smo_kernels import solve_pairs
 
         members = np.concatenate(self.generations)
-        columns = [buffer[:, : len(chosen)] for buffer, chosen in zip(self.buffers, self.generations)]
-        K = np.concatenate([part[members] for part in columns], axis=1, dtype=np.float64)
+        store = self._open_store() if self.store is None else self.store
+        slots = store.fetch(members)
         beta, score = self.beta[members], self.score[members]
         tol = max(0.5 * self.tol, INNER_TOLERANCE * self.violation)
         limit = STEPS_PER_VARIABLE * len(members)
-        self.steps += solve_pairs(K, score, beta, self.low[members], self.high[members], self.epsilon, tol, limit)
-        change = (beta - self.beta[members]).astype(self.panel.dtype)
+        low, high = self.low[members], self.high[members]
+        self.steps += solve_pairs(self.inner, score, beta, low, high, self.epsilon, tol, limit)
+        moved = beta != self.beta[members]
+        who, change = members[moved], (beta - self.beta[members])[moved]
+        before = self.score[who]
+        self.gained -= self.epsilon * (np.abs(beta).sum() - np.abs(self.beta[members]).sum())
         self.beta[members] = beta
-        cuts = np.cumsum([len(chosen) for chosen in self.generations])[:-1]
-        pairs = [(part, moved) for part, moved in zip(columns, np.split(change, cuts)) if moved.any()]
+        self.score[self._active_rows()] -= store.combine(slots[moved], change)
+        self.gained += 0.5 * float(change @ (before + self.score[who]))
 
-        def update(rows: slice) -> None:
-            for part, moved in pairs:
-                self.score[rows] -= part[rows] @ moved
+    def _shrink(self, resting: NDArray[np.bool_]) -> None:
+        """Variables that have been idle for long leave, once keeping them has cost as much as letting them go."""
+        rows = self._active_rows()
+        self.patience[rows] = np.where(resting, self.patience[rows] + 1, 0)
+        leaving = self.patience[rows] >= PATIENCE
+        self.wasted += float(np.mean(leaving))
+        if self.wasted >= COST_OF_LEAVING:
+            self._leave(leaving)
 
-        over_stripes(update, self.panel.n, work=self.panel.n * len(change))
+    def _leave(self, leaving: NDArray[np.bool_]) -> None:
+        if not self.departures:
+            self.gained = self.objective
+        self.departures.append((self.active[leaving], self.beta.copy()))
+        self.active, self.wasted = self.active[~leaving], 0.0
+        if self.store is not None:
+            self.store.shrink(~leaving)
+        stays = np.zeros(self.panel.n, dtype=bool)
+        stays[self.active] = True
+        self._start_over([chosen[stays[chosen]] for chosen in self.generations])
+
+    def _judge_everyone(self) -> None:
+        """After scores are up to date: variables that are still idle leave again at once if others are not solved."""
+        if not self.solved:
+            resting = idle(*self._directions())
+            if resting.any():
+                self._leave(resting)
 
 
-def _largest(values: Floats, count: int) -> NDArray[np.int64]:
+def duality_gap(problem: DualProblem) -> float:
+    r"""Primal minus dual objective; the primal is :math:`\tfrac12\beta^\top K\beta` and the cost of the slacks.
+
+    While variables have left, their slacks are those of the time they left; a solved problem has no such ones.
+    """
+    beta, epsilon = problem.beta, problem.epsilon
+    offset = offset_between(problem.score, beta, problem.low, problem.high, epsilon)
+    dual = problem.objective
+    quadratic = float(problem.target @ beta) - epsilon * float(np.abs(beta).sum()) - dual
+    return quadratic + slack_cost(problem.score, offset, problem.low, problem.high, epsilon) - dual
+
+
+def _largest(values: Floats, count: int) -> Indices:
     """Indices of at most ``count`` largest finite values."""
     count = min(count, int(np.isfinite(values).sum()))
     if count == 0:
         return np.zeros(0, dtype=np.int64)
     return np.argpartition(-values, count - 1)[:count].astype(np.int64)
-
-
-def column_dtype(kernel: Kernel, X: NDArray[Any], largest_bound: float, tol: float) -> Any:
-    """float32 where its rounding cannot be felt at ``tol``, else float64.
-
-    The error of a score is that of kernel values times coefficients up to ``largest_bound``, growing with the root of
-    their number; the error of kernel values is measured on the rows farthest out and on some of the others.
-    """
-    if len(X) <= WHOLE_ROWS or not np.isfinite(largest_bound):
-        return np.float64
-    far = np.argsort(-np.einsum("ij,ij->i", X, X))[:SAMPLED_ROWS]
-    sample = X[np.concatenate([far, np.linspace(0, len(X) - 1, SAMPLED_ROWS).astype(int)])]
-    exact = full_matrix(panel_of(kernel, sample.astype(np.float64), np.float64))
-    error = np.max(np.abs(full_matrix(panel_of(kernel, sample, np.float32)) - exact))
-    return np.float32 if error * largest_bound * np.sqrt(len(X)) <= 0.5 * tol else np.float64

@@ -17,10 +17,12 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import seed_from
 from margin.core.records import Record
-from margin.kernels.dual import DualProblem, column_dtype, dual_objective, duality_gap, offset_between
+from margin.kernels.dual import DualProblem, duality_gap
 from margin.kernels.functions import Kernel
 from margin.kernels.machine import ROWS_DTYPES, KernelModel, panel_for
 from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
+from margin.kernels.optimality import offset_between
+from margin.kernels.precision import column_dtype
 
 __all__ = ["DualClassifier", "PairLoop", "describe", "solve_some"]
 
@@ -33,13 +35,16 @@ def solve_some(problem: DualProblem, max_iter: int) -> bool:
         if problem.solved or problem.iteration >= max_iter:
             break
         problem.step()
-    return problem.solved or problem.iteration >= max_iter
+    finished = problem.solved or problem.iteration >= max_iter
+    if finished:
+        problem.complete()
+    return finished
 
 
 def describe(problem: DualProblem) -> dict[str, float]:
     """The numbers of a record: dual objective, duality gap, violation of optimality, pair steps so far."""
     return {
-        "objective": dual_objective(problem.score, problem.beta, problem.target, problem.epsilon),
+        "objective": problem.objective,
         "gap": duality_gap(problem),
         "violation": problem.violation,
         "steps": float(problem.steps),
@@ -50,8 +55,9 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     """Abstract: a subclass says how the bounds of the dual follow from weights."""
 
     max_iter: int
-
     tol: float
+    shrinking: bool = True
+    cache_size: float = 200.0
 
     @abstractmethod
     def _bounds(
@@ -193,7 +199,8 @@ class PairLoop:
             dtype = column_dtype(self.kernel, self.X[rows], float(bounds.max()), self.model.tol)
         panel = panel_for(self.kernel, self.X, rows, dtype)
         low, high = np.where(positive, 0.0, -bounds), np.where(positive, bounds, 0.0)
-        return DualProblem(panel, np.where(positive, 1.0, -1.0), low, high, 0.0, self.model.tol)
+        model, labels = self.model, np.where(positive, 1.0, -1.0)
+        return DualProblem(panel, labels, low, high, 0.0, model.tol, bool(model.shrinking), float(model.cache_size))
 
     def result(self, problem: DualProblem, pair: int) -> dict[str, Any]:
         used = np.flatnonzero(problem.beta)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from margin.core.domains import Integer, Number
-from margin.kernels.dual import DualProblem, dual_objective
+from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import DualClassifier, PairLoop
 from margin.kernels.functions import Linear
 from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
@@ -98,7 +98,7 @@ class HardMarginSVC(DualClassifier):
         pair = len(loop.done)
         rows = loop.rows[loop.members(pair)]
         diagonal = loop.X[rows, rows] if isinstance(loop.kernel, str) else loop.kernel.diagonal(loop.X[rows])
-        norm = np.sqrt(2 * max(dual_objective(problem.score, problem.beta, problem.target, 0.0), 0.0))
+        norm = np.sqrt(2 * max(problem.objective, 0.0))
         # The margin 1/|w| in feature space against the size of the rows there, the root of the largest k(x, x).
         if norm * SMALLEST_MARGIN * np.sqrt(diagonal.max()) > 1 or (finished and not problem.solved):
             self._refuse(loop, pair)

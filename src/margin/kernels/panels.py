@@ -1,6 +1,6 @@
 r"""Columns of a kernel matrix into memory that is already there: the inner loop of every solver in this room.
 
-A panel knows n rows and writes :math:`k(x_i, x_j)` for all i and a few chosen j into an (n, q) array. Linear,
+A panel knows n rows and writes :math:`k(x_i, x_j)` for all i and a few chosen j into lines of an array. Linear,
 polynomial, Gaussian, Laplace and periodic kernels are all one matrix product, whose factors are prepared once, followed
 by elementwise work that is done while a block is in cache:
 
@@ -27,30 +27,59 @@ Array = NDArray[Any]
 Finish = Callable[[Array], None]
 
 BLOCK_BYTES = 1 << 20  # of one block of results: product, exponential and the rest happen while it is in cache
+COMBINED = 256  # chosen rows whose values are combined at a time
 EXPONENTIAL_COST = 30  # multiplications that an exponential is worth when threads are counted
 
 
 class Panel(ABC):
-    """Columns of the kernel matrix of ``n`` rows, in floats of type ``dtype``."""
+    """Values k(x_i, x_j) of its ``n`` rows i against any chosen rows j of the data, in floats of type ``dtype``."""
 
     n: int
     dtype: np.dtype[Any]
 
-    def columns(self, chosen: Array, out: Array) -> None:
-        """Write k(x_i, x_j) for all i and the ``chosen`` j into ``out`` (n, len(chosen))."""
-        block = self.block(chosen)
-        rows = max(1, BLOCK_BYTES // (max(1, len(chosen)) * self.dtype.itemsize))
+    @abstractmethod
+    def block(self, chosen: Array) -> Callable[[slice, Array], None]:
+        """A function that writes k(x_j, x_i), chosen j by rows i of a slice, into a contiguous array."""
+
+    @abstractmethod
+    def of_rows(self, rows: Array) -> Panel:
+        """The panel of some of the rows; chosen ones keep their numbers."""
+
+    def fill(self, chosen: Array, out: Array, lines: Array | slice = slice(None)) -> None:
+        """Write k(x_j, x_i) into the ``lines`` of ``out`` (many, n), one for each chosen j."""
+        self._visit(chosen, lambda rows, values: _assign(out, lines, rows, values))
+
+    def combine(self, chosen: Array, coef: Array) -> NDArray[np.float64]:
+        r""":math:`\sum_j c_j k(x_i, x_j)` over the chosen j for every row i; only one block is ever in memory."""
+        total = np.zeros(self.n)
+        for start in range(0, len(chosen), COMBINED):
+            weights = coef[start : start + COMBINED].astype(self.dtype)
+
+            def add(rows: slice, values: Array, weights: Array = weights) -> None:
+                total[rows] += weights @ values
+
+            self._visit(chosen[start : start + COMBINED], add)
+        return total
+
+    def _visit(self, chosen: Array, use: Callable[[slice, Array], None]) -> None:
+        if len(chosen) == 0:
+            return
+        write = self.block(chosen)
+        width = max(1, BLOCK_BYTES // (len(chosen) * self.dtype.itemsize))
 
         def stripe(part: slice) -> None:
-            for start in range(part.start, part.stop, rows):
-                stop = min(start + rows, part.stop)
-                block(slice(start, stop), out[start:stop])
+            memory = np.empty(len(chosen) * min(width, part.stop - part.start), dtype=self.dtype)
+            for start in range(part.start, part.stop, width):
+                rows = slice(start, min(start + width, part.stop))
+                values = memory[: len(chosen) * (rows.stop - rows.start)].reshape(len(chosen), -1)
+                write(rows, values)
+                use(rows, values)
 
         over_stripes(stripe, self.n, work=self.n * len(chosen) * EXPONENTIAL_COST)
 
-    @abstractmethod
-    def block(self, chosen: Array) -> Callable[[slice, Array], None]:
-        """A function that writes the rows of a slice against the chosen ones."""
+
+def _assign(out: Array, lines: Array | slice, rows: slice, values: Array) -> None:
+    out[lines, rows] = values
 
 
 class FactoredPanel(Panel):
@@ -61,12 +90,15 @@ class FactoredPanel(Panel):
         self.finish, self.n, self.dtype = finish, len(left), dtype
 
     def block(self, chosen: Array) -> Callable[[slice, Array], None]:
-        picked = np.ascontiguousarray(self.right[chosen].T)
+        picked = self.right[chosen]
 
         def write(rows: slice, out: Array) -> None:
-            self.finish(np.matmul(self.left[rows], picked, out=out))
+            self.finish(np.matmul(picked, self.left[rows].T, out=out))
 
         return write
+
+    def of_rows(self, rows: Array) -> Panel:
+        return FactoredPanel(self.left[rows], self.right, self.finish, self.dtype)
 
 
 class JoinedPanel(Panel):
@@ -87,33 +119,44 @@ class JoinedPanel(Panel):
 
         return write
 
+    def of_rows(self, rows: Array) -> Panel:
+        return JoinedPanel(self.first.of_rows(rows), self.second.of_rows(rows), self.join)
+
 
 class CalledPanel(Panel):
     """Any kernel, called block by block."""
 
-    def __init__(self, kernel: Kernel, X: Array, dtype: np.dtype[Any]):
-        self.kernel, self.X, self.n, self.dtype = kernel, X, len(X), dtype
+    def __init__(self, kernel: Kernel, X: Array, dtype: np.dtype[Any], rows: Array | None = None):
+        self.kernel, self.X, self.dtype = kernel, X, dtype
+        self.own = X if rows is None else X[rows]
+        self.n = self.own.shape[0]
 
     def block(self, chosen: Array) -> Callable[[slice, Array], None]:
         picked = self.X[chosen]
 
         def write(rows: slice, out: Array) -> None:
-            out[:] = self.kernel(self.X[rows], picked)
+            out[:] = self.kernel(picked, self.own[rows])
 
         return write
+
+    def of_rows(self, rows: Array) -> Panel:
+        return CalledPanel(self.kernel, self.X, self.dtype, rows)
 
 
 class WhitePanel(Panel):
     """Noise: a row is only like itself."""
 
-    def __init__(self, value: float, n: int, dtype: np.dtype[Any]):
-        self.value, self.n, self.dtype = value, n, dtype
+    def __init__(self, value: float, rows: Array, dtype: np.dtype[Any]):
+        self.value, self.rows, self.n, self.dtype = value, rows, len(rows), dtype
 
     def block(self, chosen: Array) -> Callable[[slice, Array], None]:
         def write(rows: slice, out: Array) -> None:
-            out[:] = self.value * (np.arange(rows.start, rows.stop)[:, None] == chosen[None, :])
+            out[:] = self.value * (chosen[:, None] == self.rows[rows])
 
         return write
+
+    def of_rows(self, rows: Array) -> Panel:
+        return WhitePanel(self.value, self.rows[rows], self.dtype)
 
 
 class MatrixPanel(Panel):
@@ -124,9 +167,12 @@ class MatrixPanel(Panel):
 
     def block(self, chosen: Array) -> Callable[[slice, Array], None]:
         def write(rows: slice, out: Array) -> None:
-            np.take(self.matrix[rows], chosen, axis=1, out=out)
+            out[:] = self.matrix[rows][:, chosen].T
 
         return write
+
+    def of_rows(self, rows: Array) -> Panel:
+        return MatrixPanel(self.matrix[rows])
 
 
 def panel_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> Panel:
@@ -136,7 +182,7 @@ def panel_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> Panel:
         join = np.add if isinstance(kernel, Sum) else np.multiply
         return JoinedPanel(panel_of(kernel.left, X, dtype), panel_of(kernel.right, X, dtype), join)
     if isinstance(kernel, White):
-        return WhitePanel(kernel.value, len(X), dtype)
+        return WhitePanel(kernel.value, np.arange(len(X)), dtype)
     if isinstance(kernel, Linear):
         return FactoredPanel(X, X, _nothing, dtype)
     if isinstance(kernel, Polynomial):
@@ -161,7 +207,7 @@ def panel_of_matrix(matrix: Array) -> Panel:
 def full_matrix(panel: Panel) -> Array:
     """All columns: the (n, n) kernel matrix."""
     out = np.empty((panel.n, panel.n), dtype=panel.dtype)
-    panel.columns(np.arange(panel.n), out)
+    panel.fill(np.arange(panel.n), out)
     return out
 
 

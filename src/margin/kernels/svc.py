@@ -19,11 +19,11 @@ from sklearn.utils.metaestimators import available_if
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Integer, Number, Seed
 from margin.core.randomness import as_generator
-from margin.kernels.dual import offset_between
 from margin.kernels.dual_classifier import DualClassifier, PairLoop, solve_some
 from margin.kernels.machine import expansion
 from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
 from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes_with_confidence
+from margin.kernels.optimality import offset_between
 from margin.kernels.platt import fit_sigmoid, sigmoid_probability, stratified_folds
 
 __all__ = ["SVC"]
@@ -50,7 +50,10 @@ class SVC(DualClassifier):
 
     Learned: ``support_`` (rows), ``support_vectors_``, ``n_support_``, ``dual_coef_``, ``intercept_``, ``kernel_``, and
     per pair ``objective_`` (of the dual), ``gap_`` (to the primal), ``violation_``. Records carry the same numbers.
-    Time grows with support vectors times rows; memory with 1024 columns of the kernel matrix.
+    Time grows with support vectors times rows. Problems of more than 2000 rows are solved a working set at a time:
+    ``shrinking`` lets rows that rest on a bound leave the problem until it is solved without them (the solution is the
+    same), and ``cache_size`` is the memory, in megabytes, for columns of the kernel matrix; the 1024 columns of a
+    working set are kept in any case.
 
     >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     >>> model = SVC(kernel="rbf", gamma=1.0, C=10.0).fit(X, [0, 0, 1, 1])
@@ -64,8 +67,10 @@ class SVC(DualClassifier):
         "degree": DEGREE,
         "gamma": GAMMA,
         "coef0": COEF0,
+        "shrinking": Flag(),
         "probability": Flag(),
         "tol": Number(above=0),
+        "cache_size": Number(above=0),
         "class_weight": ClassWeight(),
         "max_iter": Integer(low=1),
         "decision_function_shape": Choice("ovr", "ovo"),
@@ -79,8 +84,10 @@ class SVC(DualClassifier):
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
+        shrinking: bool = True,
         probability: bool = False,
         tol: float = 1e-3,
+        cache_size: float = 200.0,
         class_weight: Any = None,
         max_iter: int = 10_000,
         decision_function_shape: str = "ovr",
@@ -91,8 +98,10 @@ class SVC(DualClassifier):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.shrinking = shrinking
         self.probability = probability
         self.tol = tol
+        self.cache_size = cache_size
         self.class_weight = class_weight
         self.max_iter = max_iter
         self.decision_function_shape = decision_function_shape

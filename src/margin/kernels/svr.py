@@ -16,14 +16,16 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from margin.core.domains import Integer, Number
+from margin.core.domains import Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.records import Record
-from margin.kernels.dual import DualProblem, column_dtype, offset_between
+from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import describe, solve_some
 from margin.kernels.functions import Kernel
 from margin.kernels.machine import ROWS_DTYPES, KernelModel, panel_for
 from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.optimality import offset_between
+from margin.kernels.precision import column_dtype
 
 __all__ = ["SVR"]
 
@@ -48,6 +50,8 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         "tol": Number(above=0),
         "C": Number(above=0, search=(1e-2, 1e3), log=True),
         "epsilon": Number(low=0, search=(1e-3, 1.0), log=True),
+        "shrinking": Flag(),
+        "cache_size": Number(above=0),
         "max_iter": Integer(low=1),
     }
 
@@ -60,6 +64,8 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         tol: float = 1e-3,
         C: float = 1.0,
         epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200.0,
         max_iter: int = 10_000,
     ):
         self.kernel = kernel
@@ -69,6 +75,8 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         self.tol = tol
         self.C = C
         self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
         self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
@@ -112,7 +120,8 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         dtype: Any = np.float64
         if isinstance(kernel, Kernel):
             dtype = column_dtype(kernel, X[rows], float(bounds.max()), self.tol)
-        return DualProblem(panel_for(kernel, X, rows, dtype), y[rows], -bounds, bounds, float(self.epsilon), self.tol)
+        panel, settings = panel_for(kernel, X, rows, dtype), (bool(self.shrinking), float(self.cache_size))
+        return DualProblem(panel, y[rows], -bounds, bounds, float(self.epsilon), self.tol, *settings)
 
     def _learn(self, X: Any, rows: Any, kernel: Kernel | str, problem: DualProblem) -> None:
         used = np.flatnonzero(problem.beta)
