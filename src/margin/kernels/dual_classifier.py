@@ -18,7 +18,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.kernels.dual import DualProblem, duality_gap
-from margin.kernels.functions import Kernel
+from margin.kernels.kernel import Kernel
 from margin.kernels.machine import ROWS_DTYPES, KernelModel, panel_for
 from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
 from margin.kernels.optimality import offset_between

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from margin.core.domains import Integer, Number
+from margin.kernels.dot_product import Linear
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import DualClassifier, PairLoop
-from margin.kernels.functions import Linear
 from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
 from margin.kernels.one_vs_one import votes_with_confidence
 

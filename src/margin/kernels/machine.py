@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.stripes import over_stripes
-from margin.kernels.functions import Kernel
+from margin.kernels.kernel import Kernel
 from margin.kernels.named import named_kernel
 from margin.kernels.panels import Panel, panel_of, panel_of_matrix
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from margin.core.domains import Choice
 from margin.foundations.probability.kernels import squared_distances
-from margin.kernels.functions import BOUNDS, LENGTH_SCALES, WIDE, Bounds, Floats, _Scaled
+from margin.kernels.kernel import BOUNDS, WIDE, Bounds, Floats
+from margin.kernels.stationary import LENGTH_SCALES, Scaled
 
 __all__ = ["Matern", "matern_profile"]
 
@@ -41,7 +42,7 @@ def matern_profile(nu: float, squared: Floats) -> tuple[Floats, Floats]:
     return (1 + scaled + scaled**2 / 3) * decay, 5 / 3 * (1 + scaled) * decay
 
 
-class Matern(_Scaled):
+class Matern(Scaled):
     """Functions of chosen smoothness ``nu``: 0.5 (rough), 1.5 (one derivative) or 2.5 (two).
 
     >>> Matern(nu=1.5)([[0.0]], [[1.0]]).round(6).tolist()

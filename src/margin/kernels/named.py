@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 
 from margin.core.domains import Choice, Domain, Either, Integer, Number
 from margin.foundations.probability.kernels import length_scale_from_gamma
-from margin.kernels.functions import RBF, Kernel, Laplace, Linear, Periodic, Polynomial
+from margin.kernels.dot_product import Linear, Polynomial
+from margin.kernels.kernel import Kernel
+from margin.kernels.periodic import Periodic
+from margin.kernels.stationary import RBF, Laplace
 
 __all__ = ["COEF0", "DEGREE", "GAMMA", "KERNEL", "VECTOR_KERNEL", "KernelObject", "gamma_value", "named_kernel"]
 

@@ -19,7 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from margin.core.stripes import over_stripes
-from margin.kernels.functions import RBF, Kernel, Laplace, Linear, Periodic, Polynomial, Product, Sum, White
+from margin.kernels.dot_product import Linear, Polynomial
+from margin.kernels.kernel import Kernel, Product, Sum
+from margin.kernels.periodic import Periodic
+from margin.kernels.stationary import RBF, Laplace, White
 
 __all__ = ["Panel", "full_matrix", "panel_of", "panel_of_matrix"]
 

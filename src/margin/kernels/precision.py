@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.kernels.functions import Kernel
+from margin.kernels.kernel import Kernel
 from margin.kernels.panels import full_matrix, panel_of
 
 __all__ = ["column_dtype"]

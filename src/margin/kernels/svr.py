@@ -21,7 +21,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.records import Record
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import describe, solve_some
-from margin.kernels.functions import Kernel
+from margin.kernels.kernel import Kernel
 from margin.kernels.machine import ROWS_DTYPES, KernelModel, panel_for
 from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
 from margin.kernels.optimality import offset_between

@@ -19,11 +19,11 @@ from margin.core.domains import Choice, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.core.records import Record
-from margin.kernels.functions import Kernel
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, averaged_sigmoid
 from margin.kernels.gaussian_process.learning import Plan, Question, Runs, plan_runs
 from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_variance
 from margin.kernels.gaussian_process.starting import KERNEL_DOMAIN, starting_kernel
+from margin.kernels.kernel import Kernel
 
 __all__ = ["GaussianProcessClassifier"]
 

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from margin.kernels.functions import Kernel, White
 from margin.kernels.gaussian_process.radial import (
     RadialForm,
     distance_factors,
@@ -35,6 +34,8 @@ from margin.kernels.gaussian_process.radial import (
     terms_of,
 )
 from margin.kernels.gaussian_process.triangles import factorize, log_determinant, solve_factored
+from margin.kernels.kernel import Kernel
+from margin.kernels.stationary import White
 
 __all__ = ["SparseEvaluation", "SparseObjective", "spread_rows"]
 

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from margin.kernels.functions import Kernel
 from margin.kernels.gaussian_process.likelihood import COMPILED_ROWS, contracted
 from margin.kernels.gaussian_process.radial import RadialForm, radial_form
 from margin.kernels.gaussian_process.triangles import (
@@ -34,6 +33,7 @@ from margin.kernels.gaussian_process.triangles import (
     solve_factored,
     symmetric_product,
 )
+from margin.kernels.kernel import Kernel
 
 __all__ = ["LaplaceApproximation", "Mode", "averaged_sigmoid"]
 

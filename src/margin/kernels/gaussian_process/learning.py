@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from margin.core.randomness import as_generator
 from margin.core.records import Record
-from margin.kernels.functions import Kernel
 from margin.kernels.gaussian_process.box_search import BoxSearch
+from margin.kernels.kernel import Kernel
 
 __all__ = ["Learning", "Plan", "Problem", "Question", "Runs", "plan_runs"]
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.kernels.functions import Kernel
 from margin.kernels.gaussian_process.radial import RadialForm, radial_form
 from margin.kernels.gaussian_process.triangles import (
     copy_lower,
@@ -28,6 +27,7 @@ from margin.kernels.gaussian_process.triangles import (
     mirrored,
     solve_factored,
 )
+from margin.kernels.kernel import Kernel
 
 __all__ = ["Evaluation", "MarginalLikelihood", "contracted"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from margin.kernels.functions import Kernel
+from margin.kernels.kernel import Kernel
 
 __all__ = ["draw_normal", "posterior_covariance", "posterior_mean", "posterior_variance"]
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.kernels.functions import RBF, Constant, Kernel, Laplace, Product, Sum, White
+from margin.kernels.kernel import Constant, Kernel, Product, Sum
 from margin.kernels.matern import Matern, matern_profile
+from margin.kernels.stationary import RBF, Laplace, White
 
 __all__ = ["RadialForm", "noise_variance", "radial_form", "signal_of", "terms_of"]
 

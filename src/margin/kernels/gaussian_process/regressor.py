@@ -19,7 +19,6 @@ from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Op
 from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import as_generator
 from margin.core.records import Record
-from margin.kernels.functions import Kernel
 from margin.kernels.gaussian_process.learning import Learning, Question
 from margin.kernels.gaussian_process.likelihood import Evaluation, MarginalLikelihood
 from margin.kernels.gaussian_process.posterior import (
@@ -30,6 +29,7 @@ from margin.kernels.gaussian_process.posterior import (
 )
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of
 from margin.kernels.gaussian_process.starting import KERNEL_DOMAIN, starting_kernel, with_noise_term
+from margin.kernels.kernel import Kernel
 
 __all__ = ["GaussianProcessRegressor", "location_and_scale"]
 

@@ -21,12 +21,13 @@ from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Op
 from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import as_generator
 from margin.core.records import Record
-from margin.kernels.functions import Kernel, White
 from margin.kernels.gaussian_process.inducing import SparseEvaluation, SparseObjective, spread_rows
 from margin.kernels.gaussian_process.learning import Learning, Question
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of, terms_of
 from margin.kernels.gaussian_process.regressor import location_and_scale
 from margin.kernels.gaussian_process.starting import KERNEL_DOMAIN, starting_kernel, with_noise_term
+from margin.kernels.kernel import Kernel
+from margin.kernels.stationary import White
 
 __all__ = ["SparseGaussianProcessRegressor"]
 

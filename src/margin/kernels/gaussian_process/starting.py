@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from margin.core.domains import Choice, Either, Nested
-from margin.kernels.functions import RBF, Kernel, Laplace, Linear, Product, Sum, White
+from margin.kernels.dot_product import Linear
 from margin.kernels.gaussian_process.radial import terms_of
+from margin.kernels.kernel import Kernel, Product, Sum
 from margin.kernels.matern import Matern
+from margin.kernels.stationary import RBF, Laplace, White
 
 __all__ = ["KERNEL_DOMAIN", "starting_kernel", "with_noise_term"]
 
