@@ -21,7 +21,8 @@ class Entry:
 
     ``test_params`` make it cheap enough for the contract tests. ``skipped_checks`` name scikit-learn checks that
     it cannot pass, each with the reason. ``max_rows`` is where its cost (quadratic or cubic in the rows) makes a
-    comparison leave it out, with a remark.
+    comparison leave it out, with a remark. ``takes`` says what columns must look like before they reach it from a
+    table: "standard" numbers, non-negative "counts" or "categories".
     """
 
     name: str
@@ -32,6 +33,7 @@ class Entry:
     test_params: Mapping[str, Any] = field(default_factory=dict)
     skipped_checks: Mapping[str, str] = field(default_factory=dict)
     max_rows: int | None = None
+    takes: str = "standard"
 
     @property
     def class_name(self) -> str:
@@ -215,6 +217,7 @@ ENTRIES: tuple[Entry, ...] = (
         family="bayes",
         task="classification",
         rows=("naive-bayes",),
+        takes="counts",
     ),
     Entry(
         "bernoulli-nb",
@@ -229,6 +232,7 @@ ENTRIES: tuple[Entry, ...] = (
         family="bayes",
         task="classification",
         rows=("naive-bayes",),
+        takes="categories",
     ),
     Entry(
         "linear-discriminant-analysis",
@@ -317,6 +321,7 @@ ENTRIES: tuple[Entry, ...] = (
         family="trees",
         task="classification",
         rows=("id3", "information-gain"),
+        takes="categories",
     ),
     Entry(
         "c45",
@@ -426,6 +431,7 @@ PARTS: Mapping[str, str] = {
     "sklearn/missing-indicator": "sklearn.impute.MissingIndicator",
     "sklearn/standard-scaler": "sklearn.preprocessing.StandardScaler",
     "sklearn/min-max-scaler": "sklearn.preprocessing.MinMaxScaler",
+    "sklearn/k-bins-discretizer": "sklearn.preprocessing.KBinsDiscretizer",
     "sklearn/one-hot-encoder": "sklearn.preprocessing.OneHotEncoder",
     "sklearn/ordinal-encoder": "sklearn.preprocessing.OrdinalEncoder",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.

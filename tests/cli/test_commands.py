@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import margin
 from margin import atlas, catalog
 from margin.cli import app
+from margin.cli.output import reported
 
 FAST = ["--set", "hidden=8", "--set", "epochs=3", "--quiet"]
 
@@ -167,6 +168,27 @@ def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
     assert len(redone) == 6
     assert margin.load(out / "model.safetensors").predict(pd.read_csv(mixed_table).drop(columns="sold")).shape == (120,)
     assert "holds another comparison" in run(*words, "--seed", 1, code=1).stderr
+
+
+def test_models_of_categories_and_counts_get_columns_they_can_take(run, mixed_table, tmp_path):
+    names = ("categorical-nb", "id3", "multinomial-nb", "hard-margin-svc")
+    picked = [word for name in names for word in ("-m", name)]
+    words = ["compare", mixed_table, "--target", "sold", *picked, "--folds", 3, "-j", 1, "--out", tmp_path / "c"]
+    shown = run(*words).stdout
+    assert all(len(line) <= 80 for line in shown.splitlines() if "…" in line)
+    assert "hard-margin-svc: ValueError: HardMarginSVC: classes" in shown
+    standings = {row["model"]: row for row in json.loads(run(*words, "--json").stdout)}
+    assert all(standings[name]["mean"] > standings["baseline"]["mean"] for name in names[:3])
+    run("fit", "categorical-nb", mixed_table, "--target", "sold", "--out", tmp_path / "r", "-q")
+    new = tmp_path / "new.csv"
+    new.write_text("town,size\nelsewhere,99\nnorth,\n")  # a label and a number beyond those of the training rows
+    assert len(run("predict", tmp_path / "r", new).stdout.splitlines()) == 3
+
+
+def test_a_closed_pipe_is_no_failure_to_talk_about(capsys):
+    with pytest.raises(BrokenPipeError), reported():
+        raise BrokenPipeError
+    assert capsys.readouterr().err == ""
 
 
 def test_ctrl_c_leaves_a_usable_run_and_the_same_command_continues(tmp_path):

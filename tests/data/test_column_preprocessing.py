@@ -67,7 +67,7 @@ def test_what_becomes_of_each_kind(table):
     labels = ["(missing)", "Bonn", "Kiel", "Ulm"]
     onehot = [[(value or "(missing)") == label for label in labels] for value in table["town"]]
     np.testing.assert_array_equal(out[:, 2:], onehot)
-    plain = preprocessor(table, scale=False).fit_transform(frame(table))
+    plain = preprocessor(table, numbers="plain").fit_transform(frame(table))
     np.testing.assert_allclose(plain[:, 0], filled)
     ordinal = preprocessor(table, encode="ordinal").fit_transform(frame(table))
     np.testing.assert_array_equal(ordinal[:, 2], [labels.index(value or "(missing)") for value in table["town"]])
@@ -134,7 +134,7 @@ def test_any_data_frame_goes_through_frame():
         },
         index=[3, 1, 4, 1],
     )
-    out = preprocessor(raw, scale=False).fit_transform(frame(raw))
+    out = preprocessor(raw, numbers="plain").fit_transform(frame(raw))
     assert out.shape == (4, 1 + 1 + 3 + 3)
     assert out[:, 0].tolist() == [1, 3, 3, 4]
 
@@ -190,3 +190,14 @@ def test_detect_task_agrees_with_the_named_sets(name):
 def test_detect_task_refuses(y):
     with pytest.raises(ValueError, match="detect_task: y must"):
         detect_task(y)
+
+
+def test_numbers_become_what_a_model_takes():
+    raw = np.array([[-1.0, 5.0], [0.0, 5.5], [7.0, 6.0]])
+    unit = preprocessor(raw, numbers="unit").fit(raw)
+    assert unit.transform(raw).tolist() == [[0, 0], [0.125, 0.5], [1, 1]]
+    assert unit.transform(np.array([[-9.0, 7.0]])).tolist() == [[0, 1]]
+    bins = preprocessor(raw, numbers="bins").fit(raw)
+    assert bins.transform(raw).tolist() == [[0, 0], [1, 4], [7, 7]]
+    with pytest.raises(ValueError, match="preprocessor: numbers must be one of standard, unit, bins, plain; got 'log'"):
+        preprocessor(raw, numbers="log")

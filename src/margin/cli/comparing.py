@@ -77,17 +77,18 @@ def _live_board() -> Iterator[Callable[[Comparison], None]]:
 
 
 def _board(comparison: Comparison) -> Group:
-    """The table, which fits 80 columns, and below it why models failed."""
+    """The table, which fits 80 columns, and below it why some models have no score."""
     metric, standings = comparison.metric, comparison.standings()
     arrow = "↑" if metric.greater_is_better else "↓"
-    title = f"{comparison.source.name}: {comparison.source.task}, {len(comparison.trials)} of {comparison.total} trials"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    done = f"{comparison.source.name}: {comparison.source.task}, {len(comparison.trials)} of {comparison.total} trials"
+    table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model", no_wrap=True)
     for column in (f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s"):
         table.add_column(column, justify="right", no_wrap=True)
     for s in standings:
         interval = "" if s.low != s.low else f"{s.low:.4f}…{s.high:.4f}"
         numbers = f"{s.mean:.4f}", interval, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}"
-        table.add_row(s.model, *(("[red]failed[/red]",) if s.error else numbers))
-    failures = [Text.assemble((s.model, "red"), f" failed: {s.error}") for s in standings if s.error]
-    return Group(table, *failures)
+        without = "[dim]left out[/dim]" if s.model in comparison.left_out else "[red]failed[/red]"
+        table.add_row(s.model, *((without,) if s.error else numbers))
+    reasons = [Text.assemble((s.model, "bold"), f": {s.error}") for s in standings if s.error]
+    return Group(Text(done, style="italic"), table, *reasons)

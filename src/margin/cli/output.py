@@ -49,6 +49,8 @@ def reported() -> Iterator[None]:
         _end(str(problem), USAGE)
     except KeyError as problem:
         _end(str(problem.args[0]) if problem.args else "a name is missing", USAGE)
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough (`margin predict ... | head`); the framework ends quietly
     except (ValueError, OSError) as problem:
         _end(str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__, FAILED)
     except KeyboardInterrupt:

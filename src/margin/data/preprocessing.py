@@ -3,7 +3,7 @@
 ``column_plan`` says what will happen to each column and why; ``preprocessor`` builds the transformer that does it:
 
 ==========  ====================================================================================
-number      missing values by the median; then mean 0 and standard deviation 1 (``scale=True``)
+number      missing values by the median; then as ``numbers`` says, by default mean 0 and deviation 1
 flag        0 and 1; missing values by the commonest
 category    missing becomes a label of its own; then one column per label, rare labels together
 text, date  left out, with the reason in the plan
@@ -32,6 +32,8 @@ __all__ = ["ColumnPlan", "column_plan", "detect_task", "frame", "preprocessor"]
 
 #: What a missing label is called once it is a label.
 MISSING_LABEL = "(missing)"
+#: What may be done to numbers, and into how many equal intervals "bins" cuts them.
+NUMBER_STEPS, BINS = ("standard", "unit", "bins", "plain"), 8
 #: A response of whole numbers is taken for classes up to this many different values ...
 MOST_CLASSES = 20
 #: ... each of which occurs, on average, at least this often.
@@ -61,11 +63,14 @@ def column_plan(data: Table | Any) -> tuple[ColumnPlan, ...]:
 
 
 def preprocessor(
-    data: Table | Any, *, scale: bool = True, encode: str = "onehot", max_categories: int = 32
+    data: Table | Any, *, numbers: str = "standard", encode: str = "onehot", max_categories: int = 32
 ) -> ColumnTransformer:
     """An unfitted ``ColumnTransformer`` for the columns of ``data``, from which only names and kinds are taken.
 
     For a 2-D array of numbers the columns go by position, and the transformer takes arrays.
+
+    ``numbers`` "standard" gives mean 0 and standard deviation 1; "unit" the range 0 to 1, also for rows never seen:
+    for models of counts; "bins" the number of one of eight equal intervals: for models of categories; "plain" nothing.
 
     ``encode="onehot"`` gives a column per label, at most ``max_categories`` of them: the rarest share one, and labels
     never seen in training are all zeros. ``encode="ordinal"`` gives one column of codes, unseen labels -1: for trees.
@@ -77,6 +82,8 @@ def preprocessor(
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
 
+    if numbers not in NUMBER_STEPS:
+        raise ValueError(f"preprocessor: numbers must be one of {', '.join(NUMBER_STEPS)}; got {numbers!r}.")
     if encode not in ("onehot", "ordinal"):
         raise ValueError(f"preprocessor: encode must be 'onehot' or 'ordinal'; got {encode!r}.")
     if isinstance(max_categories, bool) or not isinstance(max_categories, int | np.integer) or max_categories < 2:
@@ -91,7 +98,7 @@ def preprocessor(
         reasons = "; ".join(f"{column.name}: {column.reason}" for column in plan[:5])
         raise ValueError(f"preprocessor: no column can be used ({reasons}).")
     steps = {
-        "number": _number_steps(scale),
+        "number": _number_steps(numbers),
         # A column without a value in the training rows must not vanish: keep_empty_features, here and below.
         "flag": SimpleImputer(strategy="most_frequent", keep_empty_features=True),
         "category": _category_steps(encode, int(max_categories)),
@@ -154,13 +161,18 @@ def _treatment(table: Table, name: str) -> tuple[str, str]:
     return kind, {"number": "numbers", "flag": "true or false", "category": "labels that repeat"}[kind]
 
 
-def _number_steps(scale: bool) -> Any:
+def _number_steps(numbers: str) -> Any:
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, StandardScaler
 
+    step = {
+        "standard": ("scale", StandardScaler()),
+        "unit": ("scale", MinMaxScaler(clip=True)),
+        "bins": ("cut", KBinsDiscretizer(BINS, encode="ordinal", strategy="uniform", subsample=None)),
+    }.get(numbers)
     impute = SimpleImputer(strategy="median", keep_empty_features=True)
-    return Pipeline([("impute", impute), ("scale", StandardScaler())]) if scale else impute
+    return Pipeline([("impute", impute), step]) if step else impute
 
 
 def _category_steps(encode: str, max_categories: int) -> Any:

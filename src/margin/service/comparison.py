@@ -98,8 +98,11 @@ def candidates_for(source: Source, names: Sequence[str] = (), seed: int = 0) -> 
             raise BadRequest(f"{sorted(wrong)[0]} is not a model for {source.task}.")
         entries = [entry for entry in entries if entry.name in wanted]
     left_out = {} if names else {e.name: _reason(e) for e in entries if e.max_rows and len(source.X) > e.max_rows}
-    prepare = preparation(source)
-    found = [Candidate(e.name, partial(_make, e.name, prepare, seed)) for e in entries if e.name not in left_out]
+    found = [
+        Candidate(e.name, partial(_make, e.name, preparation(source, e.takes), seed))
+        for e in entries
+        if e.name not in left_out
+    ]
     return [Candidate(BASELINE, partial(_make_baseline, source.task)), *found], left_out
 
 

@@ -9,11 +9,19 @@ from margin.service.sources import Source
 __all__ = ["behind", "preparation"]
 
 
-def preparation(source: Source) -> Any:
-    """An unfitted preprocessor for the columns of ``source``."""
+# How the columns of a table become what a catalog entry ``takes``.
+STEPS: dict[str, dict[str, Any]] = {
+    "standard": {"numbers": "standard", "encode": "onehot"},
+    "counts": {"numbers": "unit", "encode": "onehot"},
+    "categories": {"numbers": "bins", "encode": "ordinal"},
+}
+
+
+def preparation(source: Source, takes: str = "standard") -> Any:
+    """An unfitted preprocessor that makes of the columns of ``source`` what a model ``takes``."""
     from margin.data import preprocessor
 
-    return preprocessor(source.X if source.table is None else source.table)
+    return preprocessor(source.X if source.table is None else source.table, **STEPS[takes])
 
 
 def behind(prepare: Any, estimator: Any) -> Any:

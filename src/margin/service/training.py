@@ -50,7 +50,7 @@ def fit(
     entry = catalog.entry(name)
     _refuse_wrong_task(entry, source)
     wanted = source.needs_preparation if prepare is None else prepare
-    model = behind(preparation(source), estimator) if wanted else estimator
+    model = behind(preparation(source, entry.takes), estimator) if wanted else estimator
     identity = {
         "model": entry.name,
         "fingerprint": fingerprint(model),
