@@ -5,7 +5,6 @@ r"""k-means clustering: ``k`` centers such that rows are near the nearest one.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from margin.cluster.lloyd import Partition, distances_to, labels_for
 from margin.cluster.plusplus import draw_rows, plusplus, random_rows
 from margin.core.domains import Array, Choice, Either, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.randomness import as_generator, generator_from_state, generator_state
 from margin.core.records import Record
 
@@ -102,11 +102,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         )
         found = len(np.unique(labels))
         if found < self.n_clusters:
-            warnings.warn(
+            warn_user(
                 f"KMeans: only {found} of n_clusters={self.n_clusters} clusters have rows; X may have too few "
                 "distinct ones.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def predict(self, X: Any) -> np.ndarray:

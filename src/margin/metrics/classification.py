@@ -3,11 +3,11 @@ r"""How well predicted labels agree with true ones. All are functions of the con
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from margin.core.notices import warn_user
 from margin.metrics.arguments import labels_pair, positive_label, ratio, weights
 
 __all__ = [
@@ -186,9 +186,7 @@ def _fraction(
 
 def _divided(where: str, numerator: np.ndarray, denominator: np.ndarray, zero_division: float | None) -> np.ndarray:
     if zero_division is None and np.any(denominator == 0):
-        warnings.warn(
-            f"{where}: nothing to divide by for some class; its value is set to 0.", RuntimeWarning, stacklevel=4
-        )
+        warn_user(f"{where}: nothing to divide by for some class; its value is set to 0.", RuntimeWarning)
     return ratio(numerator, denominator, 0.0 if zero_division is None else float(zero_division))
 
 

@@ -5,7 +5,6 @@ r"""Gaussian mixture: a density that is a weighted sum of normal densities, fitt
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Array, Choice, Either, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.mixture.covariances import SHAPES
@@ -104,10 +104,9 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
             yield record
         self._learn(loop)
         if not self.converged_:
-            warnings.warn(
+            warn_user(
                 f"GaussianMixture: EM has not converged after max_iter={self.max_iter} iterations.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:

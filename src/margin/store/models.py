@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-import warnings
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from margin import catalog
+from margin.core.notices import warn_user
 from margin.store import container
 from margin.store.decoding import Decoder
 from margin.store.encoding import Encoder
@@ -67,6 +67,4 @@ def _warn_of_other_scikit_learn(path: str | Path, written: str) -> None:
     """scikit-learn's own preprocessors may change their attributes between minor versions; ours do not."""
     here = metadata.version("scikit-learn")
     if written.split(".")[:2] != here.split(".")[:2]:
-        warnings.warn(
-            f"{path} holds scikit-learn preprocessing written with version {written}; this is {here}.", stacklevel=3
-        )
+        warn_user(f"{path} holds scikit-learn preprocessing written with version {written}; this is {here}.")
