@@ -130,8 +130,13 @@ def solve_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, inte
     return Solution(coef, b, rank, rss)
 
 
-def solve_wide_sparse(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True) -> Solution:
-    """LSQR on the sparse rows, centered implicitly; it converges to the minimum norm and leaves the rank unknown."""
+def solve_wide_sparse(
+    X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True, alpha: float = 0.0
+) -> Solution:
+    """LSQR on the sparse rows, centered implicitly, with penalty ``alpha`` on the squares of the coefficients.
+
+    Without a penalty it converges to the minimum norm. The rank stays unknown.
+    """
     n, p = X.shape
     if not np.isfinite(X.data).all():
         raise FloatingPointError("X holds a value that is not finite.")
@@ -145,8 +150,8 @@ def solve_wide_sparse(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, 
         rmatvec=lambda u: X.T @ (root * u) - mean_x * (root @ u),
     )
     targets = root[:, None] * (Y - mean_y)
-    limit = 10 * max(n, p)
-    coef = np.column_stack([lsqr(centered, t, atol=1e-12, btol=1e-12, iter_lim=limit)[0] for t in targets.T])
+    options = {"damp": np.sqrt(alpha), "atol": 1e-12, "btol": 1e-12, "iter_lim": 10 * max(n, p)}
+    coef = np.column_stack([lsqr(centered, t, **options)[0] for t in targets.T])
     rss = ((targets - root[:, None] * (X @ coef - mean_x @ coef)) ** 2).sum(axis=0)
     return Solution(coef, mean_y - mean_x @ coef, None, rss)
 

@@ -17,10 +17,9 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.linalg import lapack
-from scipy.sparse.linalg import LinearOperator, lsqr
 
 from margin.core.stripes import over_stripes
-from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares
+from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares, solve_wide_sparse
 from margin.linear.moments import Moments, blocks, moments
 
 __all__ = ["default_alphas", "leave_one_out", "leave_one_out_mse", "ridge", "ridge_from_moments"]
@@ -42,7 +41,7 @@ def ridge(
     if alpha == 0:
         return least_squares(X, Y, weights, intercept=intercept)
     if sp.issparse(X) and p > WIDE_SPARSE:
-        return _wide_sparse(X, Y, alpha, weights, intercept)
+        return solve_wide_sparse(X, Y, weights, intercept=intercept, alpha=alpha)
     if n < p:
         return _from_rows(X, Y, alpha, weights, intercept)
     found = moments(X, Y, weights, centered=intercept)
@@ -176,29 +175,6 @@ def _from_augmented_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarra
     coef = least_squares(rows, targets, intercept=False).coef
     rss = ((targets - rows @ coef)[: len(dense)] ** 2).sum(axis=0)
     return Solution(coef, m.mean_y - m.mean_x @ coef, p, rss)
-
-
-def _wide_sparse(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None, intercept: bool) -> Solution:
-    """LSQR with damping on the sparse rows, centered implicitly."""
-    n, p = X.shape
-    if not np.isfinite(X.data).all():
-        raise FloatingPointError("X holds a value that is not finite.")
-    w = np.ones(n) if weights is None else weights
-    root = np.sqrt(w)
-    mean_x = np.asarray(X.T @ w) / w.sum() if intercept else np.zeros(p)
-    mean_y = w @ Y / w.sum() if intercept else np.zeros(Y.shape[1])
-    centered = LinearOperator(
-        (n, p),
-        matvec=lambda v: root * (X @ v - mean_x @ v),
-        rmatvec=lambda u: X.T @ (root * u) - mean_x * (root @ u),
-    )
-    targets = root[:, None] * (Y - mean_y)
-    solved = [
-        lsqr(centered, t, damp=np.sqrt(alpha), atol=1e-12, btol=1e-12, iter_lim=10 * max(n, p)) for t in targets.T
-    ]
-    coef = np.column_stack([found[0] for found in solved])
-    rss = ((targets - root[:, None] * (X @ coef - mean_x @ coef)) ** 2).sum(axis=0)
-    return Solution(coef, mean_y - mean_x @ coef, None, rss)
 
 
 def _solution(m: Moments, coef: np.ndarray, rank: int) -> Solution:
