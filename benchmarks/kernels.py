@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from benchmarks.harness import Case, Peer
 from margin.kernels import RBF, SVC, SVR, KernelRidge, LinearSVC
@@ -23,7 +24,9 @@ def cases(quick: bool) -> list[Case]:
     small = 10 if quick else 1
     linear = [linear_machine("squared_hinge", n // small, d) for n, d in ((100_000, 100), (100_000, 20), (20_000, 100))]
     hinge = [linear_machine("hinge", n // small, d) for n, d in ((20_000, 20), (20_000, 100))]
+    linear.append(sparse_machine(20_000 // small, 50_000 // small))
     kernel = [kernel_machine(n // small, 20) for n in (5_000, 10_000, 20_000)]
+    kernel.append(kernel_machine(20_000 // small, 20, C=30.0))
     rest = [regression_machine(10_000 // small, 20), ridge(3_000 // small, 20)]
     return linear + hinge + kernel + rest + [primal_or_dual(50, 5_000 // small), primal_or_dual(5_000 // small, 10)]
 
@@ -69,7 +72,35 @@ def linear_machine(loss: str, n: int, d: int) -> Case:
     )
 
 
-def kernel_machine(n: int, d: int) -> Case:
+def sparse_machine(n: int, d: int) -> Case:
+    """Rows like texts: 60 of many columns, the frequent ones more often."""
+
+    def data() -> Data:
+        rng = np.random.default_rng(0)
+        columns = np.minimum((d * rng.random((n, 60)) ** 3).astype(np.int64), d - 1)
+        X = sp.csr_array((rng.random(n * 60), columns.ravel(), 60 * np.arange(n + 1)), shape=(n, d))
+        X.sum_duplicates()
+        return {"X": X, "y": (X @ rng.normal(size=d) + 0.5 * rng.normal(size=n) > 0).astype(int)}
+
+    def objective(data: Data, model: Any) -> float:
+        sign, w = 2.0 * data["y"] - 1, model.coef_[0]
+        return squared_hinge_objective(w, data["X"], sign, np.ones(n), intercept=False)[0]
+
+    def peer(data: Data) -> Any:
+        return quiet(lambda: _sklearn("LinearSVC")(dual="auto", fit_intercept=False).fit(data["X"], data["y"]))
+
+    return Case(
+        "linear machine, squared hinge, sparse rows",
+        f"{n} x {d}",
+        data,
+        lambda data: LinearSVC(fit_intercept=False, tol=1e-4).fit(data["X"], data["y"]),
+        (Peer("scikit-learn (LIBLINEAR)", "sklearn", peer),),
+        objective,
+        "objective",
+    )
+
+
+def kernel_machine(n: int, d: int, C: float = 1.0) -> Case:
     def objective(data: Data, model: Any) -> float:
         """The dual objective of the coefficients, in double precision whoever found them."""
         coef = np.asarray(model.dual_coef_)[0]
@@ -80,18 +111,18 @@ def kernel_machine(n: int, d: int) -> Case:
         return f"{len(model.support_)} support vectors, test accuracy {model.score(data['X_test'], data['y_test']):.4f}"
 
     return Case(
-        "Gaussian machine",
+        "Gaussian machine" if C == 1 else f"Gaussian machine, C = {C:g}",
         f"{n} x {d}",
         labeled(n, d),
-        lambda data: SVC().fit(data["X"], data["y"]),
+        lambda data: SVC(C=C).fit(data["X"], data["y"]),
         (
-            Peer("scikit-learn (LIBSVM)", "sklearn", lambda data: _sklearn("SVC")().fit(data["X"], data["y"])),
-            Peer("scikit-learn-intelex", "sklearnex", lambda data: _intelex("SVC")().fit(data["X"], data["y"])),
+            Peer("scikit-learn (LIBSVM)", "sklearn", lambda data: _sklearn("SVC")(C=C).fit(data["X"], data["y"])),
+            Peer("scikit-learn-intelex", "sklearnex", lambda data: _intelex("SVC")(C=C).fit(data["X"], data["y"])),
         ),
         objective,
         "dual objective",
-        rounds=2,
-        first_call=n >= 20_000,
+        rounds=2 if C == 1 else 1,
+        first_call=n >= 20_000 and C == 1,
         remark=remark,
     )
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.kernels.dual import DualProblem, duality_gap
 from margin.kernels.kernel import Kernel
-from margin.kernels.machine import ROWS_DTYPES, KernelModel, panel_for
+from margin.kernels.machine import KernelModel, kept_rows, panel_for
 from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
@@ -84,7 +84,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record every few working sets of every pair of classes."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C")
+        X, y = self._checked(X, y)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y[weights > 0], return_inverse=True)
@@ -132,9 +132,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self.kernel_ = loop.kernel
         self.support_ = loop.rows[local]
         self.n_support_ = counts
-        self.support_vectors_ = (
-            np.zeros((0, 0)) if isinstance(loop.kernel, str) else np.ascontiguousarray(loop.X[self.support_])
-        )
+        self.support_vectors_ = kept_rows(loop.kernel, loop.X, self.support_)
         self.dual_coef_ = sign * dual_coef
         self.intercept_ = sign * np.array(loop.offsets())
         self.objective_, self.gap_, self.violation_ = (np.array(loop.numbers(name)) for name in NUMBERS)
@@ -153,7 +151,7 @@ class PairLoop:
     def __init__(
         self,
         model: DualClassifier,
-        X: NDArray[Any],
+        X: Any,
         rows: NDArray[np.int64],
         codes: NDArray[np.intp],
         classes: NDArray[Any],

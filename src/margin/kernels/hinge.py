@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from margin.kernels.passes import times, transposed_times, weighted_gram
+from margin.kernels.passes import Table, times, transposed_times, weighted_gram
 
 __all__ = ["Hinge", "hinge_objective"]
 
@@ -34,7 +35,7 @@ FIRST_RIDGE = 1e-15
 TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
 
 
-def hinge_objective(theta: Floats, X: NDArray[Any], y: Floats, bounds: Floats, *, intercept: bool) -> float:
+def hinge_objective(theta: Floats, X: Table, y: Floats, bounds: Floats, *, intercept: bool) -> float:
     """The primal objective; the last entry of ``theta`` is b if ``intercept``."""
     w = theta[:-1] if intercept else theta
     return 0.5 * float(w @ w) + float(bounds @ np.maximum(1 - y * times(X, theta, ones=intercept), 0))
@@ -45,14 +46,14 @@ class Hinge:
 
     names = ("objective", "gap")
 
-    def __init__(self, X: NDArray[Any], y: Floats, bounds: Floats, *, intercept: bool, tol: float):
+    def __init__(self, X: Table, y: Floats, bounds: Floats, *, intercept: bool, tol: float):
         self.X, self.y, self.c, self.intercept, self.tol = X, y, bounds, intercept, tol
-        n = len(X)
+        n = X.shape[0]
         self.alpha, self.u, self.v = 0.5 * bounds, np.ones(n), np.ones(n)
         self.room = bounds - self.alpha  # c - alpha as a number of its own: near the bound the difference has no digits
         self.theta = self._w(self.alpha)
         self.iteration, self.objective, self.gap = 0, float(bounds.sum()), np.inf
-        self.gram = X @ X.T if X.shape[1] > n else None
+        self.gram = _dense(X @ X.T) if X.shape[1] > n else None
 
     @property
     def solved(self) -> bool:
@@ -156,6 +157,10 @@ class Hinge:
         t = min(t, 1.0)
         low = (self.alpha + t * alpha) @ (self.u + t * u)
         return float(low + (self.room - t * alpha) @ (self.v + t * v))
+
+
+def _dense(matrix: Any) -> Floats:
+    return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
 def _cholesky(system: Floats) -> Any:

@@ -36,8 +36,10 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
 
     ``loss`` "squared_hinge" is solved by Newton's method (``tol`` bounds the norm of the gradient relative to that at
     zero), "hinge" by an interior-point method (``tol`` bounds the duality gap relative to the objective).
-    ``max_iter`` is the most steps for each class. A step costs a few passes and a product of the active rows with
-    themselves, n d^2; memory is n + d^2 besides the data.
+    ``max_iter`` is the most steps for each class. X may be sparse. A step costs a few passes and a product of the
+    active rows with themselves, n d^2 with memory d^2 besides the data; the squared hinge with more than 1500 columns
+    needs products with X alone, and memory n + d. The hinge keeps a matrix of the smaller of n and d squared: where
+    both are large, ``SVC(kernel="linear")`` solves the same problem.
 
     Learned: ``coef_`` (1 or k, d), ``intercept_``, ``objective_`` per machine, ``n_iter_``. Records carry the
     objective, ``measure`` (what is compared with ``tol``) and the machine's number.
@@ -82,7 +84,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per step of every machine."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr", accept_large_sparse=False)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y[weights > 0], return_inverse=True)
@@ -115,7 +117,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w x + b for two classes (n,), or per class (n, k)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         values = X @ self.coef_.T + self.intercept_
         return values[:, 0] if len(self.classes_) == 2 else values
 
@@ -124,6 +126,11 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
         values = self.decision_function(X)
         chosen = (values > 0).astype(int) if values.ndim == 1 else np.argmax(values, axis=1)
         return self.classes_[chosen]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _learn(self, loop: _Machines) -> None:
         found = loop.results()

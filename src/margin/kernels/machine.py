@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.parameters import check_parameters
 from margin.core.stripes import over_stripes
 from margin.kernels.kernel import Kernel
 from margin.kernels.named import named_kernel
 from margin.kernels.panels import Panel, panel_of, panel_of_matrix
+from margin.kernels.sparse_rows import kernel_values
 
-__all__ = ["ROWS_DTYPES", "KernelModel", "expansion", "panel_for"]
+__all__ = ["ROWS_DTYPES", "KernelModel", "expansion", "kept_rows", "panel_for"]
 
 ROWS_DTYPES = [np.float64, np.float32]  # float32 rows keep their type and halve the work
 BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are judged
 
 
-def expansion(kernel: Kernel, X: NDArray[Any], rows: NDArray[Any], coef: NDArray[Any]) -> NDArray[np.float64]:
+def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
     r""":math:`\sum_i c_{pi}\,k(x, x_i)` for every row x of ``X`` and every line p of ``coef``, (n, p), in blocks."""
-    step = max(1, BLOCK_ENTRIES // max(1, len(rows)))
+    step = max(1, BLOCK_ENTRIES // max(1, rows.shape[0]))
     weights = np.ascontiguousarray(coef.T)
-    out = np.empty((len(X), weights.shape[1]))
+    out = np.empty((X.shape[0], weights.shape[1]))
 
     def stripe(part: slice) -> None:
         for start in range(part.start, part.stop, step):
             stop = min(start + step, part.stop)
-            out[start:stop] = kernel(X[start:stop], rows) @ weights
+            out[start:stop] = kernel_values(kernel, X[start:stop], rows) @ weights
 
-    over_stripes(stripe, len(X), work=len(X) * rows.size)
+    over_stripes(stripe, X.shape[0], work=X.shape[0] * rows.size)
     return out
 
 
 class KernelModel:
     """Mixin of estimators with the parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``."""
 
+    takes_sparse: ClassVar[bool] = False
     kernel: Any
     gamma: Any
     degree: int
@@ -44,16 +48,32 @@ class KernelModel:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = self._accepts_sparse
         return tags
 
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _kernel_for(self, X: NDArray[Any], weights: NDArray[Any] | None = None) -> Kernel | str:
+    @property
+    def _accepts_sparse(self) -> bool:
+        return self.takes_sparse and not self._precomputed
+
+    def _checked(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Rows (and y) as scikit-learn checks them; a sparse table of any kind becomes a CSR array."""
+        sparse = {"accept_sparse": "csr", "accept_large_sparse": False} if self._accepts_sparse else {}
+        found = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
+        if isinstance(y, str):
+            return sp.csr_array(found) if sp.issparse(found) else found
+        X, y = found
+        return sp.csr_array(X) if sp.issparse(X) else X, y
+
+    def _kernel_for(self, X: Any, weights: NDArray[Any] | None = None) -> Kernel | str:
         """The kernel object, or "precomputed" after a look at the shape of X."""
         if not self._precomputed:
+            if isinstance(self.kernel, Kernel):
+                check_parameters(self.kernel)
             return named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
         if X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -61,20 +81,27 @@ class KernelModel:
             )
         return "precomputed"
 
-    def _new_rows(self, X: Any) -> NDArray[Any]:
+    def _new_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=ROWS_DTYPES, order="C")
+        return self._checked(X, reset=False)
 
-    def _expand(
-        self, X: NDArray[Any], support: NDArray[np.int64], rows: Any, coef: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def _expand(self, X: Any, support: NDArray[np.int64], rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
         """Values of the expansion for new rows X; of a precomputed kernel X holds k(new, training)."""
         if isinstance(self.kernel_, str):  # type: ignore[attr-defined]
             return X[:, support] @ coef.T
+        if sp.issparse(X) != sp.issparse(rows):  # new rows take the form of the known ones
+            X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
         return expansion(self.kernel_, X, rows, coef)  # type: ignore[attr-defined]
 
 
-def panel_for(kernel: Kernel | str, X: NDArray[Any], rows: NDArray[np.int64], dtype: Any) -> Panel:
+def kept_rows(kernel: Kernel | str, X: Any, rows: NDArray[np.int64]) -> Any:
+    """The rows that an expansion needs: none of a precomputed kernel."""
+    if isinstance(kernel, str):
+        return np.zeros((0, 0))
+    return X[rows] if sp.issparse(X) else np.ascontiguousarray(X[rows])
+
+
+def panel_for(kernel: Kernel | str, X: Any, rows: NDArray[np.int64], dtype: Any) -> Panel:
     """The panel of some rows of ``X``."""
     if isinstance(kernel, str):
         return panel_of_matrix(np.ascontiguousarray(X[np.ix_(rows, rows)], dtype=np.float64))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.domains import Choice, Domain, Either, Integer, Number
@@ -52,7 +53,7 @@ DEGREE = Integer(low=1)
 COEF0 = Number(low=0)  # a negative one loses positive semi-definiteness
 
 
-def gamma_value(gamma: Any, X: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> float:
     r"""The number behind ``gamma``: "scale" is :math:`1/(d\,\mathrm{Var}\,X)` over all entries, "auto" is 1/d.
 
     Rows count by their weight, so that a row of weight two is two rows.
@@ -62,16 +63,17 @@ def gamma_value(gamma: Any, X: NDArray[Any], weights: NDArray[Any] | None = None
         return 1.0 / d
     if gamma != "scale":
         return float(gamma)
-    share = np.full(len(X), 1 / len(X)) if weights is None else weights / weights.sum()
+    share = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
     means = share @ X
-    variance = float(np.mean(share @ np.square(X, dtype=np.float64)) - np.mean(means) ** 2)
+    squares = X.power(2) if sp.issparse(X) else np.square(X, dtype=np.float64)
+    variance = float(np.mean(share @ squares) - np.mean(means) ** 2)
     # Entries that are all one number have no scale; rounding may show a variance of 1e-16 of their square.
     constant = variance <= 1e-14 * float(np.mean(means) ** 2)
     return 1.0 if constant else 1.0 / (d * variance)
 
 
 def named_kernel(
-    kernel: Any, gamma: Any, degree: int, coef0: float, X: NDArray[Any], weights: NDArray[Any] | None = None
+    kernel: Any, gamma: Any, degree: int, coef0: float, X: Any, weights: NDArray[Any] | None = None
 ) -> Kernel:
     """The kernel object behind a name; an object is taken as it is."""
     if isinstance(kernel, Kernel):

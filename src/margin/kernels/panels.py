@@ -16,12 +16,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.stripes import over_stripes
 from margin.kernels.dot_product import Linear, Polynomial
 from margin.kernels.kernel import Kernel, Product, Sum
 from margin.kernels.periodic import Periodic
+from margin.kernels.sparse_rows import kernel_values
 from margin.kernels.stationary import RBF, Laplace, White
 
 __all__ = ["Panel", "full_matrix", "panel_of", "panel_of_matrix"]
@@ -127,7 +129,7 @@ class JoinedPanel(Panel):
 
 
 class CalledPanel(Panel):
-    """Any kernel, called block by block."""
+    """Any kernel, and any of sparse rows, called block by block."""
 
     def __init__(self, kernel: Kernel, X: Array, dtype: np.dtype[Any], rows: Array | None = None):
         self.kernel, self.X, self.dtype = kernel, X, dtype
@@ -138,7 +140,7 @@ class CalledPanel(Panel):
         picked = self.X[chosen]
 
         def write(rows: slice, out: Array) -> None:
-            out[:] = self.kernel(picked, self.own[rows])
+            out[:] = kernel_values(self.kernel, picked, self.own[rows])
 
         return write
 
@@ -181,6 +183,8 @@ class MatrixPanel(Panel):
 def panel_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> Panel:
     """The panel of ``kernel`` on the rows of ``X``, computing in ``dtype``."""
     dtype = np.dtype(dtype)
+    if sp.issparse(X):
+        return CalledPanel(kernel, X.astype(dtype), dtype)
     if isinstance(kernel, Sum | Product):
         join = np.add if isinstance(kernel, Sum) else np.multiply
         return JoinedPanel(panel_of(kernel.left, X, dtype), panel_of(kernel.right, X, dtype), join)

@@ -1,6 +1,7 @@
 r"""Passes over a tall table: products with it in blocks that stay in cache, rows shared over threads in a fixed order.
 
-:math:`\tilde X` is X with a last column of ones if ``ones``, which is never formed.
+The table may be sparse (CSR); then a pass costs its stored numbers. :math:`\tilde X` is X with a last column of ones
+if ``ones``, which is never formed.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.stripes import over_stripes
 
-__all__ = ["times", "transposed_times", "weighted_gram"]
+__all__ = ["Table", "times", "transposed_times", "weighted_gram"]
 
 Floats = NDArray[np.float64]
+Table = Any  # an array or a CSR matrix of float64
 
 BLOCK_ENTRIES = 1 << 17  # one megabyte of float64: read from memory once, used twice
 
@@ -28,7 +31,7 @@ def blocks(part: slice, columns: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, part.stop))
 
 
-def times(X: NDArray[Any], theta: Floats, *, ones: bool) -> Floats:
+def times(X: Table, theta: Floats, *, ones: bool) -> Floats:
     r""":math:`\tilde X\theta`."""
     if not ones:
         return X @ theta
@@ -37,16 +40,20 @@ def times(X: NDArray[Any], theta: Floats, *, ones: bool) -> Floats:
     return out
 
 
-def transposed_times(X: NDArray[Any], r: Floats, *, ones: bool) -> Floats:
+def transposed_times(X: Table, r: Floats, *, ones: bool) -> Floats:
     r""":math:`\tilde X^\top r`."""
-    parts = over_stripes(lambda rows: X[rows].T @ r[rows], len(X), work=X.size)
-    total = reduce(np.add, parts)
+    if sp.issparse(X):
+        total = X.T @ r
+    else:
+        total = reduce(np.add, over_stripes(lambda rows: X[rows].T @ r[rows], len(X), work=X.size))
     return np.append(total, r.sum()) if ones else total
 
 
-def weighted_gram(X: NDArray[Any], weights: Floats, *, ones: bool) -> Floats:
+def weighted_gram(X: Table, weights: Floats, *, ones: bool) -> Floats:
     r""":math:`\tilde X^\top\mathrm{diag}(w)\tilde X` over the rows of positive weight."""
     d = X.shape[1]
+    if sp.issparse(X):
+        return _sparse_gram(X, weights, ones=ones)
 
     def stripe(part: slice) -> Floats:
         total = np.zeros((d + 1, d + 1))
@@ -62,3 +69,15 @@ def weighted_gram(X: NDArray[Any], weights: Floats, *, ones: bool) -> Floats:
 
     total = reduce(np.add, over_stripes(stripe, len(X), work=X.size * d))
     return total if ones else total[:d, :d]
+
+
+def _sparse_gram(X: Table, weights: Floats, *, ones: bool) -> Floats:
+    used = weights > 0
+    rows, w = X[used], weights[used]
+    total = np.empty((X.shape[1] + ones,) * 2)
+    scaled = rows.multiply(np.sqrt(w)[:, None]).tocsr()
+    total[: X.shape[1], : X.shape[1]] = (scaled.T @ scaled).toarray()
+    if ones:
+        total[-1, :-1] = total[:-1, -1] = rows.T @ w
+        total[-1, -1] = w.sum()
+    return total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
 
 from margin.kernels.kernel import Kernel
 from margin.kernels.panels import full_matrix, panel_of
@@ -16,7 +16,7 @@ SAMPLED_ROWS = 64  # rows on which the rounding of float32 is measured, far ones
 SMALL = 2000  # rows whose whole matrix is small anyway
 
 
-def column_dtype(kernel: Kernel, X: NDArray[Any], largest_bound: float, tol: float) -> Any:
+def column_dtype(kernel: Kernel, X: Any, largest_bound: float, tol: float) -> Any:
     """float32 where its rounding cannot be felt at ``tol``, else float64.
 
     The error of a score is that of kernel values times coefficients up to ``largest_bound``, growing with the root of
@@ -25,7 +25,8 @@ def column_dtype(kernel: Kernel, X: NDArray[Any], largest_bound: float, tol: flo
     n = X.shape[0]
     if n <= SMALL or not np.isfinite(largest_bound):
         return np.float64
-    far = np.argsort(-np.einsum("ij,ij->i", X, X))[:SAMPLED_ROWS]
+    squares = X.power(2).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    far = np.argsort(-squares)[:SAMPLED_ROWS]
     sample = X[np.concatenate([far, np.linspace(0, n - 1, SAMPLED_ROWS).astype(int)])]
     exact = full_matrix(panel_of(kernel, sample.astype(np.float64), np.float64))
     error = np.max(np.abs(full_matrix(panel_of(kernel, sample, np.float32)) - exact))

@@ -6,30 +6,35 @@ r"""Newton's method for the linear machine with squared hinge loss.
 J is convex and piecewise quadratic: on the active rows (:math:`y_i f_i < 1`) the gradient is
 :math:`w - 2\sum c_i(1-y_if_i)y_i\tilde x_i` and the Hessian :math:`I_w + 2\sum c_i\tilde x_i\tilde x_i^\top`. Newton's
 step with an exact search along it ends in a few steps; on many rows it starts from the solution on a part of them.
+With many columns the step is found by conjugate gradients, which need products with X only, as far as it pays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from margin.kernels.passes import times, transposed_times, weighted_gram
+from margin.kernels.passes import Table, times, transposed_times, weighted_gram
 
-__all__ = ["SquaredHinge", "exact_step", "squared_hinge_objective"]
+__all__ = ["SquaredHinge", "conjugate_gradients", "exact_step", "squared_hinge_objective"]
 
 Floats = NDArray[np.float64]
 
 SAMPLE_ROWS, SAMPLE_PER_COLUMN = 4096, 20  # rows of the part, at least; more with more columns
 SAMPLE_TOLERANCE = 1e-3  # the part's solution is off by sampling anyway
 STEP_SEARCHES = 50  # Newton steps of the search, which mostly needs two
+DIRECT_COLUMNS = 1500  # up to here the Hessian is formed (18 MB) and factored
+CLOSE_STEP, MOST_PRODUCTS = 0.1, 500  # of conjugate gradients: share of the gradient left, products with the Hessian
 ENOUGH_FLATTER = 1e-3  # slope left after the search, as a share of that before
 
 
 def squared_hinge_objective(
-    theta: Floats, X: NDArray[Any], y: Floats, bounds: Floats, *, intercept: bool
+    theta: Floats, X: Table, y: Floats, bounds: Floats, *, intercept: bool
 ) -> tuple[float, Floats]:
     """J and its gradient; the last entry of ``theta`` is b if ``intercept``."""
     slack = np.maximum(1 - y * times(X, theta, ones=intercept), 0)
@@ -65,11 +70,11 @@ class SquaredHinge:
 
     names = ("objective", "gradient")
 
-    def __init__(self, X: NDArray[Any], y: Floats, bounds: Floats, *, intercept: bool, tol: float):
+    def __init__(self, X: Table, y: Floats, bounds: Floats, *, intercept: bool, tol: float):
         self.X, self.y, self.bounds, self.intercept, self.tol = X, y, bounds, intercept, tol
         self.theta = np.zeros(X.shape[1] + intercept)
         self.iteration, self.objective, self.gradient = 0, float(bounds.sum()), np.inf
-        self.stride = max(1, len(X) // max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * X.shape[1]))
+        self.stride = max(1, X.shape[0] // max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * X.shape[1]))
         self.sampled = self.stride < 4  # whether the part has been solved (or is not worth it)
         first = squared_hinge_objective(self.theta, X, y, bounds, intercept=intercept)[1]
         self.scale = float(np.linalg.norm(first)) or 1.0
@@ -88,7 +93,7 @@ class SquaredHinge:
         if not self.sampled:
             self.sampled = True
             part = slice(None, None, self.stride)
-            X, y = np.ascontiguousarray(self.X[part]), self.y[part]
+            X, y = self.X[part] if sp.issparse(self.X) else np.ascontiguousarray(self.X[part]), self.y[part]
             bounds = self.bounds[part] * (self.bounds.sum() / (self.bounds[part].sum() or 1.0))
             inner = SquaredHinge(X, y, bounds, intercept=self.intercept, tol=SAMPLE_TOLERANCE)
             while not inner.solved and inner.iteration < STEP_SEARCHES:
@@ -111,11 +116,8 @@ class SquaredHinge:
         active = np.where(slack > 0, self.bounds, 0.0)
         w = _penalized(self.theta, self.intercept)
         gradient = w - 2 * transposed_times(self.X, active * slack * self.y, ones=self.intercept)
-        hessian = weighted_gram(self.X, 2 * active, ones=self.intercept)
-        hessian[np.diag_indices(self.X.shape[1])] += 1.0
-        if self.intercept and not active.any():
-            hessian[-1, -1] = 1.0  # no active row: b is free and stays
-        direction = -sla.solve(hessian, gradient, assume_a="pos", check_finite=False)
+        direct = self.X.shape[1] <= DIRECT_COLUMNS
+        direction = self._direct_step(gradient, active) if direct else self._iterative_step(gradient, active)
         fall = self.y * times(self.X, direction, ones=self.intercept)
         p = _penalized(direction, self.intercept)
         t = exact_step(float(p @ w), float(p @ p), slack, fall, self.bounds)
@@ -126,6 +128,53 @@ class SquaredHinge:
         self.objective = 0.5 * float(w @ w) + float(active @ np.maximum(slack, 0))
         gradient = w - 2 * transposed_times(self.X, active * self.y, ones=self.intercept)
         self.gradient = float(np.linalg.norm(gradient))
+
+    def _direct_step(self, gradient: Floats, active: Floats) -> Floats:
+        hessian = weighted_gram(self.X, 2 * active, ones=self.intercept)
+        hessian[np.diag_indices(self.X.shape[1])] += 1.0
+        if self.intercept and not active.any():
+            hessian[-1, -1] = 1.0  # no active row: b is free and stays
+        return -sla.solve(hessian, gradient, assume_a="pos", check_finite=False)
+
+    def _iterative_step(self, gradient: Floats, active: Floats) -> Floats:
+        """Conjugate gradients, scaled by the diagonal of the Hessian; closer the nearer the solution is."""
+        used = active > 0
+        X, weights = self.X[used], 2 * active[used]
+        squares = X.multiply(X) if sp.issparse(X) else X**2
+        diagonal = 1 + squares.T @ weights
+        if self.intercept:
+            diagonal = np.append(diagonal, weights.sum() or 1.0)
+
+        def product(p: Floats) -> Floats:
+            pulled = weights * times(X, p, ones=self.intercept)
+            return _penalized(p, self.intercept) + transposed_times(X, pulled, ones=self.intercept)
+
+        size = float(np.linalg.norm(gradient))
+        close = size * min(CLOSE_STEP, np.sqrt(size / self.scale))
+        return conjugate_gradients(product, -gradient, diagonal, close)
+
+
+def conjugate_gradients(product: Callable[[Floats], Floats], right: Floats, diagonal: Floats, close: float) -> Floats:
+    """The x with A x = ``right`` to a residual of ``close``; A is positive definite and known by its products.
+
+    >>> A = np.array([[2.0, 1.0], [1.0, 3.0]])
+    >>> conjugate_gradients(lambda p: A @ p, np.array([3.0, 5.0]), np.diag(A), 1e-12).round(9).tolist()
+    [0.8, 1.4]
+    """
+    x, residual = np.zeros_like(right), right.copy()
+    scaled = residual / diagonal
+    p, rho = scaled.copy(), float(residual @ scaled)
+    for _ in range(MOST_PRODUCTS):
+        if np.linalg.norm(residual) <= close:
+            break
+        Ap = product(p)
+        t = rho / float(p @ Ap)
+        x += t * p
+        residual -= t * Ap
+        scaled = residual / diagonal
+        rho, before = float(residual @ scaled), rho
+        p = scaled + (rho / before) * p
+    return x
 
 
 def _penalized(theta: Floats, intercept: bool) -> Floats:

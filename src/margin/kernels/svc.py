@@ -48,6 +48,9 @@ class SVC(DualClassifier):
     one per pair. ``probability`` calibrates every pair by a sigmoid on five held-out folds, shuffled by
     ``random_state``.
 
+    X may be sparse with a linear, polynomial, Gaussian or Laplace kernel and sums and products of them; support vectors
+    are then sparse too.
+
     Learned: ``support_`` (rows), ``support_vectors_``, ``n_support_``, ``dual_coef_``, ``intercept_``, ``kernel_``, and
     per pair ``objective_`` (of the dual), ``gap_`` (to the primal), ``violation_``. Records carry the same numbers.
     Time grows with support vectors times rows. Problems of more than 2000 rows are solved a working set at a time:
@@ -61,6 +64,7 @@ class SVC(DualClassifier):
     ([0, 1], [2, 2])
     """
 
+    takes_sparse = True
     domains = {
         "C": Number(above=0, search=(1e-2, 1e3), log=True),
         "kernel": KERNEL,

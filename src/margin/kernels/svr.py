@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.domains import Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
@@ -22,7 +22,7 @@ from margin.core.records import Record
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import describe, solve_some
 from margin.kernels.kernel import Kernel
-from margin.kernels.machine import ROWS_DTYPES, KernelModel, panel_for
+from margin.kernels.machine import KernelModel, kept_rows, panel_for
 from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
@@ -42,6 +42,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
     True
     """
 
+    takes_sparse = True
     domains = {
         "kernel": KERNEL,
         "degree": DEGREE,
@@ -88,7 +89,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record every few working sets."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", y_numeric=True)
+        X, y = self._checked(X, y, y_numeric=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         rows = np.flatnonzero(weights > 0)
         if len(rows) == 0:
@@ -127,7 +128,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         used = np.flatnonzero(problem.beta)
         self.kernel_ = kernel
         self.support_ = rows[used]
-        self.support_vectors_ = np.zeros((0, 0)) if isinstance(kernel, str) else np.ascontiguousarray(X[self.support_])
+        self.support_vectors_ = kept_rows(kernel, X, self.support_)
         self.dual_coef_ = problem.beta[used][None, :]
         offset = offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon)
         self.intercept_ = np.array([offset])

@@ -1,0 +1,48 @@
+r"""Kernels of sparse rows: one product of sparse matrices, then elementwise work on its dense result.
+
+Squared distances are :math:`\|x\|^2 + \|z\|^2 - 2x^\top z` without centering, which would fill the zeros: rows far from
+the origin compared with their distances lose digits, as sparse rows rarely are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from margin.kernels.dot_product import Linear, Polynomial
+from margin.kernels.kernel import Constant, Kernel, Product, Sum
+from margin.kernels.stationary import RBF, Laplace, Scaled
+
+__all__ = ["kernel_values"]
+
+
+def kernel_values(kernel: Kernel, X: Any, Z: Any) -> NDArray[Any]:
+    """k(x, z) for all pairs of rows, (n, m), of arrays or of CSR matrices."""
+    if not sp.issparse(X):
+        return kernel(X, Z)
+    if isinstance(kernel, Sum | Product):
+        join = np.add if isinstance(kernel, Sum) else np.multiply
+        return join(kernel_values(kernel.left, X, Z), kernel_values(kernel.right, X, Z))
+    if isinstance(kernel, Constant):
+        return np.full((X.shape[0], Z.shape[0]), float(kernel.value), dtype=X.dtype)
+    if isinstance(kernel, Linear):
+        return (X @ Z.T).toarray()
+    if isinstance(kernel, Polynomial):
+        return (kernel.scale * (X @ Z.T).toarray() + kernel.offset) ** kernel.degree
+    if isinstance(kernel, RBF):
+        return np.exp(-0.5 * _squared_distances(kernel, X, Z))
+    if isinstance(kernel, Laplace):
+        return np.exp(-np.sqrt(_squared_distances(kernel, X, Z)))
+    raise ValueError(f"{type(kernel).__name__}: sparse rows have no such kernel here; use X.toarray().")
+
+
+def _squared_distances(kernel: Scaled, X: Any, Z: Any) -> NDArray[Any]:
+    scale = sp.diags_array(1 / np.broadcast_to(kernel.length_scale, X.shape[1]).astype(X.dtype))
+    X, Z = X @ scale, Z @ scale
+    squares = -2 * (X @ Z.T).toarray()
+    squares += X.multiply(X).sum(axis=1).reshape(-1, 1)
+    squares += Z.multiply(Z).sum(axis=1).reshape(1, -1)
+    return np.maximum(squares, 0, out=squares)
