@@ -77,8 +77,8 @@ def sparse_machine(n: int, d: int) -> Case:
 
     def data() -> Data:
         rng = np.random.default_rng(0)
-        columns = np.minimum((d * rng.random((n, 60)) ** 3).astype(np.int64), d - 1)
-        X = sp.csr_array((rng.random(n * 60), columns.ravel(), 60 * np.arange(n + 1)), shape=(n, d))
+        columns = np.minimum((d * rng.random((n, 60)) ** 3).astype(np.int32), d - 1)
+        X = sp.csr_array((rng.random(n * 60), columns.ravel(), 60 * np.arange(n + 1, dtype=np.int32)), shape=(n, d))
         X.sum_duplicates()
         return {"X": X, "y": (X @ rng.normal(size=d) + 0.5 * rng.normal(size=n) > 0).astype(int)}
 

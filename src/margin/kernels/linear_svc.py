@@ -84,7 +84,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per step of every machine."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr", accept_large_sparse=False)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y[weights > 0], return_inverse=True)

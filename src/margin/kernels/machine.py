@@ -62,7 +62,7 @@ class KernelModel:
 
     def _checked(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """Rows (and y) as scikit-learn checks them; a sparse table of any kind becomes a CSR array."""
-        sparse = {"accept_sparse": "csr", "accept_large_sparse": False} if self._accepts_sparse else {}
+        sparse = {"accept_sparse": "csr"} if self._accepts_sparse else {}
         found = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
         if isinstance(y, str):
             return sp.csr_array(found) if sp.issparse(found) else found
