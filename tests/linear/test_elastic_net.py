@@ -79,7 +79,7 @@ def test_both_representations_have_one_slack():
 
 
 def quadratic_descent_twin(Q, order, slack, w, l1, l2, tol, max_sweeps):
-    for sweep in range(max_sweeps):
+    for done in range(max_sweeps):
         most = 0.0
         for j in order:
             pull = slack[j] + Q[j, j] * w[j]
@@ -89,7 +89,7 @@ def quadratic_descent_twin(Q, order, slack, w, l1, l2, tol, max_sweeps):
             slack -= move * Q[j]
             most = max(most, 0.5 * move**2 * (Q[j, j] + l2[j]))
         if most <= tol:
-            return sweep + 1
+            return done + 1
     return max_sweeps
 
 

@@ -23,6 +23,7 @@ __all__ = ["Newton", "QuasiNewton"]
 MEMORY = 20  # pairs that L-BFGS remembers
 MOST_COLUMNS = 4096  # beyond this a p x p factor costs more than the iterations it saves
 SAMPLE_ROWS = 20  # rows of the first sample per column: enough for a Hessian within some 20 percent
+TYPICAL_ROWS = 8  # the same for the Hessian at equal probabilities, which is only roughly right anyway
 SAMPLE_SHARE = 16  # one row in so many for the second
 SAMPLE_STEPS = 12  # Newton steps on a sample at most
 
@@ -93,21 +94,22 @@ class QuasiNewton(Newton):
     def start(self) -> QuasiNewton:
         self.preconditioner = self._preconditioner()
         super().start()
+        self._turned = self.preconditioner.gradient(self.gradient)
         return self
 
     def step(self) -> None:
-        turned = self.preconditioner.gradient(self.gradient)
-        direction = self.preconditioner.step(-two_loop(turned.ravel(), self.pairs).reshape(turned.shape))
-        before = self.theta
-        found = self._move(direction)
+        turned = self._turned  # the gradient in the variables of the preconditioner
+        direction = -two_loop(turned.ravel(), self.pairs).reshape(turned.shape)
+        found = self._move(self.preconditioner.step(direction))
         if found is None and self.pairs:  # what was learned may mislead: once more without it
             self.pairs.clear()
             self.stuck = False
-            found = self._move(-self.preconditioner.step(turned))
+            direction = -turned
+            found = self._move(self.preconditioner.step(direction))
         if found is None:
             return
-        change = self.preconditioner.gradient(self.gradient) - turned
-        self._learn(self._turned(self.theta - before), change.ravel())
+        self._turned = self.preconditioner.gradient(self.gradient)
+        self._learn((found.alpha * direction).ravel(), (self._turned - turned).ravel())
 
     def state(self) -> dict[str, Any]:
         return super().state() | {
@@ -121,6 +123,7 @@ class QuasiNewton(Newton):
         super().restore(state)
         lower = None if state["lower"] is None else np.asfortranarray(state["lower"])
         self.preconditioner = Preconditioner(np.array(state["scale"]), lower)
+        self._turned = self.preconditioner.gradient(self.gradient)
         for s, y in zip(state["steps"], state["changes"]):
             self._learn(np.array(s), np.array(y))
 
@@ -128,18 +131,13 @@ class QuasiNewton(Newton):
         if s @ y > CURVATURE_FLOOR * np.linalg.norm(s) * np.linalg.norm(y):
             self.pairs.append(Pair(s, y, 1 / float(s @ y)))
 
-    def _turned(self, move: np.ndarray) -> np.ndarray:
-        scaled = self.preconditioner.scale[:, None] * move
-        lower = self.preconditioner.lower
-        return (scaled if lower is None else lower.T @ scaled).ravel()
-
     def _preconditioner(self) -> Preconditioner:
         columns = self.likelihood.shape[0]
         if columns > MOST_COLUMNS:
             return from_diagonal(self.likelihood.typical_diagonal())
-        few = SAMPLE_ROWS * columns
         if self.likelihood.columns > 1:
-            return from_matrix(self._sample(2 * few).typical_hessian())
+            return from_matrix(self._sample(TYPICAL_ROWS * columns).typical_hessian())
+        few = SAMPLE_ROWS * columns
         # A small sample leads near the minimum, a larger one to within its own noise of it; both are cheap.
         for rows in (few, max(len(self.likelihood.rows.y) // SAMPLE_SHARE, few)):
             newton = Newton(self._sample(rows))
