@@ -22,7 +22,8 @@ class Entry:
     ``test_params`` make it cheap enough for the contract tests. ``skipped_checks`` name scikit-learn checks that
     it cannot pass, each with the reason. ``max_rows`` is where its cost (quadratic or cubic in the rows) makes a
     comparison leave it out, with a remark. ``takes`` says what columns must look like before they reach it from a
-    table: "standard" numbers, non-negative "counts" or "categories".
+    table: "standard" numbers, non-negative "counts" or "categories". ``compared`` is False for what would only repeat
+    another model on a table whose rows all have a label.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Entry:
     skipped_checks: Mapping[str, str] = field(default_factory=dict)
     max_rows: int | None = None
     takes: str = "standard"
+    compared: bool = True
 
     @property
     def class_name(self) -> str:
@@ -385,6 +387,15 @@ ENTRIES: tuple[Entry, ...] = (
         rows=("em-algorithm", "em-q-function", "claim-em-monotone"),
         test_params={"n_components": 2, "max_iter": 20},
     ),
+    # --- reduction
+    Entry(
+        "pca",
+        "margin.reduction.PCA",
+        family="reduction",
+        task="transformation",
+        rows=("principal-component-analysis", "pca-by-svd"),
+        test_params={"n_components": 1},
+    ),
     # --- neural
     Entry(
         "mlp-classifier",
@@ -401,6 +412,23 @@ ENTRIES: tuple[Entry, ...] = (
         task="regression",
         rows=("mlp", "iteration"),
         test_params={"hidden": (16,), "epochs": 5, "learning_rate": 0.02},
+    ),
+    # --- semi
+    Entry(
+        "self-training",
+        "margin.semi.SelfTraining",
+        family="semi",
+        task="classification",
+        rows=("self-training", "semi-supervised-learning"),
+        compared=False,
+    ),
+    Entry(
+        "pseudo-label",
+        "margin.semi.PseudoLabel",
+        family="semi",
+        task="classification",
+        rows=("pseudo-labelling", "semi-supervised-learning"),
+        compared=False,
     ),
     # --- generative
     Entry(
