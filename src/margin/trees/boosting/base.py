@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -179,7 +178,7 @@ class BoostedTrees(IterativeEstimator):
     def _learn(self, loop: Rounds) -> None:
         self.trees_ = loop.trees.view()
         self.start_ = loop.start
-        self.bins_ = asdict(loop.problem.bins)
+        self.bins_ = loop.bins
         self.train_loss_ = np.array(loop.losses)
         self.validation_loss_ = np.array(loop.held_losses)
         self.n_iter_ = loop.iteration

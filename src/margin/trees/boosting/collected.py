@@ -98,10 +98,12 @@ def _part(trees: dict[str, np.ndarray], number: int) -> dict[str, np.ndarray]:
 def thresholds(feature: np.ndarray, code: np.ndarray, is_category: np.ndarray, bins: Bins) -> np.ndarray:
     """The values behind the codes: a row goes left if its value is at most this."""
     found = np.zeros(len(feature))
-    for node in np.flatnonzero((feature >= 0) & ~is_category):
-        edges = bins.of(int(feature[node]))
-        # Past the last edge lies every known value: the question is whether the value is missing.
-        found[node] = edges[code[node]] if code[node] < len(edges) else np.inf
+    nodes = np.flatnonzero((feature >= 0) & ~is_category)
+    first, last = bins.offsets[feature[nodes]], bins.offsets[feature[nodes] + 1]
+    place = first + code[nodes]
+    inside = place < last
+    # Past the last edge lies every known value: the question is whether the value is missing.
+    found[nodes] = np.where(inside, np.append(bins.edges, np.inf)[np.where(inside, place, -1)], np.inf)
     return found
 
 

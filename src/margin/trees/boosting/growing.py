@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margin.core.threads import numba_threads, threads_for
+from margin.core.threads import threads_for
 from margin.trees.boosting.kernel_types import CODES, Nodes, Rules, Table
 from margin.trees.boosting.packing import choose_packing
 
@@ -35,7 +35,11 @@ class Grown:
 
 
 class Grower:
-    """Grows trees on one table under one set of rules."""
+    """Grows trees on one table under one set of rules; ``threads`` is what its work is worth.
+
+    Whoever calls it holds Numba at that number: once around a round, because setting it takes as long as the work on a
+    small table.
+    """
 
     def __init__(self, table: Table, rules: Rules):
         self.table, self.rules = table, rules
@@ -62,20 +66,11 @@ class Grower:
         gradient = np.ascontiguousarray(gradient, dtype=np.float64)
         hessian = np.ascontiguousarray(hessian, dtype=np.float64)
         packing = choose_packing(gradient, hessian)
-        with numba_threads(self.threads):
-            pack(gradient, hessian, number, packing, self.cells)
-            count, self.pool = grow(
-                self.table,
-                rows,
-                self.spare,
-                self.cells,
-                packing,
-                self.rules,
-                self.nodes,
-                self.pool,
-                seed + number,
-                self.threads,
-            )
+        pack(gradient, hessian, number, packing, self.cells)
+        count, self.pool = grow(
+            *(self.table, rows, self.spare, self.cells, packing, self.rules),
+            *(self.nodes, self.pool, seed + number, self.threads),
+        )
         used = Nodes(*(array[:count].copy() for array in self.nodes))
         return Grown(used, np.flatnonzero(used.feature < 0), rows)
 
@@ -84,16 +79,14 @@ class Grower:
         from margin.trees.boosting.growth_kernels import leaf_sums
 
         found = np.empty((len(grown.leaves), 3))
-        with numba_threads(self.threads):
-            leaf_sums(grown.rows, grown.starts, grown.stops, gradient, hessian, weight, found)
+        leaf_sums(grown.rows, grown.starts, grown.stops, gradient, hessian, weight, found)
         return found
 
     def add(self, grown: Grown, values: np.ndarray, predictions: np.ndarray) -> None:
         """Add the leaves' values to the predictions of the rows the tree was grown on."""
         from margin.trees.boosting.growth_kernels import add_to_leaves
 
-        with numba_threads(self.threads):
-            add_to_leaves(grown.rows, grown.starts, grown.stops, values, predictions)
+        add_to_leaves(grown.rows, grown.starts, grown.stops, values, predictions)
 
 
 def _capacity(rules: Rules, n: int) -> int:

@@ -6,9 +6,12 @@ other one by subtraction; columns are shared out over threads.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit, prange
 
+from margin.trees.boosting import histogram_kernels, kernel_types, node_kernels, split_kernels
 from margin.trees.boosting.histogram_kernels import OPTIONS, add_rows, subtract
 from margin.trees.boosting.node_kernels import (
     add_children,
@@ -24,8 +27,9 @@ from margin.trees.boosting.node_kernels import (
     take_next,
 )
 from margin.trees.boosting.split_kernels import best_category_split, best_threshold
+from margin.trees.kernel_sources import sources_key
 
-__all__ = ["add_to_leaves", "grow", "leaf_sums"]
+__all__ = ["add_to_leaves", "grow", "leaf_sums", "node_means"]
 
 PARALLEL_CELLS = 60_000  # rows times columns below which one thread is faster
 CHUNK = 32  # columns whose histograms stay in the second-level cache
@@ -106,8 +110,7 @@ def _plant(rows, cells, nodes):
 
 
 @njit(**OPTIONS)
-def grow(table, rows, spare, cells, packing, rules, nodes, pool, seed, threads):
-    """Grow a tree on ``rows``, which end up ordered by leaf; returns the number of nodes and the histogram pool."""
+def _grow(table, rows, spare, cells, packing, rules, nodes, pool, seed, threads):
     p, capacity = table.n_bins.size, nodes.feature.size
     allowed = np.empty((2, p), dtype=np.bool_)
     found = np.empty((2, p)), np.empty((2, p), dtype=np.int64), np.empty((2, p), dtype=np.int64)
@@ -184,3 +187,26 @@ def add_to_leaves(rows, start, stop, value, predictions):
     for k in prange(start.size):
         for i in range(start[k], stop[k]):
             predictions[np.uint64(rows[i])] += value[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def node_means(left, right, value, weight):
+    """Fill weight and value of inner nodes, in place: sums and weighted means over the leaves below them."""
+    for node in range(left.size - 1, -1, -1):  # children have larger numbers
+        a, b = left[node], right[node]
+        if a >= 0:
+            weight[node] = weight[a] + weight[b]
+            value[node] = (weight[a] * value[a] + weight[b] * value[b]) / weight[node]
+
+
+def _kept(below: int) -> Any:
+    @njit(**OPTIONS)
+    def grow(table, rows, spare, cells, packing, rules, nodes, pool, seed, threads):
+        """Grow a tree on ``rows``, which end up ordered by leaf; returns the number of nodes and the histogram pool."""
+        below  # noqa: B018  part of the key under which Numba keeps the compiled code
+        return _grow(table, rows, spare, cells, packing, rules, nodes, pool, seed, threads)
+
+    return grow
+
+
+grow = _kept(sources_key(histogram_kernels, node_kernels, split_kernels, kernel_types))

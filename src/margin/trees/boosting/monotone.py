@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["enforce_monotone", "node_means"]
-
-
-def node_means(left: np.ndarray, right: np.ndarray, value: np.ndarray, weight: np.ndarray) -> None:
-    """Fill weight and value of inner nodes, in place: sums and weighted means over the leaves below them."""
-    for node in range(len(left) - 1, -1, -1):  # children have larger numbers
-        a, b = left[node], right[node]
-        if a >= 0:
-            weight[node] = weight[a] + weight[b]
-            value[node] = (weight[a] * value[a] + weight[b] * value[b]) / weight[node]
+__all__ = ["enforce_monotone"]
 
 
 def enforce_monotone(

@@ -16,7 +16,7 @@ from margin.trees.boosting.collected import Collected, thresholds
 from margin.trees.boosting.growing import EMPTY, UNLIMITED, Grower, Grown
 from margin.trees.boosting.kernel_types import Rules, Table, Trees
 from margin.trees.boosting.losses import Loss
-from margin.trees.boosting.monotone import enforce_monotone, node_means
+from margin.trees.boosting.monotone import enforce_monotone
 
 __all__ = ["Problem", "Rounds", "Settings", "add_trees"]
 
@@ -94,6 +94,7 @@ class Rounds:
         table = Table(problem.codes, bins.n_bins.astype(np.int64), bins.categorical, settings.monotone)
         self.grower = Grower(table, settings.rules(p))
         self.trees = Collected()
+        self.bins = asdict(bins)
         self.losses, self.held_losses = [self._evaluate()], self._held_loss()
 
     def iterations(self) -> Iterator[Record]:
@@ -123,7 +124,7 @@ class Rounds:
     def state(self) -> dict[str, Any]:
         return {
             "seed": self.settings.seed,
-            "bins": {name: array.copy() for name, array in asdict(self.problem.bins).items()},
+            "bins": {name: array.copy() for name, array in self.bins.items()},
             "trees": {name: array.copy() for name, array in self.trees.view().items()},
             "losses": list(self.losses),
             "held_losses": list(self.held_losses),
@@ -147,7 +148,15 @@ class Rounds:
         if step is not self.loss:
             self._evaluate(step)
         before = self.predictions.copy() if step.line_search and outputs > 1 else self.predictions
-        leaves = 0
+        with numba_threads(self.grower.threads):
+            leaves = self._grow_round(step, chosen, before)
+        self.losses.append(self._evaluate())
+        self.held_losses += self._held_loss()
+        return leaves
+
+    def _grow_round(self, step: Loss, chosen: np.ndarray | None, before: np.ndarray) -> int:
+        """One tree per output, each added to the predictions; returns how many leaves they have."""
+        problem, outputs, leaves = self.problem, len(self.predictions), 0
         for output in range(outputs):
             number = self.iteration * outputs + output
             gradient, hessian = self.gradient[output], self.hessian[output]
@@ -161,8 +170,6 @@ class Rounds:
             self.trees.append(tree)
             self._add(grown, tree, number)
             leaves += len(grown.leaves)
-        self.losses.append(self._evaluate())
-        self.held_losses += self._held_loss()
         return leaves
 
     def _sample(self, iteration: int) -> np.ndarray | None:
@@ -185,6 +192,8 @@ class Rounds:
         return np.array([loss.best_step(y[rows], F[rows], weight[rows]) for rows in parts]), sums[:, 2]
 
     def _finished(self, grown: Grown, values: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
+        from margin.trees.boosting.growth_kernels import node_means
+
         nodes, monotone = grown.nodes, self.settings.monotone
         value, weight = np.zeros(len(nodes.feature)), np.zeros(len(nodes.feature))
         value[grown.leaves] = self.settings.learning_rate * values
