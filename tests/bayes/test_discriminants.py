@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import subspace_angles
 from scipy.stats import multivariate_normal
 from sklearn import discriminant_analysis as theirs
+from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
@@ -156,6 +157,43 @@ def test_shrinkage_equals_scikit_learn():
     S = np.cov(X.T, ddof=0)
     np.testing.assert_allclose(shrunk_covariance(X, 1.0), np.trace(S) / 3 * np.eye(3), rtol=1e-12)
     assert ledoit_wolf_shrinkage(np.zeros((4, 2))) == 0.0
+
+
+WEIGHTED = [
+    LinearDiscriminantAnalysis(),
+    *(LinearDiscriminantAnalysis(**options) for options in EIGEN),
+    LinearDiscriminantAnalysis(priors=[0.2, 0.3, 0.5]),
+    QuadraticDiscriminantAnalysis(),
+    QuadraticDiscriminantAnalysis(reg_param=0.2),
+]
+
+
+@pytest.mark.parametrize("model", WEIGHTED, ids=str)
+def test_a_weight_counts_rows(model):
+    X, y = load_wine(return_X_y=True)
+    w = np.random.default_rng(0).integers(0, 4, len(y))
+    repeated = clone(model).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    weighted = clone(model).fit(X, y, w)
+    np.testing.assert_allclose(weighted.means_, repeated.means_, rtol=1e-12)
+    np.testing.assert_allclose(weighted.priors_, repeated.priors_, rtol=1e-12)
+    np.testing.assert_allclose(
+        weighted.predict_joint_log_proba(X), repeated.predict_joint_log_proba(X), rtol=1e-6, atol=1e-8
+    )
+    ones = clone(model).fit(X, y, np.ones(len(y)))
+    np.testing.assert_allclose(ones.predict_log_proba(X), clone(model).fit(X, y).predict_log_proba(X), atol=1e-7)
+    assert np.abs(ones.predict_log_proba(X) - weighted.predict_log_proba(X)).max() > 1e-3, "weights act"
+
+
+def test_only_shares_of_weight_matter_without_automatic_shrinkage():
+    X, y = load_wine(return_X_y=True)
+    w = np.random.default_rng(1).random(len(y))
+    for model in (LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis(reg_param=0.1)):
+        one, two = (clone(model).fit(X, y, scale * w).predict_log_proba(X) for scale in (1.0, 7.5))
+        np.testing.assert_allclose(one, two, atol=1e-8)
+    with pytest.raises(ValueError, match=r"(?i)negative"):
+        LinearDiscriminantAnalysis().fit(X, y, -w)
+    with pytest.raises(ValueError, match="at least two classes; got 1 class, 0"):
+        QuadraticDiscriminantAnalysis().fit(X, y, (y == 0) * w)
 
 
 def test_log_density_and_directions_by_definition():

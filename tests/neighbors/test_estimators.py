@@ -42,6 +42,42 @@ def test_regressor_equals_scikit_learn(weights):
         np.testing.assert_allclose(ours, theirs.KNeighborsRegressor(6, weights=weights).fit(X, target).predict(Q))
 
 
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("kind", ["numbers", "words", "labels"])
+def test_several_outputs_equal_scikit_learn(kind, weights, tmp_path):
+    X, y, Q, _ = halves(load_wine)
+    both = np.column_stack([y, X[:, 0] > 13])
+    Y = {"numbers": both, "words": np.array(["no", "yes", "perhaps"])[both], "labels": both > 0}[kind]
+    ours = KNeighborsClassifier(7, weights).fit(X, Y)
+    their = theirs.KNeighborsClassifier(7, weights=weights).fit(X, Y)
+    assert [list(part) for part in ours.classes_] == [list(part) for part in their.classes_]
+    for one, two in zip(ours.predict_proba(Q), their.predict_proba(Q)):
+        np.testing.assert_allclose(one, two, atol=1e-12)
+    predicted = ours.predict(Q)
+    expected = np.column_stack([theirs.KNeighborsClassifier(7, weights=weights).fit(X, c).predict(Q) for c in Y.T])
+    np.testing.assert_array_equal(predicted, expected)
+    for column in range(2):
+        alone = KNeighborsClassifier(7, weights).fit(X, Y[:, column])
+        np.testing.assert_array_equal(alone.predict(Q), predicted[:, column])
+        np.testing.assert_array_equal(alone.predict_proba(Q), ours.predict_proba(Q)[column])
+    margin.save(ours, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(margin.load(tmp_path / "model.safetensors").predict(Q), predicted)
+
+
+def test_the_score_of_several_outputs_counts_rows_that_are_right_throughout():
+    X, y, Q, truth = halves(load_wine)
+    Y, T = (np.column_stack([part, part > 0, part > 1]) for part in (y, truth))
+    labels = KNeighborsClassifier(3).fit(X, Y[:, 1:])
+    assert labels.score(Q, T[:, 1:]) == theirs.KNeighborsClassifier(3).fit(X, Y[:, 1:]).score(Q, T[:, 1:])
+    model, rows = KNeighborsClassifier(3).fit(X, Y), np.random.default_rng(0).integers(0, 3, len(Q))
+    repeated = model.score(np.repeat(Q, rows, axis=0), np.repeat(T, rows, axis=0))
+    assert model.score(Q, T, rows) == pytest.approx(repeated, rel=1e-12)
+    with pytest.raises(ValueError, match=r"KNeighborsClassifier: y must have shape \(89, 3\); got \(89,\)"):
+        model.score(Q, truth)
+    with pytest.warns(UserWarning, match="column-vector"):
+        assert KNeighborsClassifier(3).fit(X, y[:, None]).predict(Q).shape == truth.shape
+
+
 def test_mahalanobis_equals_scikit_learn():
     X, y, Q, _ = halves(load_iris)
 

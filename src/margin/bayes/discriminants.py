@@ -8,20 +8,42 @@ Linear if all classes share one covariance, quadratic otherwise.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from margin.bayes.posterior import PosteriorClassifier, given_priors
 
-__all__ = ["Discriminant", "class_means"]
+__all__ = ["Discriminant", "TrainingRows", "mean_row"]
 
 
-def class_means(X: np.ndarray, codes: np.ndarray, classes: int) -> np.ndarray:
-    """Mean row of each class, (classes, d)."""
-    return np.stack([X[codes == c].mean(axis=0) for c in range(classes)])
+class TrainingRows(NamedTuple):
+    """Rows ``X`` (n, d), the class of each in ``codes`` (n,), ``labels`` of the classes and weights (n,) or None."""
+
+    X: np.ndarray
+    codes: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray | None
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The weight of every class."""
+        return np.bincount(self.codes, weights=self.weights, minlength=len(self.labels))
+
+    def of_class(self, c: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """The rows of one class and their weights."""
+        mine = self.codes == c
+        return self.X[mine], None if self.weights is None else self.weights[mine]
+
+    def class_means(self) -> np.ndarray:
+        """Mean row of each class, (classes, d)."""
+        return np.stack([mean_row(*self.of_class(c)) for c in range(len(self.labels))])
+
+
+def mean_row(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    return X.mean(axis=0) if weights is None else weights @ X / weights.sum()
 
 
 class Discriminant(PosteriorClassifier):
@@ -38,18 +60,27 @@ class Discriminant(PosteriorClassifier):
     def _name(self) -> str:
         return type(self).__name__
 
-    def _training_rows(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Checked rows, class of each, labels of the classes, and their priors."""
+    def _training_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+        """Checked rows; one of weight zero is none."""
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
         check_classification_targets(y)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            used = weights > 0
+            X, y, weights = (X, y, weights) if used.all() else (X[used], y[used], weights[used])
         labels, codes = np.unique(y, return_inverse=True)
         if len(labels) < 2:
             raise ValueError(f"{self._name}: y must hold at least two classes; got 1 class, {labels[0]}.")
-        counts = np.bincount(codes)
+        return TrainingRows(X, codes, labels, weights)
+
+    def _class_priors(self, rows: TrainingRows) -> np.ndarray:
+        """Given priors, or the classes' shares of the weight."""
         if self.priors is None:
-            return X, codes, labels, counts / len(X)
-        return X, codes, labels, given_priors(self._name, "priors", self.priors, len(labels))
+            counts = rows.counts
+            return counts / counts.sum()
+        return given_priors(self._name, "priors", self.priors, len(rows.labels))
 
     def _rows(self, X: Any) -> np.ndarray:
         return validate_data(self, X, reset=False, dtype=np.float64, order="C")

@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from margin.bayes.discriminants import Discriminant, class_means
+from margin.bayes.discriminants import Discriminant, TrainingRows
 from margin.bayes.factors import centered_factor, shrunk_covariance
 from margin.core.domains import Choice, Either, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
@@ -32,11 +32,12 @@ class Directions(NamedTuple):
     ratios: np.ndarray  # (rank,)
 
 
-def directions_by_svd(R: np.ndarray, n: int, spread: np.ndarray, tol: float) -> Directions:
+def directions_by_svd(R: np.ndarray, n: float, spread: np.ndarray, tol: float) -> Directions:
     """Directions from the factor ``R`` of ``n`` rows less their class means and from ``spread`` (classes, d).
 
-    ``spread`` holds the rows sqrt(prior) (class mean - overall mean). Columns are scaled to variance one within
-    classes; singular values of the scaled rows up to ``tol`` are taken for zero, so dependent columns do no harm.
+    Of weighted rows, ``n`` is the weight. ``spread`` holds the rows sqrt(prior) (class mean - overall mean). Columns
+    are scaled to variance one within classes; singular values of the scaled rows up to ``tol`` are taken for zero, so
+    dependent columns do no harm.
     """
     scale = np.sqrt((R**2).sum(axis=0) / n)
     scale[scale == 0] = 1.0
@@ -96,14 +97,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.n_components = n_components
         self.tol = tol
 
-    def fit(self, X: Any, y: Any) -> LinearDiscriminantAnalysis:
-        """Learn means, directions and the linear rule."""
-        X, codes, labels, priors = self._training_rows(X, y)
-        self._check_sizes(X, len(labels))
-        means = class_means(X, codes, len(labels))
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
+        """Learn means, directions and the linear rule; a row of weight two counts as two rows."""
+        rows = self._training_rows(X, y, sample_weight)
+        priors, labels = self._class_priors(rows), rows.labels
+        self._check_sizes(rows.X, len(labels))
+        means = rows.class_means()
         center = priors @ means
         spread = np.sqrt(priors)[:, None] * (means - center)
-        found = self._directions(X, codes, means, spread, priors)
+        found = self._directions(rows, means, spread, priors)
         self.classes_, self.means_, self.priors_, self.xbar_ = labels, means, priors, center
         self.scalings_ = found.scalings
         total = found.ratios.sum()
@@ -132,13 +134,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.solver == "svd" and self.shrinkage is not None:
             raise ValueError(f"{self._name}: shrinkage needs solver 'eigen'; got solver 'svd'.")
 
-    def _directions(
-        self, X: np.ndarray, codes: np.ndarray, means: np.ndarray, spread: np.ndarray, priors: np.ndarray
-    ) -> Directions:
+    def _directions(self, rows: TrainingRows, means: np.ndarray, spread: np.ndarray, priors: np.ndarray) -> Directions:
         if self.solver == "svd":
-            factor = centered_factor(X, codes, means)
-            return directions_by_svd(factor, len(X), spread, self.tol)
-        covariances = [shrunk_covariance(X[codes == c], self.shrinkage) for c in range(len(means))]
+            factor = centered_factor(rows.X, rows.codes, means, rows.weights)
+            return directions_by_svd(factor, float(rows.counts.sum()), spread, self.tol)
+        parts = map(rows.of_class, range(len(means)))
+        covariances = [shrunk_covariance(X, self.shrinkage, weights) for X, weights in parts]
         within = np.einsum("c,cij->ij", priors, covariances)
         try:
             return directions_by_eigenvalues(within, spread)

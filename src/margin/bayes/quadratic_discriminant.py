@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.bayes.discriminants import Discriminant, class_means
+from margin.bayes.discriminants import Discriminant
 from margin.bayes.factors import centered_factor
 from margin.core.domains import Number, Optional
 from margin.core.domains import Sequence as SequenceOf
@@ -53,12 +53,12 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         self.reg_param = reg_param
         self.tol = tol
 
-    def fit(self, X: Any, y: Any) -> QuadraticDiscriminantAnalysis:
-        """Learn mean and covariance of every class."""
-        X, codes, labels, priors = self._training_rows(X, y)
-        means = class_means(X, codes, len(labels))
-        axes = [self._axes(X[codes == c], means[c], label) for c, label in enumerate(labels)]
-        self.classes_, self.priors_, self.means_ = labels, priors, means
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuadraticDiscriminantAnalysis:
+        """Learn mean and covariance of every class; a row of weight two counts as two rows."""
+        rows = self._training_rows(X, y, sample_weight)
+        priors, means = self._class_priors(rows), rows.class_means()
+        axes = [self._axes(*rows.of_class(c), means[c], label) for c, label in enumerate(rows.labels)]
+        self.classes_, self.priors_, self.means_ = rows.labels, priors, means
         self.rotations_ = np.stack([rotation for rotation, _ in axes])
         self.scalings_ = np.stack([variances for _, variances in axes])
         return self
@@ -68,12 +68,15 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         """Covariance of every class as it is used, (classes, d, d)."""
         return np.einsum("cij,cj,ckj->cik", self.rotations_, self.scalings_, self.rotations_)
 
-    def _axes(self, rows: np.ndarray, mean: np.ndarray, label: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _axes(
+        self, rows: np.ndarray, weights: np.ndarray | None, mean: np.ndarray, label: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Principal axes of one class in columns, and its variances along them."""
         n, d = rows.shape
-        if n < 2:
+        total = float(n if weights is None else weights.sum())
+        if n < 2 and total <= 1:
             raise ValueError(f"{self._name}: class {label} has 1 sample; a covariance needs at least two.")
-        factor = centered_factor(rows, np.zeros(n, dtype=np.intp), mean[None])
+        factor = centered_factor(rows, np.zeros(n, dtype=np.intp), mean[None], weights)
         padded = np.zeros((d, d))
         padded[: len(factor)] = factor
         _, singular, Vt = np.linalg.svd(padded)
@@ -83,7 +86,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
                 f"{self._name}: the covariance of class {label} is singular, rank {rank} of {d} columns with {n} "
                 "rows; set reg_param above 0, drop dependent columns or add rows."
             )
-        return Vt.T, (1 - self.reg_param) * singular**2 / n + self.reg_param
+        return Vt.T, (1 - self.reg_param) * singular**2 / total + self.reg_param
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._rows(X)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from margin.neighbors.base import NeighborsEstimator
 from margin.neighbors.voting import class_shares, neighbor_weights
@@ -18,7 +18,7 @@ from margin.neighbors.voting import class_shares, neighbor_weights
 __all__ = ["KNeighborsClassifier"]
 
 
-class KNeighborsClassifier(ClassifierMixin, NeighborsEstimator):
+class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator):
     """The class with most votes among the ``n_neighbors`` nearest training rows; the smaller label if two have as many.
 
     ``weights`` are "uniform" or "distance" (the reciprocal distance; rows at distance 0 decide alone). ``metric`` is
@@ -27,8 +27,11 @@ class KNeighborsClassifier(ClassifierMixin, NeighborsEstimator):
     builds a tree, "auto" takes the tree for up to six columns; neighbors are exact and the same for all, and of
     equally near rows the first in the table is nearer.
 
-    Learned: ``classes_``, ``points_`` (the training rows, mapped if the metric needs it), ``whitener_``
-    (of "mahalanobis"), ``n_samples_fit_``. Cost of a query by "brute": one product with all rows.
+    ``y`` may have several columns; each is answered by its own vote among the same neighbors.
+
+    Learned: ``classes_`` (of several columns, a list of arrays), ``points_`` (the training rows, mapped if the metric
+    needs it), ``whitener_`` (of "mahalanobis"), ``n_samples_fit_``. Cost of a query by "brute": one product with all
+    rows.
 
     >>> model = KNeighborsClassifier(n_neighbors=3).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
     >>> model.predict([[1.4]]).tolist(), model.predict_proba([[1.4]]).round(2)
@@ -36,22 +39,52 @@ class KNeighborsClassifier(ClassifierMixin, NeighborsEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> KNeighborsClassifier:
-        """Keep the rows and their classes."""
+        """Keep the rows and their classes, one or several columns."""
         self._check_parameters()
         # A copy: rows that the caller changes later must not change the model.
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C", copy=True)
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C", copy=True, multi_output=True)
+        y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        columns = [y] if y.ndim == 1 else list(y.T)
+        labels, codes = zip(*(np.unique(column, return_inverse=True) for column in columns))
         self._keep(X)
-        self.classes_, self.codes_ = classes, codes
+        if y.ndim == 1:
+            self.classes_, self.codes_ = labels[0], codes[0]
+        else:
+            self.classes_, self.codes_ = list(labels), np.column_stack(codes)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The share of every class in the votes, (n, classes)."""
-        distances, neighbors = self.kneighbors(X)
-        return class_shares(self.codes_[neighbors], neighbor_weights(distances, self.weights), len(self.classes_))
+    def predict_proba(self, X: Any) -> np.ndarray | list[np.ndarray]:
+        """The share of every class in the votes, (n, classes); of several columns a list of these."""
+        shares = self._shares(X)
+        return shares if isinstance(self.classes_, list) else shares[0]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with most votes."""
-        shares = self.predict_proba(X)
-        return self.classes_[shares.argmax(axis=1)]
+        """The class with most votes, (n,) or (n, outputs)."""
+        shares = self._shares(X)
+        if not isinstance(self.classes_, list):
+            return self.classes_[shares[0].argmax(axis=1)]
+        return np.column_stack([labels[part.argmax(axis=1)] for labels, part in zip(self.classes_, shares)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the rows that are classified rightly, of several columns in all of them."""
+        predicted = self.predict(X)
+        if predicted.ndim == 1:
+            return float(super().score(X, y, sample_weight))
+        truth = np.asarray(y)
+        if truth.shape != predicted.shape:
+            raise ValueError(f"{self._name}: y must have shape {predicted.shape}; got {truth.shape}.")
+        return float(np.average((truth == predicted).all(axis=1), weights=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _shares(self, X: Any) -> list[np.ndarray]:
+        """Shares of the classes for every column of the targets."""
+        distances, neighbors = self.kneighbors(X)
+        weights = neighbor_weights(distances, self.weights)
+        labels = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+        codes = self.codes_.reshape(len(self.points_), -1)
+        return [class_shares(codes[neighbors, i], weights, len(found)) for i, found in enumerate(labels)]

@@ -25,7 +25,7 @@ __all__ = ["ball_pairs", "candidates"]
 
 UNIT = 2.0**-24  # largest relative error of rounding to float32
 QUERIES, POINTS = 1024, 256  # sides of a block of products: 1 MB in float32, half of a second-level cache
-SAMPLE = 4096  # rows from which center and scale are taken; any near the points will do
+SAMPLE = 1024  # rows from which center and scale are taken; any near the points will do
 
 
 def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
