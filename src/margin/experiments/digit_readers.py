@@ -114,7 +114,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    left, right = np.ravel(figure.subfigures(1, 2, width_ratios=(3, 2)))
+    parts: Any = figure.subfigures(1, 2, width_ratios=(3, 2))
+    left, right = parts
     axes, share = left.subplots(), accuracies(data)
     bars = axes.barh(list(share), [100 * (1 - value) for value in share.values()], color=["tab:blue"] * 3 + ["0.7"] * 2)
     axes.bar_label(bars, fmt="%.1f %%", padding=3, fontsize=9)
