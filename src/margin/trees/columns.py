@@ -38,11 +38,13 @@ def categorical_flags(owner: str, given: Any, columns: int, names: Any = None) -
 
 def monotone_signs(owner: str, given: Any, categorical: np.ndarray) -> np.ndarray | None:
     """1, -1 or 0 per column, or None if no column is constrained."""
-    if given is None or not np.any(given):
+    if given is None:
         return None
     signs = np.asarray(given, dtype=np.int8)
     if len(signs) != len(categorical):
         raise ValueError(f"{owner}: monotonic_cst has {len(signs)} entries; X has {len(categorical)} columns.")
+    if not signs.any():
+        return None
     if np.any(signs[categorical] != 0):
         column = int(np.flatnonzero((signs != 0) & categorical)[0])
         raise ValueError(f"{owner}: monotonic_cst must be 0 for categorical columns; got {signs[column]} for {column}.")

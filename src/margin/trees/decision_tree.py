@@ -50,12 +50,14 @@ SHARED_PARAMETERS = """
     "third", a share or a count) are looked at per split. ``min_impurity_decrease`` is what a split must remove at
     least, times the node's share of the rows; ``ccp_alpha`` prunes by cost and complexity afterwards. ``max_bins``
     None looks at every threshold, a number at so many quantiles per column, "auto" at every one up to 10,000 rows.
-    ``categorical_features`` (numbers, names or one flag per column) are split into two sets of categories.
+    ``categorical_features`` (numbers, names or one flag per column, or "from_dtype": those of a data frame that hold
+    strings or are of dtype category) are split into two sets of categories, which may be words; one that training did
+    not see counts as missing.
     ``monotonic_cst`` holds 1, -1 or 0 per column: the prediction may only rise or fall with it. A missing value (NaN)
     goes to the side that gains more; where none was seen in training, to the heavier side.
 
     Learned: ``tree_`` (a dict of arrays, see :mod:`margin.trees.structure`), ``categories_`` of the categorical
-    columns, ``feature_importances_``. Cost: about p n log n.
+    columns, ``category_names_`` of those with words, ``feature_importances_``. Cost: about p n log n.
 """
 
 
@@ -74,6 +76,7 @@ class _DecisionTree(Estimator):
         tree = grow_tree(problem.table(self.max_bins, seed), problem.target, problem.weight, growth, seed)
         self.tree_ = prune_by_cost(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
         self.categories_ = problem.categories
+        self.category_names_ = problem.words
         if problem.classes is not None:
             self.classes_ = problem.classes
         return self
@@ -141,7 +144,7 @@ class _DecisionTree(Estimator):
 
     def explain(self, x: Any, feature_names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """The decision path of one row as readable rules, see :func:`margin.trees.explaining.path_rules`."""
-        row = as_rows(self, np.asarray(x, dtype=np.float64).reshape(1, -1))[0]
+        row = as_rows(self, x if hasattr(x, "iloc") else np.asarray(x).reshape(1, -1))[0]
         return explaining.path_rules(self.tree_, row, **self._labels(feature_names))
 
     def plot(self, axis: Any = None, feature_names: Sequence[str] | None = None, max_depth: int | None = None) -> Any:
@@ -164,7 +167,10 @@ class _DecisionTree(Estimator):
             )
         return {
             "names": explaining.column_names(names, self.n_features_in_),
-            "categories": self.categories_,
+            "categories": {
+                j: [self.category_names_[j][int(place)] for place in known] if j in self.category_names_ else known
+                for j, known in self.categories_.items()
+            },
             "classes": self.classes_,
         }
 
@@ -207,7 +213,7 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         max_bins: Any = "auto",
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         class_weight: Any = None,
         random_state: Any = None,
@@ -280,7 +286,7 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         max_bins: Any = "auto",
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         random_state: Any = None,
     ):

@@ -21,7 +21,7 @@ def question(
     tree: Tree,
     node: int,
     names: Sequence[str],
-    categories: Mapping[int, np.ndarray],
+    categories: Mapping[int, Any],
     *,
     left: bool = True,
     say_missing: bool = True,
@@ -35,8 +35,12 @@ def question(
             return f"{names[column]} is {'known' if left else 'missing'}"
         return f"{names[column]} {'<=' if left else '>'} {tree['threshold'][node]:.6g}{missing}"
     bits = np.unpackbits(tree["category_set"][row], bitorder="little").astype(bool)
-    chosen = [f"{value:g}" for code, value in enumerate(categories[column]) if bits[code] == left]
+    chosen = [_shown(value) for code, value in enumerate(categories[column]) if bits[code] == left]
     return f"{names[column]} in {{{', '.join(chosen)}}}{missing}"
+
+
+def _shown(category: Any) -> str:
+    return category if isinstance(category, str) else f"{category:g}"
 
 
 def value_text(tree: Tree, node: int, classes: np.ndarray | None) -> str:
@@ -52,7 +56,7 @@ def export_text(
     tree: Tree,
     *,
     names: Sequence[str],
-    categories: Mapping[int, np.ndarray] | None = None,
+    categories: Mapping[int, Any] | None = None,
     classes: np.ndarray | None = None,
     max_depth: int | None = None,
 ) -> str:
@@ -81,7 +85,7 @@ def path_rules(
     row: np.ndarray,
     *,
     names: Sequence[str],
-    categories: Mapping[int, np.ndarray] | None = None,
+    categories: Mapping[int, Any] | None = None,
     classes: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
     """The nodes one row (codes in categorical columns) passes, as dicts.
@@ -106,5 +110,5 @@ def path_rules(
         step["rule"] = question(tree, node, names, categories or {}, left=left)
         known = (categories or {}).get(column)
         shown = row[column] if known is None or np.isnan(row[column]) else known[int(row[column])]
-        step["value"] = float(shown)
+        step["value"] = shown if isinstance(shown, str) else float(shown)
         node = int(tree["left" if left else "right"][node])

@@ -144,6 +144,7 @@ class _Forest(IterativeEstimator):
     def _learn(self, loop: _Growing, problem: Problem) -> None:
         self.trees_ = loop.trees[:]
         self.categories_ = problem.categories
+        self.category_names_ = problem.words
         if problem.classes is not None:
             self.classes_ = problem.classes
         if self.oob_score:
@@ -157,7 +158,8 @@ class _Forest(IterativeEstimator):
         model: Any = DecisionTreeClassifier() if classify else DecisionTreeRegressor()
         shared = set(model.get_params()) & set(self.get_params())
         model.set_params(**{name: getattr(self, name) for name in shared - {"min_samples_leaf", "max_features"}})
-        model.tree_, model.categories_, model.n_features_in_ = tree, self.categories_, self.n_features_in_
+        model.tree_, model.n_features_in_ = tree, self.n_features_in_
+        model.categories_, model.category_names_ = self.categories_, self.category_names_
         if classify:
             model.classes_ = self.classes_
         if hasattr(self, "feature_names_in_"):

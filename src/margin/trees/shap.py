@@ -25,6 +25,7 @@ import numpy as np
 
 from margin.core.threads import numba_threads, threads_for
 from margin.trees.structure import Tree, encode_categories
+from margin.trees.words import read_words
 
 __all__ = ["Attribution", "conditional_expectation", "explain", "shapley_by_enumeration", "tree_shap"]
 
@@ -70,8 +71,9 @@ def explain(model: Any, X: Any) -> Attribution:
     from sklearn.utils.validation import check_is_fitted, validate_data
 
     check_is_fitted(model)
-    X = validate_data(model, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
     parts = _parts(model)
+    X = read_words(X, model.category_names_)
+    X = validate_data(model, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
     X = np.ascontiguousarray(encode_categories(X, parts.categories))
     outputs = len(parts.start)
     values, expected = np.zeros((len(X), X.shape[1], outputs)), parts.start.astype(np.float64)

@@ -120,19 +120,17 @@ def packed(trees: Sequence[Tree]) -> tuple[np.ndarray, ...]:
     counts = [len(tree["feature"]) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.uint64)
     nodes = np.zeros((sum(counts), 2), dtype=np.uint64)
-    category_row = np.full(len(nodes), -1, dtype=np.int32)
     sets = 0
     for root, tree in zip(roots.astype(np.int64), trees):
         own = nodes[root : root + len(tree["feature"])]
         inner, asked = tree["feature"] >= 0, tree["category_row"] >= 0
         own.view(np.float64)[:, 0] = np.where(inner, tree["threshold"], np.inf)
+        own[asked, 0] = tree["category_row"][asked] + sets
         child = root + np.where(inner, tree["left"], np.arange(len(own)))
         turns = (inner & ~tree["missing_left"]).astype(np.int64) << 32 | asked.astype(np.int64) << 33
         own[:, 1] = child | turns | np.where(inner, tree["feature"], 0).astype(np.int64) << 34
-        if asked.any():
-            category_row[root : root + len(own)][asked] = tree["category_row"][asked] + sets
-            sets += len(tree["category_set"])
-    return roots, nodes.ravel(), category_row, np.concatenate([tree["category_set"] for tree in trees])
+        sets += len(tree["category_set"])
+    return roots, nodes.ravel(), np.concatenate([tree["category_set"] for tree in trees])
 
 
 def apply(tree: Tree, X: np.ndarray) -> np.ndarray:
@@ -186,7 +184,8 @@ def _apply_to_few(tree: Tree, X: np.ndarray) -> np.ndarray:
 
     names = ("feature", "threshold", "left", "missing_left", "category_row", "category_set")
     leaves = np.empty(len(X), dtype=np.int32)
-    walk_few(np.ascontiguousarray(X), *(tree[name] for name in names), leaves)
+    compiled: Any = walk_few
+    compiled(np.ascontiguousarray(X), *(tree[name] for name in names), leaves)
     return leaves
 
 

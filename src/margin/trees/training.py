@@ -10,18 +10,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.class_weights import row_weights
-from margin.core.domains import Choice, Domain, Either, Flag, Integer, Number, Optional, Sequence, Text
+from margin.core.domains import Choice, Domain, Either, Integer, Number, Optional, Sequence
 from margin.trees.columns import categorical_flags, feature_count, find_categories, monotone_signs
 from margin.trees.growing import Growth
 from margin.trees.levels import EXACT_ROWS, levels
 from margin.trees.structure import encode_categories
+from margin.trees.words import CATEGORICAL, Words, learn_words, read_words
 
 if TYPE_CHECKING:
     from margin.trees.kernel_types import Table
 
 __all__ = ["CATEGORICAL", "MAX_BINS", "MAX_FEATURES", "MONOTONE", "Problem", "as_rows", "growth_of", "problem_of"]
 
-CATEGORICAL: Domain = Optional(Sequence(Either(Flag(), Integer(low=0), Text())))
 MONOTONE: Domain = Optional(Sequence(Integer(low=-1, high=1)))
 MAX_BINS: Domain = Optional(Either(Choice("auto"), Integer(low=2, high=255)))
 MAX_FEATURES: Domain = Optional(
@@ -39,6 +39,7 @@ class Problem:
     kept: np.ndarray  # (all rows,) bool: those of positive weight
     classes: np.ndarray | None
     categories: dict[int, np.ndarray]
+    words: Words  # of the columns that held words
     categorical: np.ndarray
     monotone: np.ndarray | None
 
@@ -49,7 +50,8 @@ class Problem:
 
 def problem_of(model: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool) -> Problem:
     """Check everything a tree model is given; nothing is written to the model but the names of its columns."""
-    owner = type(model).__name__
+    owner, given = type(model).__name__, getattr(model, "categorical_features", None)
+    X, categorical, words = learn_words(owner, X, given)
     X, y = validate_data(
         model, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan", y_numeric=not classify
     )
@@ -61,9 +63,8 @@ def problem_of(model: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool
         y = numbers.astype(np.float64)
         weight = np.asarray(row_weights(owner, model.class_weight, classes, numbers, weight))
     y = np.asarray(y, dtype=np.float64)
-    categorical = categorical_flags(
-        owner, getattr(model, "categorical_features", None), X.shape[1], getattr(model, "feature_names_in_", None)
-    )
+    if categorical is None:
+        categorical = categorical_flags(owner, given, X.shape[1], getattr(model, "feature_names_in_", None))
     monotone = monotone_signs(owner, getattr(model, "monotonic_cst", None), categorical)
     if monotone is not None and classes is not None and len(classes) > 2:
         raise ValueError(f"{owner}: monotonic_cst needs at most two classes; got {len(classes)}.")
@@ -73,7 +74,8 @@ def problem_of(model: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool
     if not kept.all():
         X, y, weight = X[kept], y[kept], weight[kept]
     categories = find_categories(owner, X, categorical)
-    return Problem(encode_categories(X, categories), y, weight, kept, classes, categories, categorical, monotone)
+    coded = encode_categories(X, categories)
+    return Problem(coded, y, weight, kept, classes, categories, words, categorical, monotone)
 
 
 def growth_of(model: Any, problem: Problem, *, random: bool, max_features: Any) -> Growth:
@@ -97,5 +99,6 @@ def growth_of(model: Any, problem: Problem, *, random: bool, max_features: Any) 
 def as_rows(model: Any, X: Any) -> np.ndarray:
     """Rows to be predicted, checked, with categories as codes."""
     check_is_fitted(model)
+    X = read_words(X, model.category_names_)
     X = validate_data(model, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
     return encode_categories(X, model.categories_)

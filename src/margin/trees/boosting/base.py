@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from margin.core.domains import Domain, Either, Flag, Integer, Number, Optional, Seed, Sequence, Text
+from margin.core.domains import Domain, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import seed_from
 from margin.core.records import Record
@@ -22,7 +22,10 @@ from margin.trees.binning import Bins, apply_bins, find_bins
 from margin.trees.boosting.collected import compiled_view, tree_at
 from margin.trees.boosting.losses import Loss
 from margin.trees.boosting.rounds import Problem, Rounds, Settings, add_trees
+from margin.trees.columns import categorical_flags, monotone_signs
 from margin.trees.structure import Tree
+from margin.trees.training import MONOTONE
+from margin.trees.words import CATEGORICAL, learn_words, read_words
 
 __all__ = ["SHARED_DOMAINS", "BoostedTrees"]
 
@@ -37,8 +40,8 @@ SHARED_DOMAINS: dict[str, Domain] = {
     "max_bins": Integer(low=2, high=255),
     "subsample": Number(above=0, high=1, search=(0.5, 1.0)),
     "max_features": Number(above=0, high=1, search=(0.3, 1.0)),
-    "categorical_features": Optional(Sequence(Either(Flag(), Integer(low=0), Text()))),
-    "monotonic_cst": Optional(Sequence(Integer(low=-1, high=1))),
+    "categorical_features": CATEGORICAL,
+    "monotonic_cst": MONOTONE,
     "early_stopping": Flag(),
     "validation_fraction": Number(above=0, below=1),
     "n_iter_no_change": Integer(low=1),
@@ -102,12 +105,16 @@ class BoostedTrees(IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per round: training loss, leaves and, if rows are held back, validation loss."""
         self._check_parameters()
+        owner = type(self).__name__
+        X, categorical, words = learn_words(owner, X, self.categorical_features)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan", **self._y_rules)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         loss, y, weight = self._targets(y, weight)
-        categorical, monotone = self._categorical(X.shape[1]), self._monotone(X.shape[1])
-        if np.any(monotone[categorical] != 0):
-            raise ValueError(f"{type(self).__name__}: monotonic_cst must be 0 for categorical columns.")
+        if categorical is None:
+            names = getattr(self, "feature_names_in_", None)
+            categorical = categorical_flags(owner, self.categorical_features, X.shape[1], names)
+        signs = monotone_signs(owner, self.monotonic_cst, categorical)
+        monotone = np.zeros(X.shape[1], dtype=np.int64) if signs is None else signs.astype(np.int64)
         weighing = weight > 0
         if not weighing.all():
             X, y, weight = X[weighing], y[weighing], weight[weighing]
@@ -117,7 +124,7 @@ class BoostedTrees(IterativeEstimator):
         held = self._held_back(y, np.random.default_rng([seed, 1]))
         bins = self._bins(X, weight, held, categorical, seed) if state is None else Bins(**state["bins"])
         loop = Rounds(Problem.of(bins, X, y, weight, held), loss, self._settings(monotone, seed))
-        self._loop = loop
+        self._loop, self.category_names_ = loop, words
         if state is not None:
             loop.restore(state)
             self._learn(loop)
@@ -172,6 +179,7 @@ class BoostedTrees(IterativeEstimator):
 
     def _codes(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        X = read_words(X, self.category_names_)
         X = validate_data(self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
         return apply_bins(X, Bins(**self.bins_))
 
@@ -231,39 +239,6 @@ class BoostedTrees(IterativeEstimator):
                 "to watch the loss with."
             )
         return held
-
-    def _categorical(self, columns: int) -> np.ndarray:
-        chosen = np.zeros(columns, dtype=bool)
-        given = [] if self.categorical_features is None else list(self.categorical_features)
-        if given and all(isinstance(item, bool | np.bool_) for item in given):
-            if len(given) != columns:
-                raise ValueError(
-                    f"{type(self).__name__}: categorical_features must have one flag for each of the {columns} "
-                    f"columns; got {len(given)}."
-                )
-            return np.array(given, dtype=bool)
-        names = list(getattr(self, "feature_names_in_", []))
-        for item in given:
-            if isinstance(item, str) and item in names:
-                chosen[names.index(item)] = True
-            elif not isinstance(item, str | bool | np.bool_) and item < columns:
-                chosen[item] = True
-            else:
-                raise ValueError(
-                    f"{type(self).__name__}: categorical_features must name columns of X; got {item!r} for "
-                    f"{columns} columns."
-                )
-        return chosen
-
-    def _monotone(self, columns: int) -> np.ndarray:
-        if self.monotonic_cst is None:
-            return np.zeros(columns, dtype=np.int64)
-        if len(self.monotonic_cst) != columns:
-            raise ValueError(
-                f"{type(self).__name__}: monotonic_cst must have one number for each of the {columns} columns; got "
-                f"{len(self.monotonic_cst)}."
-            )
-        return np.array(self.monotonic_cst, dtype=np.int64)
 
     _stratified = False
     _y_rules: dict[str, Any] = {}

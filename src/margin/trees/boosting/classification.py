@@ -44,7 +44,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostedTrees):
         max_bins: int = 255,
         subsample: float = 1.0,
         max_features: float = 1.0,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,

@@ -26,7 +26,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
     needs ``min_samples_leaf`` rows on both sides and a gain above ``min_gain``, the drop of the loss's quadratic
     model with ``l2_regularization`` added to the hessian. Every tree sees a share ``subsample`` of the rows, every
     node a share ``max_features`` of the columns. NaN is missing, and goes where the loss gains most.
-    ``categorical_features`` (numbers, names or one flag per column) are split into sets of categories.
+    ``categorical_features`` (numbers, names or one flag per column, or "from_dtype": those of a data frame that hold
+    strings or are of dtype category) are split into sets of categories, which may be words; one that training did not
+    see counts as missing.
     ``monotonic_cst`` holds 1, -1 or 0 per column. ``early_stopping`` holds back ``validation_fraction`` of the rows
     and stops when their loss has not improved by more than ``tol`` for ``n_iter_no_change`` rounds. ``warm_start``
     continues a fitted model up to ``n_estimators`` rounds.
@@ -63,7 +65,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedTrees):
         max_bins: int = 255,
         subsample: float = 1.0,
         max_features: float = 1.0,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
