@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -227,4 +228,72 @@ def a_restricted_family_costs_unless_the_posterior_is_in_it() -> Verdict:
     return every(
         coupled_costs=above(bounds["coupled"][0], 1.0),
         apart_costs_nothing=near(bounds["apart"][1], 0.0, tolerance=1e-8),
+    )
+
+
+def _partly_labeled() -> tuple[np.ndarray, np.ndarray]:
+    X, label = _two_groups()
+    return X, np.where(np.arange(len(X)) < 6, label, -1)
+
+
+@claim("semi-supervised-learning")
+def rows_without_a_label_are_used_however_they_are_marked() -> Verdict:
+    from margin.semi import SelfTraining
+
+    X, y = _partly_labeled()
+    known = y >= 0
+    as_none = y.astype(object)
+    as_none[~known] = None
+    spellings = [y, np.where(known, y, np.nan), as_none]
+    answers = [SelfTraining().fit(X, labels).predict_proba(X) for labels in spellings]
+    alone = SelfTraining().fit(X[known], y[known]).predict_proba(X)
+    return every(
+        as_nan=equal(answers[1], answers[0]),
+        as_none=equal(answers[2], answers[0]),
+        used=above(float(np.abs(answers[0] - alone).max()), 0.01),
+    )
+
+
+@claim("self-training")
+def only_confident_rows_are_added_and_given_labels_stay() -> Verdict:
+    from margin.semi import SelfTraining
+
+    X, y = _partly_labeled()
+    model, least, left = SelfTraining(threshold=0.9, max_iter=None), [], [int((y < 0).sum())]
+    before = None
+    for record in model.iterate(X, y):
+        if before is not None and record["added"]:
+            chosen = model.labeled_iter_ == record.iteration
+            least.append(before.predict_proba(X[chosen]).max(axis=1).min())
+        before = model.estimator_
+        left.append(int(record["unlabeled"]))
+    return every(
+        confident=above(min(least), 0.9),
+        shrinking=equal(sorted(left, reverse=True), left),
+        given=equal(model.transduction_[y >= 0], y[y >= 0]),
+        accuracy=above(float((model.predict(X) == _two_groups()[1]).mean()), 0.98),
+    )
+
+
+@claim("pseudo-labelling")
+def the_loss_of_rows_without_a_label_is_weighted_by_the_ramp() -> Verdict:
+    import torch
+
+    from margin.semi.pseudo_label import pseudo_label_loss, ramp
+
+    torch_rng = torch.Generator().manual_seed(0)
+    module = torch.nn.Linear(2, 3, dtype=torch.float64)
+    X = torch.randn(8, 2, dtype=torch.float64, generator=torch_rng)
+    y = torch.tensor([0, 1, 2, -1, -1, -1, -1, -1])
+    log_p = torch.log_softmax(module(X), dim=1).detach().numpy()
+    labeled = -np.mean([log_p[i, int(y[i])] for i in range(3)])
+    guessed = -np.mean(log_p[3:].max(axis=1))
+    losses = [
+        pseudo_label_loss(module, (X, y), torch_rng, alpha=partial(float, weight))["loss"].detach().mean().item()
+        for weight in (0.0, 1.5)
+    ]
+    return every(
+        without=near(losses[0], labeled, tolerance=1e-12),
+        weighted=near(losses[1], labeled + 1.5 * guessed, tolerance=1e-12),
+        ramp=near([ramp(t, 0.1, 0.7, 3.0) for t in (0.0, 0.1, 0.4, 0.7, 1.0)], [0, 0, 1.5, 3, 3], tolerance=1e-12),
     )

@@ -97,6 +97,8 @@ def candidates_for(source: Source, names: Sequence[str] = (), seed: int = 0) -> 
         if wrong:
             raise BadRequest(f"{sorted(wrong)[0]} is not a model for {source.task}.")
         entries = [entry for entry in entries if entry.name in wanted]
+    else:
+        entries = [entry for entry in entries if entry.compared]
     left_out = {} if names else {e.name: _reason(e) for e in entries if e.max_rows and len(source.X) > e.max_rows}
     found = [
         Candidate(e.name, partial(_make, e.name, preparation(source, e.takes), seed))

@@ -68,7 +68,7 @@ class NeuralEstimator(IterativeEstimator):
     ) -> Iterator[Record]:
         """Train a new network on the rows numbered ``train``, keeping the fitted attributes up to date."""
         held = rows.take(torch.from_numpy(valid)) if len(valid) else None
-        rows = rows.take(torch.from_numpy(train)) if len(valid) else rows
+        rows = rows if np.array_equal(train, np.arange(len(rows))) else rows.take(torch.from_numpy(train))
         module = build(self._network, Seeds.of(seed).weights, rows.tensors[0].dtype)
         trainer = Trainer(module, objective, Plan.of(self), n_rows=len(rows), seed=seed, score=score)
         if state is not None:

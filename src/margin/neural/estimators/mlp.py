@@ -32,6 +32,7 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.nets.mlp import MLP
 from margin.neural.plan import TRAINING
 from margin.neural.scaling import Scaling
+from margin.neural.trainer import Objective
 
 __all__ = ["MLPClassifier", "MLPRegressor", "cross_entropy", "squared_error"]
 
@@ -165,14 +166,35 @@ class MLPClassifier(ClassifierMixin, _MLPEstimator):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         X, y, weight = weighted_rows(self, X, y, sample_weight)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        classes, labels = np.unique(y, return_inverse=True)
         seed = self._seed(state)
-        train, valid = self._split(len(X), seed, labels)
+        split = self._split(len(X), seed, labels)
+        yield from self.iterate_coded(X, labels, classes, cross_entropy, split, weight=weight, seed=seed, state=state)
+
+    def iterate_coded(
+        self,
+        X: np.ndarray,
+        labels: np.ndarray,
+        classes: np.ndarray,
+        objective: Objective,
+        split: tuple[np.ndarray, np.ndarray],
+        *,
+        seed: int,
+        weight: np.ndarray | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
+        """Learn checked rows by any ``objective`` of (inputs, codes of classes).
+
+        ``split`` has the numbers of the rows that train, of which some may come several times, and validate.
+        """
+        train, valid = split
+        weight = np.ones(len(X)) if weight is None else weight
+        self.classes_, self.n_features_in_ = classes, X.shape[1]
         self._scale_inputs(X[train], weight[train])
-        self._describe(n_outputs=len(self.classes_))
+        self._describe(n_outputs=len(classes))
         U = Scaling(self.center_, self.scale_).apply(X)
         rows = Rows.of(U, labels, weight=weight)
-        yield from self._train(cross_entropy, rows, train, valid, seed=seed, state=state, score=accuracy)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""

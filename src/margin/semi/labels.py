@@ -1,0 +1,48 @@
+"""Which rows have a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+__all__ = ["UNKNOWN", "coded_labels", "has_label"]
+
+UNKNOWN = -1  # the code of a row without a label
+
+
+def has_label(y: np.ndarray) -> np.ndarray:
+    """Which entries are labels: not None, not NaN, and not -1 unless -1 and one other number are the two classes.
+
+    >>> has_label(np.array([0, 1, -1])), has_label(np.array([-1, 1, 1])), has_label(np.array(["a", None], dtype=object))
+    (array([ True,  True, False]), array([ True,  True,  True]), array([ True, False]))
+    """
+    if y.dtype.kind == "O":
+        known = np.array([value is not None and value == value for value in y.tolist()], dtype=bool)
+        minus = np.array([not isinstance(value, str) and value == UNKNOWN for value in y.tolist()], dtype=bool)
+    else:
+        known = ~np.isnan(y) if y.dtype.kind == "f" else np.ones(len(y), dtype=bool)
+        minus = y == UNKNOWN if y.dtype.kind in "if" else np.zeros(len(y), dtype=bool)
+    others = set(y[known & ~minus].tolist())
+    return known & ~minus if len(others) > 1 or not known.all() else known
+
+
+def coded_labels(owner: str, X: np.ndarray, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, and for every row the place of its class among them or ``UNKNOWN``."""
+    if y is None:
+        raise ValueError(f"{owner}: requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    known = has_label(y)
+    if not known.any():
+        raise ValueError(f"{owner}: y must have a label for at least one row; none of {len(y)} has.")
+    labels = np.array(y[known].tolist()) if y.dtype.kind == "O" else y[known]
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"{owner}: y must have labels of at least 2 classes; got one class, {classes[0]!r}.")
+    found = np.full(len(y), UNKNOWN)
+    found[known] = codes
+    return classes, found

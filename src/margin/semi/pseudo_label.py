@@ -1,0 +1,145 @@
+r"""Pseudo-labels (Lee 2013): a network also learns from its own predictions, more and more as training goes on.
+
+.. math:: L = \frac1{n_l} \sum_{i \text{ labeled}} \ell(y_i, f(x_i))
+          + \alpha(t)\,\frac1{n_u} \sum_{j \text{ not}} \ell\bigl(\arg\max f(x_j), f(x_j)\bigr)
+
+The second sum pushes the boundary between classes out of regions where rows are dense. Early predictions are
+arbitrary, so :math:`\alpha(t)` is 0 at first, then rises in a straight line, then stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor, nn
+from torch.nn import functional
+
+from margin.core.domains import Nested, Number, Optional, Seed
+from margin.core.estimator import IterativeEstimator
+from margin.core.randomness import seed_from
+from margin.core.records import Record
+from margin.neural.estimators.mlp import MLPClassifier
+from margin.semi.labels import UNKNOWN, coded_labels
+
+__all__ = ["PseudoLabel", "pseudo_label_loss", "ramp"]
+
+
+def ramp(progress: float, start: float, end: float, height: float) -> float:
+    """0 before ``start``, ``height`` from ``end`` on, a straight line between.
+
+    >>> [ramp(t, 0.2, 0.6, 3.0) for t in (0.1, 0.2, 0.9)]
+    [0.0, 0.0, 3.0]
+    """
+    if progress >= end:
+        return height
+    return max(0.0, height * (progress - start) / (end - start))
+
+
+def pseudo_label_loss(
+    module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator, *, alpha: Callable[[], float]
+) -> dict[str, Tensor]:
+    """The loss above on one batch, said of every row, so that the trainer's mean over rows is it."""
+    X, y = batch
+    logits = module(X)
+    labeled = y != UNKNOWN
+    targets = torch.where(labeled, y, logits.detach().argmax(dim=1))
+    losses = functional.cross_entropy(logits, targets, reduction="none")
+    known, guessed = (losses @ part.to(losses.dtype) / part.sum().clamp(min=1) for part in (labeled, ~labeled))
+    terms = {"loss": known + alpha() * guessed, "labeled_loss": known, "pseudo_loss": guessed}
+    return {name: value.expand(len(y)) for name, value in terms.items()}
+
+
+class PseudoLabel(ClassifierMixin, IterativeEstimator):
+    """A network that learns from rows with and without labels.
+
+    ``estimator`` is the network and the way to train it (None: ``MLPClassifier()``). The weight of the rows without a
+    label is 0 until ``ramp_start`` of all updates, ``alpha`` from ``ramp_end`` on. Labeled rows are repeated until they
+    are as many as the others, so that batches hold both; with the estimator's ``early_stopping`` only labeled rows
+    validate.
+
+    Learned: ``estimator_``, ``classes_``. Records carry ``labeled_loss`` and ``pseudo_loss`` beside the sum.
+
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> network = MLPClassifier(hidden=(64,), standardize=False, epochs=8)
+    >>> given = np.where(np.arange(len(y)) < 60, y, -1)
+    >>> taught = [PseudoLabel(network, alpha=a, random_state=0).fit(X / 16, given) for a in (0.0, 3.0)]
+    >>> alone, with_the_others = (model.score(X / 16, y) for model in taught)
+    >>> with_the_others > alone
+    True
+    """
+
+    domains = {
+        "estimator": Optional(Nested("fit", "predict_proba", "iterate")),
+        "alpha": Number(low=0, search=(0.1, 10), log=True),
+        "ramp_start": Number(low=0, below=1),
+        "ramp_end": Number(above=0, high=1),
+        "random_state": Seed(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        alpha: float = 3.0,
+        ramp_start: float = 0.1,
+        ramp_end: float = 0.7,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.alpha = alpha
+        self.ramp_start = ramp_start
+        self.ramp_end = ramp_end
+        self.random_state = random_state
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding the network's records; ``y`` marks rows without a label by -1, None or NaN."""
+        self._check_parameters()
+        if self.ramp_start >= self.ramp_end:
+            raise ValueError(
+                f"PseudoLabel: ramp_start must be below ramp_end; got {self.ramp_start} and {self.ramp_end}."
+            )
+        student = clone(MLPClassifier() if self.estimator is None else self.estimator)
+        if not isinstance(student, MLPClassifier):
+            raise ValueError(f"PseudoLabel: estimator must be an MLPClassifier; got {type(student).__name__}.")
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        self.classes_, codes = coded_labels("PseudoLabel", X, y)
+        seed = seed_from(self.random_state) if state is None else int(state["seed"])
+        self.estimator_ = student.set_params(random_state=seed)
+        loss = partial(pseudo_label_loss, alpha=lambda: self._alpha(student._loop.step / student._loop.total))
+        split = _repeated(student, codes, seed)
+        for record in student.iterate_coded(X, codes, self.classes_, loss, split, seed=seed, state=state):
+            self._loop = student._loop
+            yield record
+        self._loop = student._loop
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class."""
+        return self._ready().predict_proba(self._checked(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class."""
+        return self._ready().predict(self._checked(X))
+
+    def _alpha(self, progress: float) -> float:
+        return ramp(progress, self.ramp_start, self.ramp_end, self.alpha)
+
+    def _ready(self) -> MLPClassifier:
+        check_is_fitted(self)
+        return self.estimator_
+
+    def _checked(self, X: Any) -> np.ndarray:
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+
+
+def _repeated(student: MLPClassifier, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers that train, labeled ones repeated to the number of the others, and labeled ones that validate."""
+    labeled, others = np.flatnonzero(codes != UNKNOWN), np.flatnonzero(codes == UNKNOWN)
+    train, valid = student._split(len(labeled), seed, codes[labeled])
+    times = max(1, round(len(others) / len(train)))
+    return np.concatenate([np.tile(labeled[train], times), others]), labeled[valid]

@@ -1,0 +1,185 @@
+r"""Self-training: a classifier labels rows that have no label, and learns again with those it is sure about.
+
+.. math:: L_{t+1} = L_t \cup \{(x, \hat y(x)) : x \text{ without a label},\; \max_c p_t(c \mid x) \ge \tau\}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from margin.core.domains import Choice, Integer, Nested, Number, Optional, Seed
+from margin.core.estimator import IterativeEstimator
+from margin.core.randomness import seed_from
+from margin.core.records import Record
+from margin.linear import LogisticRegression
+from margin.semi.labels import UNKNOWN, coded_labels
+
+__all__ = ["SelfTraining", "confident_rows"]
+
+
+def confident_rows(probabilities: np.ndarray, criterion: str, threshold: float, k_best: int) -> np.ndarray:
+    """Rows of ``probabilities`` (m, classes) sure enough to be labeled, most confident first.
+
+    >>> confident_rows(np.array([[0.6, 0.4], [0.1, 0.9], [0.2, 0.8]]), "threshold", 0.75, 1)
+    array([1, 2])
+    >>> confident_rows(np.array([[0.6, 0.4], [0.1, 0.9], [0.2, 0.8]]), "k_best", 0.75, 1)
+    array([1])
+    """
+    confidence = probabilities.max(axis=1)
+    order = np.argsort(-confidence, kind="stable")
+    return order[:k_best] if criterion == "k_best" else order[confidence[order] >= threshold]
+
+
+class SelfTraining(ClassifierMixin, IterativeEstimator):
+    """A classifier that labels its own training rows, round after round.
+
+    ``estimator`` is any classifier with probabilities (None: logistic regression). Every round it predicts the rows
+    without a label. Those it gives a probability of at least ``threshold`` (``criterion`` "threshold"), or its surest
+    ``k_best`` ("k_best"), keep the predicted label, and it learns again. That ends when every row has a label, when no
+    row is sure enough, or after ``max_iter`` rounds (None: no limit). A wrong label is never taken back, so a low
+    threshold lets early mistakes grow.
+
+    Learned: ``estimator_``, ``transduction_`` (the label of every training row; -1 or None where there is none),
+    ``labeled_iter_`` (the round in which a row got it; 0 for those given, -1 for none), ``n_iter_`` and
+    ``termination_condition_``. Records carry ``added`` and ``unlabeled`` rows.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[np.arange(150) % 10 > 0] = -1
+    >>> model = SelfTraining().fit(X, y)
+    >>> model.termination_condition_, int((model.labeled_iter_ == 0).sum())
+    ('no_change', 15)
+    """
+
+    domains = {
+        "estimator": Optional(Nested("fit", "predict_proba")),
+        "threshold": Number(low=0, high=1, search=(0.6, 0.99)),
+        "criterion": Choice("threshold", "k_best"),
+        "k_best": Integer(low=1),
+        "max_iter": Optional(Integer(low=1)),
+        "random_state": Seed(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        threshold: float = 0.75,
+        criterion: str = "threshold",
+        k_best: int = 10,
+        max_iter: int | None = 10,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.threshold = threshold
+        self.criterion = criterion
+        self.k_best = k_best
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding a record per round; ``y`` marks rows without a label by -1, None or NaN."""
+        self._check_parameters()
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        self.classes_, codes = coded_labels("SelfTraining", X, y)
+        self._loop = loop = _Rounds(self, X, codes)
+        if state is None:
+            loop.learn()
+        else:
+            loop.restore(state)
+        self._note(loop)
+        for record in loop.iterations():
+            self._note(loop)
+            yield record
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self.estimator_.predict_proba(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class that the classifier learned last predicts."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self.classes_[self.estimator_.predict(X)]
+
+    def _note(self, loop: _Rounds) -> None:
+        self.estimator_ = loop.classifier
+        self.labeled_iter_ = loop.round_of_label.copy()
+        self.n_iter_ = loop.iteration
+        self.termination_condition_ = loop.ended
+        unlabeled = loop.codes == UNKNOWN
+        missing = None if self.classes_.dtype.kind in "UOb" else UNKNOWN
+        labels = self.classes_.astype(object if missing is None and unlabeled.any() else self.classes_.dtype)
+        self.transduction_ = labels[loop.codes]
+        self.transduction_[unlabeled] = missing
+
+
+class _Rounds:
+    """The running fit: the labels so far, the round each was given in, and the classifier that learned from them."""
+
+    def __init__(self, model: SelfTraining, X: np.ndarray, codes: np.ndarray):
+        self.model, self.X, self.codes = model, X, codes.copy()
+        self.round_of_label = np.where(codes == UNKNOWN, UNKNOWN, 0)
+        self.seed = seed_from(model.random_state)
+        self.iteration, self.ended = 0, ""
+        self.classifier: Any = None
+
+    def iterations(self) -> Iterator[Record]:
+        while not self.ended:
+            added = self._label()
+            if added:
+                self.learn()
+            self.iteration += 1
+            left = int((self.codes == UNKNOWN).sum())
+            self.ended = self._reason_to_end(added, left)
+            yield Record(self.iteration, {"added": added, "unlabeled": left}, total=self.model.max_iter)
+
+    def learn(self) -> None:
+        """Fit a new classifier to the rows that have a label."""
+        self.classifier = clone(LogisticRegression() if self.model.estimator is None else self.model.estimator)
+        if "random_state" in self.classifier.get_params(deep=False):
+            self.classifier.set_params(random_state=self.seed)
+        known = self.codes != UNKNOWN
+        self.classifier.fit(self.X[known], self.codes[known])
+
+    def _label(self) -> int:
+        """Label the rows the classifier is sure about; how many."""
+        open_rows = np.flatnonzero(self.codes == UNKNOWN)
+        if not len(open_rows):
+            return 0
+        probabilities = self.classifier.predict_proba(self.X[open_rows])
+        model = self.model
+        sure = confident_rows(probabilities, model.criterion, model.threshold, model.k_best)
+        self.codes[open_rows[sure]] = probabilities[sure].argmax(axis=1)
+        self.round_of_label[open_rows[sure]] = self.iteration + 1
+        return len(sure)
+
+    def _reason_to_end(self, added: int, left: int) -> str:
+        if not left:
+            return "all_labeled"
+        if not added:
+            return "no_change"
+        return "max_iter" if self.iteration == self.model.max_iter else ""
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "iteration": self.iteration,
+            "ended": self.ended,
+            "codes": self.codes.copy(),
+            "round_of_label": self.round_of_label.copy(),
+            "classifier": self.classifier,  # a fitted classifier never changes
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        if len(state["codes"]) != len(self.X):
+            raise ValueError(f"SelfTraining: state belongs to {len(state['codes'])} rows; got {len(self.X)}.")
+        self.seed, self.iteration, self.ended = int(state["seed"]), int(state["iteration"]), str(state["ended"])
+        self.codes, self.round_of_label = np.array(state["codes"]), np.array(state["round_of_label"])
+        self.classifier = state["classifier"]

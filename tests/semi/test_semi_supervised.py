@@ -1,0 +1,106 @@
+"""Self-training and pseudo-labels against scikit-learn, a plain loop, and their own definitions."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+from sklearn.linear_model import LogisticRegression as SklearnLogistic
+from sklearn.semi_supervised import SelfTrainingClassifier
+
+from margin.neural.estimators.mlp import MLPClassifier
+from margin.semi import PseudoLabel, SelfTraining
+from margin.semi.labels import coded_labels, has_label
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600] / 16, y[:600]
+    return X, y, np.where(np.arange(600) % 10 == 0, y, -1)
+
+
+@pytest.mark.parametrize("options", [{"threshold": 0.7, "max_iter": None}, {"criterion": "k_best", "k_best": 25}])
+def test_self_training_is_that_of_scikit_learn(digits, options):
+    X, _, partial = digits
+    ours = SelfTraining(SklearnLogistic(C=10), **options).fit(X, partial)
+    theirs = SelfTrainingClassifier(SklearnLogistic(C=10), **options).fit(X, partial)
+    np.testing.assert_array_equal(ours.transduction_, theirs.transduction_)
+    np.testing.assert_array_equal(ours.labeled_iter_, theirs.labeled_iter_)
+    np.testing.assert_array_equal(ours.predict_proba(X), theirs.predict_proba(X))
+    assert ours.termination_condition_ == theirs.termination_condition_
+
+
+def test_labels_may_be_words():
+    X, y = load_iris(return_X_y=True)
+    words = np.array(["setosa", "versicolor", "virginica"], dtype=object)[y]
+    words[np.arange(150) % 5 > 0] = None
+    model = SelfTraining(threshold=0.99, max_iter=1).fit(X, words)
+    assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert set(model.transduction_[model.labeled_iter_ < 0].tolist()) == {None}
+    assert set(model.predict(X)) <= set(model.classes_)
+
+
+def test_which_entries_are_labels():
+    assert has_label(np.array([1.0, np.nan])).tolist() == [True, False]
+    assert has_label(np.array([2, 3, -1])).tolist() == [True, True, False]
+    assert has_label(np.array([-1, 1, 1])).tolist() == [True] * 3  # two classes called -1 and 1
+    assert has_label(np.array(["-1", "a"])).tolist() == [True, True]
+    assert has_label(np.array([None, -1, 3], dtype=object)).tolist() == [False, False, True]
+    classes, codes = coded_labels("it", np.zeros((3, 1)), ["b", "a", None])
+    assert classes.tolist() == ["a", "b"]
+    assert codes.tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize("model", [SelfTraining(), PseudoLabel(MLPClassifier(epochs=1))])
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        ([np.nan] * 4, "must have a label for at least one row; none of 4 has"),
+        ([7, 7, None, None], "must have labels of at least 2 classes; got one class"),
+    ],
+)
+def test_too_few_labels_are_refused(model, y, sentence):
+    with pytest.raises(ValueError, match=f"{type(model).__name__}: y {sentence}"):
+        model.fit(np.arange(8.0).reshape(4, 2), np.array(y, dtype=object if None in y else float))
+
+
+def test_without_weight_for_the_others_only_labeled_rows_teach(digits):
+    """With alpha 0, rows without a label fill batches and nothing else: other such rows give the same network."""
+    X, _, partial = digits
+    network = MLPClassifier(hidden=(32,), standardize=False, epochs=8)
+    changed = np.where((partial < 0)[:, None], 1 - X, X)
+    same, other = (
+        PseudoLabel(network, alpha=0.0, random_state=0).fit(rows, partial).predict_proba(X) for rows in (X, changed)
+    )
+    np.testing.assert_allclose(same, other, rtol=1e-9, atol=1e-12)
+    taught = PseudoLabel(network, alpha=3.0, random_state=0).fit(X, partial).predict_proba(X)
+    assert np.abs(same - taught).max() > 0.1
+
+
+def test_records_carry_both_losses_and_the_ramp_starts_at_zero(digits):
+    X, _, partial = digits
+    model = PseudoLabel(MLPClassifier(epochs=10, batch_size=64), ramp_start=0.3, ramp_end=0.6, random_state=0)
+    records = list(model.iterate(X, partial))
+    early, late = records[0], records[-1]
+    assert early["train_loss"] == pytest.approx(early["labeled_loss"], rel=1e-12)
+    assert late["train_loss"] == pytest.approx(late["labeled_loss"] + 3.0 * late["pseudo_loss"], rel=1e-9)
+
+
+def test_validation_rows_are_labeled_ones(digits):
+    X, _, partial = digits
+    model = PseudoLabel(MLPClassifier(epochs=3, early_stopping=True, validation_fraction=0.2), random_state=0)
+    record = list(model.iterate(X, partial))[-1]
+    assert record["valid_pseudo_loss"] == 0.0
+    assert record["valid_labeled_loss"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (PseudoLabel(ramp_start=0.5, ramp_end=0.2), "ramp_start must be below ramp_end; got 0.5 and 0.2"),
+        (PseudoLabel(SelfTraining()), "estimator must be an MLPClassifier; got SelfTraining"),
+    ],
+)
+def test_pseudo_label_refuses(digits, model, sentence):
+    X, _, partial = digits
+    with pytest.raises(ValueError, match=f"PseudoLabel: {sentence}"):
+        model.fit(X, partial)
