@@ -396,6 +396,32 @@ ENTRIES: tuple[Entry, ...] = (
         rows=("principal-component-analysis", "pca-by-svd"),
         test_params={"n_components": 1},
     ),
+    Entry(
+        "fast-ica",
+        "margin.reduction.FastICA",
+        family="reduction",
+        task="transformation",
+        rows=("ica",),
+        test_params={"max_iter": 50},
+    ),
+    Entry(
+        "correspondence-analysis",
+        "margin.reduction.CorrespondenceAnalysis",
+        family="reduction",
+        task="transformation",
+        rows=("correspondence-analysis",),
+        test_params={"n_components": 1},
+        takes="counts",
+    ),
+    Entry(
+        "mds",
+        "margin.reduction.MDS",
+        family="reduction",
+        task="transformation",
+        rows=("multidimensional-scaling",),
+        test_params={"max_iter": 20},
+        max_rows=5000,
+    ),
     # --- neural
     Entry(
         "mlp-classifier",
