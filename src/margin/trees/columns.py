@@ -12,13 +12,13 @@ __all__ = ["categorical_flags", "feature_count", "find_categories", "monotone_si
 
 
 def categorical_flags(owner: str, given: Any, columns: int, names: Any = None) -> np.ndarray:
-    """One flag per column from a list of flags, of numbers or of names.
+    """One flag per column from a list of flags, of numbers or of names; none for None and for "from_dtype".
 
     >>> categorical_flags("Tree", ["color"], 3, ["size", "color", "age"])
     array([False,  True, False])
     """
     flags = np.zeros(columns, dtype=bool)
-    if given is None:
+    if given is None or isinstance(given, str):
         return flags
     given = list(given)
     if given and all(isinstance(item, bool | np.bool_) for item in given):

@@ -35,9 +35,7 @@ def learn_words(owner: str, X: Any, given: Any) -> tuple[Any, np.ndarray | None,
     """
     X = _frame(X)
     if not _is_frame(X):
-        if isinstance(given, str):  # from_dtype: an array has one dtype for all its columns
-            return X, np.zeros(np.shape(X)[1], dtype=bool) if np.ndim(X) == 2 else None, {}
-        if given is None or not _has_objects(X):
+        if given is None or isinstance(given, str) or not _has_objects(X):  # an array has one dtype for all its columns
             return X, None, {}
         chosen = categorical_flags(owner, given, X.shape[1])
         words = {int(j): _known(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
