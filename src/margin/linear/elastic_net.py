@@ -6,7 +6,6 @@ r"""The lasso and the elastic net: least squares with a penalty that makes coeff
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from margin.core.domains import Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.records import Record
 from margin.linear.affine import AffinePrediction
 from margin.linear.sparse_descent import SparseDescent
@@ -97,10 +97,9 @@ class ElasticNet(AffinePrediction, RegressorMixin, IterativeEstimator):
             self._learn(loop)
             yield Record(loop.iteration, loop.values(), total=self.max_iter)
         if not loop.converged:
-            warnings.warn(
+            warn_user(
                 f"{name}: duality gap {self.duality_gap_:.3g} above {loop.bound:.3g} after max_iter={self.max_iter}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def __sklearn_tags__(self) -> Any:

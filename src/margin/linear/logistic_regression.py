@@ -10,7 +10,6 @@ More than two classes have one score each, :math:`P(y = k \mid x) \propto e^{\th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.records import Record
 from margin.linear.logistic_descent import Newton, QuasiNewton
 from margin.linear.logistic_loss import Likelihood, Rows
@@ -117,18 +117,16 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
             yield Record(loop.iteration, loop.values(), total=self.max_iter)
         self.separable_ = loop.separable()
         if self.separable_:
-            warnings.warn(
+            warn_user(
                 "LogisticRegression: the classes are linearly separable, so without a penalty the likelihood has no "
                 "maximum; the coefficients are where the fit stopped. A penalty makes them unique.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         elif not loop.converged:
-            warnings.warn(
+            warn_user(
                 f"LogisticRegression: gradient {loop.solver.residual:.2g} above tol={self.tol:g} after "
                 f"{loop.iteration} iterations; raise max_iter or scale the columns.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def decision_function(self, X: Any) -> np.ndarray:
