@@ -422,6 +422,15 @@ ENTRIES: tuple[Entry, ...] = (
         test_params={"max_iter": 20},
         max_rows=5000,
     ),
+    Entry(
+        "isomap",
+        "margin.reduction.Isomap",
+        family="reduction",
+        task="transformation",
+        rows=("isomap", "isomap-neighbourhood-graphs", "shortest-path-distances"),
+        test_params={"n_components": 1, "n_neighbors": 5},
+        max_rows=10_000,
+    ),
     # --- neural
     Entry(
         "mlp-classifier",

@@ -1,7 +1,7 @@
 """Reduction: few columns in place of many.
 
-Directions (PCA, FastICA), tables of counts (CorrespondenceAnalysis) and points with given distances (MDS); the
-equations are pure functions beside their estimators.
+Directions (PCA, FastICA), tables of counts (CorrespondenceAnalysis), points with given distances (MDS) and with
+those along a curved set (Isomap); the equations are pure functions beside their estimators.
 """
 
 from margin.reduction.correspondence import Correspondence, CorrespondenceAnalysis, correspondence_analysis
@@ -13,6 +13,8 @@ from margin.reduction.dimension import (
     occupied_cells,
 )
 from margin.reduction.fast_ica import FastICA
+from margin.reduction.graphs import components, epsilon_graph, knn_graph, shortest_paths
+from margin.reduction.isomap import Isomap
 from margin.reduction.mds import MDS
 from margin.reduction.pca import PCA
 from margin.reduction.principal import PrincipalComponents, principal_components, projected_variance
@@ -24,17 +26,22 @@ __all__ = [
     "Correspondence",
     "CorrespondenceAnalysis",
     "FastICA",
+    "Isomap",
     "PrincipalComponents",
     "classical_coordinates",
+    "components",
     "correspondence_analysis",
     "coverage",
     "distance_contrast",
     "double_centered",
+    "epsilon_graph",
     "grid_neighbors",
     "guttman_transform",
     "intrinsic_dimensions",
+    "knn_graph",
     "occupied_cells",
     "principal_components",
     "projected_variance",
+    "shortest_paths",
     "stress",
 ]

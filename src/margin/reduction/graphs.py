@@ -1,0 +1,165 @@
+r"""Neighborhood graphs of rows, and shortest paths in them.
+
+Rows are joined when they are closer than epsilon, or when one is among the k nearest neighbors of the other; an edge is
+as long as the rows are apart. The length of the shortest path approximates the distance along the set on which the
+rows lie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import KDTree
+
+from margin.core.arguments import finite, positive, whole
+from margin.core.threads import numba_threads, threads_for
+from margin.foundations.probability.kernels import squared_distances
+
+__all__ = ["components", "epsilon_graph", "join_components", "knn_graph", "nearest_rows", "shortest_paths"]
+
+TREE_COLUMNS = 12  # beyond about so many columns a k-d tree visits nearly every row, and a matrix product is faster
+BLOCK_ROWS = 256
+
+
+def nearest_rows(X: np.ndarray, k: int, queries: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and indices (m, k) of the nearest rows of ``X``, rising; without ``queries`` those of every row of
+    ``X`` except itself."""
+    alone = queries is None
+    points = X if queries is None else queries
+    wanted = k + alone
+    if X.shape[1] <= TREE_COLUMNS:
+        _, index = KDTree(X).query(points, k=wanted)
+        index = np.asarray(index).reshape(len(points), wanted)
+    else:
+        index = np.vstack(
+            [
+                _smallest(squared_distances(points[s : s + BLOCK_ROWS], X), wanted)
+                for s in range(0, len(points), BLOCK_ROWS)
+            ]
+        )
+    gaps = np.empty(index.shape)
+    for j in range(wanted):  # distances by differences: exactly zero for equal rows
+        difference = points - X[index[:, j]]
+        gaps[:, j] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    if alone:
+        gaps[index == np.arange(len(X))[:, None]] = -1.0  # itself first, whatever rounding and equal rows did
+    order = np.argsort(gaps, axis=1, kind="stable")[:, int(alone) :]
+    return np.take_along_axis(gaps, order, axis=1), np.take_along_axis(index, order, axis=1)
+
+
+def knn_graph(X: Any, k: int) -> sp.csr_array:
+    """Rows joined when one is among the ``k`` nearest of the other: a symmetric (n, n) matrix of distances.
+
+    >>> knn_graph([[0.0], [1.0], [3.0]], 1).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 2.],
+           [0., 2., 0.]])
+    """
+    rows = _rows("knn_graph", X)
+    k = whole("knn_graph", "k", k, low=1)
+    if k >= len(rows):
+        raise ValueError(f"knn_graph: k must be below the number of rows, {len(rows)}; got {k}.")
+    gaps, index = nearest_rows(rows, k)
+    return _symmetric(np.repeat(np.arange(len(rows)), k), index.ravel(), gaps.ravel(), len(rows))
+
+
+def epsilon_graph(X: Any, epsilon: float) -> sp.csr_array:
+    """Rows joined when their distance is at most ``epsilon``: a symmetric (n, n) matrix of distances."""
+    rows = _rows("epsilon_graph", X)
+    epsilon = positive("epsilon_graph", "epsilon", epsilon)
+    pairs = KDTree(rows).query_pairs(epsilon, output_type="ndarray")
+    difference = rows[pairs[:, 0]] - rows[pairs[:, 1]]
+    return _symmetric(pairs[:, 0], pairs[:, 1], np.sqrt(np.einsum("ij,ij->i", difference, difference)), len(rows))
+
+
+def components(W: Any) -> tuple[int, np.ndarray]:
+    """The number of connected parts of a graph, and the part (n,) of every vertex."""
+    count, part = connected_components(_graph("components", W), directed=False)
+    return int(count), part
+
+
+def join_components(W: Any, X: np.ndarray) -> sp.csr_array:
+    """The graph with its parts joined: every part to the rest by its shortest link, until one part is left."""
+    graph = _graph("join_components", W)
+    count, part = components(graph)
+    while count > 1:
+        inside = np.flatnonzero(part == 0)
+        outside = np.flatnonzero(part != 0)
+        gaps, index = nearest_rows(X[outside], 1, X[inside])
+        best = int(gaps[:, 0].argmin())
+        ends = np.array([inside[best]]), np.array([outside[index[best, 0]]])
+        graph = graph.maximum(_symmetric(*ends, gaps[best], len(X)))
+        count, part = components(graph)
+    return graph
+
+
+def shortest_paths(W: Any, method: str = "dijkstra") -> np.ndarray:
+    """Lengths of the shortest paths between all vertices (n, n); infinite between unconnected parts.
+
+    ``W`` holds the lengths of edges, symmetric, dense or sparse; a dense zero is no edge, a stored sparse zero is an
+    edge of length zero. ``method`` "dijkstra" is for sparse graphs (compiled), "floyd" is Floyd and Warshall's.
+
+    >>> shortest_paths(np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 2.0], [9.0, 2.0, 0.0]]), method="floyd")[0]
+    array([0., 1., 3.])
+    """
+    graph = _graph("shortest_paths", W)
+    if graph.nnz and graph.data.min() < 0:
+        raise ValueError(f"shortest_paths: W must hold lengths of at least zero; got {graph.data.min():g}.")
+    if method == "floyd":
+        return _floyd(graph)
+    if method != "dijkstra":
+        raise ValueError(f"shortest_paths: method must be 'dijkstra' or 'floyd'; got {method!r}.")
+    from margin.reduction.path_kernels import dijkstra
+
+    n = graph.shape[0]
+    out = np.empty((n, n))
+    with numba_threads(threads_for(n * (graph.nnz + n) * 10)):
+        dijkstra(graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data, np.arange(n), out)
+    return out
+
+
+def _floyd(graph: sp.csr_array) -> np.ndarray:
+    n = graph.shape[0]
+    D = np.full((n, n), np.inf)
+    pairs = graph.tocoo()
+    D[pairs.row, pairs.col] = pairs.data
+    np.fill_diagonal(D, 0.0)
+    for k in range(n):
+        np.minimum(D, D[:, k, None] + D[k], out=D)
+    return D
+
+
+def _smallest(squares: np.ndarray, k: int) -> np.ndarray:
+    if k >= squares.shape[1]:
+        return np.argsort(squares, axis=1)
+    return np.argpartition(squares, k - 1, axis=1)[:, :k]
+
+
+def _symmetric(i: np.ndarray, j: np.ndarray, lengths: np.ndarray, n: int) -> sp.csr_array:
+    """Both directions of every edge once; edges of length zero (equal rows) stay edges."""
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    _, first = np.unique(low.astype(np.int64) * n + high, return_index=True)
+    low, high, lengths = low[first], high[first], lengths[first]
+    data, ends = np.concatenate([lengths, lengths]), (np.concatenate([low, high]), np.concatenate([high, low]))
+    graph = sp.coo_array((data, ends), shape=(n, n)).tocsr()
+    graph.sort_indices()
+    return graph
+
+
+def _rows(owner: str, X: Any) -> np.ndarray:
+    rows = finite(owner, "X", X)
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"{owner}: X must be a matrix of rows; got shape {rows.shape}.")
+    return rows
+
+
+def _graph(owner: str, W: Any) -> sp.csr_array:
+    graph = sp.csr_array(W) if sp.issparse(W) else sp.csr_array(finite(owner, "W", W))
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+        raise ValueError(f"{owner}: W must be a square matrix; got shape {graph.shape}.")
+    if not np.isfinite(graph.data).all():
+        raise ValueError(f"{owner}: W must be finite; got NaN or infinity.")
+    return graph.astype(np.float64)

@@ -1,0 +1,78 @@
+"""Dijkstra's algorithm from many sources at once, compiled: one binary heap per source, sources shared out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+__all__ = ["dijkstra"]
+
+
+@njit(cache=True, nogil=True)
+def _rise(heap, place, distance, slot):
+    """Move the vertex in ``slot`` up until its parent is not farther."""
+    vertex = heap[slot]
+    while slot > 0:
+        parent = (slot - 1) >> 2
+        if distance[heap[parent]] <= distance[vertex]:
+            break
+        heap[slot] = heap[parent]
+        place[heap[slot]] = slot
+        slot = parent
+    heap[slot] = vertex
+    place[vertex] = slot
+
+
+@njit(cache=True, nogil=True)
+def _sink(heap, place, distance, size):
+    """Move the vertex at the top down until none of its four children is nearer."""
+    vertex, slot = heap[0], 0
+    while True:
+        first = 4 * slot + 1
+        if first >= size:
+            break
+        best = first
+        for child in range(first + 1, min(first + 4, size)):
+            if distance[heap[child]] < distance[heap[best]]:
+                best = child
+        if distance[vertex] <= distance[heap[best]]:
+            break
+        heap[slot] = heap[best]
+        place[heap[slot]] = slot
+        slot = best
+    heap[slot] = vertex
+    place[vertex] = slot
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def dijkstra(starts, neighbors, lengths, sources, out):
+    """Shortest distances from ``sources`` (m,) to all vertices, into ``out`` (m, n); infinite where there is no path.
+
+    The graph is in compressed rows: the edges of vertex i are ``starts[i]`` to ``starts[i + 1]``.
+    """
+    n = len(starts) - 1
+    for s in prange(len(sources)):
+        distance = out[s]
+        distance[:] = np.inf
+        heap, place = np.empty(n, np.int64), np.full(n, -1, np.int64)  # place -1: not seen, -2: settled
+        heap[0] = sources[s]
+        place[sources[s]] = 0
+        distance[sources[s]] = 0.0
+        size = 1
+        while size > 0:
+            vertex = heap[0]
+            place[vertex] = -2
+            size -= 1
+            if size > 0:
+                heap[0] = heap[size]
+                _sink(heap, place, distance, size)
+            for edge in range(starts[vertex], starts[vertex + 1]):
+                other = neighbors[edge]
+                longer = distance[vertex] + lengths[edge]
+                if longer < distance[other]:
+                    distance[other] = longer
+                    if place[other] == -1:
+                        heap[size] = other
+                        place[other] = size
+                        size += 1
+                    _rise(heap, place, distance, place[other])
