@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from margin import store
 from margin.trees import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -114,6 +115,16 @@ def test_attributions_of_words_add_up():
     for model in (DecisionTreeRegressor(max_depth=4), GradientBoostingRegressor(n_estimators=8)):
         fitted = model.fit(words, target)
         np.testing.assert_allclose(explain(fitted, words).predictions[:, 0], fitted.predict(words), atol=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_stored_model_still_knows_its_words(model, tmp_path):
+    words, _, y = frames()
+    fitted = clone(model).fit(words, y)
+    store.save(fitted, tmp_path / "model")
+    again = store.load(tmp_path / "model")
+    assert again.category_names_ == {1: COLORS}
+    np.testing.assert_array_equal(again.predict_proba(words), fitted.predict_proba(words))
 
 
 def test_a_resumed_fit_on_words_gives_the_same_bits():

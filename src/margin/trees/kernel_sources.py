@@ -23,6 +23,6 @@ def sources_key(*modules: ModuleType) -> int:
     """
     key = 0
     for module in modules:
-        path = Path(module.__file__ or "")
+        path = Path(getattr(module, "__file__", None) or "")
         key = zlib.crc32(path.read_bytes(), key) if path.is_file() else key
     return key
