@@ -126,3 +126,16 @@ def test_recipes_and_class_weights():
     np.testing.assert_allclose(
         row_weights("m", {1: 2.0}, np.array([0, 1]), np.array([0, 1, 1]), np.array([1.0, 1.0, 0.5])), [1.0, 2.0, 1.0]
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_huge_penalty_leaves_a_line_per_column_whatever_the_units(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    y = X @ [1.0, -2.0, 0.5] + rng.normal(size=300)
+    units = np.array([1e-3, 1.0, 1e4])
+    line = LinearRegression().fit(X, y).predict(X)
+    for penalty in (1e12, 1e20):
+        model = SplineRegression(smoothing=penalty).fit(X * units, y)
+        assert model.df_ == pytest.approx(3.0, abs=1e-3)
+        np.testing.assert_allclose(model.predict(X * units), line, atol=1e-4)

@@ -1,11 +1,13 @@
 r"""Cubic smoothing splines with generalized cross-validation, one per column, added up.
 
 .. math::
-    \min_f \sum_i w_i \Bigl(y_i - b - \sum_j f_j(x_{ij})\Bigr)^2 + \lambda \sum_j \int f_j''(t)^2\,dt,\qquad
+    \min_f \sum_i w_i \Bigl(y_i - b - \sum_j f_j(x_{ij})\Bigr)^2 + \lambda \sum_j u_j^3 \int f_j''(t)^2\,dt,\qquad
     \mathrm{GCV}(\lambda) = \frac{W\,\mathrm{RSS}(\lambda)}{(W - 1 - \mathrm{df}(\lambda))^2} .
 
 The minimizer in one variable is a natural cubic spline; its parameters here are its values g at the knots, and its
-roughness is :math:`g^\top K g` with :math:`K = Q R^{-1} Q^\top` (Green and Silverman 1994).
+roughness is :math:`g^\top K g` with :math:`K = Q R^{-1} Q^\top` (Green and Silverman 1994). With several columns
+:math:`u_j` is the span of a column divided by the geometric mean of all spans: one penalty then means the same for
+columns in meters and in seconds. With one column it is 1.
 """
 
 from __future__ import annotations
@@ -103,7 +105,7 @@ class SplineRegression(RegressorMixin, Estimator):
         design = np.hstack([natural_spline_design(x, knots) for x, knots in zip(X.T, self.knots_)])
         m = moments(design, np.asarray(y, dtype=np.float64)[:, None], weights)
         values, self.smoothing_, self.df_, self.gcv_ = _smooth(
-            m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, block_diag(*map(roughness, self.knots_)), self.smoothing
+            m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, _comparable_roughness(self.knots_), self.smoothing
         )
         self.intercept_ = float(m.mean_y[0] - m.mean_x @ values)
         self.values_ = np.split(values, np.cumsum([len(knots) for knots in self.knots_])[:-1])
@@ -126,6 +128,13 @@ class SplineRegression(RegressorMixin, Estimator):
         return distinct[np.unique(np.minimum(np.searchsorted(mass, wanted * (1 - 1e-12)), len(distinct) - 1))]
 
 
+def _comparable_roughness(knots: list[np.ndarray]) -> np.ndarray:
+    """The roughness of all columns, each in units of its own span."""
+    spans = np.array([k[-1] - k[0] if len(k) > 1 else 1.0 for k in knots])
+    units = spans / np.exp(np.log(spans).mean())
+    return block_diag(*(unit**3 * roughness(k) for unit, k in zip(units, knots)))
+
+
 def _smooth(
     S: np.ndarray, b: np.ndarray, yy: float, weight: float, K: np.ndarray, smoothing: Any
 ) -> tuple[np.ndarray, float, float, float]:
@@ -137,6 +146,8 @@ def _smooth(
     # In these coordinates S is diag(s) and balance K is diag(1 - s): every penalty is solved by division.
     s, U = np.linalg.eigh(T.T @ S @ T)
     s = np.clip(s, 0.0, 1.0)
+    # Straight lines have no roughness; what rounding leaves of it would, times a huge penalty, flatten them.
+    s[1.0 - s <= len(s) * np.finfo(float).eps] = 1.0
     turned = U.T @ (T.T @ b)
     tried = SMOOTHING_GRID if isinstance(smoothing, str) else np.array([smoothing / balance])
     shrink = 1.0 / (s[:, None] + tried * (1.0 - s[:, None]))  # (m, k)
