@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.kernels.dual import DualProblem, duality_gap
@@ -104,11 +104,10 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
             yield record
         self._learn(loop)
         if loop.unsolved:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__}: {loop.unsolved} of {len(loop.pairs)} problems reached "
                 f"max_iter={self.max_iter} working sets before tol; scale the columns or allow more.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -7,7 +7,6 @@ r"""The linear support vector machine in the primal: made for many rows.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.records import Record
 from margin.core.threads import blas_threads
 from margin.kernels.hinge import Hinge
@@ -107,11 +107,10 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
             yield record
         self._learn(loop)
         if loop.unsolved:
-            warnings.warn(
+            warn_user(
                 f"LinearSVC: {loop.unsolved} of {len(loop.labels)} machines reached max_iter={self.max_iter} steps "
                 "before tol; scale the columns or allow more.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

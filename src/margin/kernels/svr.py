@@ -6,7 +6,6 @@ r"""Support vector regression: errors up to epsilon are free, larger ones cost t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.domains import Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.records import Record
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import describe, solve_some
@@ -106,10 +106,9 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
             yield Record(loop.iteration, describe(problem))
         self._learn(X, rows, kernel, problem)
         if not problem.solved:
-            warnings.warn(
+            warn_user(
                 f"SVR: max_iter={self.max_iter} working sets were not enough for tol; scale the columns or allow more.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -5,7 +5,6 @@ r"""Gaussian-process classification by Laplace's approximation, one class agains
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.core.records import Record
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, averaged_sigmoid
@@ -95,10 +95,9 @@ class GaussianProcessClassifier(ClassifierMixin, IterativeEstimator):
         self._loop = loop = _Learning(self, kernel, X, [np.where(y == c, 1.0, -1.0) for c in positive], state)
         yield from loop.records(self)
         if self.optimizer is not None and not all(runs.converged for runs in loop.runs):
-            warnings.warn(
+            warn_user(
                 f"GaussianProcessClassifier: a search was stopped after max_iter={self.max_iter} evaluations.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -6,7 +6,6 @@ r"""Gaussian-process regression with learned hyperparameters.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.kernels.gaussian_process.learning import Learning, Question
@@ -109,7 +109,7 @@ class GaussianProcessRegressor(RegressorMixin, IterativeEstimator):
         self._loop = loop = Learning(self, kernel, len(X), problem, self.warm_up, state)
         yield from loop.records(self)
         if sentence := loop.warning(self):
-            warnings.warn(sentence, ConvergenceWarning, stacklevel=2)
+            warn_user(sentence, ConvergenceWarning)
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, with_noise: bool = False) -> Any:
         """The mean of f at every row; with its standard deviation or covariance if asked (of f + noise

@@ -7,7 +7,6 @@ r"""Gaussian-process regression on many rows through a few inducing points.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.kernels.gaussian_process.inducing import SparseEvaluation, SparseObjective, spread_rows
@@ -110,7 +110,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
         self._loop = loop = _SparseLearning(self, kernel, len(X), _Sparse(kernel, objective), None, state)
         yield from loop.records(self)
         if sentence := loop.warning(self):
-            warnings.warn(sentence, ConvergenceWarning, stacklevel=2)
+            warn_user(sentence, ConvergenceWarning)
 
     def predict(self, X: Any, return_std: bool = False, with_noise: bool = False) -> Any:
         """The mean of f at every row; with its standard deviation if asked (of f + noise if ``with_noise``)."""
