@@ -54,7 +54,7 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
             self.classes_, self.codes_ = list(labels), np.column_stack(codes)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray | list[np.ndarray]:
+    def predict_proba(self, X: Any) -> Any:
         """The share of every class in the votes, (n, classes); of several columns a list of these."""
         shares = self._shares(X)
         return shares if isinstance(self.classes_, list) else shares[0]
