@@ -431,6 +431,15 @@ ENTRIES: tuple[Entry, ...] = (
         test_params={"n_components": 1, "n_neighbors": 5},
         max_rows=10_000,
     ),
+    Entry(
+        "t-sne",
+        "margin.reduction.TSNE",
+        family="reduction",
+        task="transformation",
+        rows=("t-sne", "t-sne-conditional-affinities", "t-sne-joint-affinities", "t-sne-student-similarities"),
+        test_params={"perplexity": 2.0, "max_iter": 60},
+        max_rows=10_000,
+    ),
     # --- neural
     Entry(
         "mlp-classifier",

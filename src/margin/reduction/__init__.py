@@ -1,9 +1,18 @@
 """Reduction: few columns in place of many.
 
 Directions (PCA, FastICA), tables of counts (CorrespondenceAnalysis), points with given distances (MDS) and with
-those along a curved set (Isomap); the equations are pure functions beside their estimators.
+those along a curved set (Isomap), and maps of neighbors (TSNE); the equations are pure functions beside
+their estimators.
 """
 
+from margin.reduction.affinities import (
+    bandwidths,
+    conditional_affinities,
+    joint_affinities,
+    kl_divergence,
+    kl_gradient,
+    student_similarities,
+)
 from margin.reduction.correspondence import Correspondence, CorrespondenceAnalysis, correspondence_analysis
 from margin.reduction.dimension import (
     coverage,
@@ -19,17 +28,21 @@ from margin.reduction.mds import MDS
 from margin.reduction.pca import PCA
 from margin.reduction.principal import PrincipalComponents, principal_components, projected_variance
 from margin.reduction.scaling import classical_coordinates, double_centered, guttman_transform, stress
+from margin.reduction.tsne import TSNE
 
 __all__ = [
     "MDS",
     "PCA",
+    "TSNE",
     "Correspondence",
     "CorrespondenceAnalysis",
     "FastICA",
     "Isomap",
     "PrincipalComponents",
+    "bandwidths",
     "classical_coordinates",
     "components",
+    "conditional_affinities",
     "correspondence_analysis",
     "coverage",
     "distance_contrast",
@@ -38,10 +51,14 @@ __all__ = [
     "grid_neighbors",
     "guttman_transform",
     "intrinsic_dimensions",
+    "joint_affinities",
+    "kl_divergence",
+    "kl_gradient",
     "knn_graph",
     "occupied_cells",
     "principal_components",
     "projected_variance",
     "shortest_paths",
     "stress",
+    "student_similarities",
 ]

@@ -1,0 +1,127 @@
+"""Neighbor probabilities of data and map: distributions, bandwidths, tails, and what many dimensions do to them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from margin.claims import claim
+from margin.core.verdict import Verdict, above, below, equal, every, near
+from margin.foundations.probability.kernels import squared_distances
+from margin.reduction import (
+    TSNE,
+    bandwidths,
+    conditional_affinities,
+    distance_contrast,
+    joint_affinities,
+    kl_divergence,
+    kl_gradient,
+    student_similarities,
+)
+from margin.reduction.affinities import powered_squares
+
+
+def _rows(n: int, d: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@claim("t-sne")
+def the_divergence_falls_along_its_gradient() -> Verdict:
+    X = np.vstack([_rows(50, 5), _rows(50, 5) + 6])
+    P, Y, h = joint_affinities(conditional_affinities(X, 10)), _rows(100, 2, seed=1), 1e-6
+    moves = np.random.default_rng(2).normal(size=(5, 100, 2))
+    slopes = [(kl_divergence(P, Y + h * v) - kl_divergence(P, Y - h * v)) / (2 * h) for v in moves]
+    model = TSNE(perplexity=10, max_iter=500, random_state=0)
+    history = [record["kl"] for record in model.iterate(X)]
+    after = np.array(history[30:])  # the first 250 steps serve an exaggerated objective
+    same = np.linalg.norm(model.embedding_[:50].mean(axis=0) - model.embedding_[50:].mean(axis=0))
+    return every(
+        gradient=near([np.vdot(kl_gradient(P, Y), v) for v in moves], slopes, tolerance=1e-6),
+        falls=below(float(np.diff(after).max()), 1e-3),
+        ends_lower=below(history[-1], history[0]),
+        groups_apart=above(same / model.embedding_[:50].std(), 1.5),
+    )
+
+
+@claim("t-sne-conditional-affinities")
+def conditional_affinities_are_distributions_over_the_others() -> Verdict:
+    P = conditional_affinities(_rows(80, 6), 12)
+    return every(
+        diagonal=near(np.diag(P), np.zeros(80), tolerance=0.0),
+        rows=near(P.sum(axis=1), np.ones(80), tolerance=1e-12),
+        nearer_is_likelier=equal(int(P[0].argmax()), int(np.argsort(squared_distances(_rows(80, 6))[0])[1])),
+    )
+
+
+@claim("t-sne-perplexity-bisection")
+def every_row_has_the_entropy_asked_for() -> Verdict:
+    X = np.vstack([0.1 * _rows(60, 3), 3 * _rows(60, 3, seed=1) + 20])
+    P, sigma = conditional_affinities(X, 15), bandwidths(X, 15)
+    entropy = -np.sum(P * np.log(np.maximum(P, 1e-300)), axis=1)
+    return every(
+        entropy=near(entropy, np.full(120, np.log(15)), tolerance=1e-5),
+        dense_is_small=above(float(sigma[60:].min() / sigma[:60].max()), 1.0),
+    )
+
+
+@claim("t-sne-joint-affinities")
+def joint_affinities_are_symmetric_with_total_one() -> Verdict:
+    P = joint_affinities(conditional_affinities(_rows(80, 6), 12))
+    return every(
+        symmetric=near(P, P.T, tolerance=0.0),
+        diagonal=near(np.diag(P), np.zeros(80), tolerance=0.0),
+        total=near(P.sum(), 1.0, tolerance=1e-12),
+        nobody_forgotten=above(float(P.sum(axis=1).min()), 1 / (2 * 80) - 1e-12),
+    )
+
+
+@claim("t-sne-student-similarities")
+def heavy_tails_leave_room() -> Verdict:
+    """Descending both objectives on ten-dimensional rows: with normal q the map stays crowded."""
+    X = _rows(60, 10)
+    P = joint_affinities(conditional_affinities(X, 15))
+    Q = student_similarities(X[:, :2])
+    student, normal = 0.1 * _rows(60, 2, seed=1), 0.1 * _rows(60, 2, seed=1)
+    for _ in range(300):
+        student -= 10 * kl_gradient(P, student)
+        weights = np.exp(-squared_distances(normal))
+        np.fill_diagonal(weights, 0.0)
+        pulls = P - weights / weights.sum()
+        normal -= 10 * 4 * (pulls.sum(axis=1, keepdims=True) * normal - pulls @ normal)
+    return every(
+        total=near(Q.sum(), 1.0, tolerance=1e-12),
+        diagonal=near(np.diag(Q), np.zeros(60), tolerance=0.0),
+        less_crowded=above(float(student.std() / normal.std()), 1.5),
+    )
+
+
+@claim("claim-affinities-flatten-in-high-dimension")
+def distances_and_affinities_lose_contrast() -> Verdict:
+    rng = np.random.default_rng(0)
+    contrast, spread = [], []
+    for d in (2, 10, 100, 1000):
+        X = rng.uniform(size=(500, d))
+        contrast.append(distance_contrast(X[1:], X[0]))
+        squares = squared_distances(X)[0, 1:]
+        p = np.exp(-squares / squares.mean())  # sigma fixed by the mean distance
+        spread.append(float(p.std() / p.mean()))
+    return every(
+        contrast=equal(contrast, sorted(contrast, reverse=True)),
+        tens=above(contrast[0], 10.0),
+        about_a_tenth=below(contrast[-1], 0.2),
+        affinities=equal(spread, sorted(spread, reverse=True)),
+    )
+
+
+@claim("t-sne-intrinsic-dimension-power-transform")
+def powers_of_distances_restore_contrast() -> Verdict:
+    """Entropies being set by the bandwidths, contrast shows in the distances that enter: their relative spread."""
+    X = np.random.default_rng(0).uniform(size=(200, 1000))
+    plain, raised = bandwidths(X, 15), conditional_affinities(X, 15, power="intrinsic")
+    entropy = -np.sum(raised * np.log(np.maximum(raised, 1e-300)), axis=1)
+    squares = squared_distances(X)[~np.eye(200, dtype=bool)]
+    powers = powered_squares(X)[~np.eye(200, dtype=bool)]
+    return every(
+        runs=near(entropy, np.full(200, np.log(15)), tolerance=1e-5),
+        contrast_grows=above(float((powers.std() / powers.mean()) / (squares.std() / squares.mean())), 5.0),
+        positive=above(float(plain.min()), 0.0),
+    )

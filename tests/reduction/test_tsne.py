@@ -1,0 +1,144 @@
+"""Affinities against their definitions, forces against NumPy and finite differences, t-SNE against scikit-learn."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.manifold import TSNE as Reference
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+
+from margin.reduction import (
+    TSNE,
+    bandwidths,
+    conditional_affinities,
+    joint_affinities,
+    kl_divergence,
+    kl_gradient,
+    student_similarities,
+)
+from margin.reduction.tsne import sparse_affinities
+from margin.reduction.tsne_kernels import pulls, pushes
+
+
+def rows(n=60, d=4, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.mark.parametrize("perplexity", [1.5, 5, 30, 55])
+@pytest.mark.parametrize("power", [None, "intrinsic"])
+def test_rows_are_distributions_of_the_given_perplexity(perplexity, power):
+    P = conditional_affinities(rows(), perplexity, power)
+    assert (np.diag(P) == 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-12)
+    entropy = -np.sum(P * np.log(np.maximum(P, 1e-300)), axis=1)
+    np.testing.assert_allclose(entropy, np.log(perplexity), atol=1e-5)
+    J = joint_affinities(P)
+    np.testing.assert_array_equal(J, J.T)
+    assert J.sum() == pytest.approx(1)
+
+
+def test_affinities_are_gaussians_of_their_bandwidths():
+    X = rows()
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    weights = np.exp(-squares / (2 * bandwidths(X, 10)[:, None] ** 2))
+    np.fill_diagonal(weights, 0)
+    expected = weights / weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(conditional_affinities(X, 10), expected, atol=1e-10)
+
+
+def test_dense_regions_have_small_bandwidths():
+    X = np.vstack([0.1 * rows(40), 3 * rows(40, seed=1) + 20])
+    sigma = bandwidths(X, 10)
+    assert sigma[:40].max() < sigma[40:].min()
+
+
+def test_all_neighbors_kept_is_the_dense_matrix():
+    X = rows(30)
+    np.testing.assert_allclose(
+        sparse_affinities(X, 20).toarray(), joint_affinities(conditional_affinities(X, 20)), atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_gradient_is_that_of_finite_differences_and_of_the_kernels(d):
+    P, Y, h = joint_affinities(conditional_affinities(rows(20), 5)), rows(20, d, seed=2), 1e-6
+    numeric = np.zeros_like(Y)
+    for place in np.ndindex(*Y.shape):
+        step = np.zeros_like(Y)
+        step[place] = h
+        numeric[place] = (kl_divergence(P, Y + step) - kl_divergence(P, Y - step)) / (2 * h)
+    np.testing.assert_allclose(kl_gradient(P, Y), numeric, atol=1e-7)
+    single = np.ascontiguousarray(Y.T, dtype=np.float32)
+    push, sums = np.empty_like(single), np.empty(20, np.float32)
+    pushes(single, push, sums)
+    gaps = Y[:, None] - Y
+    w = 1 / (1 + (gaps**2).sum(axis=2))
+    np.testing.assert_allclose(sums, w.sum(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(push.T, (w[:, :, None] ** 2 * gaps).sum(axis=1), atol=1e-5)
+    pull, spread = np.empty((d, 20)), np.empty(400)
+    pulls(np.arange(0, 401, 20), np.tile(np.arange(20), 20), P.ravel(), single, pull, spread)
+    np.testing.assert_allclose(pull.T, ((P * w)[:, :, None] * gaps).sum(axis=1), atol=1e-6)
+    np.testing.assert_allclose(spread.reshape(20, 20), 1 / w, rtol=1e-5)
+
+
+def test_similarities_sum_to_one():
+    Q = student_similarities(rows(20, 2))
+    assert Q.sum() == pytest.approx(1)
+    assert (np.diag(Q) == 0).all()
+
+
+def test_digits_separate_as_well_as_scikit_learns():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600], y[:600]
+    model = TSNE(random_state=0)
+    kl = [record["kl"] for record in model.iterate(X)]
+    P = sparse_affinities(X, 30).toarray()
+    theirs = Reference(random_state=0, init="pca", method="exact").fit_transform(X)
+    exact = kl_divergence(P, model.embedding_)
+    assert model.kl_divergence_ == pytest.approx(exact, rel=1e-4)
+    assert exact < kl_divergence(P, theirs.astype(float)) + 0.02
+    late = kl[30:]
+    assert all(after <= before + 1e-3 for before, after in pairwise(late))
+    assert map_accuracy(model.embedding_, y) >= map_accuracy(theirs, y) - 0.01
+
+
+def test_all_digits_separate():
+    X, y = load_digits(return_X_y=True)
+    assert map_accuracy(TSNE(max_iter=600, random_state=0).fit_transform(X), y) > 0.95
+
+
+def map_accuracy(Y, y):
+    """Every row told by its five nearest others, ten folds."""
+    return cross_val_score(KNeighborsClassifier(5), Y, y, cv=10).mean()
+
+
+def test_new_rows_stand_among_their_neighbors_and_fitted_rows_stay():
+    X = np.vstack([rows(40), rows(40) + 30])
+    model = TSNE(perplexity=8, max_iter=300, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    placed = model.transform(X[:40] + 1e-3)
+    assert np.linalg.norm(placed - model.embedding_[:40], axis=1).max() < np.ptp(model.embedding_[:, 0]) / 2
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: TSNE(perplexity=30).fit(rows(20)), "TSNE: perplexity must be from 1 to below rows - 1 = 19; got 30"),
+        (lambda: conditional_affinities(rows(10), 9), "perplexity must be from 1 to below rows - 1 = 9; got 9"),
+        (lambda: conditional_affinities(rows(), 5, "square"), "power must be None or 'intrinsic'; got 'square'"),
+        (lambda: bandwidths([[1.0]]), r"X must have at least 3 rows; got shape \(1, 1\)"),
+        (lambda: joint_affinities(np.ones((2, 3))), "P must be a square matrix"),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_equal_rows_and_foreign_states():
+    assert np.isfinite(TSNE(perplexity=2, max_iter=20, random_state=0).fit_transform(np.ones((12, 2)))).all()
+    state = TSNE(perplexity=5, max_iter=20).fit(rows()).get_state()
+    with pytest.raises(ValueError, match=r"TSNE: state belongs to places of shape \(2, 60\); got \(2, 30\)"):
+        list(TSNE(perplexity=5).iterate(rows(30), state=state))
