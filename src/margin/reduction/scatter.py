@@ -42,8 +42,11 @@ def scatter(X: np.ndarray) -> Scatter:
     with np.errstate(invalid="ignore", over="ignore"):
         origin = X[:: max(1, n // SAMPLE_ROWS)].mean(axis=0, dtype=np.float64).astype(X.dtype)
         parts = over_stripes(lambda rows: _stripe(X, origin, rows), n, work=n * p * p)
-        total = np.sum([gram for gram, _ in parts], axis=0)
-        offset = np.sum([sums for _, sums in parts], axis=0) / n
+        total, offset = parts[0]
+        for gram, sums in parts[1:]:  # in the order of the rows, without a stack of all of them
+            total += gram
+            offset += sums
+        offset /= n
         return Scatter(origin.astype(np.float64) + offset, total - n * np.outer(offset, offset))
 
 
