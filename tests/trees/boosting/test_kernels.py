@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from margin.trees.boosting.bundling import apart
 from margin.trees.boosting.growing import EMPTY, Grower
 from margin.trees.boosting.histogram_kernels import add_rows, pack, subtract
 from margin.trees.boosting.kernel_types import Rules, Table
@@ -98,6 +99,7 @@ def table(codes, categorical=None, monotone=None):
         known.max(axis=0).astype(np.int64) + 1,
         np.zeros(p, dtype=bool) if categorical is None else np.array(categorical),
         np.zeros(p, dtype=np.int64) if monotone is None else np.array(monotone),
+        *apart(p),
     )
 
 

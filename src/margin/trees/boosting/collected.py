@@ -60,13 +60,11 @@ class Collected:
         found = {name: array[: self.used["node"]] for name, array in self.fields.items()}
         return {"start": self.start[: self.used["start"]], **found, "category_set": self.sets[: self.used["set"]]}
 
-    def compiled(self, low: int = 0, high: int | None = None) -> Trees:
-        """Trees ``low`` to ``high`` as prediction reads them, counted from ``low``."""
-        start = self.start[: self.used["start"]]
-        nodes = slice(start[low], start[len(start) - 1 if high is None else high])
-        part = {name: array[nodes] for name, array in self.fields.items()}
-        bounds = start[low : None if high is None else high + 1] - start[low]
-        return compiled_view({"start": bounds, **part, "category_set": self.sets[: self.used["set"]]})
+    def between(self, low: int, high: int) -> dict[str, np.ndarray]:
+        """Trees ``low`` to ``high``, counted from ``low``, without a copy."""
+        start = self.start[low : high + 1]
+        found = {name: array[start[0] : start[-1]] for name, array in self.fields.items()}
+        return {"start": start - start[0], **found, "category_set": self.sets[: self.used["set"]]}
 
 
 def compiled_view(trees: dict[str, np.ndarray]) -> Trees:

@@ -1,7 +1,7 @@
 """A tree grown on histograms, leaf by leaf, compiled by Numba.
 
 The open leaf that gains most is split next. Of its two children the smaller gets its histogram from its rows, the
-other one by subtraction; columns are shared out over threads.
+other one by subtraction; stored columns are shared out over threads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from margin.trees.boosting import histogram_kernels, kernel_types, node_kernels, split_kernels
+from margin.trees.boosting import bundle_kernels, histogram_kernels, kernel_types, node_kernels, split_kernels
+from margin.trees.boosting.bundle_kernels import own_histogram
 from margin.trees.boosting.histogram_kernels import OPTIONS, add_rows, subtract
 from margin.trees.boosting.node_kernels import (
     add_children,
@@ -37,14 +38,15 @@ CHUNK = 32  # columns whose histograms stay in the second-level cache
 
 @njit(**OPTIONS)
 def _search(histogram, total, node, table, packing, rules, nodes, allowed, first, last, gain, code, side):
-    """The best split of a node in each of the columns ``first`` to ``last``."""
-    sums, gains = np.empty(256, dtype=np.int64), np.empty(256)
+    """The best split of a node in each column that is stored at ``first`` to ``last``."""
+    sums, gains, buffer = np.empty(256, dtype=np.int64), np.empty(256), np.empty(256, dtype=np.int64)
     lower, upper = nodes.lower[node], nodes.upper[node]
-    for j in range(first, last):
+    for at in range(table.first[first], table.first[last]):
+        j = table.members[at]
         gain[j] = -1.0
         if not allowed[j]:
             continue
-        own, bins = histogram[j * 256 : (j + 1) * 256], table.n_bins[j]
+        own, bins = own_histogram(histogram, total, j, table, buffer), table.n_bins[j]
         if table.categorical[j]:
             gain[j], code[j] = best_category_split(own, bins, total, packing, rules, lower, upper, sums, gains)
         else:
@@ -55,7 +57,7 @@ def _search(histogram, total, node, table, packing, rules, nodes, allowed, first
 
 @njit(**OPTIONS)
 def _study_columns(first, last, built, other, rows, cells, pool, totals, table, packing, rules, nodes, allowed, found):
-    """Histograms and best splits of two siblings in some columns; ``other`` is -1 where there is only the root."""
+    """Histograms and best splits of two siblings in some stored columns; ``other`` is -1 for the root alone."""
     gain, code, side = found
     small = pool[nodes.slot[built]]
     add_rows(table.codes, rows, nodes.start[built], nodes.stop[built], cells, first, last, small)
@@ -73,9 +75,9 @@ def _study_columns(first, last, built, other, rows, cells, pool, totals, table, 
 
 @njit(cache=True, nogil=True, error_model="numpy", parallel=True)
 def _study_parallel(blocks, built, other, rows, cells, pool, totals, table, packing, rules, nodes, allowed, found):
-    p = table.n_bins.size
+    q = table.codes.shape[1]
     for block in prange(blocks):
-        first, last = p * block // blocks, p * (block + 1) // blocks
+        first, last = q * block // blocks, q * (block + 1) // blocks
         _study_columns(
             first, last, built, other, rows, cells, pool, totals, table, packing, rules, nodes, allowed, found
         )
@@ -84,14 +86,14 @@ def _study_parallel(blocks, built, other, rows, cells, pool, totals, table, pack
 @njit(**OPTIONS)
 def _study(threads, built, other, rows, cells, pool, totals, table, packing, rules, nodes, allowed, found):
     """Histograms and best splits of two siblings."""
-    p = table.n_bins.size
-    blocks = (p + CHUNK - 1) // CHUNK
-    if threads > 1 and (nodes.stop[built] - nodes.start[built]) * p > PARALLEL_CELLS:
-        blocks = min(p, (blocks + threads - 1) // threads * threads)
+    q = table.codes.shape[1]
+    blocks = (q + CHUNK - 1) // CHUNK
+    if threads > 1 and (nodes.stop[built] - nodes.start[built]) * q > PARALLEL_CELLS:
+        blocks = min(q, (blocks + threads - 1) // threads * threads)
         _study_parallel(blocks, built, other, rows, cells, pool, totals, table, packing, rules, nodes, allowed, found)
         return
     for block in range(blocks):
-        first, last = p * block // blocks, p * (block + 1) // blocks
+        first, last = q * block // blocks, q * (block + 1) // blocks
         _study_columns(
             first, last, built, other, rows, cells, pool, totals, table, packing, rules, nodes, allowed, found
         )
@@ -129,7 +131,7 @@ def _grow(table, rows, spare, cells, packing, rules, nodes, pool, seed, threads)
     while count > 0 and (rules.max_leaves == 0 or leaves < rules.max_leaves):
         node = take_next(waiting, count, nodes, rules)
         count -= 1
-        middle = partition(node, nodes, table.codes, rows, spare)
+        middle = partition(node, nodes, table, rows, spare)
         if min(middle - nodes.start[node], nodes.stop[node] - middle) < rules.min_leaf:
             make_leaf(node, nodes)  # rows were counted by an estimate, which was too high
             release(nodes.slot[node], free, book)
@@ -209,4 +211,4 @@ def _kept(below: int) -> Any:
     return grow
 
 
-grow = _kept(sources_key(histogram_kernels, node_kernels, split_kernels, kernel_types))
+grow = _kept(sources_key(bundle_kernels, histogram_kernels, node_kernels, split_kernels, kernel_types))

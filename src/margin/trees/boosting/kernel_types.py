@@ -12,6 +12,7 @@ __all__ = [
     "CODE_SHIFT",
     "FEATURE_SHIFT",
     "MISSING_SHIFT",
+    "Bundles",
     "Nodes",
     "Packing",
     "Rules",
@@ -25,13 +26,26 @@ CODE_SHIFT, MISSING_SHIFT, CATEGORY_SHIFT, FEATURE_SHIFT = 32, 40, 41, 42
 CODES = 256  # places per column in a histogram: 255 bins and the missing one
 
 
+class Bundles(NamedTuple):
+    """Which of the q stored columns holds each of the p columns of a table."""
+
+    place: np.ndarray  # (p,) int64, the stored column
+    base: np.ndarray  # (p,) int64: code k > 0 is stored as base + k; -1 for a column that has a place of its own
+    members: np.ndarray  # (p,) int64, columns in the order of their places
+    first: np.ndarray  # (q + 1,) int64: place s holds members[first[s]:first[s + 1]]
+
+
 class Table(NamedTuple):
     """The training table as codes, rows together."""
 
-    codes: np.ndarray  # (n, p) uint8, 255 is missing
+    codes: np.ndarray  # (n, q) uint8 as stored, 255 is missing
     n_bins: np.ndarray  # (p,) int64, the missing one not counted
     categorical: np.ndarray  # (p,) bool
     monotone: np.ndarray  # (p,) int64: 1 increasing, -1 decreasing, 0 free
+    place: np.ndarray  # as in Bundles
+    base: np.ndarray
+    members: np.ndarray
+    first: np.ndarray
 
 
 class Packing(NamedTuple):

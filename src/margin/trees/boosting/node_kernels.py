@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from margin.trees.boosting.bundle_kernels import own_histogram
 from margin.trees.boosting.histogram_kernels import OPTIONS, mix
 from margin.trees.boosting.split_kernels import MISSING, TIE, UNDECIDED, category_order, leaf_value, unpack
 
@@ -51,7 +52,8 @@ def keep_best(node, nodes, gain, code, side, table, packing, rules, pool):
             best = j
     if not gain[best] > max(rules.min_gain, _rounding(nodes.total[node], packing)):
         return False
-    own = pool[nodes.slot[node], best * 256 : (best + 1) * 256]
+    buffer = np.empty(256, dtype=np.int64)
+    own = own_histogram(pool[nodes.slot[node]], nodes.total[node], best, table, buffer)
     nodes.gain[node], nodes.feature[node] = gain[best], best
     nodes.is_category[node] = table.categorical[best]
     nodes.code[node] = code[best]
@@ -112,16 +114,27 @@ def _write_set(own, n_bins, place, packing, rules, bits):
 
 
 @njit(**OPTIONS)
-def partition(node, nodes, codes, rows, spare):
-    """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
+def _sides(node, nodes, table):
+    """1 for every stored code that goes left, 0 for others."""
     goes_left = np.empty(256, dtype=np.int64)
+    column = nodes.feature[node]
+    base, last = table.base[column], table.n_bins[column] - 1
     for k in range(256):
         if nodes.is_category[node]:
             goes_left[k] = (nodes.category_set[node, k >> 3] >> (k & 7)) & 1
+        elif base >= 0:  # all else that is stored there means the lowest code
+            goes_left[k] = 0 if base + nodes.code[node] < k <= base + last else 1
         else:
             goes_left[k] = 1 if k <= nodes.code[node] else 0
     goes_left[MISSING] = 1 if nodes.missing_left[node] else 0
-    column = np.uint64(nodes.feature[node])
+    return goes_left
+
+
+@njit(**OPTIONS)
+def partition(node, nodes, table, rows, spare):
+    """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
+    goes_left, codes = _sides(node, nodes, table), table.codes
+    column = np.uint64(table.place[nodes.feature[node]])
     left, right = nodes.start[node], 0
     for i in range(nodes.start[node], nodes.stop[node]):
         row = rows[i]

@@ -12,9 +12,10 @@ from margin.core.records import Record
 from margin.core.stripes import over_stripes
 from margin.core.threads import numba_threads, threads_for
 from margin.trees.binning import Bins, apply_bins
-from margin.trees.boosting.collected import Collected, thresholds
+from margin.trees.boosting.bundling import bundled, stored_questions
+from margin.trees.boosting.collected import Collected, compiled_view, thresholds
 from margin.trees.boosting.growing import EMPTY, UNLIMITED, Grower, Grown
-from margin.trees.boosting.kernel_types import Rules, Table, Trees
+from margin.trees.boosting.kernel_types import Bundles, Rules, Table, Trees
 from margin.trees.boosting.losses import Loss
 from margin.trees.boosting.monotone import enforce_monotone
 
@@ -63,7 +64,8 @@ class Problem:
     """Coded training rows with targets and weights, and rows held back to watch the loss (none: length 0)."""
 
     bins: Bins
-    codes: np.ndarray
+    codes: np.ndarray  # (n, q) as ``bundles`` stores them
+    bundles: Bundles
     y: np.ndarray
     weight: np.ndarray
     held_codes: np.ndarray
@@ -73,11 +75,10 @@ class Problem:
     @classmethod
     def of(cls, bins: Bins, X: np.ndarray, y: np.ndarray, weight: np.ndarray, held: np.ndarray) -> Problem:
         """Rows marked in ``held`` are held back."""
-        if not held.any():
-            return cls(bins, apply_bins(X, bins), y, weight, np.zeros((0, X.shape[1]), np.uint8), y[:0], weight[:0])
-        kept = ~held
-        codes = (apply_bins(X[kept], bins), apply_bins(X[held], bins))
-        return cls(bins, codes[0], y[kept], weight[kept], codes[1], y[held], weight[held])
+        kept = ~held if held.any() else slice(None)
+        codes, bundles = bundled(apply_bins(X[kept], bins), bins.n_bins, bins.categorical)
+        held_codes = apply_bins(X[held], bins)
+        return cls(bins, codes, bundles, y[kept], weight[kept], held_codes, y[held], weight[held])
 
 
 class Rounds:
@@ -90,9 +91,10 @@ class Rounds:
         self.held_predictions = np.repeat(self.start[:, None], len(problem.held_y), axis=1)
         self.loss = loss.adapted(problem.y, _rows_first(self.predictions), problem.weight)
         self.unweighted = bool(np.all(problem.weight == 1.0))
-        bins, p = problem.bins, problem.codes.shape[1]
-        table = Table(problem.codes, bins.n_bins.astype(np.int64), bins.categorical, settings.monotone)
-        self.grower = Grower(table, settings.rules(p))
+        bins = problem.bins
+        table = Table(problem.codes, bins.n_bins, bins.categorical, settings.monotone, *problem.bundles)
+        self.grower = Grower(table, settings.rules(len(bins.n_bins)))
+        self.gradient, self.hessian = np.empty_like(self.predictions), np.empty_like(self.predictions)
         self.trees = Collected()
         self.bins = asdict(bins)
         self.losses, self.held_losses = [self._evaluate()], self._held_loss()
@@ -134,9 +136,8 @@ class Rounds:
         """Continue after the trees of ``state``; adding them up again in their order gives the same bits."""
         self.trees = Collected(state["trees"])
         count = self.trees.used["start"] - 1
-        trees = self.trees.compiled()
-        add_trees(self.problem.codes, trees, 0, count, self.predictions)
-        add_trees(self.problem.held_codes, trees, 0, count, self.held_predictions)
+        self._send_down(0, count, self.predictions)
+        self._send_held_down(0, count, self.held_predictions)
         self.losses = [float(value) for value in state["losses"]]
         self.held_losses = [float(value) for value in state["held_losses"]]
         self._evaluate()
@@ -219,30 +220,33 @@ class Rounds:
         }
 
     def _add(self, grown: Grown, tree: dict[str, np.ndarray], number: int) -> None:
-        outputs = len(self.predictions)
+        output = number % len(self.predictions)
         if self.settings.subsample == 1.0:
-            self.grower.add(grown, tree["value"][grown.leaves], self.predictions[number % outputs])
+            self.grower.add(grown, tree["value"][grown.leaves], self.predictions[output])
         else:
-            self._add_latest(self.problem.codes, self.predictions, number)
-        if len(self.problem.held_y):
-            self._add_latest(self.problem.held_codes, self.held_predictions, number)
+            self._send_down(number, number + 1, self.predictions[output : output + 1])
+        self._send_held_down(number, number + 1, self.held_predictions[output : output + 1])
 
-    def _add_latest(self, codes: np.ndarray, predictions: np.ndarray, number: int) -> None:
-        output = number % len(predictions)
-        add_trees(codes, self.trees.compiled(number, number + 1), 0, 1, predictions[output : output + 1])
+    def _send_down(self, low: int, high: int, predictions: np.ndarray) -> None:
+        """Add trees ``low`` to ``high`` to the predictions (outputs, n) of the training rows, as they are stored."""
+        problem = self.problem
+        trees = stored_questions(self.trees.between(low, high), problem.bundles, problem.bins.n_bins)
+        add_trees(problem.codes, compiled_view(trees), 0, high - low, predictions)
+
+    def _send_held_down(self, low: int, high: int, predictions: np.ndarray) -> None:
+        if len(self.problem.held_y):
+            add_trees(self.problem.held_codes, compiled_view(self.trees.between(low, high)), 0, high - low, predictions)
 
     def _evaluate(self, loss: Loss | None = None) -> float:
         """Derivatives at the predictions so far, kept for the next round; returns the mean loss."""
         loss = self.loss if loss is None else loss
         y, F, n = self.problem.y, _rows_first(self.predictions), len(self.problem.y)
-        values, gradient, hessian = np.empty(n), np.empty_like(self.predictions), np.empty_like(self.predictions)
-        by_row = _rows_first(gradient), _rows_first(hessian)
+        values, gradient, hessian = np.empty(n), _rows_first(self.gradient), _rows_first(self.hessian)
 
         def part(rows: slice) -> None:
-            values[rows], by_row[0][rows], by_row[1][rows] = loss.evaluate(y[rows], F[rows])
+            values[rows], gradient[rows], hessian[rows] = loss.evaluate(y[rows], F[rows])
 
         over_stripes(part, n, EVALUATION_WORK * self.predictions.size)
-        self.gradient, self.hessian = gradient, hessian
         return _mean(values, self.problem.weight)
 
     def _held_loss(self) -> list[float]:
