@@ -17,7 +17,7 @@ def ids(entry):
 
 
 def uses_torch(entry):
-    return entry.path.split(".")[1] in TORCH_ROOMS
+    return entry.path.split(".")[1] in TORCH_ROOMS or entry.name == "pseudo-label"
 
 
 def build(entry, **params):

@@ -71,4 +71,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     ax.set(xlabel=f"axis 1 ({shares[0]:.1f} % of inertia)", ylabel=f"axis 2 ({shares[1]:.1f} % of inertia)")
     ax.set_title("Hair and eyes of 592 students: what lies together goes together (bars: two standard errors)")
     ax.legend()
-    figure.tight_layout()

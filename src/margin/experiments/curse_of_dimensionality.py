@@ -72,4 +72,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes[3].set(xscale="log", yscale="log", xlabel="dimension $d$", ylabel="$(r_{max} - r_{min})\\,/\\,r_{min}$")
     axes[3].set_title("Contrast of distances to 500 points", fontsize=10)
     axes[3].legend()
-    figure.tight_layout()

@@ -69,4 +69,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         ax.set(ylabel="signal + offset", yticks=[])
     axes[0].legend(loc="upper right", ncols=3, fontsize=8)
     axes[-1].set_xlabel("time")
-    figure.tight_layout()

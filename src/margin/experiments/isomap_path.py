@@ -72,4 +72,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     plane.set(title="Unrolled by Isomap", xlabel="first coordinate", ylabel="second coordinate", aspect="equal")
     plane.legend()
     figure.colorbar(shown, ax=plane, label="position along the roll $t$", shrink=0.7)
-    figure.tight_layout()

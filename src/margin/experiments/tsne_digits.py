@@ -64,4 +64,3 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     curve.axvline(250, color="0.6", linestyle="--", label="end of early exaggeration")
     curve.set(xlabel="step", ylabel="divergence (nats)", title="The objective")
     curve.legend()
-    figure.tight_layout()
