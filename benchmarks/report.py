@@ -19,7 +19,7 @@ __all__ = ["conditions", "row", "save", "show"]
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = (
     *("margin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba", "torch"),
-    *("lightgbm", "xgboost", "celer", "pot"),
+    *("lightgbm", "xgboost", "celer", "pot", "gpytorch", "faiss-cpu"),
 )
 
 

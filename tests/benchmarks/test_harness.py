@@ -90,3 +90,10 @@ def test_unknown_families_are_named():
         main.cases_of("nothing", quick=True)
     assert "classical" in main.families()
     assert "benchmarks" in sys.modules
+
+
+def test_the_page_is_that_of_the_stored_results():
+    from benchmarks.page import render
+
+    written = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert written == render(ROOT / "benchmarks" / "results"), "run: python -m benchmarks.page > docs/benchmarks.md"
