@@ -7,7 +7,7 @@ from numba import njit
 
 from margin.trees.boosting.histogram_kernels import OPTIONS
 
-__all__ = ["own_histogram", "store"]
+__all__ = ["shared_sums", "store"]
 
 MISSING = 255
 
@@ -28,18 +28,13 @@ def store(codes, bundles, stored, conflict):
 
 
 @njit(**OPTIONS)
-def own_histogram(histogram, total, j, table, buffer):
-    """The cells of column ``j`` by its own codes: a part of the histogram (q * 256,), or ``buffer``, filled.
+def shared_sums(own, total, base, n_bins, sums):
+    """What a column has at most at code k, into ``sums[base + k]`` for every k but the last.
 
-    ``total`` is the sum of the node's cells. Only the codes in use and the missing one are filled.
+    ``own`` is the histogram (256,) of the place that the column shares, ``total`` the sum of the node's cells: rows
+    that are not above k in this column are all others.
     """
-    first, base = table.place[j] * 256, table.base[j]
-    if base < 0:
-        return histogram[first : first + 256]
-    lowest = total
-    for k in range(1, table.n_bins[j]):
-        cell = histogram[first + base + k]
-        buffer[k] = cell
-        lowest -= cell
-    buffer[0], buffer[MISSING] = lowest, 0
-    return buffer
+    above = np.int64(0)
+    for k in range(n_bins - 1, 0, -1):
+        above += own[base + k]
+        sums[base + k - 1] = total - above

@@ -12,7 +12,6 @@ import numpy as np
 from numba import njit, prange
 
 from margin.trees.boosting import bundle_kernels, histogram_kernels, kernel_types, node_kernels, split_kernels
-from margin.trees.boosting.bundle_kernels import own_histogram
 from margin.trees.boosting.histogram_kernels import OPTIONS, add_rows, subtract
 from margin.trees.boosting.node_kernels import (
     add_children,
@@ -27,7 +26,7 @@ from margin.trees.boosting.node_kernels import (
     sum_children,
     take_next,
 )
-from margin.trees.boosting.split_kernels import best_category_split, best_threshold
+from margin.trees.boosting.split_kernels import best_category_split, best_shared_thresholds, best_threshold
 from margin.trees.kernel_sources import sources_key
 
 __all__ = ["add_to_leaves", "grow", "leaf_sums", "node_means"]
@@ -39,19 +38,25 @@ CHUNK = 32  # columns whose histograms stay in the second-level cache
 @njit(**OPTIONS)
 def _search(histogram, total, node, table, packing, rules, nodes, allowed, first, last, gain, code, side):
     """The best split of a node in each column that is stored at ``first`` to ``last``."""
-    sums, gains, buffer = np.empty(256, dtype=np.int64), np.empty(256), np.empty(256, dtype=np.int64)
+    sums, gains = np.empty(256, dtype=np.int64), np.empty(256)
     lower, upper = nodes.lower[node], nodes.upper[node]
-    for at in range(table.first[first], table.first[last]):
-        j = table.members[at]
-        gain[j] = -1.0
-        if not allowed[j]:
+    for place in range(first, last):
+        own = histogram[place * 256 : (place + 1) * 256]
+        members = table.members[table.first[place] : table.first[place + 1]]
+        j = members[0]
+        if table.base[j] >= 0:
+            best_shared_thresholds(
+                own, members, total, table, packing, rules, lower, upper, sums, gains, gain, code, side
+            )
+        elif not allowed[j]:
             continue
-        own, bins = own_histogram(histogram, total, j, table, buffer), table.n_bins[j]
-        if table.categorical[j]:
-            gain[j], code[j] = best_category_split(own, bins, total, packing, rules, lower, upper, sums, gains)
+        elif table.categorical[j]:
+            gain[j], code[j] = best_category_split(
+                own, table.n_bins[j], total, packing, rules, lower, upper, sums, gains
+            )
         else:
             gain[j], code[j], side[j] = best_threshold(
-                own, bins, total, packing, rules, table.monotone[j], lower, upper, sums, gains
+                own, table.n_bins[j], total, packing, rules, table.monotone[j], lower, upper, sums, gains
             )
 
 
@@ -126,7 +131,7 @@ def _grow(table, rows, spare, cells, packing, rules, nodes, pool, seed, threads)
         totals[0] = nodes.total[root]
         draw_columns(root, rules, seed, allowed[0])
         _study(threads, root, nobody, rows, cells, pool, totals, table, packing, rules, nodes, allowed, found)
-        if keep_best(root, nodes, gain[0], code[0], side[0], table, packing, rules, pool):
+        if keep_best(root, nodes, gain[0], code[0], side[0], allowed[0], table, packing, rules, pool):
             waiting[0], count = root, 1
     while count > 0 and (rules.max_leaves == 0 or leaves < rules.max_leaves):
         node = take_next(waiting, count, nodes, rules)
@@ -153,7 +158,9 @@ def _grow(table, rows, spare, cells, packing, rules, nodes, pool, seed, threads)
         nodes.slot[small], pool = claim(free, book, pool)
         _study(threads, small, large, rows, cells, pool, totals, table, packing, rules, nodes, allowed, found)
         for k, child in enumerate((small, large)):
-            if totals[k] != 0 and keep_best(child, nodes, gain[k], code[k], side[k], table, packing, rules, pool):
+            if totals[k] != 0 and keep_best(
+                child, nodes, gain[k], code[k], side[k], allowed[k], table, packing, rules, pool
+            ):
                 waiting[count] = child
                 count += 1
             else:

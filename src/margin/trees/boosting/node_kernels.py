@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from margin.trees.boosting.bundle_kernels import own_histogram
 from margin.trees.boosting.histogram_kernels import OPTIONS, mix
 from margin.trees.boosting.split_kernels import MISSING, TIE, UNDECIDED, category_order, leaf_value, unpack
 
@@ -44,23 +43,24 @@ def draw_columns(node, rules, seed, allowed):
 
 
 @njit(**OPTIONS)
-def keep_best(node, nodes, gain, code, side, table, packing, rules, pool):
-    """Write the best split over all columns into the node, and say whether there is one."""
-    best = 0
-    for j in range(1, gain.size):
-        if gain[j] > gain[best] * TIE:
+def keep_best(node, nodes, gain, code, side, allowed, table, packing, rules, pool):
+    """Write the best split over all allowed columns into the node, and say whether there is one."""
+    best = -1
+    for j in range(gain.size):
+        if allowed[j] and (best < 0 or gain[j] > gain[best] * TIE):
             best = j
     if not gain[best] > max(rules.min_gain, _rounding(nodes.total[node], packing)):
         return False
-    buffer = np.empty(256, dtype=np.int64)
-    own = own_histogram(pool[nodes.slot[node]], nodes.total[node], best, table, buffer)
+    place = table.place[best]
+    own = pool[nodes.slot[node], place * 256 : (place + 1) * 256]
     nodes.gain[node], nodes.feature[node] = gain[best], best
     nodes.is_category[node] = table.categorical[best]
     nodes.code[node] = code[best]
     if table.categorical[best]:
         missing_left = _write_set(own, table.n_bins[best], code[best], packing, rules, nodes.category_set[node])
     elif side[best] == UNDECIDED:
-        missing_left = _left_is_larger(_total(own, code[best] + 1), nodes.total[node], packing)
+        left = _left_total(own, best, code[best], nodes.total[node], table)
+        missing_left = _left_is_larger(left, nodes.total[node], packing)
     else:
         missing_left = side[best] == 1
     nodes.missing_left[node] = missing_left
@@ -76,11 +76,20 @@ def _rounding(total, packing):
 
 
 @njit(**OPTIONS)
-def _total(own, count):
+def _total(own, first, last):
     total = np.int64(0)
-    for k in range(count):
+    for k in range(first, last):
         total += own[k]
     return total
+
+
+@njit(**OPTIONS)
+def _left_total(own, column, code, total, table):
+    """The cells of rows whose code is at most ``code``; of a column that shares its place, all but those above."""
+    base = table.base[column]
+    if base < 0:
+        return _total(own, 0, code + 1)
+    return total - _total(own, base + code + 1, base + table.n_bins[column])
 
 
 @njit(**OPTIONS)
@@ -105,7 +114,7 @@ def _write_set(own, n_bins, place, packing, rules, bits):
             missing_left |= order[k] == MISSING
             bits[order[k] >> 3] |= np.uint8(1 << (order[k] & 7))
     if shared == 0:
-        missing_left = _left_is_larger(left, _total(own, 256), packing)
+        missing_left = _left_is_larger(left, _total(own, 0, 256), packing)
     if missing_left:
         for k in range(256):
             if together[k]:

@@ -11,9 +11,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from margin.trees.boosting.bundle_kernels import shared_sums
 from margin.trees.boosting.histogram_kernels import OPTIONS
 
-__all__ = ["TIE", "best_category_split", "best_threshold", "category_order", "leaf_value", "unpack"]
+__all__ = [
+    "TIE",
+    "best_category_split",
+    "best_shared_thresholds",
+    "best_threshold",
+    "category_order",
+    "leaf_value",
+    "unpack",
+]
 
 MISSING = 255
 SCRATCH = 255  # no cut comes after the last of 255 bins, so this place of a buffer of 256 is free
@@ -107,11 +116,16 @@ def _best_cut(sums, count, total, packing, rules, direction, lower, upper, gains
         _constrained_gains(sums, count, total, packing, rules, direction, lower, upper, gains)
     else:
         _gains(sums, count, total, packing, rules, gains)
-    best = _largest(gains, count)
+    return _first_near(gains, 0, count, _largest(gains, count))
+
+
+@njit(**OPTIONS)
+def _first_near(gains, low, high, best):
+    """The first of some gains that equals the best up to ties, and its place counted from ``low``."""
     if best > 0:
-        for k in range(count):
+        for k in range(low, high):
             if gains[k] * TIE >= best:
-                return gains[k], k
+                return gains[k], k - low
     return -1.0, 0
 
 
@@ -134,6 +148,32 @@ def best_threshold(histogram, n_bins, total, packing, rules, direction, lower, u
     if other > best * TIE:
         return other, other_place, 1
     return best, place, 0
+
+
+@njit(**OPTIONS)
+def best_shared_thresholds(own, members, total, table, packing, rules, lower, upper, sums, gains, gain, code, side):
+    """The same for all columns that share a place, whose histogram is ``own`` (256,); they miss no value.
+
+    Their cuts lie side by side in ``sums``, so that one vectorized loop scores them all.
+    """
+    count = np.int64(0)
+    for j in members:
+        shared_sums(own, total, table.base[j], table.n_bins[j], sums)
+        count += table.n_bins[j] - 1
+    if not rules.constrained:
+        _gains(sums, count, total, packing, rules, gains)
+    for j in members:
+        low, high = table.base[j], table.base[j] + table.n_bins[j] - 1
+        if rules.constrained:
+            _constrained_gains(
+                *(sums[low:high], high - low, total, packing, rules),
+                *(table.monotone[j], lower, upper, gains[low:high]),
+            )
+        best = -1.0
+        for k in range(low, high):
+            best = max(best, gains[k])
+        gain[j], code[j] = _first_near(gains, low, high, best)
+        side[j] = UNDECIDED
 
 
 @njit(**OPTIONS)
