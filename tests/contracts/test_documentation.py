@@ -66,6 +66,12 @@ def test_the_command_line_reference_is_current():
     assert (ROOT / "docs" / "cli.md").read_text() == render(), "run: python -m margin.cli.reference > docs/cli.md"
 
 
+def test_the_number_of_rows_is_the_one_shown():
+    shown = re.search(r"([\d,]+) rows of the notes are the contract, (\d+) are built", README)
+    contract, built = (int(number.replace(",", "")) for number in shown.groups())
+    assert (contract, built) == (len(atlas.inventory()), len(atlas.rows()))
+
+
 def test_every_link_to_a_file_leads_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
