@@ -66,12 +66,15 @@ def test_categories_unknown_and_missing():
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_compiled_codes_equal_numpy(order, monkeypatch):
     rng = np.random.default_rng(3)
-    X = rng.standard_normal((1100, 4))
+    X = rng.standard_normal((1100, 7))
     X[:, 1] = rng.integers(0, 300, 1100)
     X[:, 2] = rng.integers(0, 5, 1100)
+    X[:, 4] = rng.integers(0, 2, 1100)  # one edge, none, one category
+    X[:, 5] = X[:, 6] = 1.0
     X[rng.uniform(size=X.shape) < 0.1] = np.nan
-    bins = find_bins(X, categorical=[False, True, False, False])
-    asked = np.vstack([X, 3 * X, np.full((1, 4), np.nan), [bins.of(0)[[0] * 4]], [np.repeat(bins.of(3)[-1], 4)]])
+    bins = find_bins(X, categorical=[False, True, False, False, False, False, True])
+    more = [np.full(7, value) for value in (np.nan, np.inf, -np.inf, 0.5, bins.of(0)[0], bins.of(3)[-1])]
+    asked = np.vstack([X, 3 * X, *more])
     plain = apply_bins(asked, bins, order)
     monkeypatch.setattr(binning, "COMPILED_CODES", 0)
     compiled = apply_bins(asked, bins, order)

@@ -24,15 +24,26 @@ def _code(x, edges, is_category):
     return np.uint8(at)
 
 
+@njit(cache=True)
+def _fill(x, edges, is_category, codes):
+    """Codes of some values of one column; where there is one edge, one comparison is enough."""
+    if edges[1] == np.inf and not is_category:
+        edge = edges[0]
+        for i in range(x.size):
+            codes[i] = MISSING if np.isnan(x[i]) else np.uint8(x[i] > edge)
+    else:
+        for i in range(x.size):
+            codes[i] = _code(x[i], edges, is_category)
+
+
 @njit(cache=True, parallel=True)
 def fill_codes_by_column(X, table, categorical, codes):
     """Codes (p, n) of X (n, p): columns together."""
     n, p = X.shape
     for block in prange((n + BLOCK - 1) // BLOCK):
+        low, high = block * BLOCK, min(n, (block + 1) * BLOCK)
         for j in range(p):
-            edges = table[j]
-            for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-                codes[j, i] = _code(X[i, j], edges, categorical[j])
+            _fill(X[low:high, j], table[j], categorical[j], codes[j, low:high])
 
 
 @njit(cache=True, parallel=True)
@@ -40,7 +51,6 @@ def fill_codes_by_row(X, table, categorical, codes):
     """Codes (n, p) of X (n, p): rows together."""
     n, p = X.shape
     for block in prange((n + BLOCK - 1) // BLOCK):
+        low, high = block * BLOCK, min(n, (block + 1) * BLOCK)
         for j in range(p):
-            edges = table[j]
-            for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-                codes[i, j] = _code(X[i, j], edges, categorical[j])
+            _fill(X[low:high, j], table[j], categorical[j], codes[low:high, j])
