@@ -112,7 +112,7 @@ def _plant(rows, cells, nodes):
     nodes.lower[0], nodes.upper[0] = -np.inf, np.inf
     total = np.int64(0)
     for i in range(rows.size):
-        total += cells[rows[i]]
+        total += cells[np.uint64(rows[i])]
     nodes.total[0] = total
 
 
@@ -178,7 +178,7 @@ def leaf_sums(rows, start, stop, gradient, hessian, weight, sums):
     """
     for k in prange(start.size):
         g, h, w = 0.0, 0.0, 0.0
-        for i in range(start[k], stop[k]):
+        for i in range(np.uint64(start[k]), np.uint64(stop[k])):
             row = np.uint64(rows[i])
             g += gradient[row]
             if hessian.size:
@@ -194,7 +194,7 @@ def leaf_sums(rows, start, stop, gradient, hessian, weight, sums):
 def add_to_leaves(rows, start, stop, value, predictions):
     """Add each leaf's value to the predictions of its rows."""
     for k in prange(start.size):
-        for i in range(start[k], stop[k]):
+        for i in range(np.uint64(start[k]), np.uint64(stop[k])):
             predictions[np.uint64(rows[i])] += value[k]
 
 

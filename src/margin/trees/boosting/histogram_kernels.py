@@ -60,7 +60,7 @@ def add_rows(codes, rows, start, stop, cells, first, last, histogram):
         histogram[at] = 0
     # Unsigned places: Numba then leaves out its test for negative ones, which costs a quarter of the time.
     low, width = np.uint64(first), last - first
-    for i in range(start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         row = np.uint64(rows[i])
         cell = cells[row]
         place = low << EIGHT

@@ -125,7 +125,7 @@ def _write_set(own, n_bins, place, packing, rules, bits):
 @njit(**OPTIONS)
 def _sides(node, nodes, table):
     """1 for every stored code that goes left, 0 for others."""
-    goes_left = np.empty(256, dtype=np.int64)
+    goes_left = np.empty(256, dtype=np.uint64)
     column = nodes.feature[node]
     base, last = table.base[column], table.n_bins[column] - 1
     for k in range(256):
@@ -144,17 +144,17 @@ def partition(node, nodes, table, rows, spare):
     """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
     goes_left, codes = _sides(node, nodes, table), table.codes
     column = np.uint64(table.place[nodes.feature[node]])
-    left, right = nodes.start[node], 0
-    for i in range(nodes.start[node], nodes.stop[node]):
+    left, right, one = np.uint64(nodes.start[node]), np.uint64(0), np.uint64(1)
+    for i in range(np.uint64(nodes.start[node]), np.uint64(nodes.stop[node])):
         row = rows[i]
         side = goes_left[codes[np.uint64(row), column]]
         rows[left] = row  # left <= i: nothing unread is overwritten
         spare[right] = row
         left += side
-        right += 1 - side
+        right += one - side
     for i in range(right):
         rows[left + i] = spare[i]
-    return left
+    return np.int64(left)
 
 
 @njit(**OPTIONS)
@@ -184,8 +184,8 @@ def sum_children(node, rows, cells, nodes):
     if nodes.stop[small] - nodes.start[small] > nodes.stop[large] - nodes.start[large]:
         small, large = large, small
     total = np.int64(0)
-    for i in range(nodes.start[small], nodes.stop[small]):
-        total += cells[rows[i]]
+    for i in range(np.uint64(nodes.start[small]), np.uint64(nodes.stop[small])):
+        total += cells[np.uint64(rows[i])]
     nodes.total[small], nodes.total[large] = total, nodes.total[node] - total
     return small, large
 
