@@ -103,11 +103,11 @@ def test_accuracy_of_forests(name, ours, peer):
     ("ours", "peer"),
     [
         (
-            RandomForestRegressor(30, max_features=None, min_samples_leaf=1, random_state=0),
+            RandomForestRegressor(30, max_features=None, min_samples_split=2, random_state=0),
             peers.RandomForestRegressor(30, random_state=0),
         ),
         (
-            ExtraTreesRegressor(30, max_features=None, min_samples_leaf=1, random_state=0),
+            ExtraTreesRegressor(30, max_features=None, min_samples_split=2, random_state=0),
             peers.ExtraTreesRegressor(30, random_state=0),
         ),
         (BaggingRegressor(n_estimators=30, random_state=0), peers.BaggingRegressor(n_estimators=30, random_state=0)),

@@ -10,7 +10,6 @@ columns per split lower :math:`\rho` in the first.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Domain, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.trees import structure
@@ -36,10 +36,10 @@ __all__ = [
     "ForestClassifier",
     "ForestRegressor",
     "resolved_features",
-    "resolved_leaf",
+    "resolved_node_size",
 ]
 
-REGRESSION_LEAF = 5  # rows per leaf of a regression forest unless told otherwise (Breiman's node size)
+REGRESSION_NODE = 5  # a regression forest does not split nodes of fewer rows unless told to (Breiman's node size)
 
 # Up to so many rows a forest looks at every threshold: beyond, bins halve the time and an average hides them.
 FOREST_EXACT_ROWS = 1_000
@@ -48,8 +48,8 @@ WORK_PER_CELL = 200.0  # basic operations per row and column looked at, over all
 
 SHARED_DOMAINS: dict[str, Domain] = {
     "max_depth": Optional(Integer(low=1, search=(3, 30))),
-    "min_samples_split": Integer(low=2),
-    "min_samples_leaf": Either(Choice("auto"), Integer(low=1, search=(1, 20), log=True)),
+    "min_samples_split": Either(Choice("auto"), Integer(low=2)),
+    "min_samples_leaf": Integer(low=1, search=(1, 20), log=True),
     "min_weight_fraction_leaf": Number(low=0, high=0.5),
     "max_features": Either(Choice("auto"), MAX_FEATURES),
     "max_leaf_nodes": Optional(Integer(low=2)),
@@ -67,7 +67,7 @@ SHARED_DOMAINS: dict[str, Domain] = {
 SHARED_PARAMETERS = """
     ``max_features`` columns are looked at per split: "sqrt", "log2", "third", a share, a count, None for all, or
     "auto", which is the square root of p for classification and p / 3 for regression, rounded down.
-    ``min_samples_leaf`` "auto" is 1 for classification and 5 for regression. With ``bootstrap`` every tree draws
+    ``min_samples_split`` "auto" is 2 for classification and 5 for regression. With ``bootstrap`` every tree draws
     ``max_samples`` rows (a count or a share, all by default) with replacement, and with ``oob_score`` the rows it left
     out judge the forest. ``n_jobs`` trees grow at the same time in threads: None takes as many as the work is worth, -1
     all; any number gives the same forest. ``max_bins`` "auto" looks at every threshold up to 1,000 rows and at 255
@@ -109,10 +109,9 @@ class _Forest(IterativeEstimator):
             self._learn(loop, problem)
             yield record
         if self.oob_score and not (loop.judged.votes > 0).all():
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__}: some rows were in the sample of every tree and have no out-of-bag prediction; "
                 "more trees would help.",
-                stacklevel=2,
             )
 
     @property
@@ -227,7 +226,7 @@ class _Resolved:
 
     def __init__(self, model: Any, classify: bool):
         self.model = model
-        self.min_samples_leaf = resolved_leaf(model.min_samples_leaf, classify)
+        self.min_samples_split = resolved_node_size(model.min_samples_split, classify)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
@@ -240,11 +239,11 @@ def resolved_features(max_features: Any, classify: bool) -> Any:
     return max_features
 
 
-def resolved_leaf(min_samples_leaf: Any, classify: bool) -> int:
-    """What ``min_samples_leaf="auto"`` stands for: 1 for classification, 5 for regression."""
-    if isinstance(min_samples_leaf, str):
-        return 1 if classify else REGRESSION_LEAF
-    return int(min_samples_leaf)
+def resolved_node_size(min_samples_split: Any, classify: bool) -> int:
+    """What ``min_samples_split="auto"`` stands for: 2 rows for classification, 5 for regression."""
+    if isinstance(min_samples_split, str):
+        return 2 if classify else REGRESSION_NODE
+    return int(min_samples_split)
 
 
 def sample_count(owner: str, max_samples: Any, n: int) -> int:

@@ -17,7 +17,7 @@ from margin.trees import (
     RandomForestRegressor,
 )
 from margin.trees.columns import feature_count
-from margin.trees.forest import REGRESSION_LEAF, resolved_features, resolved_leaf
+from margin.trees.forest import REGRESSION_NODE, resolved_features, resolved_node_size
 
 __all__: list[str] = []
 
@@ -80,14 +80,14 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set() -> Verdict
 def the_default_looks_at_sqrt_p_or_a_third_of_the_columns() -> Verdict:
     data = load("friedman", n_samples=120, seed=0)
     forest = RandomForestRegressor(5, random_state=0).fit(data.X, data.y)
-    explicit = RandomForestRegressor(5, max_features=3, min_samples_leaf=5, random_state=0).fit(data.X, data.y)
-    smallest = min(int(tree["n_samples"][tree["feature"] < 0].min()) for tree in forest.trees_)
+    explicit = RandomForestRegressor(5, max_features=3, min_samples_split=5, random_state=0).fit(data.X, data.y)
+    smallest = min(int(tree["n_samples"][tree["feature"] >= 0].min()) for tree in forest.trees_)
     return every(
         classification=equal(feature_count(resolved_features("auto", True), 10), 3),
         regression=equal(feature_count(resolved_features("auto", False), 10), 3),
         rounded_down=equal([feature_count("sqrt", 15), feature_count("third", 11)], [3, 3]),
-        node_size=equal([REGRESSION_LEAF, resolved_leaf("auto", True)], [5, 1]),
-        smallest_leaf=above(smallest, 4.5),
+        node_size=equal([REGRESSION_NODE, resolved_node_size("auto", True)], [5, 2]),
+        smallest_split=above(smallest, 4.5),
         the_same_forest=equal(forest.predict(data.X), explicit.predict(data.X)),
     )
 
@@ -96,7 +96,7 @@ def the_default_looks_at_sqrt_p_or_a_third_of_the_columns() -> Verdict:
 def the_variance_of_a_forest_is_below_that_of_a_tree_at_equal_bias() -> Verdict:
     tree, tree_bias = spread_of(lambda _: DecisionTreeRegressor(), 100)
     forest, forest_bias = spread_of(
-        lambda i: RandomForestRegressor(8, min_samples_leaf=1, n_jobs=1, random_state=i), 100
+        lambda i: RandomForestRegressor(8, min_samples_split=2, n_jobs=1, random_state=i), 100
     )
     return every(variance=below(forest, 0.6 * tree), squared_bias=below(abs(forest_bias - tree_bias), 0.1 * tree))
 
