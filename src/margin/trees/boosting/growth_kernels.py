@@ -42,9 +42,9 @@ def _search(histogram, total, node, table, packing, rules, nodes, allowed, first
     lower, upper = nodes.lower[node], nodes.upper[node]
     for place in range(first, last):
         own = histogram[place * 256 : (place + 1) * 256]
-        members = table.members[table.first[place] : table.first[place + 1]]
-        j = members[0]
+        j = table.members[table.first[place]]
         if table.base[j] >= 0:
+            members = table.members[table.first[place] : table.first[place + 1]]
             best_shared_thresholds(
                 own, members, total, table, packing, rules, lower, upper, sums, gains, gain, code, side
             )
