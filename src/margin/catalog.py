@@ -22,8 +22,9 @@ class Entry:
     ``test_params`` make it cheap enough for the contract tests. ``skipped_checks`` name scikit-learn checks that
     it cannot pass, each with the reason. ``max_rows`` is where its cost (quadratic or cubic in the rows) makes a
     comparison leave it out, with a remark. ``takes`` says what columns must look like before they reach it from a
-    table: "standard" numbers, non-negative "counts" or "categories". ``compared`` is False for what would only repeat
-    another model on a table whose rows all have a label.
+    table: "standard" numbers, non-negative "counts" or "categories". ``standard_target``: its defaults
+    suit a target of deviation 1, so a comparison gives it one. ``compared`` is False for what would only repeat another
+    model on a table whose rows all have a label.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Entry:
     skipped_checks: Mapping[str, str] = field(default_factory=dict)
     max_rows: int | None = None
     takes: str = "standard"
+    standard_target: bool = False
     compared: bool = True
 
     @property
@@ -146,6 +148,7 @@ ENTRIES: tuple[Entry, ...] = (
         task="regression",
         rows=("kernel-trick", "kernel-methods"),
         max_rows=10_000,
+        standard_target=True,
     ),
     Entry(
         "kernel-regression",
@@ -164,6 +167,7 @@ ENTRIES: tuple[Entry, ...] = (
         rows=("support-vector-machine",),
         test_params={"tol": 1e-10},
         max_rows=50_000,
+        standard_target=True,
     ),
     Entry(
         "gaussian-process-regressor",
@@ -173,6 +177,7 @@ ENTRIES: tuple[Entry, ...] = (
         rows=("gaussian-process-regression",),
         test_params={"max_iter": 20},
         max_rows=5000,
+        standard_target=True,
     ),
     Entry(
         "gaussian-process-classifier",
@@ -189,6 +194,7 @@ ENTRIES: tuple[Entry, ...] = (
         task="regression",
         test_params={"max_iter": 20, "n_inducing": 30},
         max_rows=100_000,
+        standard_target=True,
     ),
     # --- neighbors
     Entry(
@@ -499,6 +505,7 @@ ENTRIES: tuple[Entry, ...] = (
 PARTS: Mapping[str, str] = {
     "sklearn/pipeline": "sklearn.pipeline.Pipeline",
     "sklearn/column-transformer": "sklearn.compose.ColumnTransformer",
+    "sklearn/transformed-target-regressor": "sklearn.compose.TransformedTargetRegressor",
     "sklearn/simple-imputer": "sklearn.impute.SimpleImputer",
     "sklearn/missing-indicator": "sklearn.impute.MissingIndicator",
     "sklearn/standard-scaler": "sklearn.preprocessing.StandardScaler",

@@ -185,6 +185,20 @@ def test_models_of_categories_and_counts_get_columns_they_can_take(run, mixed_ta
     assert len(run("predict", tmp_path / "r", new).stdout.splitlines()) == 3
 
 
+def test_kernel_machines_are_compared_on_a_target_of_their_size(run, tmp_path):
+    """Their tubes and penalties are about 1 by default; a target in thousands must not make them look useless."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, 150)
+    price = 200_000 + 50_000 * np.sin(x) + 1_000 * rng.normal(size=150)
+    table = tmp_path / "prices.csv"
+    pd.DataFrame({"x": x, "price": price}).to_csv(table, index=False)
+    words = ["compare", table, "--target", "price", "-m", "svr", "--folds", 3, "-j", 1, "--out", tmp_path / "c"]
+    standings = {row["model"]: row["mean"] for row in json.loads(run(*words, "--json").stdout)}
+    assert standings["svr"] < 0.3 * standings["baseline"]
+    predicted = margin.load(tmp_path / "c" / "model.safetensors").predict(pd.DataFrame({"x": x}))
+    assert np.corrcoef(predicted, price)[0, 1] > 0.98
+
+
 def test_a_closed_pipe_is_no_failure_to_talk_about(capsys):
     with pytest.raises(BrokenPipeError), reported():
         raise BrokenPipeError

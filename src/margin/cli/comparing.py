@@ -86,9 +86,14 @@ def _board(comparison: Comparison) -> Group:
     for column in (f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s"):
         table.add_column(column, justify="right", no_wrap=True)
     for s in standings:
-        interval = "" if s.low != s.low else f"{s.low:.4f}…{s.high:.4f}"
-        numbers = f"{s.mean:.4f}", interval, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}"
+        interval = "" if s.low != s.low else f"{_score(s.low)}…{_score(s.high)}"
+        numbers = _score(s.mean), interval, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}"
         without = "[dim]left out[/dim]" if s.model in comparison.left_out else "[red]failed[/red]"
         table.add_row(s.model, *((without,) if s.error else numbers))
     reasons = [Text.assemble((s.model, "bold"), f": {s.error}") for s in standings if s.error]
     return Group(Text(done, style="italic"), table, *reasons)
+
+
+def _score(value: float) -> str:
+    """Four decimals, fewer for large numbers: nobody reads the sixth digit of an error in dollars."""
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"

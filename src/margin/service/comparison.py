@@ -15,7 +15,7 @@ from margin import catalog
 from margin.metrics import evaluate, metric
 from margin.runs import RunError
 from margin.selection import Candidate, Standing, Trial, board, compare
-from margin.service.preparation import behind, preparation
+from margin.service.preparation import behind, on_standard_target, preparation
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, open_source
 from margin.store.container import write_atomically
@@ -184,7 +184,8 @@ def _finish(comparison: Comparison, candidates: Sequence[Candidate]) -> None:
 
 def _make(name: str, prepare: Any, seed: int) -> Any:
     cls: Any = catalog.class_of(name)
-    return behind(prepare, cls(random_state=seed) if "random_state" in cls.domains else cls())
+    model = behind(prepare, cls(random_state=seed) if "random_state" in cls.domains else cls())
+    return on_standard_target(model) if catalog.entry(name).standard_target else model
 
 
 def _make_baseline(task: str) -> Any:
