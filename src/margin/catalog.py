@@ -446,6 +446,14 @@ ENTRIES: tuple[Entry, ...] = (
         test_params={"perplexity": 2.0, "max_iter": 60},
         max_rows=10_000,
     ),
+    Entry(
+        "umap",
+        "margin.reduction.UMAP",
+        family="reduction",
+        task="transformation",
+        rows=("umap", "claim-umap-preserves-connected-components"),
+        test_params={"n_neighbors": 3, "n_epochs": 30},
+    ),
     # --- neural
     Entry(
         "mlp-classifier",

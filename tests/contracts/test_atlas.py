@@ -11,6 +11,7 @@ from margin.service.evidence import verify
 COMPLETE = (
     "linear-algebra",
     "unsupervised",
+    "reduction",
     "probability",
     "statistics",
     "information",

@@ -1,0 +1,68 @@
+"""UMAP keeps pieces together and apart, as a rule: three clusters and an S-curve stay four pieces, a ring stays a ring.
+
+It is a tendency: with few neighbors a single cloud is torn. Pieces are the connected parts of the graph of ten nearest
+neighbors, before and after; the digits show what the map is used for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, above, corrected, equal, every
+from margin.data import load
+from margin.neighbors import KNeighborsClassifier
+from margin.reduction import UMAP, components, knn_graph
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NEIGHBORS = 10
+CENTERS = ((10.0, 0.0, 0.0), (0.0, 12.0, 0.0), (0.0, 0.0, -12.0))
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    curve = np.asarray(load("s-curve", n_samples=200, seed=seed).X)
+    clusters = [0.3 * rng.normal(size=(60, 3)) + center for center in CENTERS]
+    angle = np.linspace(0, 2 * np.pi, 150, endpoint=False)
+    digits = load("digits")
+    rows = slice(500) if fast else slice(None)
+    X, y = np.asarray(digits.X)[rows], np.asarray(digits.y)[rows]
+    data = {
+        "four pieces": _mapped(np.vstack([curve, *clusters]), 15, seed),
+        "a ring": _mapped(np.column_stack([np.cos(angle), np.sin(angle)]), 15, seed),
+        "a cloud, few neighbors": _mapped(rng.normal(size=(300, 10)), 3, seed),
+    }
+    places = UMAP(random_state=seed, n_epochs=150 if fast else None).fit_transform(X)
+    half = np.arange(len(y)) % 2 == 0
+    accuracy = KNeighborsClassifier(10).fit(places[half], y[half]).score(places[~half], y[~half])
+    return data | {"digits": {"places": places, "labels": y, "accuracy": float(accuracy)}}
+
+
+def _mapped(X: np.ndarray, n_neighbors: int, seed: int) -> dict[str, Any]:
+    before, part = components(knn_graph(X, NEIGHBORS))
+    places = UMAP(n_neighbors=n_neighbors, n_epochs=200, random_state=seed).fit_transform(X)
+    return {"places": places, "labels": part, "before": before, "after": components(knn_graph(places, NEIGHBORS))[0]}
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    pieces, ring, cloud = (data[name] for name in ("four pieces", "a ring", "a cloud, few neighbors"))
+    return corrected(
+        every(
+            pieces=equal([pieces["before"], pieces["after"]], [4, 4]),
+            ring=equal([ring["before"], ring["after"]], [1, 1]),
+            digits=above(data["digits"]["accuracy"], 0.9),
+        ),
+        printed=equal(cloud["after"], cloud["before"]),  # a guarantee would hold here as well
+    )
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    for panel, (name, part) in zip(figure.subplots(1, 4), data.items()):
+        panel.scatter(*part["places"].T, c=part["labels"], cmap="tab10", s=5)
+        score = (
+            f"{part['accuracy']:.0%} of neighbors agree" if name == "digits" else f"{part['before']} → {part['after']}"
+        )
+        panel.set(title=f"{name}: {score}", xticks=[], yticks=[], aspect="equal")
