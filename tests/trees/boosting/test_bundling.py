@@ -1,12 +1,10 @@
 """Columns that share a stored one: nothing about the trees changes."""
 
-import os
-
 import numpy as np
 import pytest
 
 from margin.trees import GradientBoostingClassifier, GradientBoostingRegressor
-from margin.trees.boosting import bundling, rounds
+from margin.trees.boosting import bundling, growing, rounds
 from margin.trees.boosting.bundle_kernels import shared_sums, store
 from margin.trees.boosting.bundling import apart, bundled, find_bundles
 from margin.trees.boosting.histogram_kernels import add_rows
@@ -182,10 +180,10 @@ def test_a_fit_continues_exactly(settings):
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     X, y = one_hot_table(40_000)
     found = []
-    for threads in ("1", "2"):
-        monkeypatch.setitem(os.environ, "MARGIN_NUM_THREADS", threads)
-        monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", threads)
+    for threads in (1, 2):
+        monkeypatch.setattr(growing, "threads_for", lambda work, threads=threads: threads)
         found.append(GradientBoostingRegressor(n_estimators=4, random_state=0).fit(X, y))
+        assert found[-1]._loop.grower.threads == threads
     same_trees(*found)
 
 
