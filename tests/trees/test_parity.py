@@ -107,7 +107,7 @@ def test_accuracy_of_forests(name, ours, peer):
             peers.RandomForestRegressor(30, random_state=0),
         ),
         (
-            ExtraTreesRegressor(30, max_features=None, min_samples_split=2, random_state=0),
+            ExtraTreesRegressor(30, max_features=None, random_state=0),
             peers.ExtraTreesRegressor(30, random_state=0),
         ),
         (BaggingRegressor(n_estimators=30, random_state=0), peers.BaggingRegressor(n_estimators=30, random_state=0)),

@@ -24,7 +24,7 @@ from margin.foundations.linalg.gram import add_gram, mirror
 
 __all__ = ["Block", "Moments", "blocks", "moments"]
 
-BLOCK_BYTES = 2**20  # a block of rows stays in the second-level cache while both products read it
+BLOCK_BYTES = 2**21  # a block of rows stays in the second-level cache while both products read it
 
 # A centered sum of squares this much smaller than the raw one has lost 8 of its 16 digits to cancellation.
 CANCELLATION = 1e-8

@@ -35,7 +35,7 @@ class ExtraTreesClassifier(ForestClassifier):
         n_estimators: int = 100,
         criterion: str = "gini",
         max_depth: int | None = None,
-        min_samples_split: Any = "auto",
+        min_samples_split: Any = 2,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_features: Any = "auto",
@@ -78,7 +78,7 @@ class ExtraTreesRegressor(ForestRegressor):
     {SHARED_PARAMETERS}
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> ExtraTreesRegressor(20, min_samples_split=2, random_state=0).fit(X, y).score(X, y) > 0.99
+    >>> ExtraTreesRegressor(20, random_state=0).fit(X, y).score(X, y) > 0.99
     True
     """
 
@@ -94,7 +94,7 @@ class ExtraTreesRegressor(ForestRegressor):
         n_estimators: int = 100,
         criterion: str = "squared_error",
         max_depth: int | None = None,
-        min_samples_split: Any = "auto",
+        min_samples_split: Any = 2,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_features: Any = "auto",
