@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Integer, Number, Optional
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
 from margin.reduction.graphs import components, epsilon_graph, join_components, knn_graph, nearest_rows, shortest_paths
+from margin.reduction.places import PlacesOfRows
 from margin.reduction.scaling import classical_coordinates, place_by_inner_products
 
 __all__ = ["Isomap"]
 
 
-class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class Isomap(PlacesOfRows, Estimator):
     """Coordinates in which straight distances are those along a curved set.
 
     ``n_neighbors`` rows are joined with every row; with ``epsilon`` instead all rows within that distance. Parts of the
@@ -64,10 +64,6 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.dist_matrix_, self.rows_, self.n_parts_ = D, X, parts
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn from ``X`` and give the coordinates of its rows."""
-        return self.fit(X, y).embedding_
-
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows from their shortest ways through the fitted graph."""
         check_is_fitted(self)
@@ -78,13 +74,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             squares[i] = np.min(gaps[i][:, None] + self.dist_matrix_[index[i]], axis=0) ** 2
         mean_squares = np.mean(self.dist_matrix_**2, axis=0)
         placed = place_by_inner_products(squares, mean_squares, self.embedding_, self.eigenvalues_)
-        fitted = gaps[:, 0] == 0
-        placed[fitted] = self.embedding_[index[fitted, 0]]
-        return placed
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
+        return self._fitted_stay(placed, gaps, index)
 
     def _graph(self, X: np.ndarray) -> tuple[sp.csr_array, int]:
         graph = (

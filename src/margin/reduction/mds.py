@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Integer, Number, Seed
@@ -17,6 +16,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.foundations.probability.kernels import squared_distances
+from margin.reduction.places import PlacesOfRows
 from margin.reduction.scaling import (
     classical_coordinates,
     disparities,
@@ -31,7 +31,7 @@ __all__ = ["MDS"]
 PLACING_STEPS = 100  # majorization steps for a new row; each halves what is left or better in all cases tried
 
 
-class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator):
+class MDS(PlacesOfRows, IterativeEstimator):
     r"""Points whose distances are those of the rows (or given ones).
 
     ``kind`` "classical" has a closed form (double centering, one record), "stress" lowers the stress by Guttman
@@ -92,10 +92,6 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator)
             self._learn(loop)
             yield Record(loop.iteration, {"stress": value}, total=loop.total)
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn from ``X`` and give the coordinates of its rows."""
-        return self.fit(X, y).embedding_
-
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows (or of rows of distances to the fitted ones), the fitted points held fixed."""
         check_is_fitted(self)
@@ -106,14 +102,8 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator)
             placed = place_by_inner_products(distances**2, self.mean_squares_, self.embedding_, values)
         else:
             placed = np.vstack([self._place(row) for row in distances])
-        same = distances.argmin(axis=1)
-        fitted = distances[np.arange(len(distances)), same] == 0
-        placed[fitted] = self.embedding_[same[fitted]]
-        return placed
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
+        nearest = distances.argmin(axis=1)[:, None]
+        return self._fitted_stay(placed, np.take_along_axis(distances, nearest, axis=1), nearest)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

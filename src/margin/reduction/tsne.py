@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Integer, Number, Seed
@@ -23,8 +22,7 @@ from margin.core.records import Record
 from margin.core.threads import numba_threads, threads_for
 from margin.reduction.affinities import precisions_for, row_affinities
 from margin.reduction.graphs import nearest_rows
-from margin.reduction.principal import principal_components
-from margin.reduction.scatter import centered_product
+from margin.reduction.places import PlacesOfRows, principal_places
 
 __all__ = ["TSNE"]
 
@@ -34,7 +32,7 @@ EXAGGERATED_STEPS, EARLY_MOMENTUM, LATE_MOMENTUM = 250, 0.5, 0.8
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
 
 
-class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator):
+class TSNE(PlacesOfRows, IterativeEstimator):
     r"""A map of the rows in one to three dimensions by t-SNE.
 
     ``perplexity`` is the effective number of neighbors; affinities are kept for three times as many. The first 250
@@ -105,10 +103,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator
             self._learn(loop)
             yield Record(loop.iteration, {"kl": loop.kl, "gradient": loop.norm}, total=self.max_iter)
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn from ``X`` and give the places of its rows."""
-        return self.fit(X, y).embedding_
-
     def transform(self, X: Any) -> np.ndarray:
         """Places of new rows among the fitted ones, which do not move."""
         check_is_fitted(self)
@@ -116,14 +110,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator
         gaps, index = nearest_rows(self.rows_, _kept(self.perplexity, len(self.rows_)), X)
         squares = gaps**2
         weights = row_affinities(squares, precisions_for(squares, self.perplexity))
-        placed = np.einsum("ij,ijk->ik", weights, self.embedding_[index])
-        fitted = gaps[:, 0] == 0
-        placed[fitted] = self.embedding_[index[fitted, 0]]
-        return placed
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
+        return self._among_neighbors(weights, gaps, index)
 
     def _learn(self, loop: _Descent) -> None:
         self.embedding_ = np.ascontiguousarray(loop.Y.T, dtype=np.float64)
@@ -150,9 +137,7 @@ class _Descent:
         d = self.model.n_components
         if self.model.init == "random":
             return FIRST_SPREAD * as_generator(self.model.random_state).normal(size=(d, len(X)))
-        found = principal_components(X, min(d, *X.shape))
-        places = np.zeros((d, len(X)))
-        places[: len(found.components)] = centered_product(X, found.mean, found.components.T).T
+        places = principal_places(X, d).T
         spread = places[0].std()
         if spread == 0:  # all rows are equal: any start is as good
             return FIRST_SPREAD * as_generator(self.model.random_state).normal(size=(d, len(X)))

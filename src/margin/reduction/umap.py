@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Integer, Number, Optional, Seed
@@ -20,8 +19,7 @@ from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.reduction.fuzzy import curve_parameters, fuzzy_graph, local_scales, memberships
 from margin.reduction.graphs import components, nearest_rows
-from margin.reduction.principal import principal_components
-from margin.reduction.scatter import centered_product
+from margin.reduction.places import PlacesOfRows, principal_places
 from margin.reduction.spectrum import largest_eigenpairs
 
 __all__ = ["UMAP"]
@@ -31,7 +29,7 @@ SMALL, FEW_EPOCHS, MANY_EPOCHS = 10_000, 200, 500  # up to SMALL rows many epoch
 FIRST_WIDTH, FIRST_NOISE = 10.0, 1e-4  # of the first places; the noise parts those that coincide
 
 
-class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator):
+class UMAP(PlacesOfRows, IterativeEstimator):
     """A map of the rows by UMAP.
 
     ``n_neighbors`` decides what is local: few show fine structure, many the whole. ``min_dist`` is how near places may
@@ -104,24 +102,13 @@ class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator
             self._learn(loop)
             yield Record(loop.epoch, {"pull": loop.pull()}, total=loop.epochs)
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn from ``X`` and give the places of its rows."""
-        return self.fit(X, y).embedding_
-
     def transform(self, X: Any) -> np.ndarray:
         """Places of new rows among the fitted ones, which do not move."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         gaps, index = nearest_rows(self.rows_, self.n_neighbors, X)
         weights = memberships(gaps, *local_scales(gaps))
-        placed = np.einsum("ij,ijk->ik", weights / weights.sum(axis=1, keepdims=True), self.embedding_[index])
-        fitted = gaps[:, 0] == 0
-        placed[fitted] = self.embedding_[index[fitted, 0]]
-        return placed
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
+        return self._among_neighbors(weights, gaps, index)
 
     def _learn(self, loop: _Descent) -> None:
         self.embedding_, self.n_iter_ = loop.Y.copy(), loop.epoch
@@ -192,9 +179,7 @@ def first_places(X: np.ndarray, graph: sp.csr_array, d: int, init: str, rng: np.
         _, vectors = largest_eigenpairs(lambda v: normalized @ v, lambda: normalized.toarray(), n, d + 1)
         places = vectors[:, 1:]  # the first is constant up to degrees
     else:
-        found = principal_components(X, min(d, *X.shape))
-        places = np.zeros((n, d))
-        places[:, : len(found.components)] = centered_product(X, found.mean, found.components.T)
+        places = principal_places(X, d)
     width = np.abs(places).max()
     noise = FIRST_NOISE * FIRST_WIDTH * rng.normal(size=(n, d))
     return np.ascontiguousarray(places * (FIRST_WIDTH / width if width > 0 else 1.0) + noise)
