@@ -36,6 +36,13 @@ def test_every_estimator_is_listed_once():
     assert {cls.__name__ for cls in every_estimator()} == {cls.__name__ for cls in listed}
 
 
+def test_what_an_entry_takes_is_something_a_table_can_become():
+    from margin.service.preparation import STEPS
+
+    assert {entry.takes for entry in catalog.ENTRIES} <= set(STEPS)
+    assert {entry.task for entry in catalog.ENTRIES if entry.standard_target} == {"regression"}
+
+
 def test_names_are_unique_and_kebab_case():
     names = [entry.name for entry in catalog.ENTRIES]
     assert len(set(names)) == len(names)

@@ -139,17 +139,20 @@ def test_disparities_are_monotone_and_order_is_all_that_counts():
     order = np.argsort(D[upper])
     assert (np.diff(found.values[upper][order]) >= -1e-12).all()
     np.testing.assert_allclose(np.interp(D[upper], found.knots, found.heights), found.values[upper], atol=1e-9)
-    a, b = (MDS(kind="nonmetric", dissimilarity="precomputed", init="random", random_state=0) for _ in range(2))
-    assert b.fit(D**2).stress_ == pytest.approx(a.fit(D).stress_, abs=0.05)
+    for changed in (D**2, np.sqrt(D)):  # the same order at another size
+        other = disparities(changed, Y).values
+        scale = np.linalg.norm(changed) / np.linalg.norm(D)
+        np.testing.assert_allclose(other, scale * found.values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["stress", "classical", "nonmetric"])
-def test_fitted_rows_stay_and_new_ones_stand_near_their_neighbors(kind):
+@pytest.mark.parametrize(("kind", "near"), [("stress", 1e-3), ("classical", 1e-3), ("nonmetric", 0.1)])
+def test_fitted_rows_stay_and_new_ones_stand_near_their_neighbors(kind, near):
+    """A monotone function is known only between its knots, so non-metric places are rougher."""
     X = points(60)
     model = MDS(kind=kind).fit(X)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-12)
     new = X[:5] + 1e-4
-    np.testing.assert_allclose(model.transform(new), model.embedding_[:5], atol=0.15)
+    np.testing.assert_allclose(model.transform(new), model.embedding_[:5], atol=near)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from margin.reduction.scaling import (
 
 __all__ = ["MDS"]
 
-PLACING_STEPS = 100  # majorization steps for a new row; each halves what is left or better in all cases tried
+PLACING_STEPS, PLACED = 1000, 1e-9  # a new row is moved until it moves no more than this part of the map's size
 
 
 class MDS(PlacesOfRows, IterativeEstimator):
@@ -119,12 +119,14 @@ class MDS(PlacesOfRows, IterativeEstimator):
         """Majorization for one row: the mean over fitted points of where each alone would want it."""
         target = np.interp(wanted, self.knots_, self.heights_) if self.kind == "nonmetric" else wanted
         points = self.embedding_
-        place = points[target.argmin()] + 0.0
+        place, size = points[target.argmin()] + 0.0, np.ptp(points, axis=0).max()
         for _ in range(PLACING_STEPS):
             gaps = place - points
             lengths = np.linalg.norm(gaps, axis=1)
             ratios = np.divide(target, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-            place = (points + ratios[:, None] * gaps).mean(axis=0)
+            before, place = place, (points + ratios[:, None] * gaps).mean(axis=0)
+            if np.linalg.norm(place - before) <= PLACED * size:
+                break
         return place
 
     def _learn(self, loop: _Majorization) -> None:

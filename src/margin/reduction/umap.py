@@ -171,7 +171,7 @@ class _Descent:
 def first_places(X: np.ndarray, graph: sp.csr_array, d: int, init: str, rng: np.random.Generator) -> np.ndarray:
     """Where the descent begins, (n, d), within a cube of ``FIRST_WIDTH``."""
     n = len(X)
-    if init == "random" or d >= min(n - 1, X.shape[1] + n * (init == "spectral")):
+    if init == "random" or d >= n - 1:  # so few rows have no d eigenvectors besides the constant one
         return rng.uniform(-FIRST_WIDTH, FIRST_WIDTH, size=(n, d))
     if init == "spectral" and components(graph)[0] == 1:
         root = 1 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from margin.foundations.linalg import gram
 from margin.foundations.linalg.gram import add_gram, mirror
 
 
@@ -52,3 +53,14 @@ def test_rows_that_blas_cannot_walk_are_refused(rows):
 def test_a_total_of_another_form_is_refused(total):
     with pytest.raises(ValueError, match="add_gram: total must be a C-ordered float64"):
         add_gram(np.ones((4, 3)), total)
+
+
+def test_the_routine_is_called_only_with_the_signature_it_should_have(monkeypatch):
+    assert gram._dsyrk() is not None, "SciPy's dsyrk changed its signature: blocks are added by NumPy, more slowly"
+    wider = "void (char *, char *, long *, long *, x_d *, x_d *, long *, x_d *, x_d *, long *)"
+    assert gram._kinds(wider) != gram.SIGNATURE
+    monkeypatch.setattr(gram, "_dsyrk", lambda: None)
+    rows, total = np.random.default_rng(0).normal(size=(9, 4)), np.full((4, 4), 7.0)
+    add_gram(rows, total)
+    np.testing.assert_allclose(np.tril(total), np.tril(7 + rows.T @ rows), rtol=1e-12)
+    assert (total[np.triu_indices(4, 1)] == 7.0).all()

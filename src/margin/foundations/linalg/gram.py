@@ -15,6 +15,9 @@ import numpy as np
 
 __all__ = ["add_gram", "mirror"]
 
+# Arguments of dsyrk as SciPy's capsule spells them: uplo, trans, n, k, alpha, a, lda, beta, c, ldc.
+SIGNATURE = ["char", "char", "int", "int", "d", "d", "int", "d", "d", "int"]
+
 
 def add_gram(rows: np.ndarray, total: np.ndarray) -> None:
     """Add ``rows.T @ rows`` to the lower triangle of ``total`` (p, p), in place; other threads run meanwhile.
@@ -35,9 +38,13 @@ def add_gram(rows: np.ndarray, total: np.ndarray) -> None:
     if not rows.size:
         return
     transposed, leading = _order(rows)
+    dsyrk = _dsyrk()
+    if dsyrk is None:
+        total += np.tril(rows.T @ rows)
+        return
     # Rows in C order are columns in Fortran order, so the upper triangle there is the lower one here.
     size, depth, step, one = ctypes.c_int(p), ctypes.c_int(b), ctypes.c_int(leading), ctypes.c_double(1.0)
-    _dsyrk()(
+    dsyrk(
         b"U",
         transposed,
         ctypes.byref(size),
@@ -71,14 +78,25 @@ def mirror(lower: np.ndarray) -> np.ndarray:
 
 
 @cache
-def _dsyrk() -> Callable[..., None]:
-    """SciPy's own BLAS routine; a call through ctypes releases the interpreter lock."""
+def _dsyrk() -> Callable[..., None] | None:
+    """SciPy's own BLAS routine; a call through ctypes releases the interpreter lock. None if it is not as expected."""
     from scipy.linalg import cython_blas
 
-    capsule = cython_blas.__pyx_capi__["dsyrk"]
+    capsule = getattr(cython_blas, "__pyx_capi__", {}).get("dsyrk")
+    if capsule is None:
+        return None
     name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    # The name of the capsule is the signature; a build with other whole numbers than C's int must not be called.
+    if _kinds(name(capsule).decode()) != SIGNATURE:
+        return None
     text, address = ctypes.c_char_p, ctypes.c_void_p
     prototype = ctypes.CFUNCTYPE(None, text, text, *[address] * 8)
     return prototype(pointer(capsule, name(capsule)))
+
+
+def _kinds(signature: str) -> list[str]:
+    """The last word of every argument's type: ``int *`` is "int", SciPy's own name for double ends in "d"."""
+    arguments = signature.partition("(")[2].rpartition(")")[0].split(",")
+    return [argument.replace("*", "").strip().rpartition("_")[2] for argument in arguments]
