@@ -138,3 +138,12 @@ def test_a_resumed_fit_on_words_gives_the_same_bits():
     for _ in rest.iterate(words, y, state=state):
         pass
     np.testing.assert_array_equal(rest.predict_proba(words), whole.predict_proba(words))
+
+
+def test_every_spelling_of_missing_in_an_array_is_missing():
+    X = np.array([["red", 1.0], [pd.NA, 2.0], [None, 3.0], [np.nan, 4.0], ["blue", 5.0]], dtype=object)
+    coded, _, words = learn_words("Tree", X, [True, False])
+    assert words == {0: ["blue", "red"]}
+    assert np.isnan(coded[1:4, 0].astype(float)).all()
+    model = DecisionTreeClassifier(categorical_features=[0]).fit(X, [0, 1, 1, 1, 0])
+    assert model.predict(X).tolist() == [0, 1, 1, 1, 0]

@@ -101,4 +101,5 @@ def _known(values: Any) -> list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    # pandas' NA first: it answers a comparison with NA, which is neither true nor false.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
