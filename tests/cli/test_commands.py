@@ -57,7 +57,7 @@ def test_every_command_has_help(run):
 def test_list_json_is_stable(run):
     models = json.loads(run("list", "--json").stdout)
     assert [model["name"] for model in models] == [entry.name for entry in catalog.ENTRIES]
-    assert all(set(model) == {"name", "path", "family", "task", "test_params", "rows"} for model in models)
+    assert all(set(model) == {"name", "path", "family", "task", "data", "rows"} for model in models)
     assert "kmeans" in run("list", "--task", "clustering").stdout
 
 
