@@ -35,8 +35,8 @@ class C45(CategoryTreeClassifier, Estimator):
 
     ``threshold_criterion`` says whether a cut is chosen by "gain" or by "gain_ratio" (which likes cuts near the ends);
     ``threshold_penalty`` takes off its gain the :math:`\log_2(\text{cuts}) / n` bits that naming it costs.
-    ``confidence`` is that of the pruning (:mod:`margin.trees.multiway.error_pruning`), smaller prunes more; None does not
-    prune. A row of ``sample_weight`` 2 counts as two rows.
+    ``confidence`` is that of the pruning (:mod:`margin.trees.multiway.error_pruning`), smaller prunes more; None
+    does not prune. A row of ``sample_weight`` 2 counts as two rows.
 
     Learned: ``tree_`` (:mod:`margin.trees.multiway.category_tree`), ``categories_``, ``classes_``. Cost: O(p n log n)
     per level.
