@@ -126,7 +126,7 @@ def test_generative_models_sample(run, tmp_path):
         (["fit", "no-such-model", "iris"], "no model 'no-such-model'"),
         (["fit", "kmean", "iris"], "did you mean kmeans"),
         (["fit", "kmeans", "no-such-data"], "neither a file nor a named data set"),
-        (["fit", "kmeans", "iris", "--set", "n_clusters=0"], "n_clusters: '0' is not a whole number at least 1"),
+        (["fit", "kmeans", "iris", "--set", "n_clusters=0"], "n_clusters: '0' is not an integer at least 1"),
         (["fit", "kmeans", "iris", "--set", "clusters=3"], "no parameter 'clusters'"),
         (["fit", "kmeans", "iris", "--set", "n_clusters"], "name=value"),
         (["fit", "mlp-classifier", "diabetes"], "is a quantity"),
