@@ -19,7 +19,7 @@ from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.kernels.dual import DualProblem, duality_gap
 from margin.kernels.kernel import Kernel
-from margin.kernels.machine import KernelModel, kept_rows, panel_for
+from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows
 from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
@@ -194,10 +194,10 @@ class PairLoop:
         dtype: Any = np.float64
         if isinstance(self.kernel, Kernel):
             dtype = column_dtype(self.kernel, self.X[rows], float(bounds.max()), self.model.tol)
-        panel = panel_for(self.kernel, self.X, rows, dtype)
+        columns = columns_for(self.kernel, self.X, rows, dtype)
         low, high = np.where(positive, 0.0, -bounds), np.where(positive, bounds, 0.0)
         model, labels = self.model, np.where(positive, 1.0, -1.0)
-        return DualProblem(panel, labels, low, high, 0.0, model.tol, bool(model.shrinking), float(model.cache_size))
+        return DualProblem(columns, labels, low, high, 0.0, model.tol, bool(model.shrinking), float(model.cache_size))
 
     def result(self, problem: DualProblem, pair: int) -> dict[str, Any]:
         used = np.flatnonzero(problem.beta)
