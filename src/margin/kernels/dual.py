@@ -29,7 +29,7 @@ from margin.kernels.column_cache import ColumnCache
 from margin.kernels.kernel_columns import KernelColumns, full_matrix
 from margin.kernels.optimality import directions, dual_objective, idle, offset_between, slack_cost, violation
 
-__all__ = ["DualProblem", "duality_gap"]
+__all__ = ["DualProblem", "duality_gap", "objectives"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -87,29 +87,33 @@ class DualProblem:
 
     def step(self) -> None:
         """Choose a working set, solve it, and bring the scores of all active variables up to date."""
-        self.iteration += 1
         with blas_threads(1):
-            if self.columns.n <= WHOLE_ROWS:
-                self._solve_everything()
-                self.violation = violation(*self._directions())
-                return
-            self._renew()
-            self._solve_working_set()
-            up, down = self._directions()
-            self.violation = violation(up, down)
-            if self.violation <= self.tol and self.removed:
-                self.complete()
-                self._judge_everyone()
-            elif self.shrinking and self.violation > self.tol:
-                self._shrink(idle(up, down))
+            self.step_on_one_thread()
+
+    def step_on_one_thread(self) -> None:
+        """The same where BLAS is held at one thread already: limiting it costs more than a step of a small problem."""
+        self.iteration += 1
+        if self.columns.n <= WHOLE_ROWS:
+            self._solve_everything()
+            self.violation = violation(*self._directions())
+            return
+        self._renew()
+        self._solve_working_set()
+        up, down = self._directions()
+        self.violation = violation(up, down)
+        if self.violation <= self.tol and self.removed:
+            self.complete()
+            self._judge_everyone()
+        elif self.shrinking and self.violation > self.tol:
+            self._shrink(idle(up, down))
 
     def complete(self) -> None:
         """Bring the scores of those that left up to date: everyone is active again."""
-        with blas_threads(1):
-            for rows, then in self.removed:
-                changed = np.flatnonzero(self.beta != then)
-                self.score[rows] -= self.columns.of_rows(rows).combine(changed, (self.beta - then)[changed])
         if self.removed:
+            with blas_threads(1):
+                for rows, then in self.removed:
+                    changed = np.flatnonzero(self.beta != then)
+                    self.score[rows] -= self.columns.of_rows(rows).combine(changed, (self.beta - then)[changed])
             self.removed, self.active = [], np.arange(self.columns.n)
             self.violation = violation(*self._directions())
             # Stored columns do not reach over those that came back.
@@ -263,7 +267,13 @@ class DualProblem:
 
 
 def duality_gap(problem: DualProblem) -> float:
-    r"""Primal minus dual objective; the primal is :math:`\tfrac12\beta^\top K\beta` and the cost of the slacks.
+    """Primal minus dual objective, zero at the optimum."""
+    primal, dual = objectives(problem)
+    return primal - dual
+
+
+def objectives(problem: DualProblem) -> tuple[float, float]:
+    r"""Primal and dual objective; the primal is :math:`\tfrac12\beta^\top K\beta` and the cost of the slacks.
 
     While variables have left, their slacks are those of the time they left; a solved problem has no such ones.
     """
@@ -271,7 +281,7 @@ def duality_gap(problem: DualProblem) -> float:
     offset = offset_between(problem.score, beta, problem.low, problem.high, epsilon)
     dual = problem.objective
     quadratic = float(problem.target @ beta) - epsilon * float(np.abs(beta).sum()) - dual
-    return quadratic + slack_cost(problem.score, offset, problem.low, problem.high, epsilon) - dual
+    return quadratic + slack_cost(problem.score, offset, problem.low, problem.high, epsilon), dual
 
 
 def _largest(values: Floats, count: int) -> Indices:

@@ -213,8 +213,13 @@ def columns_of_matrix(matrix: Array) -> KernelColumns:
 
 def full_matrix(columns: KernelColumns) -> Array:
     """All columns: the (n, n) kernel matrix."""
+    if isinstance(columns, PrecomputedColumns) and columns.matrix.shape == (columns.n, columns.n):
+        return columns.matrix
     out = np.empty((columns.n, columns.n), dtype=columns.dtype)
-    columns.fill(np.arange(columns.n), out)
+    rows = max(1, BLOCK_BYTES // max(1, columns.n * columns.dtype.itemsize))
+    for start in range(0, columns.n, rows):
+        chosen = np.arange(start, min(start + rows, columns.n))
+        columns.block(chosen)(slice(0, columns.n), out[chosen[0] : chosen[-1] + 1])
     return out
 
 

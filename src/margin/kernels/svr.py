@@ -19,6 +19,7 @@ from margin.core.domains import Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.records import Record
+from margin.core.threads import blas_threads
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import describe, solve_some
 from margin.kernels.kernel import Kernel
@@ -100,7 +101,8 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         if state is not None:
             loop.restore(state)
         while not loop.finished:
-            loop.finished = solve_some(problem, self.max_iter)
+            with blas_threads(1):
+                loop.finished = solve_some(problem, self.max_iter)
             loop.iteration += 1
             self._learn(X, rows, kernel, problem)
             yield Record(loop.iteration, describe(problem))
