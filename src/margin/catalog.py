@@ -167,14 +167,14 @@ PARTS: Mapping[str, str] = {
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
     # Kernels that models take as a parameter.
-    "margin/linear-kernel": "margin.kernels.Linear",
-    "margin/polynomial-kernel": "margin.kernels.Polynomial",
+    "margin/linear-kernel": "margin.kernels.LinearKernel",
+    "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",
     "margin/rbf-kernel": "margin.kernels.RBF",
-    "margin/laplace-kernel": "margin.kernels.Laplace",
+    "margin/laplace-kernel": "margin.kernels.LaplaceKernel",
     "margin/matern-kernel": "margin.kernels.Matern",
-    "margin/periodic-kernel": "margin.kernels.Periodic",
-    "margin/constant-kernel": "margin.kernels.Constant",
-    "margin/white-kernel": "margin.kernels.White",
+    "margin/periodic-kernel": "margin.kernels.PeriodicKernel",
+    "margin/constant-kernel": "margin.kernels.ConstantKernel",
+    "margin/white-kernel": "margin.kernels.WhiteKernel",
     "margin/kernel-sum": "margin.kernels.Sum",
     "margin/kernel-product": "margin.kernels.Product",
 }

@@ -1,4 +1,4 @@
-"""Learning the hyperparameters: searches from several starts, on a part of the rows first if there are many.
+"""Search for the hyperparameters: searches from several starts, on a part of the rows first if there are many.
 
 Each evaluation of the likelihood costs n^3, and most of them are needed far from the optimum, where a quarter of the
 rows (a sixty-fourth of the cost) shows the way as well. So all starts are searched on that part; the best one goes on
@@ -19,7 +19,7 @@ from margin.core.records import Record
 from margin.kernels.gaussian_process.box_search import BoxSearch
 from margin.kernels.kernel import Kernel
 
-__all__ = ["Learning", "Plan", "Problem", "Question", "Runs", "plan_runs"]
+__all__ = ["EvaluationRequest", "HyperparameterSearch", "Restarts", "SearchObjective", "SearchPlan", "plan_searches"]
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ SPREAD = np.log(100.0)  # restarts begin within this factor of the first start
 
 
 @dataclass(frozen=True)
-class Question:
+class EvaluationRequest:
     """One evaluation that a run asked for: at ``theta``, on all rows or on the ``coarse`` ones."""
 
     run: int
@@ -37,16 +37,16 @@ class Question:
 
 
 @dataclass
-class Plan:
+class SearchPlan:
     """Starts (k, p), and the rows searched first (empty: all rows from the beginning)."""
 
     starts: Floats
     rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-def plan_runs(
+def plan_searches(
     theta: Floats, bounds: Floats, n: int, *, n_restarts: int, warm_up: Any, rng: np.random.Generator
-) -> Plan:
+) -> SearchPlan:
     """The first start is ``theta``; the others are drawn around it inside the bounds."""
     count = n_restarts if len(theta) else 0  # nothing to learn, nothing to restart
     drawn = theta + rng.uniform(-SPREAD, SPREAD, size=(count, len(theta)))
@@ -56,13 +56,13 @@ def plan_runs(
         size = int(warm_up)
     coarse = 0 < size < n and len(theta) > 0
     rows = np.sort(rng.choice(n, size=size, replace=False)) if coarse else np.zeros(0, dtype=np.int64)
-    return Plan(starts, rows)
+    return SearchPlan(starts, rows)
 
 
-class Runs:
+class Restarts:
     """The running searches: which one, what each was told, and the best of them."""
 
-    def __init__(self, plan: Plan, bounds: Floats, n: int, *, tol: float, max_iter: int):
+    def __init__(self, plan: SearchPlan, bounds: Floats, n: int, *, tol: float, max_iter: int):
         self.plan, self.bounds, self.n, self.tol, self.max_iter = plan, bounds, n, tol, max_iter
         self.searches: list[BoxSearch] = []
         self.coarse = len(plan.rows) > 0
@@ -73,7 +73,7 @@ class Runs:
         """Searches in all."""
         return len(self.plan.starts) + self.coarse
 
-    def question(self) -> Question | None:
+    def question(self) -> EvaluationRequest | None:
         """What to evaluate next; None when all searches are over."""
         while self.searches[-1].point is None:
             done = len(self.searches)
@@ -88,7 +88,7 @@ class Runs:
         point = self.searches[-1].point
         assert point is not None
         run = len(self.searches) - 1
-        return Question(run, self.coarse and run < len(self.plan.starts), point)
+        return EvaluationRequest(run, self.coarse and run < len(self.plan.starts), point)
 
     def tell(self, value: float, gradient: Floats) -> bool:
         """What was found; returns whether it is the best yet of the searches on the same rows."""
@@ -108,9 +108,9 @@ class Runs:
             "told": [search.state() for search in self.searches],
         }
 
-    def replay(self, told: list[dict[str, Any]], publish: Callable[[Question], None]) -> None:
+    def replay(self, told: list[dict[str, Any]], publish: Callable[[EvaluationRequest], None]) -> None:
         """Live through an earlier fit; ``publish`` is called once, with the evaluation that was its best."""
-        best: Question | None = None
+        best: EvaluationRequest | None = None
         for run in told:
             for value, gradient in zip(run["values"], run["gradients"]):
                 asked = self.question()
@@ -120,7 +120,7 @@ class Runs:
         if best is not None:
             publish(best)
 
-    def evaluations(self) -> Iterator[Question]:
+    def evaluations(self) -> Iterator[EvaluationRequest]:
         """Questions, until there are none; each is to be answered by :meth:`tell` before the next."""
         while (asked := self.question()) is not None:
             yield asked
@@ -131,35 +131,35 @@ class Runs:
         )
 
 
-class Problem(Protocol):
+class SearchObjective(Protocol):
     """What a search asks: values at a theta, and a model made of the best of them."""
 
     coarse_rows: NDArray[np.int64]
 
-    def evaluate(self, question: Question, *, gradient: bool) -> Any:
+    def evaluate(self, question: EvaluationRequest, *, gradient: bool) -> Any:
         """An object with ``value`` (to be maximized) and ``gradient``."""
 
-    def publish(self, model: Any, question: Question, found: Any) -> None:
+    def publish(self, model: Any, question: EvaluationRequest, found: Any) -> None:
         """Make ``model`` the one of this evaluation."""
 
-    def describe(self, question: Question, found: Any) -> dict[str, float]:
+    def describe(self, question: EvaluationRequest, found: Any) -> dict[str, float]:
         """Numbers for the record."""
 
 
-class Learning:
+class HyperparameterSearch:
     """The running fit of a regressor: its searches, and the problem that answers them."""
 
-    def __init__(self, model: Any, kernel: Kernel, n: int, problem: Problem, warm_up: Any, state: Any):
+    def __init__(self, model: Any, kernel: Kernel, n: int, problem: SearchObjective, warm_up: Any, state: Any):
         self.problem, self.learns = problem, model.optimizer is not None
         theta, bounds = kernel.theta, kernel.bounds
         if state is None:
             rng = as_generator(model.random_state)
             restarts, warm_up = (model.n_restarts, warm_up) if self.learns else (0, None)
-            plan = plan_runs(theta, bounds, n, n_restarts=restarts, warm_up=warm_up, rng=rng)
+            plan = plan_searches(theta, bounds, n, n_restarts=restarts, warm_up=warm_up, rng=rng)
         else:
-            plan = Plan(np.array(state["starts"]), np.array(state["rows"]))
+            plan = SearchPlan(np.array(state["starts"]), np.array(state["rows"]))
         problem.coarse_rows = plan.rows
-        self.runs = Runs(plan, bounds, n, tol=model.tol, max_iter=model.max_iter if self.learns else 1)
+        self.runs = Restarts(plan, bounds, n, tol=model.tol, max_iter=model.max_iter if self.learns else 1)
         self.iteration = 0
         if state is not None:
             self._replay(model, state)
@@ -191,7 +191,7 @@ class Learning:
         return f"{type(model).__name__}: a search was stopped after max_iter={model.max_iter} evaluations."
 
     def _replay(self, model: Any, state: dict[str, Any]) -> None:
-        def publish(asked: Question) -> None:
+        def publish(asked: EvaluationRequest) -> None:
             self.problem.publish(model, asked, self.problem.evaluate(asked, gradient=False))
 
         self.runs.replay(state["told"], publish)

@@ -1,4 +1,4 @@
-r"""Kernels by name, as parameters of models: "rbf" with its ``gamma`` next to ``RBF(0.5) + Linear()``.
+r"""Kernels by name, as parameters of models: "rbf" with its ``gamma`` next to ``RBF(0.5) + LinearKernel()``.
 
 ================  =====================================================================
 "linear"          :math:`x^\top z`
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from margin.core.domains import Choice, Domain, Either, Integer, Number
 from margin.foundations.probability.kernels import length_scale_from_gamma
-from margin.kernels.dot_product import Linear, Polynomial
+from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.kernel import Kernel
-from margin.kernels.periodic import Periodic
-from margin.kernels.stationary import RBF, Laplace
+from margin.kernels.periodic import PeriodicKernel
+from margin.kernels.stationary import RBF, LaplaceKernel
 
 __all__ = ["COEF0", "DEGREE", "GAMMA", "KERNEL", "VECTOR_KERNEL", "KernelObject", "gamma_value", "named_kernel"]
 
@@ -79,12 +79,12 @@ def named_kernel(
     if isinstance(kernel, Kernel):
         return kernel
     if kernel == "linear":
-        return Linear()
+        return LinearKernel()
     value = gamma_value(gamma, X, weights)
     if kernel == "poly":
-        return Polynomial(degree, value, float(coef0))
+        return PolynomialKernel(degree, value, float(coef0))
     if kernel == "rbf":
         return RBF.from_gamma(value)
     if kernel == "laplace":
-        return Laplace(1 / value)
-    return Periodic(length_scale_from_gamma(value), 1.0)
+        return LaplaceKernel(1 / value)
+    return PeriodicKernel(length_scale_from_gamma(value), 1.0)

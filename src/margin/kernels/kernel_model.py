@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.parameters import check_parameters
 from margin.core.stripes import over_stripes
 from margin.kernels.kernel import Kernel
-from margin.kernels.named import named_kernel
-from margin.kernels.panels import Panel, panel_of, panel_of_matrix
+from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
+from margin.kernels.kernel_names import named_kernel
 from margin.kernels.sparse_rows import kernel_values
 
-__all__ = ["ROWS_DTYPES", "KernelModel", "expansion", "kept_rows", "panel_for"]
+__all__ = ["ROWS_DTYPES", "KernelModel", "columns_for", "expansion", "kept_rows"]
 
 ROWS_DTYPES = [np.float64, np.float32]  # float32 rows keep their type and halve the work
 BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are judged
@@ -101,8 +101,8 @@ def kept_rows(kernel: Kernel | str, X: Any, rows: NDArray[np.int64]) -> Any:
     return X[rows] if sp.issparse(X) else np.ascontiguousarray(X[rows])
 
 
-def panel_for(kernel: Kernel | str, X: Any, rows: NDArray[np.int64], dtype: Any) -> Panel:
-    """The panel of some rows of ``X``."""
+def columns_for(kernel: Kernel | str, X: Any, rows: NDArray[np.int64], dtype: Any) -> KernelColumns:
+    """The columns of some rows of ``X``."""
     if isinstance(kernel, str):
-        return panel_of_matrix(np.ascontiguousarray(X[np.ix_(rows, rows)], dtype=np.float64))
-    return panel_of(kernel, X[rows], dtype)
+        return columns_of_matrix(np.ascontiguousarray(X[np.ix_(rows, rows)], dtype=np.float64))
+    return columns_of(kernel, X[rows], dtype)

@@ -1,12 +1,12 @@
-r"""Columns of a kernel matrix into memory that is already there: the inner loop of every solver in this room.
+r"""Columns of a kernel matrix into memory that is already there: the inner loop of every solver in this package.
 
-A panel knows n rows and writes :math:`k(x_i, x_j)` for all i and a few chosen j into lines of an array. Linear,
-polynomial, Gaussian, Laplace and periodic kernels are all one matrix product, whose factors are prepared once, followed
-by elementwise work that is done while a block is in cache:
+``KernelColumns`` knows n rows and writes :math:`k(x_i, x_j)` for all i and a few chosen j into lines of an array.
+Linear, polynomial, Gaussian, Laplace and periodic kernels are all one matrix product, whose factors are prepared once,
+followed by elementwise work that is done while a block is in cache:
 
 .. math:: -\tfrac12\|x-z\|^2 = \bigl(x,\,-\tfrac12\|x\|^2,\,1\bigr)^\top\bigl(z,\,1,\,-\tfrac12\|z\|^2\bigr).
 
-Sums and products join two panels; any other kernel is simply called.
+Sums and products combine the columns of two kernels; any other kernel is simply called.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.stripes import over_stripes
-from margin.kernels.dot_product import Linear, Polynomial
+from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.kernel import Kernel, Product, Sum
-from margin.kernels.periodic import Periodic
+from margin.kernels.periodic import PeriodicKernel
 from margin.kernels.sparse_rows import kernel_values
-from margin.kernels.stationary import RBF, Laplace, White
+from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
 
-__all__ = ["Panel", "full_matrix", "panel_of", "panel_of_matrix"]
+__all__ = ["KernelColumns", "columns_of", "columns_of_matrix", "full_matrix"]
 
 Array = NDArray[Any]
 Finish = Callable[[Array], None]
@@ -36,7 +36,7 @@ COMBINED = 256  # chosen rows whose values are combined at a time
 EXPONENTIAL_COST = 30  # multiplications that an exponential is worth when threads are counted
 
 
-class Panel(ABC):
+class KernelColumns(ABC):
     """Values k(x_i, x_j) of its ``n`` rows i against any chosen rows j of the data, in floats of type ``dtype``."""
 
     n: int
@@ -47,8 +47,8 @@ class Panel(ABC):
         """A function that writes k(x_j, x_i), chosen j by rows i of a slice, into a contiguous array."""
 
     @abstractmethod
-    def of_rows(self, rows: Array) -> Panel:
-        """The panel of some of the rows; chosen ones keep their numbers."""
+    def of_rows(self, rows: Array) -> KernelColumns:
+        """The columns of some of the rows; chosen ones keep their numbers."""
 
     def fill(self, chosen: Array, out: Array, lines: Array | slice = slice(None)) -> None:
         """Write k(x_j, x_i) into the ``lines`` of ``out`` (many, n), one for each chosen j."""
@@ -87,7 +87,7 @@ def _assign(out: Array, lines: Array | slice, rows: slice, values: Array) -> Non
     out[lines, rows] = values
 
 
-class FactoredPanel(Panel):
+class ProductColumns(KernelColumns):
     """``finish`` of left right^T."""
 
     def __init__(self, left: Array, right: Array, finish: Finish, dtype: np.dtype[Any]):
@@ -102,14 +102,14 @@ class FactoredPanel(Panel):
 
         return write
 
-    def of_rows(self, rows: Array) -> Panel:
-        return FactoredPanel(self.left[rows], self.right, self.finish, self.dtype)
+    def of_rows(self, rows: Array) -> KernelColumns:
+        return ProductColumns(self.left[rows], self.right, self.finish, self.dtype)
 
 
-class JoinedPanel(Panel):
-    """Two panels joined by ``np.add`` or ``np.multiply``."""
+class CombinedColumns(KernelColumns):
+    """The columns of two kernels, combined by ``np.add`` or ``np.multiply``."""
 
-    def __init__(self, first: Panel, second: Panel, join: np.ufunc):
+    def __init__(self, first: KernelColumns, second: KernelColumns, join: np.ufunc):
         self.first, self.second, self.join = first, second, join
         self.n, self.dtype = first.n, first.dtype
 
@@ -124,11 +124,11 @@ class JoinedPanel(Panel):
 
         return write
 
-    def of_rows(self, rows: Array) -> Panel:
-        return JoinedPanel(self.first.of_rows(rows), self.second.of_rows(rows), self.join)
+    def of_rows(self, rows: Array) -> KernelColumns:
+        return CombinedColumns(self.first.of_rows(rows), self.second.of_rows(rows), self.join)
 
 
-class CalledPanel(Panel):
+class CalledColumns(KernelColumns):
     """Any kernel, and any of sparse rows, called block by block."""
 
     def __init__(self, kernel: Kernel, X: Array, dtype: np.dtype[Any], rows: Array | None = None):
@@ -144,11 +144,11 @@ class CalledPanel(Panel):
 
         return write
 
-    def of_rows(self, rows: Array) -> Panel:
-        return CalledPanel(self.kernel, self.X, self.dtype, rows)
+    def of_rows(self, rows: Array) -> KernelColumns:
+        return CalledColumns(self.kernel, self.X, self.dtype, rows)
 
 
-class WhitePanel(Panel):
+class NoiseColumns(KernelColumns):
     """Noise: a row is only like itself."""
 
     def __init__(self, value: float, rows: Array, dtype: np.dtype[Any]):
@@ -160,11 +160,11 @@ class WhitePanel(Panel):
 
         return write
 
-    def of_rows(self, rows: Array) -> Panel:
-        return WhitePanel(self.value, self.rows[rows], self.dtype)
+    def of_rows(self, rows: Array) -> KernelColumns:
+        return NoiseColumns(self.value, self.rows[rows], self.dtype)
 
 
-class MatrixPanel(Panel):
+class PrecomputedColumns(KernelColumns):
     """Columns of a matrix that was computed elsewhere."""
 
     def __init__(self, matrix: Array):
@@ -176,45 +176,50 @@ class MatrixPanel(Panel):
 
         return write
 
-    def of_rows(self, rows: Array) -> Panel:
-        return MatrixPanel(self.matrix[rows])
+    def of_rows(self, rows: Array) -> KernelColumns:
+        return PrecomputedColumns(self.matrix[rows])
 
 
-def panel_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> Panel:
-    """The panel of ``kernel`` on the rows of ``X``, computing in ``dtype``."""
+def columns_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> KernelColumns:
+    """The columns of ``kernel`` on the rows of ``X``, computing in ``dtype``."""
     dtype = np.dtype(dtype)
     if sp.issparse(X):
-        return CalledPanel(kernel, X.astype(dtype), dtype)
+        return CalledColumns(kernel, X.astype(dtype), dtype)
     if isinstance(kernel, Sum | Product):
         join = np.add if isinstance(kernel, Sum) else np.multiply
-        return JoinedPanel(panel_of(kernel.left, X, dtype), panel_of(kernel.right, X, dtype), join)
-    if isinstance(kernel, White):
-        return WhitePanel(kernel.value, np.arange(len(X)), dtype)
-    if isinstance(kernel, Linear):
-        return FactoredPanel(X, X, _nothing, dtype)
-    if isinstance(kernel, Polynomial):
-        return FactoredPanel(kernel.scale * X, X, _power(kernel.degree, dtype.type(kernel.offset)), dtype)
+        return CombinedColumns(columns_of(kernel.left, X, dtype), columns_of(kernel.right, X, dtype), join)
+    if isinstance(kernel, WhiteKernel):
+        return NoiseColumns(kernel.value, np.arange(len(X)), dtype)
+    if isinstance(kernel, LinearKernel):
+        return ProductColumns(X, X, _nothing, dtype)
+    if isinstance(kernel, PolynomialKernel):
+        return ProductColumns(kernel.scale * X, X, _power(kernel.degree, dtype.type(kernel.offset)), dtype)
     if isinstance(kernel, RBF):
-        return FactoredPanel(*_half_distances(kernel.scaled(X)), _exponential, dtype)
-    if isinstance(kernel, Laplace):
-        return FactoredPanel(*_half_distances(kernel.scaled(X)), _exponential_of_root, dtype)
-    if isinstance(kernel, Periodic):
+        return ProductColumns(*_half_distances(kernel.scaled(X)), _exponential, dtype)
+    if isinstance(kernel, LaplaceKernel):
+        return ProductColumns(*_half_distances(kernel.scaled(X)), _exponential_of_root, dtype)
+    if isinstance(kernel, PeriodicKernel):
         # On circles of radius 1/l the squared distance is (4/l^2) sin^2: half of it is the exponent.
         angle = 2 * np.pi * X / kernel.period
         circles = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) / kernel.length_scale
-        return FactoredPanel(*_half_distances(circles), _exponential, dtype)
-    return CalledPanel(kernel, X, dtype)
+        return ProductColumns(*_half_distances(circles), _exponential, dtype)
+    return CalledColumns(kernel, X, dtype)
 
 
-def panel_of_matrix(matrix: Array) -> Panel:
-    """The panel of a kernel matrix given as a whole."""
-    return MatrixPanel(matrix)
+def columns_of_matrix(matrix: Array) -> KernelColumns:
+    """The columns of a precomputed kernel matrix."""
+    return PrecomputedColumns(matrix)
 
 
-def full_matrix(panel: Panel) -> Array:
+def full_matrix(columns: KernelColumns) -> Array:
     """All columns: the (n, n) kernel matrix."""
-    out = np.empty((panel.n, panel.n), dtype=panel.dtype)
-    panel.fill(np.arange(panel.n), out)
+    if isinstance(columns, PrecomputedColumns) and columns.matrix.shape == (columns.n, columns.n):
+        return columns.matrix
+    out = np.empty((columns.n, columns.n), dtype=columns.dtype)
+    rows = max(1, BLOCK_BYTES // max(1, columns.n * columns.dtype.itemsize))
+    for start in range(0, columns.n, rows):
+        chosen = np.arange(start, min(start + rows, columns.n))
+        columns.block(chosen)(slice(0, columns.n), out[chosen[0] : chosen[-1] + 1])
     return out
 
 

@@ -10,11 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from margin.reduction.principal import principal_components
 from margin.reduction.scatter import centered_product
 
-__all__ = ["PlacesOfRows", "principal_places"]
+__all__ = ["EmbeddingMixin", "principal_positions"]
 
 
-class PlacesOfRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """A transformer that learns places ``embedding_`` (n, d) of the rows themselves, kept in ``rows_``."""
+class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """A transformer that learns places ``embedding_`` (n, d) of the rows themselves, kept in ``X_fit_``."""
 
     embedding_: np.ndarray
 
@@ -26,7 +26,7 @@ class PlacesOfRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
-    def _fitted_stay(self, placed: np.ndarray, gaps: np.ndarray, index: np.ndarray) -> np.ndarray:
+    def _keep_fitted(self, placed: np.ndarray, gaps: np.ndarray, index: np.ndarray) -> np.ndarray:
         """``placed``, but rows that were fitted, at distance zero of their nearest, where they are."""
         fitted = gaps[:, 0] == 0
         placed[fitted] = self.embedding_[index[fitted, 0]]
@@ -35,10 +35,10 @@ class PlacesOfRows(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _among_neighbors(self, weights: np.ndarray, gaps: np.ndarray, index: np.ndarray) -> np.ndarray:
         """New rows at the mean of their neighbors' places by ``weights`` (m, k), fitted ones where they are."""
         shares = weights / weights.sum(axis=1, keepdims=True)
-        return self._fitted_stay(np.einsum("ij,ijk->ik", shares, self.embedding_[index]), gaps, index)
+        return self._keep_fitted(np.einsum("ij,ijk->ik", shares, self.embedding_[index]), gaps, index)
 
 
-def principal_places(X: np.ndarray, d: int) -> np.ndarray:
+def principal_positions(X: np.ndarray, d: int) -> np.ndarray:
     """The rows along their ``d`` principal axes, (n, d); zeros where there are fewer axes."""
     found = principal_components(X, min(d, *X.shape))
     places = np.zeros((len(X), d))

@@ -13,24 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from margin.core.stripes import over_stripes
-from margin.kernels.panels import Panel
+from margin.kernels.kernel_columns import KernelColumns
 
-__all__ = ["ColumnStore"]
+__all__ = ["ColumnCache"]
 
 Indices = NDArray[np.int64]
 NOBODY = -1
 MEGABYTE = 1 << 20
 
 
-class ColumnStore:
-    """Columns of the ``rows`` of ``panel`` (at first all) in ``cache_size`` megabytes, or ``at_least`` so many."""
+class ColumnCache:
+    """Columns of the ``rows`` of ``columns`` (at first all) in ``cache_size`` megabytes, or ``at_least`` so many."""
 
-    def __init__(self, panel: Panel, cache_size: float, at_least: int):
-        self.panel, self.at_least = panel, at_least
-        limit = int(cache_size * MEGABYTE) // panel.dtype.itemsize
-        self.memory = np.empty(min(max(limit, at_least * panel.n), panel.n * panel.n), dtype=panel.dtype)
-        self.slot_of = np.full(panel.n, NOBODY)
-        self.reset(np.arange(panel.n))
+    def __init__(self, columns: KernelColumns, cache_size: float, at_least: int):
+        self.columns, self.at_least = columns, at_least
+        limit = int(cache_size * MEGABYTE) // columns.dtype.itemsize
+        self.memory = np.empty(min(max(limit, at_least * columns.n), columns.n * columns.n), dtype=columns.dtype)
+        self.slot_of = np.full(columns.n, NOBODY)
+        self.reset(np.arange(columns.n))
 
     def reset(self, rows: Indices) -> None:
         """Forget all columns; new ones reach over ``rows``."""
@@ -110,8 +110,8 @@ class ColumnStore:
         self._point()
         for number in self._living_batches():
             chosen, era = self.batches[number]
-            lines = np.empty((len(chosen), len(self.eras[era])), dtype=self.panel.dtype)
-            self.panel.of_rows(self.eras[era]).fill(chosen, lines)
+            lines = np.empty((len(chosen), len(self.eras[era])), dtype=self.columns.dtype)
+            self.columns.of_rows(self.eras[era]).fill(chosen, lines)
             slots = np.flatnonzero((self.batch == number) & (self.owner != NOBODY))
             line_of = {variable: line for line, variable in enumerate(chosen.tolist())}
             columns = np.searchsorted(self.eras[era], self.rows)
@@ -122,7 +122,7 @@ class ColumnStore:
         n = max(1, len(rows))
         self.capacity = max(min(self.at_least, n), min(n, len(self.memory) // n))
         self.values = self.memory[: self.capacity * len(rows)].reshape(self.capacity, len(rows))
-        self.view = self.panel if len(rows) == self.panel.n else self.panel.of_rows(rows)
+        self.view = self.columns if len(rows) == self.columns.n else self.columns.of_rows(rows)
 
     def _point(self) -> None:
         self.slot_of[:] = NOBODY
