@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from margin.core.arguments import finite
 from margin.foundations.neighbors.geometry import Geometry, geometry
@@ -153,6 +154,8 @@ def _prepared(
 
 def _rows(caller: str, name: str, values: Any) -> np.ndarray:
     """A matrix of finite numbers; float32 stays float32."""
+    if sp.issparse(values):
+        raise TypeError(f"{caller}: {name} must be a dense array; got a sparse matrix.")
     rows = np.asarray(values)
     if rows.dtype != np.float32 or not np.isfinite(rows).all():
         rows = finite(caller, name, values)
