@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from margin.neighbors import distance_matrix, filtering, nearest, radius_neighbors, search
+from margin.foundations.neighbors import distance_matrix, filtering, nearest, radius_neighbors, search
 
 SCIPY = {
     "euclidean": ("euclidean", {}),
@@ -180,7 +180,7 @@ def test_a_radius_includes_its_border_and_may_be_empty():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda X, Q: nearest(X, Q, 0), "nearest: k must be a whole number from 1 to the 300 rows of X; got 0"),
+        (lambda X, Q: nearest(X, Q, 0), "nearest: k must be an integer from 1 to the 300 rows of X; got 0"),
         (lambda X, Q: nearest(X, Q, 301), "from 1 to the 300 rows of X; got 301"),
         (lambda X, Q: nearest(X, Q, True), "got True"),
         (lambda X, Q: nearest(X, Q[:, :2], 1), "Q must have the 5 columns of X; got 2"),
@@ -192,7 +192,7 @@ def test_a_radius_includes_its_border_and_may_be_empty():
         (lambda X, Q: nearest(X, Q, 1, "mahalanobis", covariance=np.eye(4)), r"covariance must have shape \(5, 5\)"),
         (lambda X, Q: nearest(X, Q, 1, "mahalanobis", covariance=-np.eye(5)), "must be positive definite"),
         (lambda X, Q: nearest(X * [1, 1, 1, 1, 0], Q, 1, "mahalanobis"), "must be positive definite"),
-        (lambda X, Q: nearest(X * np.nan, Q, 1), "NaN"),
+        (lambda X, Q: nearest(X * np.nan, Q, 1), "X must be finite; got nan"),
         (
             lambda X, Q: nearest(X, Q * 1e200, 1, algorithm="brute"),
             "nearest: distances overflow; scale the columns first",

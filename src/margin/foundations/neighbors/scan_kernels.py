@@ -1,4 +1,4 @@
-"""The loops of a neighbor search compiled by Numba; their twins are in :mod:`margin.neighbors.scan_reference`.
+"""The loops of a neighbor search compiled by Numba; their twins are in ``scan_reference``.
 
 Sixty-four numbers are compared with a bound at once, and only a group with a hit is looked at one by one: after the
 first few thousand points hardly any group has one. Points are float64 or float32, everything else has one type.
@@ -41,7 +41,7 @@ def keep_smallest(products, half_squares, first, scores, index):
 
 @njit(cache=True, nogil=True)
 def pair_powers(points, queries, of_query, of_point, exponent):
-    """See :func:`margin.neighbors.scan_reference.pair_powers`."""
+    """See :func:`margin.foundations.neighbors.scan_reference.pair_powers`."""
     n, d = len(of_query), points.shape[1]
     found = np.zeros(n)
     whole = n - n % 4

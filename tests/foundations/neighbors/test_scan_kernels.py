@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from margin.neighbors import scan_reference as reference
+from margin.foundations.neighbors import scan_reference as reference
 
 EXPONENTS = [1.0, 2.0, 3.0, np.inf]
 
 
 @pytest.fixture(scope="module")
 def kernels():
-    from margin.neighbors import scan_kernels
+    from margin.foundations.neighbors import scan_kernels
 
     return scan_kernels
 

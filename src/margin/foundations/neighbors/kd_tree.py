@@ -19,7 +19,7 @@ def build(points: np.ndarray) -> Any:
 
 
 def candidates(tree: Any, queries: np.ndarray, m: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
-    """See :func:`margin.neighbors.filtering.candidates`."""
+    """See :func:`margin.foundations.neighbors.filtering.candidates`."""
     distances, index = tree.query(queries, k=np.arange(1, m + 1), p=exponent)
     if (index == tree.n).any():  # what the tree says when no distance is finite
         raise OverflowError("powers of distances exceed the range of a float64")
@@ -30,7 +30,7 @@ def candidates(tree: Any, queries: np.ndarray, m: int, exponent: float) -> tuple
 
 
 def ball_pairs(tree: Any, queries: np.ndarray, powers: np.ndarray, exponent: float) -> tuple[np.ndarray, np.ndarray]:
-    """See :func:`margin.neighbors.filtering.ball_pairs`."""
+    """See :func:`margin.foundations.neighbors.filtering.ball_pairs`."""
     radius = (powers if exponent == np.inf else powers ** (1 / exponent)) * (1 + SLACK)
     lists = tree.query_ball_point(queries, radius, p=exponent)
     of_query = np.repeat(np.arange(len(queries)), [len(found) for found in lists])

@@ -1,7 +1,7 @@
 """The loops of a neighbor search in NumPy: for small tables, and the twin that the compiled ones are tested against.
 
-Sums run over the columns in order, so these functions and :mod:`margin.neighbors.scan_kernels` agree to the last bit
-(a general exponent excepted, whose powers differ between libraries).
+Sums run over the columns in order, so these functions and ``scan_kernels`` agree to the last bit (a
+general exponent excepted, whose powers differ between libraries).
 """
 
 from __future__ import annotations

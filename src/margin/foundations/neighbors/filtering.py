@@ -30,7 +30,7 @@ SAMPLE = 1024  # rows from which center and scale are taken; any near the points
 
 def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """``m`` likely nearest points of every query, (len(queries), m), and a lower bound on the power of all others."""
-    from margin.neighbors.scan_kernels import keep_smallest
+    from margin.foundations.neighbors.scan_kernels import keep_smallest
 
     frame = _frame(points, queries)
     scores = np.full((len(queries), m), np.inf, dtype=np.float32)

@@ -1,6 +1,6 @@
 """Exact nearest neighbors: candidates from a fast filter, judged by exact distances, with proof that none is missing.
 
-A filter (matrix products in single precision, or a k-d tree) proposes a few more points than are wanted and gives a
+A filter (matrix products in single precision, or a k-d tree) proposes a few more points than are asked for and gives a
 lower bound on the power of all others. Powers of the candidates are then summed in double precision in one fixed
 order. If the last neighbor wanted is strictly below the bound, nothing was missed; otherwise every point in the ball
 through it is looked at. So the answer depends neither on the filter nor on blocks or threads, and equal distances are
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from margin.core.threads import blas_threads, threads_for
-from margin.neighbors import filtering, scan_reference, tree
+from margin.foundations.neighbors import filtering, kd_tree, scan_reference
 
-__all__ = ["ALGORITHMS", "Index"]
+__all__ = ["ALGORITHMS", "NeighborIndex"]
 
 ALGORITHMS = ("auto", "brute", "kd_tree")
 SPARE = {"filter": 6, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
@@ -28,13 +28,13 @@ TREE_COLUMNS = 6  # a tree wins up to so many columns of full-dimensional data (
 BALL_PAIRS = 2**23  # pairs of a query and a point that may be in sight at once
 
 
-class Index:
-    """Points (n, d) in a space where the distance is a Minkowski distance, ready to be asked."""
+class NeighborIndex:
+    """Points (n, d) in a space where the distance is a Minkowski distance, ready for queries."""
 
     def __init__(self, points: np.ndarray, exponent: float, algorithm: str = "auto"):
         self.points, self.exponent = points, exponent
         wanted = algorithm == "kd_tree" or (algorithm == "auto" and points.shape[1] <= TREE_COLUMNS)
-        self.tree = tree.build(points) if wanted else None
+        self.tree = kd_tree.build(points) if wanted else None
 
     def nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Powers and indices of the ``k`` nearest points of every query (m, d), ascending, (m, k) each."""
@@ -50,7 +50,7 @@ class Index:
     def within(self, queries: np.ndarray, power: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Query, point and power of all pairs of at most ``power`` (a hair more is let through), by query and power."""
         queries = np.ascontiguousarray(queries, dtype=np.float64)
-        wanted = np.full(len(queries), power * (1 + tree.SLACK))
+        wanted = np.full(len(queries), power * (1 + kd_tree.SLACK))
         found = [self._ball(queries[part], wanted[part], part.start) for part in self._ball_parts(len(queries))]
         of_query, of_point, powers = (np.concatenate(side) for side in zip(*found))
         return of_query, of_point, powers
@@ -58,7 +58,7 @@ class Index:
     def _nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         if self.tree is not None:
             m = min(k + SPARE["tree"], len(self.points))
-            return self._judged(queries, k, *tree.candidates(self.tree, queries, m, self.exponent))
+            return self._judged(queries, k, *kd_tree.candidates(self.tree, queries, m, self.exponent))
         if not self._compiled(len(queries) * len(self.points)):
             with np.errstate(over="ignore"):  # an infinite power is told below
                 return scan_reference.scan(self.points, queries, k, self.exponent)
@@ -85,7 +85,7 @@ class Index:
         return powers, index
 
     def _scanned(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        from margin.neighbors.scan_kernels import scan
+        from margin.foundations.neighbors.scan_kernels import scan
 
         powers = np.full((len(queries), k), np.inf)
         index = np.full((len(queries), k), len(self.points), dtype=np.int64)
@@ -98,11 +98,11 @@ class Index:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Query (plus ``offset``), point and power of the pairs with at most the power of the query, sorted."""
         if self.tree is not None:
-            of_query, of_point = tree.ball_pairs(self.tree, queries, powers, self.exponent)
+            of_query, of_point = kd_tree.ball_pairs(self.tree, queries, powers, self.exponent)
         elif self.exponent == 2.0:
             of_query, of_point = filtering.ball_pairs(self.points, queries, powers)
         else:
-            near = scan_reference.powers(self.points, queries, self.exponent) <= powers[:, None] * (1 + tree.SLACK)
+            near = scan_reference.powers(self.points, queries, self.exponent) <= powers[:, None] * (1 + kd_tree.SLACK)
             of_query, of_point = np.nonzero(near)
         found = self._pair_powers(queries, of_query, of_point)
         inside = found <= powers[of_query]
@@ -123,7 +123,7 @@ class Index:
     def _loops(self, pairs: int) -> ModuleType:
         if not self._compiled(pairs):
             return scan_reference
-        from margin.neighbors import scan_kernels
+        from margin.foundations.neighbors import scan_kernels
 
         return scan_kernels
 
