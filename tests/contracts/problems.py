@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes, load_iris, make_blobs
 
 from margin import catalog
+from margin.core.parameters import parameters_of
 
 ITERATIVE = [entry for entry in catalog.ENTRIES if hasattr(catalog.class_of(entry.name), "iterate")]
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
@@ -23,7 +24,7 @@ def uses_torch(entry):
 def build(entry, **params):
     cls = catalog.class_of(entry.name)
     chosen = {**entry.test_params, **params}
-    if "random_state" in cls.domains:
+    if "random_state" in parameters_of(cls):
         chosen.setdefault("random_state", 0)
     return cls(**chosen)
 

@@ -10,7 +10,7 @@ from problems import build, ids, problem
 import margin
 from margin import atlas, catalog
 from margin.core.estimator import Estimator
-from margin.core.parameters import InvalidParameter, parameter_table
+from margin.core.parameters import InvalidParameter, parameters_of
 
 ROOMS_WITHOUT_MODELS = {"cli", "lab", "claims", "experiments"}
 
@@ -25,7 +25,7 @@ def every_estimator():
         cls = waiting.pop()
         waiting.extend(cls.__subclasses__())
         public = not cls.__name__.startswith("_") and cls.__module__.startswith("margin.")
-        if public and not inspect.isabstract(cls) and cls.__module__ != "margin.core.estimator" and cls.domains:
+        if public and not inspect.isabstract(cls) and cls.__module__ != "margin.core.estimator" and parameters_of(cls):
             found.add(cls)
     return found
 
@@ -57,18 +57,17 @@ def test_entry_rows_are_in_the_contract_and_built(entry):
 @pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
 def test_declared_parameters_equal_the_signature(entry):
     cls = catalog.class_of(entry.name)
-    assert list(cls.domains) == list(inspect.signature(cls.__init__).parameters)[1:]
-    assert set(entry.test_params) <= set(cls.domains)
-    for row in parameter_table(cls):
-        if row["default"] is not inspect.Parameter.empty:
-            assert cls.domains[row["name"]].accepts(row["default"]), f"default of {row['name']} is outside its domain"
+    assert list(parameters_of(cls)) == list(inspect.signature(cls.__init__).parameters)[1:]
+    assert set(entry.test_params) <= set(parameters_of(cls))
+    for declared in parameters_of(cls).values():
+        assert declared.domain.accepts(declared.default), f"the default of {declared.name} is outside its domain"
 
 
 INVALID = [
     pytest.param(entry, name, value, id=f"{entry.name}-{name}-{position}")
     for entry in catalog.ENTRIES
-    for name, domain in catalog.class_of(entry.name).domains.items()
-    for position, value in enumerate(domain.wrong())
+    for name, declared in parameters_of(catalog.class_of(entry.name)).items()
+    for position, value in enumerate(declared.domain.wrong())
 ]
 
 
