@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-__all__ = ["ENTRIES", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
+__all__ = ["ENTRIES", "FUNCTIONS", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,15 @@ ENTRIES: tuple[Entry, ...] = (
     *SEMI,
     *GENERATIVE,
 )
+
+# What `margin` offers besides the estimators, and where it is defined.
+FUNCTIONS: Mapping[str, str] = {
+    "save": "margin.store",
+    "load": "margin.store",
+    "watch": "margin.core.watching",
+    "Record": "margin.core.records",
+    "search_space": "margin.core.parameters",
+}
 
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.
 PARTS: Mapping[str, str] = {
