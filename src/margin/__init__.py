@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from margin import catalog
+
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    from margin import catalog
-
     if name in catalog.FUNCTIONS:
         return getattr(importlib.import_module(catalog.FUNCTIONS[name]), name)
     if name[:1].isupper():  # a class; lower-case names are submodules, which the import system finds itself
@@ -25,6 +25,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from margin import catalog
-
     return sorted([*globals(), *catalog.FUNCTIONS, *(entry.class_name for entry in catalog.ENTRIES)])

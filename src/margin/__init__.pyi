@@ -1,4 +1,4 @@
-"""Made by ``python -m margin.stub > src/margin/__init__.pyi``: the public names and where they are defined."""
+"""The public names and where they are defined, as ``python -m margin.stub`` writes them."""
 
 from margin.bayes import BernoulliNB as BernoulliNB
 from margin.bayes import CategoricalNB as CategoricalNB
@@ -7,6 +7,7 @@ from margin.bayes import LinearDiscriminantAnalysis as LinearDiscriminantAnalysi
 from margin.bayes import MultinomialNB as MultinomialNB
 from margin.bayes import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
 from margin.cluster import KMeans as KMeans
+from margin.core.parameters import search_space as search_space
 from margin.core.records import Record as Record
 from margin.core.watching import watch as watch
 from margin.generative import VAE as VAE
