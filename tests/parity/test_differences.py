@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
+import differences as page
 import pytest
 import sklearn
-
-import differences as page
 
 ROOT = Path(__file__).parents[2]
 
