@@ -20,7 +20,7 @@ LAYERS = [
     {"selection", "interpretation", "report"},
     {"claims", "experiments"},
     {"catalog", "store", "runs", "service"},
-    {"cli", "lab"},
+    {"cli", "lab", "stub"},
 ]
 LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages}
 # The catalog is names only, so the store may read it; the top of the house is read in this order.
