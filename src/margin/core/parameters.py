@@ -105,7 +105,8 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
     """
     found = _declarations(cls, Parameter)
     # Positions go from the first base to the class, as in a dataclass, so that type checkers see the same signature.
-    positional = {p.name: found[p.name] for p in _from_the_first_base(cls) if not found[p.name].kw_only}
+    order = [name for name in _from_the_first_base(cls) if name in found]
+    positional = {name: found[name] for name in order if not found[name].kw_only}
     return positional | {name: p for name, p in found.items() if p.kw_only}
 
 
@@ -226,9 +227,8 @@ def _declarations(cls: type, kind: type) -> dict[str, Any]:
     return found
 
 
-def _from_the_first_base(cls: type) -> list[Parameter]:
-    own = [vars(base).get("_own_declarations", {}) for base in reversed(cls.__mro__)]
-    return [p for declarations in own for p in declarations.values() if isinstance(p, Parameter)]
+def _from_the_first_base(cls: type) -> list[str]:
+    return [name for base in reversed(cls.__mro__) for name in vars(base).get("_own_declarations", {})]
 
 
 def _has_own_init(cls: type) -> bool:
