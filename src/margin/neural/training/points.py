@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from margin.neural.training.batches import Batch, Batches
-from margin.neural.training.generators import generator_array, load_generator
+from margin.neural.generators import generator_array, load_generator
 
 __all__ = ["DrawnPoints"]
 
