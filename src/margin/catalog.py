@@ -186,6 +186,10 @@ PARTS: Mapping[str, str] = {
     "margin/white-kernel": "margin.kernels.WhiteKernel",
     "margin/kernel-sum": "margin.kernels.Sum",
     "margin/kernel-product": "margin.kernels.Product",
+    "margin/kernel-power": "margin.kernels.Exponentiation",
+    "margin/dot-product-kernel": "margin.kernels.DotProduct",
+    "margin/rational-quadratic-kernel": "margin.kernels.RationalQuadratic",
+    "margin/exp-sine-squared-kernel": "margin.kernels.ExpSineSquared",
 }
 
 
