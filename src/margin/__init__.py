@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 _LAZY = {
     "save": "margin.store",
     "load": "margin.store",
+    "fit": "margin.runs",
+    "Run": "margin.runs",
     "watch": "margin.core.watching",
     "Record": "margin.core.records",
 }

@@ -18,7 +18,7 @@ from margin.core.callbacks import CallbackSupport, CallbackWatcher, with_callbac
 from margin.core.domains import Domain
 from margin.core.parameters import check_parameters
 from margin.core.records import Record
-from margin.core.watching import Watcher, active_watchers
+from margin.core.watching import watched
 
 __all__ = ["Estimator", "IterativeEstimator", "Loop"]
 
@@ -64,27 +64,14 @@ class IterativeEstimator(CallbackSupport, Estimator):
 
     @with_callbacks
     def _consume(self, records: Iterator[Record], X: Any, y: Any = None) -> Any:
-        watchers: list[Watcher] = list(active_watchers())
-        if hasattr(self, "_skl_callbacks"):
-            watchers.append(CallbackWatcher(X, y))
-        if not watchers:
-            for _ in records:
-                pass
-            return self
-        begun = []
-        try:
-            for watcher in watchers:
-                watcher.begin(self)
-                begun.append(watcher)
-            for record in records:
-                # A list first: every watcher sees the record, even when an earlier one asks to stop.
-                answers = [watcher.record(self, record) for watcher in watchers]
-                if any(answers):
-                    break
-        finally:
-            for watcher in reversed(begun):
-                watcher.end(self)
+        for _ in self._watched(records, X, y):
+            pass
         return self
+
+    def _watched(self, records: Iterator[Record], X: Any, y: Any = None) -> Iterator[Record]:
+        """The same records, seen by watchers and by scikit-learn's callbacks on the way."""
+        callbacks = [CallbackWatcher(X, y)] if hasattr(self, "_skl_callbacks") else []
+        return watched(self, records, *callbacks)
 
     def __getstate__(self) -> dict[str, Any]:
         # The running loop holds generators and optimizer slots: a copy of the model is the model, not the fit.
