@@ -187,10 +187,10 @@ def test_fit_takes_weights_and_models_that_do_not_iterate(tmp_path):
 
 def test_resources_are_the_callers(tmp_path):
     X, y = load_iris(return_X_y=True)
-    forest = margin.RandomForestClassifier(n_estimators=2, random_state=0)
-    margin.fit(clone(forest).set_params(n_jobs=2), X, y, run=tmp_path)
+    bagged = margin.BaggingClassifier(margin.GaussianNB(), n_estimators=2, random_state=0)
+    margin.fit(clone(bagged).set_params(n_jobs=2), X, y, run=tmp_path)
     assert Run.existing(tmp_path).model().n_jobs is None
-    assert margin.fit(clone(forest).set_params(n_jobs=1), X, y, run=tmp_path).n_jobs == 1
+    assert margin.fit(clone(bagged).set_params(n_jobs=1), X, y, run=tmp_path).n_jobs == 1
 
 
 def test_a_pipeline_with_a_cache_is_fitted_whole(tmp_path):

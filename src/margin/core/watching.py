@@ -11,14 +11,14 @@ A watcher sees the beginning, every record and the end of each fit inside the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from margin.core.records import Record
+from margin.core.records import Record, shown_values
 
-__all__ = ["Watcher", "active_watchers", "watch", "watched"]
+__all__ = ["RecordPrinter", "Watcher", "active_watchers", "watch", "watched"]
 
 
 class Watcher:
@@ -33,6 +33,18 @@ class Watcher:
 
     def end(self, estimator: Any) -> None:
         """The fit is over, finished, stopped or failed."""
+
+
+class RecordPrinter(Watcher):
+    """Prints a line per record: what ``verbose`` does.
+
+    >>> RecordPrinter().record(Watcher(), Record(3, {"loss": 0.25}, total=10))
+    Watcher: iteration 3 of 10: loss 0.25
+    """
+
+    def record(self, estimator: Any, record: Record) -> None:
+        of_total = "" if record.total is None else f" of {record.total}"
+        print(f"{type(estimator).__name__}: iteration {record.iteration}{of_total}: {shown_values(record.values)}")
 
 
 class _Calling(Watcher):
@@ -67,10 +79,11 @@ def watch(*watchers: Watcher | Callable[[Any, Record], bool | None]) -> Iterator
         _watchers.reset(token)
 
 
-def watched(estimator: Any, records: Iterable[Record], *more: Watcher) -> Iterator[Record]:
+def watched(estimator: Any, records: Iterable[Record], *more: Watcher) -> Generator[Record, None, bool]:
     """The ``records`` of a fit of ``estimator``, each after the active watchers and ``more`` have seen it.
 
-    It ends when a watcher asks to stop. A loop that may leave earlier closes it, so that watchers see the end.
+    It ends when a watcher asks to stop, which is what it returns. A loop that may leave earlier closes it, so that
+    watchers see the end.
     """
     watchers, begun = (*active_watchers(), *more), []
     try:
@@ -82,7 +95,8 @@ def watched(estimator: Any, records: Iterable[Record], *more: Watcher) -> Iterat
             answers = [watcher.record(estimator, record) for watcher in watchers]
             yield record
             if any(answers):
-                return
+                return True
+        return False
     finally:
         for watcher in reversed(begun):
             watcher.end(estimator)

@@ -18,8 +18,8 @@ SIGMA = np.array([[4.0, 1.5], [1.5, 1.0]])
 
 
 @claim("metric-axioms")
-def three_axioms_do_not_make_a_pseudometric() -> Verdict:
-    points = np.random.default_rng(0).normal(size=(8, 2))
+def three_axioms_do_not_make_a_pseudometric(seed: int) -> Verdict:
+    points = np.random.default_rng(seed).normal(size=(8, 2))
     points[0], points[1], points[2] = (0.0, 0.0), (1.0, 1.0), (2.0, 2.0)
     flat = np.array([[1.0, -1.0], [-1.0, 1.0]])  # blind along (1, 1)
     euclid = metric_axioms(lambda a, b: float(np.linalg.norm(a - b)), points)
@@ -38,11 +38,11 @@ def three_axioms_do_not_make_a_pseudometric() -> Verdict:
 
 
 @claim("mahalanobis-distance")
-def squared_distances_of_normal_data_are_chi_square() -> Verdict:
+def squared_distances_of_normal_data_are_chi_square(seed: int) -> Verdict:
     from scipy import stats
     from scipy.spatial import distance
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     mean = np.array([1.0, -2.0])
     x = mean + rng.normal(size=(3000, 2)) @ np.linalg.cholesky(SIGMA).T
     precision = np.linalg.inv(SIGMA)
@@ -61,8 +61,8 @@ def squared_distances_of_normal_data_are_chi_square() -> Verdict:
 
 
 @claim("mahalanobis-distance-between-points")
-def two_points_are_compared_by_their_difference() -> Verdict:
-    rng = np.random.default_rng(0)
+def two_points_are_compared_by_their_difference(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     axioms = metric_axioms(lambda a, b: float(mahalanobis(a, b, SIGMA)), rng.normal(size=(10, 2)))
     a = np.array([2.0, 0.0])
     mean, covariance = np.zeros(2), np.eye(2)
@@ -97,8 +97,8 @@ def equal_normalized_distance_unequal_density() -> Verdict:
 
 
 @claim("mahalanobis-as-linear-map")
-def mahalanobis_is_euclid_after_whitening() -> Verdict:
-    points = np.random.default_rng(0).normal(size=(20, 2))
+def mahalanobis_is_euclid_after_whitening(seed: int) -> Verdict:
+    points = np.random.default_rng(seed).normal(size=(20, 2))
     J = whitening(SIGMA)
     target = mahalanobis(points[:-1], points[1:], SIGMA)
 
@@ -115,8 +115,8 @@ def mahalanobis_is_euclid_after_whitening() -> Verdict:
 
 
 @claim("claim-pseudometric-iff-rank-deficient")
-def a_null_vector_is_a_zero_distance() -> Verdict:
-    rng = np.random.default_rng(0)
+def a_null_vector_is_a_zero_distance(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     J = np.array([[1.0, 2.0]])
     x, null = rng.normal(size=(50, 2)), np.array([2.0, -1.0])
     full = rng.normal(size=(3, 2))

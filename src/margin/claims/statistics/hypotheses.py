@@ -34,8 +34,8 @@ def _rejection_rate(tests: list[HypothesisTest]) -> float:
 
 
 @claim("independent-samples")
-def couples_need_the_paired_error() -> Verdict:
-    rng = np.random.default_rng(0)
+def couples_need_the_paired_error(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     shared = np.array([[1.0, 0.0], [0.7, np.sqrt(1 - 0.7**2)]])
     couples = [(shared @ rng.normal(size=(2, 100))) for _ in range(1500)]
     strangers = [rng.normal(size=(2, 100)) for _ in range(1500)]
@@ -49,8 +49,8 @@ def couples_need_the_paired_error() -> Verdict:
 
 
 @claim("null-hypothesis")
-def a_true_null_is_rejected_as_often_as_the_level_says() -> Verdict:
-    rng = np.random.default_rng(0)
+def a_true_null_is_rejected_as_often_as_the_level_says(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     drug_does_nothing = [t_test(*rng.normal(size=(2, 15))) for _ in range(2000)]
     drug_works = [t_test(rng.normal(size=15), rng.normal(1.5, 1, size=15)) for _ in range(300)]
     return every(
@@ -61,10 +61,10 @@ def a_true_null_is_rejected_as_often_as_the_level_says() -> Verdict:
 
 
 @claim("p-value")
-def a_p_value_counts_everything_at_least_as_extreme() -> Verdict:
+def a_p_value_counts_everything_at_least_as_extreme(seed: int) -> Verdict:
     from scipy import stats
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     T = studentized_mean(rng.normal(size=(20_000, 8)), 0.0)
     observed = 1.3
     p = p_value(observed, 7)
@@ -88,11 +88,11 @@ def reject_below_alpha_and_say_so() -> Verdict:
 
 
 @claim("t-statistic-one-sample")
-def the_one_sample_t_uses_the_standard_deviation_of_the_sample() -> Verdict:
+def the_one_sample_t_uses_the_standard_deviation_of_the_sample(seed: int) -> Verdict:
     from scipy import stats
 
     sigma, n = 2.0, 6
-    x = np.random.default_rng(0).normal(1.0, sigma, size=n)
+    x = np.random.default_rng(seed).normal(1.0, sigma, size=n)
     ours, theirs = t_test_one_sample(x, 0.5), stats.ttest_1samp(x, 0.5)
     truth = every(
         t=near(ours.statistic, theirs.statistic, tolerance=1e-12),
@@ -104,10 +104,10 @@ def the_one_sample_t_uses_the_standard_deviation_of_the_sample() -> Verdict:
 
 
 @claim("t-test")
-def unequal_variances_need_welchs_degrees_of_freedom() -> Verdict:
+def unequal_variances_need_welchs_degrees_of_freedom(seed: int) -> Verdict:
     from scipy import stats
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     tests = [t_test(rng.normal(0, 3, size=4), rng.normal(size=40)) for _ in range(2000)]
     with_pooled_df = np.mean([p_value(test.statistic, 4 + 40 - 2) < LEVEL for test in tests])
     a, b = rng.normal(size=(2, 12))
@@ -167,10 +167,10 @@ def the_drug_trial_clearly_rejects() -> Verdict:
 
 
 @claim("t-confidence-interval")
-def the_t_interval_covers_at_its_level() -> Verdict:
+def the_t_interval_covers_at_its_level(seed: int) -> Verdict:
     from scipy import stats
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     samples = rng.normal(3, 2, size=(4000, 6))
     first = confidence_interval(samples[0], 0.95, method="t")
     covered = np.mean([confidence_interval(x).covers(3.0) for x in samples])
@@ -184,10 +184,10 @@ def the_t_interval_covers_at_its_level() -> Verdict:
 
 
 @claim("claim-t-pivot")
-def the_studentized_mean_forgets_both_parameters() -> Verdict:
+def the_studentized_mean_forgets_both_parameters(seed: int) -> Verdict:
     from scipy import stats
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     laws = [studentized_mean(rng.normal(mu, sigma, size=(3000, 5)), mu) for mu, sigma in ((0, 1), (50, 0.1), (-3, 20))]
     against_t = min(stats.kstest(T, stats.t(4).cdf).pvalue for T in laws)
     against_normal = max(stats.kstest(T, "norm").pvalue for T in laws)
@@ -198,10 +198,10 @@ def the_studentized_mean_forgets_both_parameters() -> Verdict:
 
 
 @claim("anova-f-test")
-def nested_models_are_compared_by_f() -> Verdict:
+def nested_models_are_compared_by_f(seed: int) -> Verdict:
     from scipy import stats
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     groups = [rng.normal(mean, 1, size=n) for mean, n in ((0.0, 8), (0.4, 12), (1.0, 10))]
     ours, theirs = one_way_anova(groups), stats.f_oneway(*groups)
     member = np.repeat(np.arange(3), [8, 12, 10])
@@ -219,8 +219,8 @@ def nested_models_are_compared_by_f() -> Verdict:
 
 
 @claim("bootstrap")
-def resamples_are_independent_only_given_the_data() -> Verdict:
-    rng = np.random.default_rng(0)
+def resamples_are_independent_only_given_the_data(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     x = rng.normal(size=100)
     error = bootstrap(x, np.mean, 2000, rng).std()
     unique = np.mean([len(np.unique(bootstrap_indices(500, rng))) / 500 for _ in range(50)])
