@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from margin import catalog
+from margin.core.invariants import Violation
 from margin.core.notices import warn_user
 from margin.store.container import StoreError
+from margin.store.forms import check_model
 from margin.store.resources import RESOURCES
 
 __all__ = ["Decoder"]
@@ -119,6 +121,10 @@ class Decoder:
             if key in names or not _is_data_attribute(cls, key):
                 raise self._damaged(f"{name} cannot have an attribute {key!r}")
             vars(estimator)[key] = self.decode(value)
+        try:
+            check_model(estimator, catalog.registry()[name])
+        except Violation as violation:
+            raise self._damaged(f"{name}: {str(violation).rstrip('.')}") from None
         return estimator
 
     def _is_resource(self, name: str, value: Any) -> bool:
