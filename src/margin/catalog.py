@@ -156,6 +156,8 @@ ENTRIES: tuple[Entry, ...] = (
 FUNCTIONS: Mapping[str, str] = {
     "save": "margin.store",
     "load": "margin.store",
+    "fit": "margin.runs",
+    "Run": "margin.runs",
     "watch": "margin.core.watching",
     "Record": "margin.core.records",
     "search_space": "margin.core.parameters",
