@@ -57,7 +57,7 @@ def test_every_command_has_help(run):
 def test_list_json_is_stable(run):
     models = json.loads(run("list", "--json").stdout)
     assert [model["name"] for model in models] == [entry.name for entry in catalog.ENTRIES]
-    assert all(set(model) == {"name", "path", "family", "task", "test_params", "rows"} for model in models)
+    assert all(set(model) == {"name", "path", "family", "task", "data", "rows"} for model in models)
     assert "kmeans" in run("list", "--task", "clustering").stdout
 
 
@@ -77,7 +77,7 @@ def test_verify_json_is_stable(run):
     ids = [id for id, expected in atlas.inventory().items() if expected.area == "unsupervised"]
     rows = json.loads(run("verify", "unsupervised", "--json").stdout)
     assert [row["id"] for row in rows] == ids
-    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds"}
+    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds", "seed"}
     assert all(set(row) == fields for row in rows)
     assert {row["verdict"] for row in rows} <= {"holds", "corrected", "fails", "missing"}
     assert "neither an area" in run("verify", "no-such-area", code=2).stderr
@@ -126,7 +126,7 @@ def test_generative_models_sample(run, tmp_path):
         (["fit", "no-such-model", "iris"], "no model 'no-such-model'"),
         (["fit", "kmean", "iris"], "did you mean kmeans"),
         (["fit", "kmeans", "no-such-data"], "neither a file nor a named data set"),
-        (["fit", "kmeans", "iris", "--set", "n_clusters=0"], "n_clusters: '0' is not a whole number at least 1"),
+        (["fit", "kmeans", "iris", "--set", "n_clusters=0"], "n_clusters: '0' is not an integer at least 1"),
         (["fit", "kmeans", "iris", "--set", "clusters=3"], "no parameter 'clusters'"),
         (["fit", "kmeans", "iris", "--set", "n_clusters"], "name=value"),
         (["fit", "mlp-classifier", "diabetes"], "is a quantity"),

@@ -5,12 +5,12 @@ import inspect
 import pkgutil
 
 import pytest
-from problems import build, ids, problem
+from problems import EXPECTED_FAILURES, TEST_PARAMETERS, build, ids, problem
 
 import margin
-from margin import atlas, catalog
+from margin import catalog
 from margin.core.estimator import Estimator
-from margin.core.parameters import InvalidParameter, parameter_table
+from margin.core.parameters import InvalidParameter, parameters_of
 
 ROOMS_WITHOUT_MODELS = {"cli", "lab", "claims", "experiments"}
 
@@ -25,7 +25,7 @@ def every_estimator():
         cls = waiting.pop()
         waiting.extend(cls.__subclasses__())
         public = not cls.__name__.startswith("_") and cls.__module__.startswith("margin.")
-        if public and not inspect.isabstract(cls) and cls.__module__ != "margin.core.estimator" and cls.domains:
+        if public and not inspect.isabstract(cls) and cls.__module__ != "margin.core.estimator" and parameters_of(cls):
             found.add(cls)
     return found
 
@@ -41,6 +41,7 @@ def test_what_an_entry_takes_is_something_a_table_can_become():
 
     assert {entry.takes for entry in catalog.ENTRIES} <= set(STEPS)
     assert {entry.task for entry in catalog.ENTRIES if entry.standard_target} == {"regression"}
+    assert {entry.data for entry in catalog.ENTRIES} <= {"table", "images", "text", "tokens", "graph", "points"}
 
 
 def test_names_are_unique_and_kebab_case():
@@ -49,26 +50,34 @@ def test_names_are_unique_and_kebab_case():
     assert all(name == name.lower() and " " not in name and "_" not in name for name in names)
 
 
-@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
-def test_entry_rows_are_in_the_contract_and_built(entry):
-    assert set(entry.rows) <= set(atlas.rows()), "a row that is not built"
+def test_parameters_and_exceptions_of_the_tests_belong_to_models():
+    names = {entry.name for entry in catalog.ENTRIES}
+    assert set(TEST_PARAMETERS) <= names
+    assert set(EXPECTED_FAILURES) <= names
+
+
+def test_a_class_is_named_by_itself_and_not_by_its_name():
+    class KMeans(margin.KMeans):
+        pass
+
+    assert catalog.name_of(margin.KMeans()) == "kmeans"
+    assert catalog.name_of(KMeans()) is None
 
 
 @pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
 def test_declared_parameters_equal_the_signature(entry):
     cls = catalog.class_of(entry.name)
-    assert list(cls.domains) == list(inspect.signature(cls.__init__).parameters)[1:]
-    assert set(entry.test_params) <= set(cls.domains)
-    for row in parameter_table(cls):
-        if row["default"] is not inspect.Parameter.empty:
-            assert cls.domains[row["name"]].accepts(row["default"]), f"default of {row['name']} is outside its domain"
+    assert list(parameters_of(cls)) == list(inspect.signature(cls.__init__).parameters)[1:]
+    assert set(TEST_PARAMETERS.get(entry.name, {})) <= set(parameters_of(cls))
+    for declared in parameters_of(cls).values():
+        assert declared.domain.accepts(declared.default), f"the default of {declared.name} is outside its domain"
 
 
 INVALID = [
     pytest.param(entry, name, value, id=f"{entry.name}-{name}-{position}")
     for entry in catalog.ENTRIES
-    for name, domain in catalog.class_of(entry.name).domains.items()
-    for position, value in enumerate(domain.wrong())
+    for name, declared in parameters_of(catalog.class_of(entry.name)).items()
+    for position, value in enumerate(declared.domain.wrong())
 ]
 
 

@@ -10,6 +10,7 @@ from problems import ITERATIVE, assert_same_bits, build, ids, outputs, problem, 
 from sklearn.base import clone
 
 from margin import catalog
+from margin.core.parameters import parameters_of
 from margin.core.watching import watch
 from margin.store.models import load_state, save_state
 
@@ -30,7 +31,7 @@ def global_states():
 @pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
 def test_a_fit_leaves_the_global_generators_alone(entry):
     before = global_states()
-    has_seed = "random_state" in catalog.class_of(entry.name).domains
+    has_seed = "random_state" in parameters_of(catalog.class_of(entry.name))
     model, X = fitted(entry, **({"random_state": None} if has_seed else {}))
     outputs(model, X)
     assert global_states() == before

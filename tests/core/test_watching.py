@@ -9,8 +9,9 @@ from rich.console import Console
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from margin.core.domains import Integer
+from margin.core.domains import Flag, Integer
 from margin.core.estimator import IterativeEstimator
+from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.progress import ProgressBar
 from margin.core.records import Record
 from margin.core.watching import Watcher, active_watchers, watch
@@ -27,10 +28,10 @@ class CountingLoop:
 class Counter(IterativeEstimator):
     """Counts to ``max_iter``; what it has learned is how far it came."""
 
-    domains = {"max_iter": Integer(low=1)}
+    max_iter: int = parameter(5, Integer(low=1), "How far to count.")
+    verbose: bool = parameter(False, Flag(), VERBOSE)
 
-    def __init__(self, max_iter=5):
-        self.max_iter = max_iter
+    n_iter_: int = attribute("How far it came.")
 
     def iterate(self, X, y=None, *, state=None):
         self._check_parameters()
@@ -98,8 +99,27 @@ def test_progress_bar_draws_on_its_console():
 
 
 def test_state_before_a_fit_is_an_error():
-    with pytest.raises(NotFittedError, match="Counter: there is no state"):
+    with pytest.raises(NotFittedError, match="Counter: there is no running fit"):
         Counter().get_state()
+
+
+def test_a_finished_fit_keeps_no_loop_and_a_stopped_one_can_be_continued():
+    finished = Counter(3).fit(X)
+    assert "_loop" not in vars(finished)
+    with pytest.raises(NotFittedError):
+        finished.get_state()
+    stopped = Counter(3)
+    with watch(lambda _, record: record.iteration == 2):
+        stopped.fit(X)
+    assert stopped.get_state() == {"done": 2}
+
+
+def test_verbose_prints_every_record(capsys):
+    Counter(2, verbose=True).fit(X)
+    assert capsys.readouterr().out.splitlines() == [
+        "Counter: iteration 1 of 2: count 1",
+        "Counter: iteration 2 of 2: count 2",
+    ]
 
 
 HAS_CALLBACKS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)

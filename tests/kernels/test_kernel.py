@@ -5,24 +5,32 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as peer
 
-from margin.kernels import RBF, Constant, Laplace, Linear, Periodic, Polynomial, White
+from margin.kernels import (
+    RBF,
+    ConstantKernel,
+    LaplaceKernel,
+    LinearKernel,
+    PeriodicKernel,
+    PolynomialKernel,
+    WhiteKernel,
+)
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.normal(size=(30, 3)), RNG.normal(size=(7, 3))
 
 EVERY = [
-    Linear(),
-    Polynomial(degree=3, scale=0.4, offset=0.7),
-    Polynomial(degree=2, offset=0.0),
+    LinearKernel(),
+    PolynomialKernel(degree=3, scale=0.4, offset=0.7),
+    PolynomialKernel(degree=2, offset=0.0),
     RBF(1.3),
     RBF([0.5, 1.0, 2.0]),
-    Laplace(0.8),
-    Laplace([0.5, 1.0, 2.0]),
-    Periodic(1.5, 2.5),
-    Constant(3.0),
-    White(0.2),
-    2.0 * RBF([0.5, 1.0, 2.0]) + White(0.1),
-    (Linear() + 1.0) * Periodic(1.5, 2.5, period_bounds="fixed") + RBF(2.0, "fixed") * Laplace(0.7),
+    LaplaceKernel(0.8),
+    LaplaceKernel([0.5, 1.0, 2.0]),
+    PeriodicKernel(1.5, 2.5),
+    ConstantKernel(3.0),
+    WhiteKernel(0.2),
+    2.0 * RBF([0.5, 1.0, 2.0]) + WhiteKernel(0.1),
+    (LinearKernel() + 1.0) * PeriodicKernel(1.5, 2.5, period_bounds="fixed") + RBF(2.0, "fixed") * LaplaceKernel(0.7),
 ]
 NAMES = [repr(kernel)[:40] for kernel in EVERY]
 
@@ -59,11 +67,11 @@ def test_contracted_gradient_against_finite_differences(kernel):
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
-        (Linear() + 4.0, peer.DotProduct(2.0)),
+        (LinearKernel() + 4.0, peer.DotProduct(2.0)),
         (RBF([0.5, 1.0, 2.0]), peer.RBF([0.5, 1.0, 2.0])),
         (RBF.from_gamma(0.3), peer.RBF(1 / np.sqrt(0.6))),
-        (Laplace(0.8), peer.Matern(0.8, nu=0.5)),
-        (3.0 * RBF(0.5) + White(0.1), peer.ConstantKernel(3.0) * peer.RBF(0.5) + peer.WhiteKernel(0.1)),
+        (LaplaceKernel(0.8), peer.Matern(0.8, nu=0.5)),
+        (3.0 * RBF(0.5) + WhiteKernel(0.1), peer.ConstantKernel(3.0) * peer.RBF(0.5) + peer.WhiteKernel(0.1)),
     ],
 )
 def test_values_of_the_peer(ours, theirs):
@@ -73,18 +81,18 @@ def test_values_of_the_peer(ours, theirs):
 
 def test_periodic_on_a_line_is_the_peers():
     line = X[:, :1]
-    np.testing.assert_allclose(Periodic(1.5, 2.5)(line), peer.ExpSineSquared(1.5, 2.5)(line), atol=1e-12)
+    np.testing.assert_allclose(PeriodicKernel(1.5, 2.5)(line), peer.ExpSineSquared(1.5, 2.5)(line), atol=1e-12)
 
 
 def test_theta_round_trip_and_fixed_parameters():
-    kernel = 2.0 * RBF([0.5, 2.0]) + White(0.1, "fixed")
+    kernel = 2.0 * RBF([0.5, 2.0]) + WhiteKernel(0.1, "fixed")
     np.testing.assert_allclose(np.exp(kernel.theta), [2.0, 0.5, 2.0])
     np.testing.assert_allclose(np.exp(kernel.bounds), [[1e-5, 1e5]] * 3)
     moved = kernel.with_theta(np.log([3.0, 1.0, 4.0]))
     assert moved.left.left.value == pytest.approx(3.0)
     np.testing.assert_allclose(moved.left.right.length_scale, [1.0, 4.0])
     assert kernel.left.left.value == 2.0, "the kernel itself is unchanged"
-    assert Polynomial(offset=0.0).free == ["scale"], "zero has no logarithm"
+    assert PolynomialKernel(offset=0.0).free == ["scale"], "zero has no logarithm"
 
 
 def test_clone_and_nested_parameters():
@@ -95,8 +103,8 @@ def test_clone_and_nested_parameters():
 
 
 def test_stationary_says_so():
-    assert (RBF() * Periodic() + 1.0).stationary
-    assert not (RBF() + Linear()).stationary
+    assert (RBF() * PeriodicKernel() + 1.0).stationary
+    assert not (RBF() + LinearKernel()).stationary
 
 
 @pytest.mark.parametrize(
@@ -104,9 +112,9 @@ def test_stationary_says_so():
     [
         (RBF(-1.0), "RBF: length_scale must be a number above 0"),
         (RBF([1.0, 2.0]), "RBF: length_scale must have one number per column, 3; got 2."),
-        (Polynomial(degree=0), "Polynomial: degree must be a whole number at least 1; got 0."),
-        (Periodic(period="x"), "Periodic: period must be"),
-        (2.0 * Constant(0.0), "Constant: value must be a number above 0; got 0.0."),
+        (PolynomialKernel(degree=0), "PolynomialKernel: degree must be a whole number at least 1; got 0."),
+        (PeriodicKernel(period="x"), "PeriodicKernel: period must be"),
+        (2.0 * ConstantKernel(0.0), "ConstantKernel: value must be a number above 0; got 0.0."),
     ],
 )
 def test_bad_parameters_are_one_sentence(kernel, message):

@@ -10,7 +10,7 @@ from sklearn import svm
 from sklearn.base import clone
 
 import margin
-from margin.kernels import RBF, SVC, SVR, Linear, LinearSVC, dual, squared_hinge
+from margin.kernels import RBF, SVC, SVR, LinearKernel, LinearSVC, dual, squared_hinge
 
 
 def table(n, d, density=0.1, seed=0):
@@ -82,7 +82,7 @@ def test_bad_numbers_are_refused():
         LinearSVC().fit(X, y)
 
 
-KERNELS = ["linear", "poly", "rbf", "laplace", 2.0 * RBF(0.7) + Linear() * 0.5]
+KERNELS = ["linear", "poly", "rbf", "laplace", 2.0 * RBF(0.7) + LinearKernel() * 0.5]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:24])

@@ -20,7 +20,7 @@ from margin.mixture import GaussianMixture
 from margin.mixture.bound import elbo, evidence, posterior
 from margin.mixture.coins import coins_em
 from margin.mixture.covariances import Full
-from margin.mixture.em import Mixture, log_joint, mixture_of, q_function
+from margin.mixture.em import MixtureParameters, log_joint, mixture_of, q_function
 from margin.mixture.factorial import Factors, factorized_posterior, factors_em
 
 
@@ -188,7 +188,7 @@ def the_m_step_is_the_maximum_of_q(seed: int) -> Verdict:
         weights = np.exp(v[:2]) / np.exp(v[:2]).sum()
         roots = v[6:].reshape(2, 2, 2)
         parts = Full(v[2:6].reshape(2, 2), roots @ roots.transpose(0, 2, 1))
-        return -q_function(X, Mixture(weights, parts, X.mean(axis=0)), resp)
+        return -q_function(X, MixtureParameters(weights, parts, X.mean(axis=0)), resp)
 
     start = np.concatenate([np.zeros(6), np.eye(2).ravel(), np.eye(2).ravel()])
     numerical = -so.minimize(minus_q, start, method="BFGS").fun

@@ -23,6 +23,9 @@ class ClassWeight(Domain):
 
     description = "None, 'balanced' or a dict of weights at least 0"
 
+    def type_text(self) -> str:
+        return "'balanced', dict or None"
+
     def accepts(self, value: Any) -> bool:
         if isinstance(value, dict):
             return all(Number(low=0).accepts(weight) for weight in value.values())
@@ -39,7 +42,7 @@ class ClassWeight(Domain):
         return {"enum": ["balanced", None]}
 
     def wrong(self) -> list[Any]:
-        return ["a word", 3, {0: -1.0}]
+        return ["a string", 3, {0: -1.0}]
 
 
 @overload

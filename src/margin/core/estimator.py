@@ -9,24 +9,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from margin.core.callbacks import CallbackSupport, CallbackWatcher, with_callbacks
-from margin.core.domains import Domain
-from margin.core.parameters import check_parameters
+from margin.core.parameters import Declared, attribute, check_parameters
 from margin.core.records import Record
-from margin.core.watching import Watcher, active_watchers
+from margin.core.watching import RecordPrinter, Watcher, active_watchers
 
 __all__ = ["Estimator", "IterativeEstimator", "Loop"]
 
 
-class Estimator(BaseEstimator):
-    """A scikit-learn estimator whose parameters are declared in ``domains``, in the order of its signature."""
+class Estimator(Declared, BaseEstimator):
+    """A scikit-learn estimator whose parameters and learned attributes are declared."""
 
-    domains: ClassVar[dict[str, Domain]] = {}
+    n_features_in_: int = attribute("Number of columns seen in fit.")
+    feature_names_in_: np.ndarray = attribute(
+        "Names of the columns, if fit saw a table whose columns have string names."
+    )
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -59,7 +62,9 @@ class IterativeEstimator(CallbackSupport, Estimator):
     def get_state(self) -> dict[str, Any]:
         """Everything that ``iterate(..., state=...)`` needs to continue with the same bits."""
         if not hasattr(self, "_loop"):
-            raise NotFittedError(f"{type(self).__name__}: there is no state before the first iteration of a fit.")
+            raise NotFittedError(
+                f"{type(self).__name__}: there is no running fit; iterate keeps its state, a finished fit() does not."
+            )
         return self._loop.state()
 
     @with_callbacks
@@ -67,10 +72,8 @@ class IterativeEstimator(CallbackSupport, Estimator):
         watchers: list[Watcher] = list(active_watchers())
         if hasattr(self, "_skl_callbacks"):
             watchers.append(CallbackWatcher(X, y))
-        if not watchers:
-            for _ in records:
-                pass
-            return self
+        if getattr(self, "verbose", False):
+            watchers.append(RecordPrinter())
         begun = []
         try:
             for watcher in watchers:
@@ -80,10 +83,12 @@ class IterativeEstimator(CallbackSupport, Estimator):
                 # A list first: every watcher sees the record, even when an earlier one asks to stop.
                 answers = [watcher.record(self, record) for watcher in watchers]
                 if any(answers):
-                    break
+                    return self
         finally:
             for watcher in reversed(begun):
                 watcher.end(self)
+        # The loop holds the training data and optimizer slots: a finished model needs neither.
+        self.__dict__.pop("_loop", None)
         return self
 
     def __getstate__(self) -> dict[str, Any]:

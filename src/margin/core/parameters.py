@@ -1,56 +1,254 @@
-"""What follows from declared parameters: checking them, setting them from words, listing them in a table."""
+"""Hyperparameters and learned attributes, declared once.
+
+A class writes one line per parameter, with its default, the values it may take and one sentence::
+
+    class Ridge(RegressorMixin, Estimator):
+        alpha: float = parameter(1.0, Number(low=0), "Strength of the L2 penalty.")
+        _: KW_ONLY
+        fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
+
+        coef_: np.ndarray = attribute("Weights of the columns, (p,) or (targets, p).")
+
+From these lines come ``__init__``, validation and its error sentences, the ``Parameters`` and ``Attributes`` sections
+of the docstring, command-line settings, JSON schemas and search spaces. As in a dataclass, parameters above
+``_: KW_ONLY`` may be given by position. Parameters that several classes share stand in a class of their own that
+derives from :class:`Declared` and is used as a base.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, dataclass_transform
 
 from margin.core.arguments import shown
-from margin.core.domains import Build
+from margin.core.docstrings import with_sections
+from margin.core.domains import Build, Domain
 
-__all__ = ["InvalidParameter", "check_parameters", "parameter_table", "parse_settings"]
+__all__ = [
+    "VERBOSE",
+    "Attribute",
+    "Declared",
+    "InvalidParameter",
+    "Parameter",
+    "attribute",
+    "attributes_of",
+    "check_parameters",
+    "parameter",
+    "parameter_table",
+    "parameters_of",
+    "parse_settings",
+    "search_space",
+]
+
+VERBOSE = "Whether every record of the fit is printed."  # what `verbose` means on every iterative estimator
 
 
 class InvalidParameter(ValueError, TypeError):
     """A parameter is outside its domain; both bases are what scikit-learn's own checks accept."""
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """One declared hyperparameter; ``annotation`` is its type as written in the source."""
+
+    default: Any
+    domain: Domain
+    sentence: str
+    name: str = ""
+    annotation: str = ""
+    kw_only: bool = False
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One declared learned attribute."""
+
+    sentence: str
+    name: str = ""
+    annotation: str = ""
+
+
+def parameter(default: Any, domain: Domain, sentence: str) -> Any:
+    """Declare a hyperparameter in the body of a class. (Any, because it stands where a type checker sees a default.)"""
+    return Parameter(default, domain, sentence)
+
+
+def attribute(sentence: str, *, init: Literal[False] = False) -> Any:  # noqa: ARG001
+    """Declare what a fit learns; ``init`` tells type checkers that it is no argument of ``__init__``."""
+    return Attribute(sentence)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(attribute,))
+class Declared:
+    """A class whose ``__init__`` and documentation are made from its declared parameters and attributes."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        own = _take_declarations(cls)
+        cls._own_declarations = own  # type: ignore[attr-defined]
+        super().__init_subclass__(**kwargs)
+        if not _has_own_init(cls):
+            cls.__init__ = _make_init(cls)  # type: ignore[method-assign]
+        if vars(cls).get("__doc__"):
+            cls.__doc__ = with_sections(cls.__doc__ or "", parameters_of(cls).values(), attributes_of(cls).values())
+
+
+def parameters_of(cls: type) -> dict[str, Parameter]:
+    """The parameters of ``cls`` by name: those for positions first, then its own, then those of its bases.
+
+    >>> from margin.core.domains import Number
+    >>> class Penalty(Declared):
+    ...     alpha: float = parameter(1.0, Number(low=0), "Strength of the penalty.")
+    >>> Penalty(2.0).alpha, parameters_of(Penalty)["alpha"].sentence
+    (2.0, 'Strength of the penalty.')
+    """
+    found = _declarations(cls, Parameter)
+    # Positions go from the first base to the class, as in a dataclass, so that type checkers see the same signature.
+    order = [name for name in _from_the_first_base(cls) if name in found]
+    positional = {name: found[name] for name in order if not found[name].kw_only}
+    return positional | {name: p for name, p in found.items() if p.kw_only}
+
+
+def attributes_of(cls: type) -> dict[str, Attribute]:
+    """The learned attributes of ``cls`` by name, its own first."""
+    return _declarations(cls, Attribute)
+
+
 def check_parameters(estimator: Any) -> None:
     """Raise one sentence for the first parameter outside its domain."""
-    for name, domain in estimator.domains.items():
+    for name, declared in parameters_of(type(estimator)).items():
         value = getattr(estimator, name)
-        if not domain.accepts(value):
+        if not declared.domain.accepts(value):
             owner = type(estimator).__name__
-            raise InvalidParameter(f"{owner}: {name} must be {domain.description}; got {shown(value)}.")
+            raise InvalidParameter(f"{owner}: {name} must be {declared.domain.description}; got {shown(value)}.")
 
 
-def parse_settings(cls: Any, settings: Iterable[str], build: Build | None = None) -> dict[str, Any]:
-    """The parameters that ``name=value`` words set on ``cls``."""
-    parsed = {}
-    for word in settings:
-        name, sign, text = word.partition("=")
+def parse_settings(cls: type, settings: Iterable[str], build: Build | None = None) -> dict[str, Any]:
+    """The parameters that ``name=value`` texts set on ``cls``."""
+    declared, parsed = parameters_of(cls), {}
+    for setting in settings:
+        name, sign, text = setting.partition("=")
         if not sign:
-            raise ValueError(f"A setting is written name=value; got {word!r}.")
-        if name not in cls.domains:
-            known = ", ".join(sorted(cls.domains)) or "none"
+            raise ValueError(f"A setting is written name=value; got {setting!r}.")
+        if name not in declared:
+            known = ", ".join(sorted(declared)) or "none"
             raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {known}.")
         try:
-            parsed[name] = cls.domains[name].parse(text, build)
+            parsed[name] = declared[name].domain.parse(text, build)
         except ValueError as error:
             raise ValueError(f"{cls.__name__}: {name}: {error}") from None
     return parsed
 
 
-def parameter_table(cls: Any) -> list[dict[str, Any]]:
-    """One row per parameter in the order of the signature: name, default, allowed values, JSON schema."""
-    defaults = inspect.signature(cls).parameters
+def parameter_table(cls: type) -> list[dict[str, Any]]:
+    """One row per parameter in the order of the signature: name, default, allowed values, sentence, JSON schema."""
     return [
         {
-            "name": name,
-            "default": defaults[name].default if name in defaults else None,
-            "allowed": domain.description,
-            "schema": domain.schema(),
+            "name": declared.name,
+            "default": declared.default,
+            "allowed": declared.domain.description,
+            "sentence": declared.sentence,
+            "schema": declared.domain.schema(),
         }
-        for name, domain in cls.domains.items()
+        for declared in parameters_of(cls).values()
     ]
+
+
+def search_space(cls: type) -> dict[str, Any]:
+    """The parameters worth searching, as ``RandomizedSearchCV`` takes them: each draws a value with ``rvs``.
+
+    >>> import margin
+    >>> sorted(search_space(margin.Ridge))
+    ['alpha']
+    """
+    return {name: _Draw(p.domain) for name, p in parameters_of(cls).items() if p.domain.searchable}
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """A domain with the method by which SciPy's distributions are sampled."""
+
+    domain: Domain
+
+    def rvs(self, random_state: Any = None) -> Any:
+        from margin.core.randomness import as_generator
+
+        return self.domain.draw(as_generator(random_state))
+
+
+def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
+    """The declarations in the body of ``cls``, taken out of it: an attribute exists once it is set."""
+    taken: dict[str, Parameter | Attribute] = {}
+    kw_only = False
+    for name, annotation in inspect.get_annotations(cls).items():
+        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+        kw_only |= text.endswith("KW_ONLY")
+        value = vars(cls).get(name)
+        if isinstance(value, Parameter):
+            taken[name] = replace(value, name=name, annotation=text, kw_only=kw_only)
+            delattr(cls, name)
+        elif isinstance(value, Attribute):
+            taken[name] = replace(value, name=name, annotation=text)
+            delattr(cls, name)
+    return taken | _learned_properties(cls) | _hand_written(cls)
+
+
+def _learned_properties(cls: type) -> dict[str, Attribute]:
+    """What a fitted model computes when it is asked: properties whose name ends in ``_``, with their docstrings."""
+    found = {}
+    for name, value in vars(cls).items():
+        if isinstance(value, property) and name.endswith("_") and not name.startswith("_"):
+            annotation = str(inspect.get_annotations(value.fget).get("return", "")) if value.fget else ""
+            found[name] = Attribute((inspect.getdoc(value) or "").partition("\n\n")[0], name, annotation)
+    return found
+
+
+def _hand_written(cls: type) -> dict[str, Parameter]:
+    """The parameters of a class that still lists ``domains`` beside its own ``__init__``."""
+    if "domains" not in vars(cls) or not vars(cls)["domains"]:
+        return {}
+    signature = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
+    return {
+        name: Parameter(signature[name].default if name in signature else None, domain, "", name)
+        for name, domain in vars(cls)["domains"].items()
+    }
+
+
+def _declarations(cls: type, kind: type) -> dict[str, Any]:
+    """Declarations of one kind, the class's own first, then those of its bases; the nearest one of a name counts."""
+    found: dict[str, Any] = {}
+    for base in cls.__mro__:
+        for name, declared in vars(base).get("_own_declarations", {}).items():
+            if isinstance(declared, kind):
+                found.setdefault(name, declared)
+        if "domains" in vars(base):  # a hand-written table is the whole table
+            break
+    return found
+
+
+def _from_the_first_base(cls: type) -> list[str]:
+    return [name for base in reversed(cls.__mro__) for name in vars(base).get("_own_declarations", {})]
+
+
+def _has_own_init(cls: type) -> bool:
+    inits = [vars(base)["__init__"] for base in cls.__mro__ if issubclass(base, Declared) and "__init__" in vars(base)]
+    return bool(inits) and not hasattr(inits[0], "made_from_declarations")
+
+
+def _make_init(cls: type) -> Any:
+    """``__init__`` with one argument per parameter, which it stores unchanged, as scikit-learn's protocol asks."""
+    declared = parameters_of(cls)
+    positional = [name for name, p in declared.items() if not p.kw_only]
+    keyword = [name for name, p in declared.items() if p.kw_only]
+    arguments = ["self", *(f"{name}=defaults[{name!r}]" for name in positional)]
+    arguments += ["*", *(f"{name}=defaults[{name!r}]" for name in keyword)] if keyword else []
+    body = "".join(f"    self.{name} = {name}\n" for name in declared) or "    pass\n"
+    # Written out and compiled, as dataclasses do: signature, error messages and speed are those of a plain function.
+    namespace: dict[str, Any] = {"defaults": {name: p.default for name, p in declared.items()}}
+    exec(f"def __init__({', '.join(arguments)}):\n{body}", namespace)
+    init = namespace["__init__"]
+    init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    init.made_from_declarations = True
+    init.__annotations__ = {name: p.annotation for name, p in declared.items()}
+    return init

@@ -7,19 +7,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from margin.core.records import Record
+from margin.core.records import Record, shown_values
 from margin.core.watching import Watcher
 
-__all__ = ["ProgressBar", "spoken"]
-
-
-def spoken(values: Any, limit: int = 4) -> str:
-    """The first few named numbers of a record in one line.
-
-    >>> spoken({"loss": 0.123456789, "epoch": 3})
-    'loss 0.1235  epoch 3'
-    """
-    return "  ".join(f"{name} {value:.4g}" for name, value in list(values.items())[:limit])
+__all__ = ["ProgressBar"]
 
 
 class ProgressBar(Watcher):
@@ -46,7 +37,7 @@ class ProgressBar(Watcher):
     def record(self, estimator: Any, record: Record) -> None:
         assert self._progress is not None
         self._progress.update(
-            self._tasks[-1], completed=record.iteration, total=record.total, numbers=spoken(record.values)
+            self._tasks[-1], completed=record.iteration, total=record.total, numbers=shown_values(record.values)
         )
 
     def end(self, estimator: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Record"]
+__all__ = ["Record", "shown_values"]
 
 
 @dataclass(frozen=True)
@@ -31,3 +31,12 @@ class Record:
     def as_dict(self) -> dict[str, Any]:
         """A flat, JSON-ready form: one line of ``metrics.jsonl``."""
         return {"iteration": self.iteration, **{name: float(value) for name, value in self.values.items()}}
+
+
+def shown_values(values: Mapping[str, float], limit: int = 4) -> str:
+    """The first few named numbers of a record in one line.
+
+    >>> shown_values({"loss": 0.123456789, "epoch": 3})
+    'loss 0.1235  epoch 3'
+    """
+    return "  ".join(f"{name} {value:.4g}" for name, value in list(values.items())[:limit])

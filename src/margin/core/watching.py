@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from margin.core.records import Record
+from margin.core.records import Record, shown_values
 
-__all__ = ["Watcher", "active_watchers", "watch"]
+__all__ = ["RecordPrinter", "Watcher", "active_watchers", "watch"]
 
 
 class Watcher:
@@ -33,6 +33,18 @@ class Watcher:
 
     def end(self, estimator: Any) -> None:
         """The fit is over, finished, stopped or failed."""
+
+
+class RecordPrinter(Watcher):
+    """Prints a line per record: what ``verbose`` does.
+
+    >>> RecordPrinter().record(Watcher(), Record(3, {"loss": 0.25}, total=10))
+    Watcher: iteration 3 of 10: loss 0.25
+    """
+
+    def record(self, estimator: Any, record: Record) -> None:
+        of_total = "" if record.total is None else f" of {record.total}"
+        print(f"{type(estimator).__name__}: iteration {record.iteration}{of_total}: {shown_values(record.values)}")
 
 
 class _Calling(Watcher):

@@ -14,7 +14,7 @@ import numpy as np
 from margin.core.verdict import Verdict, below, every, near
 from margin.data import load
 from margin.trees import AdaBoostClassifier
-from margin.trees.adaboost import training_error_bound
+from margin.trees.boosting.adaboost import training_error_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, every, within
-from margin.kernels import RBF, Constant, GaussianProcessRegressor, White
+from margin.kernels import RBF, ConstantKernel, GaussianProcessRegressor, WhiteKernel
 from margin.kernels.gaussian_process.likelihood import MarginalLikelihood
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROWS, NOISE = 40, 0.25
-START = Constant(1.0) * RBF(6.0) + White(0.5)
+START = ConstantKernel(1.0) * RBF(6.0) + WhiteKernel(0.5)
 
 
 def hidden(x: np.ndarray) -> np.ndarray:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, equal, every
-from margin.kernels import RBF, GaussianProcessRegressor, SparseGaussianProcessRegressor, White
+from margin.kernels import RBF, GaussianProcessRegressor, SparseGaussianProcessRegressor, WhiteKernel
 from margin.kernels.gaussian_process.inducing import SparseObjective, spread_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KERNEL = 1.0 * RBF(0.6) + White(0.1)
+KERNEL = 1.0 * RBF(0.6) + WhiteKernel(0.1)
 COUNTS = (4, 8, 12, 16, 24, 32, 48)
 SHOWN = 8
 

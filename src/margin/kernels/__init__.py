@@ -1,19 +1,19 @@
 """Kernel methods: kernels as objects, support vector machines, kernel ridge and kernel regression."""
 
-from margin.kernels.dot_product import Linear, Polynomial
+from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.gaussian_process import (
     GaussianProcessClassifier,
     GaussianProcessRegressor,
     SparseGaussianProcessRegressor,
 )
 from margin.kernels.hard_margin import HardMarginSVC
-from margin.kernels.kernel import Constant, Kernel, Product, Sum
+from margin.kernels.kernel import ConstantKernel, Kernel, Product, Sum
 from margin.kernels.kernel_regression import KernelRegression
 from margin.kernels.kernel_ridge import KernelRidge
 from margin.kernels.linear_svc import LinearSVC
 from margin.kernels.matern import Matern
-from margin.kernels.periodic import Periodic
-from margin.kernels.stationary import RBF, Laplace, White
+from margin.kernels.periodic import PeriodicKernel
+from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
 from margin.kernels.svc import SVC
 from margin.kernels.svr import SVR
 
@@ -21,21 +21,21 @@ __all__ = [
     "RBF",
     "SVC",
     "SVR",
-    "Constant",
+    "ConstantKernel",
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
     "HardMarginSVC",
     "Kernel",
     "KernelRegression",
     "KernelRidge",
-    "Laplace",
-    "Linear",
+    "LaplaceKernel",
+    "LinearKernel",
     "LinearSVC",
     "Matern",
-    "Periodic",
-    "Polynomial",
+    "PeriodicKernel",
+    "PolynomialKernel",
     "Product",
     "SparseGaussianProcessRegressor",
     "Sum",
-    "White",
+    "WhiteKernel",
 ]

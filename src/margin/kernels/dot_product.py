@@ -10,13 +10,13 @@ from margin.core.domains import Integer, Number
 from margin.foundations.probability.kernels import linear_kernel, polynomial_kernel
 from margin.kernels.kernel import BOUNDS, POSITIVE, WIDE, Bounds, Floats, Kernel, rows_of
 
-__all__ = ["Linear", "Polynomial"]
+__all__ = ["LinearKernel", "PolynomialKernel"]
 
 
-class Linear(Kernel):
-    """The inner product of the rows themselves; ``Linear() + 1.0`` lets lines miss the origin.
+class LinearKernel(Kernel):
+    """The inner product of the rows themselves; ``LinearKernel() + 1.0`` lets lines miss the origin.
 
-    >>> (Linear() + 1.0)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    >>> (LinearKernel() + 1.0)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
     [[12.0]]
     """
 
@@ -31,10 +31,10 @@ class Linear(Kernel):
         return np.zeros(0)
 
 
-class Polynomial(Kernel):
+class PolynomialKernel(Kernel):
     r""":math:`(s\,x^\top z + c)^d`: monomials up to ``degree`` d if ``offset`` c > 0, only those of degree d if c = 0.
 
-    >>> Polynomial(degree=2, offset=1.0)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    >>> PolynomialKernel(degree=2, offset=1.0)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
     [[144.0]]
     """
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from margin.core.domains import Integer, Number
-from margin.kernels.dot_product import Linear
+from margin.kernels.dot_product import LinearKernel
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import DualClassifier, PairLoop
-from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.kernel_names import COEF0, DEGREE, GAMMA, KERNEL
 from margin.kernels.one_vs_one import votes_with_confidence
 
 __all__ = ["HardMarginSVC", "is_separable"]
@@ -91,7 +91,7 @@ class HardMarginSVC(DualClassifier):
     def _begin(self, loop: PairLoop, pair: int) -> None:
         members = loop.members(pair)
         labels = np.where(loop.codes[members] == loop.pairs[pair][0], 1, -1)
-        if isinstance(loop.kernel, Linear) and not is_separable(loop.X[loop.rows[members]], labels):
+        if isinstance(loop.kernel, LinearKernel) and not is_separable(loop.X[loop.rows[members]], labels):
             self._refuse(loop, pair)
 
     def _judge(self, loop: PairLoop, problem: DualProblem, finished: bool) -> None:
@@ -114,5 +114,5 @@ class HardMarginSVC(DualClassifier):
         super()._learn(loop)
         with np.errstate(divide="ignore"):
             self.margin_ = 1 / np.sqrt(2 * np.maximum(self.objective_, 0.0))
-        if isinstance(loop.kernel, Linear) and len(loop.classes) == 2:
+        if isinstance(loop.kernel, LinearKernel) and len(loop.classes) == 2:
             self.coef_ = self.dual_coef_ @ self.support_vectors_

@@ -23,7 +23,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from margin.kernels.passes import Table, times, transposed_times, weighted_gram
+from margin.kernels.blocked_products import Table, times, transposed_times, weighted_gram
 
 __all__ = ["Hinge", "hinge_objective"]
 

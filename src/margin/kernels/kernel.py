@@ -1,14 +1,14 @@
 r"""Kernels as objects: parameters with bounds, an algebra, and gradients for learning the parameters.
 
 ==================  ==================================================================================
-``Linear``          :math:`x^\top z`
-``Polynomial``      :math:`(s\,x^\top z + c)^d`
+``LinearKernel``          :math:`x^\top z`
+``PolynomialKernel``      :math:`(s\,x^\top z + c)^d`
 ``RBF``             :math:`\exp(-\tfrac12\sum_j (x_j-z_j)^2/\ell_j^2)`
-``Laplace``         :math:`\exp(-\sqrt{\sum_j (x_j-z_j)^2/\ell_j^2})`
-``Periodic``        :math:`\exp(-\tfrac{2}{\ell^2}\sum_j\sin^2(\pi(x_j-z_j)/p))`
-``Constant``        :math:`v`
-``White``           :math:`v` for a row with itself, else 0
-``a + b``, ``a*b``  sum and product, kernels again; a number stands for ``Constant``
+``LaplaceKernel``         :math:`\exp(-\sqrt{\sum_j (x_j-z_j)^2/\ell_j^2})`
+``PeriodicKernel``        :math:`\exp(-\tfrac{2}{\ell^2}\sum_j\sin^2(\pi(x_j-z_j)/p))`
+``ConstantKernel``        :math:`v`
+``WhiteKernel``           :math:`v` for a row with itself, else 0
+``a + b``, ``a*b``  sum and product, kernels again; a number stands for ``ConstantKernel``
 ==================  ==================================================================================
 
 A kernel is called on rows X (n, d) and Z (m, d) and gives the (n, m) matrix, or the symmetric (n, n) one without Z.
@@ -30,7 +30,7 @@ from sklearn.base import BaseEstimator, clone
 from margin.core.domains import Choice, Domain, Either, Nested, Number, Sequence
 from margin.core.parameters import check_parameters
 
-__all__ = ["BOUNDS", "POSITIVE", "WIDE", "Bounds", "Constant", "Floats", "Kernel", "Product", "Sum", "rows_of"]
+__all__ = ["BOUNDS", "POSITIVE", "WIDE", "Bounds", "ConstantKernel", "Floats", "Kernel", "Product", "Sum", "rows_of"]
 
 Floats = NDArray[np.float64]
 Bounds = tuple[float, float] | str
@@ -94,7 +94,7 @@ class Kernel(BaseEstimator):
     def with_theta(self, theta: Floats) -> Kernel:
         """The same kernel with other free parameters.
 
-        >>> Constant(1.0).with_theta(np.log([2.0])).value
+        >>> ConstantKernel(1.0).with_theta(np.log([2.0])).value
         2.0
         """
         changed, start = {}, 0
@@ -121,7 +121,7 @@ class Kernel(BaseEstimator):
         return int(np.size(getattr(self, name)))
 
 
-class Constant(Kernel):
+class ConstantKernel(Kernel):
     """The same number for every pair: the variance of an unknown offset, or the amplitude of a product."""
 
     domains = {"value": POSITIVE, "value_bounds": BOUNDS}
@@ -143,7 +143,7 @@ class Constant(Kernel):
         return np.array([self.value * weights.sum() for _ in self.free])
 
 
-class Pair(Kernel):
+class KernelOperator(Kernel):
     """Two kernels joined; ``theta`` is that of the first followed by that of the second."""
 
     domains = {"left": Nested("diagonal", "gradient"), "right": Nested("diagonal", "gradient")}
@@ -169,10 +169,10 @@ class Pair(Kernel):
         return type(self)(self.left.with_theta(theta[:cut]), self.right.with_theta(theta[cut:]))
 
 
-class Sum(Pair):
+class Sum(KernelOperator):
     """:math:`k_1 + k_2`: features side by side, or independent effects added.
 
-    >>> (Constant(2.0) + 3.0)([[1.0]], [[1.0]]).tolist()
+    >>> (ConstantKernel(2.0) + 3.0)([[1.0]], [[1.0]]).tolist()
     [[5.0]]
     """
 
@@ -186,10 +186,10 @@ class Sum(Pair):
         return np.concatenate([self.left.gradient(X, weights), self.right.gradient(X, weights)])
 
 
-class Product(Pair):
+class Product(KernelOperator):
     """:math:`k_1 k_2`: all products of a feature of one with a feature of the other.
 
-    >>> (4.0 * Constant(2.0))([[0.0]], [[1.0]]).tolist()
+    >>> (4.0 * ConstantKernel(2.0))([[0.0]], [[1.0]]).tolist()
     [[8.0]]
     """
 
@@ -208,5 +208,5 @@ def as_kernel(value: Kernel | float) -> Kernel:
     if isinstance(value, Kernel):
         return value
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return Constant(float(value))
+        return ConstantKernel(float(value))
     raise TypeError(f"Kernel: a kernel is combined with kernels and positive numbers; got {value!r}.")

@@ -15,8 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Choice, Either, Flag
 from margin.core.estimator import Estimator
 from margin.foundations.probability.kernels import squared_distances
-from margin.kernels.machine import ROWS_DTYPES, expansion
-from margin.kernels.named import GAMMA, KernelObject, named_kernel
+from margin.kernels.kernel_model import ROWS_DTYPES, expansion
+from margin.kernels.kernel_names import GAMMA, KernelObject, named_kernel
 
 __all__ = ["KernelRegression"]
 

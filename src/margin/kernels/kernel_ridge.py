@@ -19,8 +19,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from margin.core.domains import Number
 from margin.core.estimator import Estimator
 from margin.kernels.kernel import Kernel
-from margin.kernels.machine import ROWS_DTYPES, KernelModel
-from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.kernel_model import ROWS_DTYPES, KernelModel
+from margin.kernels.kernel_names import COEF0, DEGREE, GAMMA, KERNEL
 
 __all__ = ["KernelRidge", "dual_weights"]
 

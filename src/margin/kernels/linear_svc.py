@@ -99,7 +99,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
             X, codes, bounds = X[bounds > 0], codes[bounds > 0], bounds[bounds > 0]
         if len(np.unique(codes)) < 2:
             raise ValueError("LinearSVC: class_weight must leave at least two classes with weight.")
-        self._loop = loop = _Machines(self, X, codes, bounds, classes)
+        self._loop = loop = _OneVsRest(self, X, codes, bounds, classes)
         if state is not None:
             loop.restore(state)
         for record in loop.iterations():
@@ -131,7 +131,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _learn(self, loop: _Machines) -> None:
+    def _learn(self, loop: _OneVsRest) -> None:
         found = loop.results()
         d = loop.X.shape[1]
         thetas = np.array([result["theta"] for result in found])
@@ -142,7 +142,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
         self.n_iter_ = int(max(result["iteration"] for result in found))
 
 
-class _Machines:
+class _OneVsRest:
     """The running fit: machines that are done and the one at work."""
 
     def __init__(self, model: LinearSVC, X: Any, codes: Any, bounds: Any, classes: Any):

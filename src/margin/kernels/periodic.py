@@ -10,10 +10,10 @@ from margin.foundations.probability.kernels import periodic_kernel
 from margin.kernels.kernel import BOUNDS, POSITIVE, WIDE, Bounds, Floats, Kernel, rows_of
 from margin.kernels.stationary import log_values
 
-__all__ = ["Periodic"]
+__all__ = ["PeriodicKernel"]
 
 
-class Periodic(Kernel):
+class PeriodicKernel(Kernel):
     r""":math:`\exp(-\tfrac2{\ell^2}\sum_j\sin^2(\pi(x_j-z_j)/p))`: functions that repeat after ``period`` p."""
 
     domains = {

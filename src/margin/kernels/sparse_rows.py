@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from margin.kernels.dot_product import Linear, Polynomial
-from margin.kernels.kernel import Constant, Kernel, Product, Sum
-from margin.kernels.stationary import RBF, Laplace, Scaled
+from margin.kernels.dot_product import LinearKernel, PolynomialKernel
+from margin.kernels.kernel import ConstantKernel, Kernel, Product, Sum
+from margin.kernels.stationary import RBF, LaplaceKernel, Scaled
 
 __all__ = ["kernel_values"]
 
@@ -26,15 +26,15 @@ def kernel_values(kernel: Kernel, X: Any, Z: Any) -> NDArray[Any]:
     if isinstance(kernel, Sum | Product):
         join = np.add if isinstance(kernel, Sum) else np.multiply
         return join(kernel_values(kernel.left, X, Z), kernel_values(kernel.right, X, Z))
-    if isinstance(kernel, Constant):
+    if isinstance(kernel, ConstantKernel):
         return np.full((X.shape[0], Z.shape[0]), float(kernel.value), dtype=X.dtype)
-    if isinstance(kernel, Linear):
+    if isinstance(kernel, LinearKernel):
         return (X @ Z.T).toarray()
-    if isinstance(kernel, Polynomial):
+    if isinstance(kernel, PolynomialKernel):
         return (kernel.scale * (X @ Z.T).toarray() + kernel.offset) ** kernel.degree
     if isinstance(kernel, RBF):
         return np.exp(-0.5 * _squared_distances(kernel, X, Z))
-    if isinstance(kernel, Laplace):
+    if isinstance(kernel, LaplaceKernel):
         return np.exp(-np.sqrt(_squared_distances(kernel, X, Z)))
     raise ValueError(f"{type(kernel).__name__}: sparse rows have no such kernel here; use X.toarray().")
 

@@ -10,7 +10,7 @@ from margin.core.domains import Either, Sequence
 from margin.foundations.probability.kernels import laplace_kernel, length_scale_from_gamma, rbf_kernel
 from margin.kernels.kernel import BOUNDS, POSITIVE, WIDE, Bounds, Floats, Kernel, rows_of
 
-__all__ = ["LENGTH_SCALES", "RBF", "Laplace", "Scaled", "White", "log_values"]
+__all__ = ["LENGTH_SCALES", "RBF", "LaplaceKernel", "Scaled", "WhiteKernel", "log_values"]
 
 LENGTH_SCALES = Either(POSITIVE, Sequence(POSITIVE, min_length=1))
 
@@ -77,7 +77,7 @@ class RBF(Scaled):
         return self._contract(X, weights * self(X))
 
 
-class Laplace(Scaled):
+class LaplaceKernel(Scaled):
     r""":math:`\exp(-r)` of the scaled Euclidean distance r: continuous functions without derivatives."""
 
     def _matrix(self, X: Any, Z: Any) -> Floats:
@@ -91,7 +91,7 @@ class Laplace(Scaled):
         return self._contract(X, weights * factor)
 
 
-class White(Kernel):
+class WhiteKernel(Kernel):
     """Independent noise of variance ``value``: each row is only like itself, so X against another Z is zero."""
 
     domains = {"value": POSITIVE, "value_bounds": BOUNDS}

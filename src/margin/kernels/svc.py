@@ -20,8 +20,8 @@ from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Integer, Number, Seed
 from margin.core.randomness import as_generator
 from margin.kernels.dual_classifier import DualClassifier, PairLoop, solve_some
-from margin.kernels.machine import expansion
-from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.kernel_model import expansion
+from margin.kernels.kernel_names import COEF0, DEGREE, GAMMA, KERNEL
 from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes_with_confidence
 from margin.kernels.optimality import offset_between
 from margin.kernels.platt import fit_sigmoid, sigmoid_probability, stratified_folds
@@ -41,8 +41,8 @@ def _wants_probability(model: SVC) -> bool:
 class SVC(DualClassifier):
     """Kernel support vector machine; several classes by one machine for every pair.
 
-    ``kernel`` is a name (see :mod:`margin.kernels.named`), "precomputed", or a kernel object; ``gamma``, ``degree``
-    and ``coef0`` belong to the names. The bound of a row is ``C`` times its sample weight times its class weight.
+    ``kernel`` is a name (see :mod:`margin.kernels.kernel_names`), "precomputed", or a kernel object; ``gamma``,
+    ``degree`` and ``coef0`` belong to the names. The bound of a row is ``C`` times its sample and class weights.
     ``tol`` is the violation of optimality at which a problem is solved, ``max_iter`` the most working sets for each.
     ``decision_function_shape`` "ovr" gives a value per class (votes of the pairs, ties settled by their sums), "ovo"
     one per pair. ``probability`` calibrates every pair by a sigmoid on five held-out folds, shuffled by

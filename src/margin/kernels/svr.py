@@ -19,11 +19,12 @@ from margin.core.domains import Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.records import Record
+from margin.core.threads import blas_threads
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import describe, solve_some
 from margin.kernels.kernel import Kernel
-from margin.kernels.machine import KernelModel, kept_rows, panel_for
-from margin.kernels.named import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows
+from margin.kernels.kernel_names import COEF0, DEGREE, GAMMA, KERNEL
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
 
@@ -100,7 +101,8 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         if state is not None:
             loop.restore(state)
         while not loop.finished:
-            loop.finished = solve_some(problem, self.max_iter)
+            with blas_threads(1):
+                loop.finished = solve_some(problem, self.max_iter)
             loop.iteration += 1
             self._learn(X, rows, kernel, problem)
             yield Record(loop.iteration, describe(problem))
@@ -120,8 +122,8 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         dtype: Any = np.float64
         if isinstance(kernel, Kernel):
             dtype = column_dtype(kernel, X[rows], float(bounds.max()), self.tol)
-        panel, settings = panel_for(kernel, X, rows, dtype), (bool(self.shrinking), float(self.cache_size))
-        return DualProblem(panel, y[rows], -bounds, bounds, float(self.epsilon), self.tol, *settings)
+        columns, settings = columns_for(kernel, X, rows, dtype), (bool(self.shrinking), float(self.cache_size))
+        return DualProblem(columns, y[rows], -bounds, bounds, float(self.epsilon), self.tol, *settings)
 
     def _learn(self, X: Any, rows: Any, kernel: Kernel | str, problem: DualProblem) -> None:
         used = np.flatnonzero(problem.beta)

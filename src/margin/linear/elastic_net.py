@@ -24,7 +24,7 @@ from margin.linear.sparse_problem import columns_of
 
 __all__ = ["ElasticNet", "Lasso"]
 
-INNER_SHARE = 0.1  # of the gap that is wanted: a sweep that gains less ends a round of descent
+INNER_FRACTION = 0.1  # of the gap that is wanted: a sweep that gains less ends a round of descent
 
 
 class ElasticNet(AffinePrediction, RegressorMixin, IterativeEstimator):
@@ -88,7 +88,9 @@ class ElasticNet(AffinePrediction, RegressorMixin, IterativeEstimator):
         except FloatingPointError as error:
             raise ValueError(f"{name}: {error}") from None
         ratio = self._ratio()
-        self._loop = loop = _Fit(columns, self.alpha * ratio, self.alpha * (1 - ratio), self.tol, self.max_iter)
+        self._loop = loop = _CoordinateFit(
+            columns, self.alpha * ratio, self.alpha * (1 - ratio), self.tol, self.max_iter
+        )
         if state is not None:
             loop.restore(state)
         self._learn(loop)
@@ -110,7 +112,7 @@ class ElasticNet(AffinePrediction, RegressorMixin, IterativeEstimator):
     def _ratio(self) -> float:
         return float(self.l1_ratio)
 
-    def _learn(self, loop: _Fit) -> None:
+    def _learn(self, loop: _CoordinateFit) -> None:
         columns, w = loop.descent.columns, loop.descent.w
         self.coef_ = w.copy()
         self.intercept_ = float(columns.mean_y - columns.mean_x @ w) if self.fit_intercept else 0.0
@@ -139,13 +141,13 @@ class Lasso(ElasticNet):
         return 1.0
 
 
-class _Fit:
+class _CoordinateFit:
     """The running fit: rounds of descent at one penalty."""
 
     def __init__(self, columns: Any, l1: float, l2: float, tol: float, max_iter: int):
         self.descent = SparseDescent(columns).aim(l1, l2)
         self.bound = tol * columns.square / 2
-        self.inner = INNER_SHARE * self.bound
+        self.inner = INNER_FRACTION * self.bound
         self.max_iter, self.iteration = max_iter, 0
         self.last = np.inf
 

@@ -18,9 +18,9 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsqr
 
-from margin.core.stripes import over_stripes
+from margin.core.chunks import map_row_chunks
 from margin.core.threads import blas_threads
-from margin.linear.moments import Moments, blocks, moments
+from margin.linear.moments import RegressionMoments, blocks, moments
 
 __all__ = ["Solution", "least_squares", "solve_dependent_moments", "solve_moments", "solve_rows", "solve_wide_sparse"]
 
@@ -72,7 +72,7 @@ def least_squares(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, i
     return solution
 
 
-def solve_moments(m: Moments) -> Solution | None:
+def solve_moments(m: RegressionMoments) -> Solution | None:
     r"""Normal equations :math:`S_{xx} B = S_{xy}` by Cholesky on unit-diagonal scaling; None if ill-conditioned.
 
     :math:`b = \bar y - B^\top \bar x`; residual sums :math:`S_{yy} - \mathrm{diag}(B^\top S_{xy})`.
@@ -93,7 +93,7 @@ def solve_moments(m: Moments) -> Solution | None:
     return Solution(coef, m.mean_y - m.mean_x @ coef, len(scale), rss)
 
 
-def solve_dependent_moments(m: Moments) -> Solution:
+def solve_dependent_moments(m: RegressionMoments) -> Solution:
     """Minimum-norm solution from moments alone, for chunks that are gone: the eigenvalues keep half the digits."""
     values, vectors = np.linalg.eigh(m.xx)
     # Rounding in a sum of squares is relative to the largest one: smaller eigenvalues are noise.
@@ -156,19 +156,19 @@ def solve_wide_sparse(
     return Solution(coef, mean_y - mean_x @ coef, None, rss)
 
 
-def _safe(m: Moments) -> bool:
+def _safe(m: RegressionMoments) -> bool:
     squares = m.xx.diagonal()
     return bool(((squares >= SAFE_SQUARES[0]) & (squares <= SAFE_SQUARES[1])).all() and (m.yy <= SAFE_SQUARES[1]).all())
 
 
 def _residual_squares(X: Any, Y: np.ndarray, weights: np.ndarray | None, found: Solution) -> np.ndarray:
-    def stripe(rows: slice) -> np.ndarray:
+    def chunk(rows: slice) -> np.ndarray:
         total = np.zeros(Y.shape[1])
         for block in blocks(X, Y, weights, (np.zeros(X.shape[1]), found.intercept), rows):
             total += ((block.y - block.x @ found.coef) ** 2).sum(axis=0)
         return total
 
-    return np.asarray(sum(over_stripes(stripe, X.shape[0], work=X.shape[0] * X.shape[1])))
+    return np.asarray(sum(map_row_chunks(chunk, X.shape[0], work=X.shape[0] * X.shape[1])))
 
 
 def _powers(A: Any) -> np.ndarray:

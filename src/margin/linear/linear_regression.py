@@ -17,9 +17,9 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.chunks import map_row_chunks
 from margin.core.domains import Flag
 from margin.core.estimator import Estimator
-from margin.core.stripes import over_stripes
 from margin.linear.least_squares import (
     WIDE_SPARSE,
     Solution,
@@ -27,7 +27,7 @@ from margin.linear.least_squares import (
     solve_dependent_moments,
     solve_moments,
 )
-from margin.linear.moments import Moments, blocks, moments
+from margin.linear.moments import RegressionMoments, blocks, moments
 from margin.linear.summary import LinearSummary, summarize_linear
 
 __all__ = ["LinearRegression"]
@@ -134,8 +134,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, Y.reshape(len(Y), -1), weights, Y.ndim == 1
 
-    def _merged(self, chunk: Moments) -> Moments:
-        earlier = Moments(**self.moments_)
+    def _merged(self, chunk: RegressionMoments) -> RegressionMoments:
+        earlier = RegressionMoments(**self.moments_)
         if len(earlier.mean_y) != len(chunk.mean_y):
             raise ValueError(
                 f"LinearRegression: y must have {len(earlier.mean_y)} columns as in earlier chunks; "
@@ -162,7 +162,7 @@ def _product(X: np.ndarray, coef: np.ndarray) -> np.ndarray:
     """``X @ coef`` without a float64 copy of ``X``."""
     nothing = np.zeros(X.shape[1]), np.zeros(0)
     empty = np.zeros((len(X), 0))
-    parts = over_stripes(
+    parts = map_row_chunks(
         lambda rows: [block.x @ coef for block in blocks(X, empty, None, nothing, rows)], len(X), work=X.size
     )
-    return np.vstack([product for stripe in parts for product in stripe])
+    return np.vstack([product for chunk in parts for product in chunk])

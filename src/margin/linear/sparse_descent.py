@@ -14,7 +14,7 @@ __all__ = ["SparseDescent", "jump_to_face_minimum", "steepest"]
 SWEEPS = 8  # sweeps after which slow progress is cut short by solving for the columns that have a coefficient
 ROUNDS = 25  # of both, between two looks at all columns
 SMALLEST_GROWTH = 64  # columns that may always be added at once
-# A slack above l1 by less than this share of the first slack is rounding, and no reason to look at a column.
+# A slack above l1 by less than this fraction of the first slack is rounding, and no reason to look at a column.
 SLACK_ROUNDING = 1e-14
 
 
@@ -127,6 +127,6 @@ def jump_to_face_minimum(Q: np.ndarray, slack: np.ndarray, w: np.ndarray, l1: fl
         return  # dependent columns: the minimum is not unique, coordinate descent finds one
     move, _ = lapack.dpotrs(factor, slack[used] - l1 * signs - l2 * w[used], lower=1)
     crossing = np.where(move * signs < 0, -w[used] / np.where(move == 0, 1.0, move), np.inf)
-    share = min(1.0, float(crossing.min(initial=np.inf)))
-    w[used] = np.where(crossing <= share, 0.0, w[used] + share * move)
+    fraction = min(1.0, float(crossing.min(initial=np.inf)))
+    w[used] = np.where(crossing <= fraction, 0.0, w[used] + fraction * move)
     slack -= (w - start) @ Q[: len(w), : len(w)]

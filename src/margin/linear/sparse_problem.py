@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from margin.linear.moments import Moments, moments
+from margin.linear.moments import RegressionMoments, moments
 
 __all__ = ["ActiveColumns", "Columns", "Gap", "GramColumns", "columns_of", "duality_gap", "elastic_net_objective"]
 
@@ -88,7 +88,7 @@ class GramColumns:
 
     ahead = 2**31  # all: a descent on every column needs no second look
 
-    def __init__(self, m: Moments):
+    def __init__(self, m: RegressionMoments):
         if not m.finite:
             raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
         self.mean_x, self.mean_y = m.mean_x, float(m.mean_y[0])
@@ -118,25 +118,25 @@ class ActiveColumns:
         n, p = X.shape
         self.X = X
         self.total = float(n if weights is None else weights.sum())
-        share = np.full(n, 1.0 / self.total) if weights is None else weights / self.total
-        self.mean_y = float(share @ y) if intercept else 0.0
-        self.root = np.sqrt(share)  # rows times this: inner products are means
+        fraction = np.full(n, 1.0 / self.total) if weights is None else weights / self.total
+        self.mean_y = float(fraction @ y) if intercept else 0.0
+        self.root = np.sqrt(fraction)  # rows times this: inner products are means
         self.y = self.root * (y - self.mean_y)
         self.square = float(self.y @ self.y)
         with np.errstate(over="ignore", invalid="ignore"):
-            means, self.q = np.asarray(np.stack([share, self.root * self.y]) @ X, dtype=np.float64)
+            means, self.q = np.asarray(np.stack([fraction, self.root * self.y]) @ X, dtype=np.float64)
         if not (np.isfinite(means).all() and np.isfinite(self.q).all()):
             raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
         self.mean_x = means if intercept else np.zeros(p)
         self.q -= (self.root @ self.y) * self.mean_x  # zero but for rounding
-        self.place = np.full(p, -1)  # position of a column among those stored
+        self.position = np.full(p, -1)  # position of a column among those stored
         self.grown: list[np.ndarray] = []
         self.count = 0
         self.columns = np.empty((64, n))  # stored columns as rows, centered and times the root
         self.products = np.empty((64, 64))
 
     def gram(self, working: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        new = working[self.place[working] < 0]
+        new = working[self.position[working] < 0]
         if len(new):
             self._grow(new)
         return self.products, np.concatenate(self.grown)
@@ -167,6 +167,6 @@ class ActiveColumns:
         self.columns[first:last] = (self.X[:, new].T - self.mean_x[new, None]) * self.root
         block = self.columns[first:last] @ self.columns[:last].T
         self.products[first:last, :last], self.products[:first, first:last] = block, block[:, :first].T
-        self.place[new] = np.arange(first, last)
+        self.position[new] = np.arange(first, last)
         self.count = last
         self.grown.append(new.copy())

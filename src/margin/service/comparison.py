@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from margin import catalog
+from margin.core.parameters import parameters_of
 from margin.metrics import evaluate, metric
 from margin.runs import RunError
 from margin.selection import Candidate, Standing, Trial, board, compare
@@ -184,7 +185,7 @@ def _finish(comparison: Comparison, candidates: Sequence[Candidate]) -> None:
 
 def _make(name: str, prepare: Any, seed: int) -> Any:
     cls: Any = catalog.class_of(name)
-    model = behind(prepare, cls(random_state=seed) if "random_state" in cls.domains else cls())
+    model = behind(prepare, cls(random_state=seed) if "random_state" in parameters_of(cls) else cls())
     return on_standard_target(model) if catalog.entry(name).standard_target else model
 
 

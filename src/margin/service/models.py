@@ -9,7 +9,7 @@ from typing import Any
 from margin import atlas, catalog, experiments
 from margin.core.parameters import parameter_table
 
-__all__ = ["describe", "list_models"]
+__all__ = ["describe", "list_models", "rows_of"]
 
 
 def list_models(family: str | None = None, task: str | None = None) -> list[dict[str, Any]]:
@@ -20,12 +20,23 @@ def list_models(family: str | None = None, task: str | None = None) -> list[dict
             "path": entry.path,
             "family": entry.family,
             "task": entry.task,
-            "test_params": dict(entry.test_params),
-            "rows": list(entry.rows),
+            "data": entry.data,
+            "rows": [row.id for row in rows_of(entry)],
         }
         for entry in catalog.ENTRIES
         if family in (None, entry.family) and task in (None, entry.task)
     ]
+
+
+def rows_of(entry: catalog.Entry) -> list[atlas.Row]:
+    """The rows of the notes whose code names the model's class."""
+    package = entry.path.split(".")[:2]
+
+    def names_it(path: str) -> bool:
+        parts = path.split(".")
+        return parts[:2] == package and entry.class_name in parts
+
+    return [row for row in atlas.rows().values() if any(map(names_it, row.code))]
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -44,7 +55,7 @@ def describe(name: str) -> dict[str, Any]:
 
 def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
     cls = catalog.class_of(entry.name)
-    rows = [atlas.row(id) for id in entry.rows if id in atlas.rows()]
+    rows = rows_of(entry)
     return {
         "what": "model",
         "name": entry.name,

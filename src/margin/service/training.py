@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from margin import catalog
-from margin.core.parameters import InvalidParameter, parse_settings
+from margin.core.parameters import InvalidParameter, parameters_of, parse_settings
 from margin.runs import Run, fingerprint, interruptible
 from margin.service.preparation import behind, preparation
 from margin.service.requests import BadRequest
@@ -29,7 +29,7 @@ def build_model(name: str, settings: Sequence[str], seed: int) -> Any:
         params = parse_settings(cls, settings, build=lambda text: build_model(text, (), seed))
     except ValueError as error:
         raise BadRequest(str(error)) from None
-    if "random_state" in cls.domains:
+    if "random_state" in parameters_of(cls):
         params.setdefault("random_state", seed)
     return cls(**params)
 

@@ -8,20 +8,20 @@ from sklearn.gaussian_process import GaussianProcessRegressor as PeerRegressor
 from sklearn.gaussian_process import kernels as peer
 from sklearn.preprocessing import scale
 
-from margin.kernels import RBF, GaussianProcessClassifier, GaussianProcessRegressor, Matern, White
+from margin.kernels import RBF, GaussianProcessClassifier, GaussianProcessRegressor, Matern, WhiteKernel
 
 PAIRS = {
-    "rbf": (1.0 * RBF(1.0) + White(0.1), peer.ConstantKernel(1.0) * peer.RBF(1.0) + peer.WhiteKernel(0.1)),
+    "rbf": (1.0 * RBF(1.0) + WhiteKernel(0.1), peer.ConstantKernel(1.0) * peer.RBF(1.0) + peer.WhiteKernel(0.1)),
     "ard": (
-        1.0 * RBF(np.full(10, 3.0)) + White(0.1),
+        1.0 * RBF(np.full(10, 3.0)) + WhiteKernel(0.1),
         peer.ConstantKernel(1.0) * peer.RBF(np.full(10, 3.0)) + peer.WhiteKernel(0.1),
     ),
     "matern32": (
-        1.0 * Matern(3.0, nu=1.5) + White(0.1),
+        1.0 * Matern(3.0, nu=1.5) + WhiteKernel(0.1),
         peer.ConstantKernel(1.0) * peer.Matern(3.0, nu=1.5) + peer.WhiteKernel(0.1),
     ),
     "matern52": (
-        1.0 * Matern(3.0, nu=2.5) + White(0.1),
+        1.0 * Matern(3.0, nu=2.5) + WhiteKernel(0.1),
         peer.ConstantKernel(1.0) * peer.Matern(3.0, nu=2.5) + peer.WhiteKernel(0.1),
     ),
 }

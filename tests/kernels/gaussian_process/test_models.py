@@ -8,17 +8,16 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 import margin
-from margin.foundations.statistics import RBF as PlainRBF
-from margin.foundations.statistics import GaussianProcess
+from margin.foundations.statistics import GaussianProcess, RBFCovariance
 from margin.kernels import (
     RBF,
     GaussianProcessClassifier,
     GaussianProcessRegressor,
     Matern,
     SparseGaussianProcessRegressor,
-    White,
+    WhiteKernel,
 )
-from margin.kernels.gaussian_process.learning import Runs, plan_runs
+from margin.kernels.gaussian_process.hyperparameter_search import Restarts, plan_searches
 
 
 def curve(n=60, noise=0.2, seed=0):
@@ -37,7 +36,7 @@ def test_a_fixed_kernel_is_plain_conditioning():
     X, y = curve()
     at = np.linspace(-1, 9, 40)[:, None]
     model = GaussianProcessRegressor(RBF(0.8), alpha=0.05, optimizer=None, normalize_y=False).fit(X, y)
-    process = GaussianProcess(PlainRBF(0.8)).condition(X, y, noise=0.05)
+    process = GaussianProcess(RBFCovariance(0.8)).condition(X, y, noise=0.05)
     mean, std = process.predict(at)
     found_mean, found_std = model.predict(at, return_std=True)
     np.testing.assert_allclose(found_mean, mean, atol=1e-10)
@@ -67,7 +66,7 @@ def test_noise_is_learned_and_intervals_cover():
 
 def test_a_white_term_of_the_kernel_is_the_noise():
     X, y = curve()
-    added = GaussianProcessRegressor(1.0 * RBF(1.0) + White(0.1, value_bounds=(1e-8, 1e3))).fit(X, y)
+    added = GaussianProcessRegressor(1.0 * RBF(1.0) + WhiteKernel(0.1, value_bounds=(1e-8, 1e3))).fit(X, y)
     learned = GaussianProcessRegressor(1.0 * RBF(1.0)).fit(X, y)
     assert added.noise_ == pytest.approx(learned.noise_, rel=1e-12)
     assert repr(added.kernel_) == repr(learned.kernel_)
@@ -153,8 +152,10 @@ def test_a_resumed_warm_up_has_the_same_bits(stop):
 
 
 def test_the_best_of_several_runs_is_kept():
-    plan = plan_runs(np.zeros(1), np.array([[-5.0, 5.0]]), 10, n_restarts=2, warm_up=None, rng=np.random.default_rng(0))
-    runs = Runs(plan, np.array([[-5.0, 5.0]]), 10, tol=1e-8, max_iter=50)
+    plan = plan_searches(
+        np.zeros(1), np.array([[-5.0, 5.0]]), 10, n_restarts=2, warm_up=None, rng=np.random.default_rng(0)
+    )
+    runs = Restarts(plan, np.array([[-5.0, 5.0]]), 10, tol=1e-8, max_iter=50)
     best, least = None, np.inf
     for asked in runs.evaluations():
         x = asked.theta[0]
@@ -241,7 +242,7 @@ def test_probabilities_of_two_classes_know_their_uncertainty():
         (GaussianProcessRegressor(RBF([1.0, 2.0])), "one number per column, 1; got 2"),
         (GaussianProcessRegressor(kernel="cubic"), "kernel must be"),
         (SparseGaussianProcessRegressor(inducing=[[1.0, 2.0]]), "with 1 columns; got shape"),
-        (SparseGaussianProcessRegressor(White(0.1)), "more than white noise"),
+        (SparseGaussianProcessRegressor(WhiteKernel(0.1)), "more than white noise"),
     ],
 )
 def test_what_cannot_be_fitted_is_said_in_a_sentence(model, sentence):

@@ -8,7 +8,7 @@ from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
 from margin.foundations.probability.kernels import gamma_from_length_scale, is_positive_semidefinite
-from margin.kernels import RBF, SVC, KernelRegression, KernelRidge, Laplace, Periodic, Polynomial
+from margin.kernels import RBF, SVC, KernelRegression, KernelRidge, LaplaceKernel, PeriodicKernel, PolynomialKernel
 from margin.kernels.feature_maps import monomial_features, rbf_taylor_features, word_kernel
 
 ON_GARDENS = [
@@ -26,7 +26,7 @@ ON_SAILING = [
 @claim("kernel-function")
 def kernels_are_inner_products_of_anything(seed: int) -> Verdict:
     X = np.random.default_rng(seed).normal(size=(40, 3))
-    kernels = (RBF(0.7), Laplace(), Periodic(), Polynomial(3), RBF() * Laplace())
+    kernels = (RBF(0.7), LaplaceKernel(), PeriodicKernel(), PolynomialKernel(3), RBF() * LaplaceKernel())
     valid = [is_positive_semidefinite(kernel(X)) for kernel in kernels]
     distances = np.linalg.norm(X[:, None] - X[None], axis=2)
     not_kernels = [is_positive_semidefinite(G) for G in (np.tanh(2 * X @ X.T - 1), distances)]
@@ -46,7 +46,7 @@ def explicit_features_and_kernel_agree(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     X, Z = rng.normal(size=(60, 2)), rng.normal(size=(20, 2))
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=60) > 0, 1, -1)
-    kernel = Polynomial(degree=2, offset=1.0)
+    kernel = PolynomialKernel(degree=2, offset=1.0)
     phi_X, phi_Z = monomial_features(X, 2), monomial_features(Z, 2)
     by_kernel, by_features = SVC(kernel=kernel, tol=1e-10).fit(X, y), SVC(kernel="linear", tol=1e-10).fit(phi_X, y)
     ridge_kernel, ridge_features = KernelRidge(0.1, kernel).fit(X, y), KernelRidge(0.1, "linear").fit(phi_X, y)
@@ -84,13 +84,13 @@ def lower_degrees_need_an_offset(seed: int) -> Verdict:
 
     def linear_trend(offset: float) -> float:
         """How well x_1, a monomial of degree one, can be represented: the largest error at new rows."""
-        model = KernelRidge(1e-9, Polynomial(degree=2, offset=offset)).fit(X, X[:, 0])
+        model = KernelRidge(1e-9, PolynomialKernel(degree=2, offset=offset)).fit(X, X[:, 0])
         return float(np.abs(model.predict(Z) - Z[:, 0]).max())
 
     features = monomial_features(X, 2, 0.7) @ monomial_features(Z, 2, 0.7).T
-    grams = [Polynomial(degree, offset=offset)(X) for degree in (2, 3) for offset in (0.0, 1.0)]
+    grams = [PolynomialKernel(degree, offset=offset)(X) for degree in (2, 3) for offset in (0.0, 1.0)]
     truth = every(
-        gram=near(Polynomial(2, offset=0.7)(X, Z), features, tolerance=1e-12),
+        gram=near(PolynomialKernel(2, offset=0.7)(X, Z), features, tolerance=1e-12),
         semidefinite=equal([is_positive_semidefinite(gram) for gram in grams], [True] * 4),
         degree_one_with_offset=below(linear_trend(1.0), 1e-4 * spread),
     )

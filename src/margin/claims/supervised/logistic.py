@@ -17,7 +17,7 @@ from margin.data import frame, load, preprocessor, random_split
 from margin.foundations.probability import Bernoulli
 from margin.kernels import SVC
 from margin.linear import LogisticRegression
-from margin.linear.logistic_loss import Likelihood, Rows
+from margin.linear.logistic_loss import LabeledRows, Likelihood
 from margin.metrics import accuracy, log_loss, precision, recall
 from margin.optimize import minimize
 from margin.trees import DecisionTreeClassifier, RandomForestClassifier
@@ -34,7 +34,7 @@ def the_likelihood_is_maximized_where_it_has_a_maximum(seed: int) -> Verdict:
     X, y, _ = _labeled(seed)
     model = LogisticRegression(penalty=None, tol=1e-10).fit(X, y)
     theta = np.append(model.coef_[0], model.intercept_)
-    likelihood = Likelihood(Rows(X, y, None), 1, 0.0, True)
+    likelihood = Likelihood(LabeledRows(X, y, None), 1, 0.0, True)
     loss = lambda t: likelihood.value_and_gradient(t[:, None])[0]  # noqa: E731
     slope = lambda t: likelihood.value_and_gradient(t[:, None])[1][:, 0]  # noqa: E731
     descended = minimize(loss, np.zeros(3), method="gradient_descent", grad=slope, learning_rate=1.0, max_iter=3000)

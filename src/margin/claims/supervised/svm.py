@@ -9,7 +9,7 @@ from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.data import load
 from margin.foundations.linalg.hyperplanes import project_to_hyperplane, signed_distance
-from margin.kernels import RBF, SVC, HardMarginSVC, LinearSVC, White
+from margin.kernels import RBF, SVC, HardMarginSVC, LinearSVC, WhiteKernel
 from margin.kernels.feature_maps import radial_lift
 from margin.kernels.geometry import (
     distance_from_origin,
@@ -221,7 +221,7 @@ def kernels_work_in_the_primal_too(seed: int) -> Verdict:
     L = vectors * np.sqrt(np.maximum(spectrum, 0))
     values = LinearSVC(C=C, tol=1e-12).fit(L, y).decision_function(L)
     # Squared slack in the dual is a ridge 1/2C on the kernel matrix and no upper bound.
-    dual = SVC(kernel=RBF(1.0) + White(1 / (2 * C)), C=1e8, tol=1e-9).fit(X, y)
+    dual = SVC(kernel=RBF(1.0) + WhiteKernel(1 / (2 * C)), C=1e8, tol=1e-9).fit(X, y)
     coef = np.zeros(60)
     coef[dual.support_] = dual.dual_coef_[0]
     gap = np.abs(K @ coef + dual.intercept_[0] - values).max()

@@ -17,7 +17,7 @@ from margin.trees import (
     RandomForestRegressor,
 )
 from margin.trees.columns import feature_count
-from margin.trees.forest import REGRESSION_NODE, resolved_features, resolved_node_size
+from margin.trees.forest.forest import REGRESSION_NODE, resolved_features, resolved_node_size
 
 __all__: list[str] = []
 

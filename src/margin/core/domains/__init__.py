@@ -1,9 +1,7 @@
-"""Hyperparameters declared once: what values a parameter may take.
+"""What values a declared parameter may take (:mod:`margin.core.parameters`).
 
-A class writes ``domains = {"alpha": Number(low=0), "kernel": Choice("rbf", "poly")}`` beside its
-``__init__``. From this one table come validation and its error sentences, parsing of ``--set alpha=0.1`` on the
-command line, JSON schemas for forms, search spaces, parameter tables, and the tests for invalid parameters
-(:mod:`margin.core.parameters`).
+A domain checks a value, describes itself in an error sentence and in the documentation, parses ``--set alpha=0.1`` on
+the command line, gives the JSON schema of a form, draws values for a search, and names wrong values for the tests.
 """
 
 from margin.core.domains.base import Build, Domain

@@ -26,6 +26,10 @@ class Domain(ABC):
         """The value that ``text`` stands for on a command line; ``build`` makes nested estimators from their names."""
         raise ValueError(f"{text!r} is not {self.description}.")
 
+    def type_text(self) -> str:
+        """The type as a numpydoc entry names it: "int, at least 1" or "{'gini', 'entropy'}"."""
+        return self.description
+
     def schema(self) -> dict[str, Any]:
         """The JSON schema from which a form is made."""
         return {}

@@ -34,6 +34,9 @@ class Sequence(Domain):
     def description(self) -> str:  # type: ignore[override]
         return f"a list in which each item is {self.item.description}"
 
+    def type_text(self) -> str:
+        return f"list of {self.item.type_text()}"
+
     def parse(self, text: str, build: Build | None = None) -> tuple[Any, ...]:
         parts = [part.strip() for part in text.strip("[]() ").split(",") if part.strip()]
         value = tuple(self.item.parse(part, build) for part in parts)
@@ -45,7 +48,7 @@ class Sequence(Domain):
         return {"type": "array", "items": self.item.schema(), "minItems": self.min_length}
 
     def wrong(self) -> list[Any]:
-        return ["a word", 3, [object()]]
+        return ["a string", 3, [object()]]
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,9 @@ class Array(Domain):
     @property
     def description(self) -> str:  # type: ignore[override]
         return f"an array of numbers with {self.ndim} dimension{'s' if self.ndim != 1 else ''}"
+
+    def type_text(self) -> str:
+        return f"{self.ndim}-D array"
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, str | bytes | dict) or value is None:
@@ -82,7 +88,7 @@ class Array(Domain):
         return inner
 
     def wrong(self) -> list[Any]:
-        return ["a word", np.zeros((1,) * (self.ndim + 1))]
+        return ["a string", np.zeros((1,) * (self.ndim + 1))]
 
 
 @dataclass(frozen=True, init=False)
@@ -101,6 +107,9 @@ class Nested(Domain):
     def description(self) -> str:  # type: ignore[override]
         return "an estimator with " + " and ".join(self.methods)
 
+    def type_text(self) -> str:
+        return self.description.removeprefix("an ")
+
     def parse(self, text: str, build: Build | None = None) -> Any:
         if build is None:
             raise ValueError(f"{text!r} is not {self.description}.")
@@ -110,7 +119,7 @@ class Nested(Domain):
         return {"type": "string", "title": self.description}
 
     def wrong(self) -> list[Any]:
-        return ["a word", 3]
+        return ["a string", 3]
 
 
 @dataclass(frozen=True, init=False)
@@ -133,6 +142,9 @@ class Either(Domain):
     @property
     def description(self) -> str:  # type: ignore[override]
         return " or ".join(part.description for part in self.parts)
+
+    def type_text(self) -> str:
+        return " or ".join(part.type_text() for part in self.parts)
 
     def parse(self, text: str, build: Build | None = None) -> Any:
         for part in self.parts:

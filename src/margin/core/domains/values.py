@@ -1,4 +1,4 @@
-"""Domains of single values: numbers, options, truth values, words, seeds."""
+"""Domains of single values: numbers, options, truth values, strings, seeds."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Number(Domain):
     log: bool = False
 
     noun = "a number"
+    python_type = "float"
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
@@ -48,9 +49,15 @@ class Number(Domain):
 
     @property
     def description(self) -> str:  # type: ignore[override]
+        return f"{self.noun} {self._limits()}".rstrip()
+
+    def type_text(self) -> str:
+        limits = self._limits()
+        return f"{self.python_type}, {limits}" if limits else self.python_type
+
+    def _limits(self) -> str:
         bounds = [("at least", self.low), ("above", self.above), ("at most", self.high), ("below", self.below)]
-        limits = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
-        return f"{self.noun} {limits}".rstrip()
+        return " and ".join(f"{relation} {bound:g}" for relation, bound in bounds if bound is not None)
 
     def parse(self, text: str, build: Build | None = None) -> Any:
         try:
@@ -74,7 +81,7 @@ class Number(Domain):
         return {"type": "number", **{key: bound for key, bound in keys.items() if bound is not None}}
 
     def wrong(self) -> list[Any]:
-        outside: list[Any] = ["a word", True, math.nan]
+        outside: list[Any] = ["a string", True, math.nan]
         outside += [self.low - 1] if self.low is not None else []
         outside += [self.above] if self.above is not None else []
         outside += [self.high + 1] if self.high is not None else []
@@ -96,13 +103,14 @@ class Number(Domain):
 
 @dataclass(frozen=True)
 class Integer(Number):
-    """A whole number.
+    """An integer.
 
     >>> Integer(low=1).accepts(3), Integer(low=1).accepts(2.5)
     (True, False)
     """
 
-    noun = "a whole number"
+    noun = "an integer"
+    python_type = "int"
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, numbers.Integral) and super().accepts(value)
@@ -135,13 +143,18 @@ class Choice(Domain):
         object.__setattr__(self, "options", options)
 
     def accepts(self, value: Any) -> bool:
-        return any(type(value) is type(option) and value == option for option in self.options)
+        # NumPy's scalars count as the Python values they hold: a grid of parameters is often an array.
+        plain = value.item() if isinstance(value, np.generic) else value
+        return any(type(plain) is type(option) and plain == option for option in self.options)
 
     @property
     def description(self) -> str:  # type: ignore[override]
         if len(self.options) == 1:
             return repr(self.options[0])
         return "one of " + ", ".join(map(repr, self.options))
+
+    def type_text(self) -> str:
+        return "{" + ", ".join(map(repr, self.options)) + "}"
 
     def parse(self, text: str, build: Build | None = None) -> Any:
         for option in self.options:
@@ -173,11 +186,14 @@ class Flag(Domain):
 
     description = "True or False"
 
+    def type_text(self) -> str:
+        return "bool"
+
     def accepts(self, value: Any) -> bool:
         return isinstance(value, bool | np.bool_)
 
     def parse(self, text: str, build: Build | None = None) -> bool:
-        words = {
+        meanings = {
             "true": True,
             "yes": True,
             "1": True,
@@ -187,15 +203,15 @@ class Flag(Domain):
             "0": False,
             "off": False,
         }
-        if text.lower() not in words:
+        if text.lower() not in meanings:
             raise ValueError(f"{text!r} is not {self.description}.")
-        return words[text.lower()]
+        return meanings[text.lower()]
 
     def schema(self) -> dict[str, Any]:
         return {"type": "boolean"}
 
     def wrong(self) -> list[Any]:
-        return ["a word", 2]
+        return ["a string", 2]
 
     def draw(self, rng: np.random.Generator) -> bool:
         return bool(rng.integers(2))
@@ -206,6 +222,9 @@ class Text(Domain):
     """Any string."""
 
     description = "a string"
+
+    def type_text(self) -> str:
+        return "str"
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str)
@@ -222,9 +241,12 @@ class Text(Domain):
 
 @dataclass(frozen=True)
 class Seed(Domain):
-    """The source of randomness: None, a whole number, or a NumPy RandomState or Generator."""
+    """The source of randomness: None, an integer, or a NumPy RandomState or Generator."""
 
-    description = "None, a whole number at least 0, a numpy RandomState or a numpy Generator"
+    description = "None, an integer at least 0, a numpy RandomState or a numpy Generator"
+
+    def type_text(self) -> str:
+        return "int, RandomState, Generator or None"
 
     def accepts(self, value: Any) -> bool:
         if value is None or isinstance(value, np.random.RandomState | np.random.Generator):
@@ -238,4 +260,4 @@ class Seed(Domain):
         return {"type": ["integer", "null"], "minimum": 0}
 
     def wrong(self) -> list[Any]:
-        return ["a word", -1, 0.5]
+        return ["a string", -1, 0.5]

@@ -21,7 +21,12 @@ from margin.foundations.statistics.covariance import (
     variance,
     variance_shortcut,
 )
-from margin.foundations.statistics.covariance_functions import RBF, Laplace, Linear, Periodic
+from margin.foundations.statistics.covariance_functions import (
+    LaplaceCovariance,
+    LinearCovariance,
+    PeriodicCovariance,
+    RBFCovariance,
+)
 from margin.foundations.statistics.distances import (
     MetricAxioms,
     mahalanobis,
@@ -36,6 +41,7 @@ from margin.foundations.statistics.intervals import Interval, confidence_interva
 from margin.foundations.statistics.likelihood import Estimate, fit_conditional, mle, mle_numerical
 from margin.foundations.statistics.p_values import HypothesisTest, p_value, t_quantile, t_table
 from margin.foundations.statistics.power import sample_size, t_test_power
+from margin.foundations.statistics.quantiles import lower_weighted_median, weighted_quantile
 from margin.foundations.statistics.random_field import field_from_kernel, field_from_spectrum
 from margin.foundations.statistics.regression_inference import (
     CoefficientTable,
@@ -59,7 +65,6 @@ from margin.foundations.statistics.streaming import (
 from margin.foundations.statistics.t_tests import Summary, t_test, t_test_from_summaries, t_test_one_sample, welch_df
 
 __all__ = [
-    "RBF",
     "BloodPressureTrial",
     "CoMoments",
     "CoefficientTable",
@@ -68,13 +73,14 @@ __all__ = [
     "GaussianProcess",
     "HypothesisTest",
     "Interval",
-    "Laplace",
+    "LaplaceCovariance",
     "LeastSquares",
-    "Linear",
+    "LinearCovariance",
     "LinearPosterior",
     "MetricAxioms",
     "Moments",
-    "Periodic",
+    "PeriodicCovariance",
+    "RBFCovariance",
     "RSquared",
     "Summary",
     "blood_pressure",
@@ -99,6 +105,7 @@ __all__ = [
     "least_squares",
     "linear_posterior",
     "linearity_test",
+    "lower_weighted_median",
     "mahalanobis",
     "metric_axioms",
     "mle",
@@ -126,6 +133,7 @@ __all__ = [
     "updated_squares_from_means",
     "variance",
     "variance_shortcut",
+    "weighted_quantile",
     "welch_df",
     "whitening",
     "with_intercept",

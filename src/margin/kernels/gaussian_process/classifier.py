@@ -19,10 +19,10 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.core.records import Record
+from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, Restarts, SearchPlan, plan_searches
+from margin.kernels.gaussian_process.initial_kernel import KERNEL_DOMAIN, initial_kernel
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, averaged_sigmoid
-from margin.kernels.gaussian_process.learning import Plan, Question, Runs, plan_runs
 from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_variance
-from margin.kernels.gaussian_process.starting import KERNEL_DOMAIN, starting_kernel
 from margin.kernels.kernel import Kernel
 
 __all__ = ["GaussianProcessClassifier"]
@@ -89,10 +89,10 @@ class GaussianProcessClassifier(ClassifierMixin, IterativeEstimator):
             raise ValueError(
                 f"GaussianProcessClassifier: y must hold at least two classes; got one class, {classes[0]}."
             )
-        kernel = starting_kernel("GaussianProcessClassifier", self.kernel, X, self.ard)
+        kernel = initial_kernel("GaussianProcessClassifier", self.kernel, X, self.ard)
         self.classes_, self.X_train_ = classes, X
         positive = classes[1:] if len(classes) == 2 else classes
-        self._loop = loop = _Learning(self, kernel, X, [np.where(y == c, 1.0, -1.0) for c in positive], state)
+        self._loop = loop = _ClassSearches(self, kernel, X, [np.where(y == c, 1.0, -1.0) for c in positive], state)
         yield from loop.records(self)
         if self.optimizer is not None and not all(runs.converged for runs in loop.runs):
             warn_user(
@@ -152,7 +152,7 @@ class GaussianProcessClassifier(ClassifierMixin, IterativeEstimator):
         return validate_data(self, X, reset=False, dtype=np.float64, order="C")
 
 
-class _Learning:
+class _ClassSearches:
     """The running fit: one set of searches per latent function, taking turns."""
 
     def __init__(
@@ -171,9 +171,9 @@ class _Learning:
             seeds = spawn_seeds(as_generator(model.random_state), len(labels))
             plans = [self._plan(model, len(X), seed) for seed in seeds]
         else:
-            plans = [Plan(np.array(part["starts"])) for part in state["runs"]]
+            plans = [SearchPlan(np.array(part["starts"])) for part in state["runs"]]
         most = model.max_iter if self.learns else 1
-        self.runs = [Runs(plan, kernel.bounds, len(X), tol=model.tol, max_iter=most) for plan in plans]
+        self.runs = [Restarts(plan, kernel.bounds, len(X), tol=model.tol, max_iter=most) for plan in plans]
         if state is not None:
             self._replay(model, state)
 
@@ -200,22 +200,22 @@ class _Learning:
     def state(self) -> dict[str, Any]:
         return {"runs": [runs.state() for runs in self.runs], "iteration": self.iteration}
 
-    def _plan(self, model: GaussianProcessClassifier, n: int, seed: int) -> Plan:
+    def _plan(self, model: GaussianProcessClassifier, n: int, seed: int) -> SearchPlan:
         restarts = model.n_restarts if self.learns else 0
         theta, bounds = self.kernel.theta, self.kernel.bounds
-        return plan_runs(theta, bounds, n, n_restarts=restarts, warm_up=None, rng=as_generator(seed))
+        return plan_searches(theta, bounds, n, n_restarts=restarts, warm_up=None, rng=as_generator(seed))
 
     def _replay(self, model: GaussianProcessClassifier, state: dict[str, Any]) -> None:
         self.iteration = int(state["iteration"])
         for c, part in enumerate(state["runs"]):
 
-            def publish(question: Question, c: int = c) -> None:
+            def publish(question: EvaluationRequest, c: int = c) -> None:
                 self._publish(model, c, question, self.problems[c].at(question.theta, gradient=False))
 
             self.runs[c].replay(part["told"], publish)
         self._finish(model)
 
-    def _publish(self, model: GaussianProcessClassifier, c: int, question: Question, mode: Mode) -> None:
+    def _publish(self, model: GaussianProcessClassifier, c: int, question: EvaluationRequest, mode: Mode) -> None:
         self.problems[c].keep(mode)
         self.found[c] = mode
         model.kernels_[c] = self.kernel.with_theta(question.theta)

@@ -33,9 +33,9 @@ from margin.kernels.gaussian_process.radial import (
     signal_of,
     terms_of,
 )
-from margin.kernels.gaussian_process.triangles import factorize, log_determinant, solve_factored
+from margin.kernels.gaussian_process.triangular import factorize, log_determinant, solve_factored
 from margin.kernels.kernel import Kernel
-from margin.kernels.stationary import White
+from margin.kernels.stationary import WhiteKernel
 
 __all__ = ["SparseEvaluation", "SparseObjective", "spread_rows"]
 
@@ -206,7 +206,7 @@ def _with_noise(kernel: Kernel, signal_slope: Floats, noise_slope: float) -> Flo
     parts, start = [np.zeros(0)], 0
     for term in terms_of(kernel):
         count = len(term.theta)
-        if isinstance(term, White):
+        if isinstance(term, WhiteKernel):
             parts.append(np.array([term.value * noise_slope for _ in term.free]))
         else:
             parts.append(signal_slope[start : start + count])

@@ -24,7 +24,7 @@ from scipy.special import expit, ndtr
 
 from margin.kernels.gaussian_process.likelihood import COMPILED_ROWS, contracted
 from margin.kernels.gaussian_process.radial import RadialForm, radial_form
-from margin.kernels.gaussian_process.triangles import (
+from margin.kernels.gaussian_process.triangular import (
     cholesky_in_place,
     copy_lower,
     inverse_in_place,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from margin.kernels.gaussian_process.radial import RadialForm, radial_form
-from margin.kernels.gaussian_process.triangles import (
+from margin.kernels.gaussian_process.triangular import (
     copy_lower,
     factorize,
     inverse_in_place,

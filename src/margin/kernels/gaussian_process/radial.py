@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.kernels.kernel import Constant, Kernel, Product, Sum
+from margin.kernels.kernel import ConstantKernel, Kernel, Product, Sum
 from margin.kernels.matern import Matern, matern_profile
-from margin.kernels.stationary import RBF, Laplace, White
+from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
 
 __all__ = ["RadialForm", "noise_variance", "radial_form", "signal_of", "terms_of"]
 
 Floats = NDArray[np.float64]
-Scaled = RBF | Laplace | Matern
+Scaled = RBF | LaplaceKernel | Matern
 
 ROWS = 128  # of a block: product, exponential and both writes happen while it is in the second-level cache
 
@@ -33,11 +33,11 @@ class RadialForm:
 
     @property
     def amplitude(self) -> float:
-        return float(np.prod([leaf.value for leaf in self.leaves if isinstance(leaf, Constant)]))
+        return float(np.prod([leaf.value for leaf in self.leaves if isinstance(leaf, ConstantKernel)]))
 
     @property
     def noise(self) -> float:
-        return float(sum(leaf.value for leaf in self.leaves if isinstance(leaf, White)))
+        return float(sum(leaf.value for leaf in self.leaves if isinstance(leaf, WhiteKernel)))
 
     @property
     def scaled(self) -> Scaled:
@@ -51,7 +51,7 @@ class RadialForm:
             values = np.exp(squared, out=squared)
             values *= amplitude
             return values, values
-        values, slopes = matern_profile(0.5 if isinstance(radial, Laplace) else radial.nu, squared)
+        values, slopes = matern_profile(0.5 if isinstance(radial, LaplaceKernel) else radial.nu, squared)
         values *= amplitude
         slopes *= amplitude
         return values, slopes
@@ -77,9 +77,9 @@ class RadialForm:
         for leaf in self.leaves:
             if not leaf.free:
                 continue
-            if isinstance(leaf, Constant):
+            if isinstance(leaf, ConstantKernel):
                 parts.append(np.array([total]))
-            elif isinstance(leaf, White):
+            elif isinstance(leaf, WhiteKernel):
                 parts.append(np.array([leaf.value * trace]))
             else:
                 parts.append(per_column if np.ndim(leaf.length_scale) else np.array([per_column.sum()]))
@@ -91,13 +91,13 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
     leaves: list[Kernel] = []
     signals = 0
     for term in terms_of(kernel):
-        if isinstance(term, White):
+        if isinstance(term, WhiteKernel):
             leaves.append(term)
             continue
         factors = _factors(term)
         signals += 1
         if sum(isinstance(part, Scaled) for part in factors) != 1 or not all(
-            isinstance(part, Scaled | Constant) for part in factors
+            isinstance(part, Scaled | ConstantKernel) for part in factors
         ):
             return None
         leaves.extend(factors)
@@ -111,7 +111,7 @@ def terms_of(kernel: Kernel) -> list[Kernel]:
 
 def signal_of(kernel: Kernel) -> Kernel | None:
     """The kernel of the function alone: without white noise added to it; None if nothing else is there."""
-    if isinstance(kernel, White):
+    if isinstance(kernel, WhiteKernel):
         return None
     if not isinstance(kernel, Sum):
         return kernel
@@ -123,7 +123,7 @@ def signal_of(kernel: Kernel) -> Kernel | None:
 
 def noise_variance(kernel: Kernel) -> float:
     """The variance of the white noise added to the function."""
-    return float(sum(term.value for term in terms_of(kernel) if isinstance(term, White)))
+    return float(sum(term.value for term in terms_of(kernel) if isinstance(term, WhiteKernel)))
 
 
 def distance_factors(X: Floats, Z: Floats | None = None) -> tuple[Floats, Floats]:

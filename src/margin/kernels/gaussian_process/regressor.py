@@ -19,7 +19,8 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.randomness import as_generator
 from margin.core.records import Record
-from margin.kernels.gaussian_process.learning import Learning, Question
+from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, HyperparameterSearch
+from margin.kernels.gaussian_process.initial_kernel import KERNEL_DOMAIN, initial_kernel, with_noise_term
 from margin.kernels.gaussian_process.likelihood import Evaluation, MarginalLikelihood
 from margin.kernels.gaussian_process.posterior import (
     draw_normal,
@@ -28,7 +29,6 @@ from margin.kernels.gaussian_process.posterior import (
     posterior_variance,
 )
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of
-from margin.kernels.gaussian_process.starting import KERNEL_DOMAIN, starting_kernel, with_noise_term
 from margin.kernels.kernel import Kernel
 
 __all__ = ["GaussianProcessRegressor", "location_and_scale"]
@@ -102,11 +102,11 @@ class GaussianProcessRegressor(RegressorMixin, IterativeEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         alpha = self._alpha(len(X))
-        kernel = starting_kernel("GaussianProcessRegressor", self.kernel, X, self.ard)
+        kernel = initial_kernel("GaussianProcessRegressor", self.kernel, X, self.ard)
         kernel = with_noise_term(kernel) if isinstance(self.alpha, str) else kernel
         self.y_mean_, self.y_std_ = location_and_scale(y) if self.normalize_y else (0.0, 1.0)
         problem = _Exact(kernel, X, (y - self.y_mean_) / self.y_std_, alpha)
-        self._loop = loop = Learning(self, kernel, len(X), problem, self.warm_up, state)
+        self._loop = loop = HyperparameterSearch(self, kernel, len(X), problem, self.warm_up, state)
         yield from loop.records(self)
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)
@@ -137,7 +137,7 @@ class GaussianProcessRegressor(RegressorMixin, IterativeEstimator):
             return draw_normal(mean, covariance, n_samples, rng)
         self._check_parameters()
         at = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        kernel = starting_kernel("GaussianProcessRegressor", self.kernel, at, self.ard)
+        kernel = initial_kernel("GaussianProcessRegressor", self.kernel, at, self.ard)
         covariance = (kernel if with_noise else signal_of(kernel) or kernel)(at)
         return draw_normal(np.zeros(len(at)), covariance, n_samples, rng)
 
@@ -192,10 +192,10 @@ class _Exact:
         self.coarse_rows = np.zeros(0, dtype=np.int64)
         self._likelihoods: dict[bool, MarginalLikelihood] = {}
 
-    def evaluate(self, question: Question, *, gradient: bool) -> Evaluation:
+    def evaluate(self, question: EvaluationRequest, *, gradient: bool) -> Evaluation:
         return self._likelihood(question.coarse).at(question.theta, gradient=gradient)
 
-    def publish(self, model: GaussianProcessRegressor, question: Question, found: Evaluation) -> None:
+    def publish(self, model: GaussianProcessRegressor, question: EvaluationRequest, found: Evaluation) -> None:
         likelihood = self._likelihood(question.coarse)
         model.kernel_ = self.kernel.with_theta(question.theta)
         model.X_train_, model.y_train_, model.alpha_train_ = likelihood.X, likelihood.y, likelihood.alpha
@@ -205,7 +205,7 @@ class _Exact:
         given = 0.0 if np.ndim(self.alpha) else float(self.alpha)
         model.noise_ = (noise_variance(model.kernel_) + given) * model.y_std_**2
 
-    def describe(self, question: Question, found: Evaluation) -> dict[str, float]:
+    def describe(self, question: EvaluationRequest, found: Evaluation) -> dict[str, float]:
         return {
             "log_marginal_likelihood": found.value,
             "gradient_norm": float(np.linalg.norm(found.gradient)),

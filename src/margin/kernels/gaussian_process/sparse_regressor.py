@@ -21,13 +21,13 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.randomness import as_generator
 from margin.core.records import Record
+from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, HyperparameterSearch
 from margin.kernels.gaussian_process.inducing import SparseEvaluation, SparseObjective, spread_rows
-from margin.kernels.gaussian_process.learning import Learning, Question
+from margin.kernels.gaussian_process.initial_kernel import KERNEL_DOMAIN, initial_kernel, with_noise_term
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of, terms_of
 from margin.kernels.gaussian_process.regressor import location_and_scale
-from margin.kernels.gaussian_process.starting import KERNEL_DOMAIN, starting_kernel, with_noise_term
 from margin.kernels.kernel import Kernel
-from margin.kernels.stationary import White
+from margin.kernels.stationary import WhiteKernel
 
 __all__ = ["SparseGaussianProcessRegressor"]
 
@@ -107,7 +107,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
         Z = self._points(X) if state is None else np.array(state["points"])
         self.y_mean_, self.y_std_ = location_and_scale(y) if self.normalize_y else (0.0, 1.0)
         objective = SparseObjective(kernel, X, (y - self.y_mean_) / self.y_std_, Z, fitc=self.method == "fitc")
-        self._loop = loop = _SparseLearning(self, kernel, len(X), _Sparse(kernel, objective), None, state)
+        self._loop = loop = _SparseSearch(self, kernel, len(X), _Sparse(kernel, objective), None, state)
         yield from loop.records(self)
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)
@@ -144,12 +144,12 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
         return -0.5 * np.log(2 * np.pi) - np.log(std) - 0.5 * ((y - mean) / std) ** 2
 
     def _start(self, X: np.ndarray) -> Kernel:
-        kernel = starting_kernel("SparseGaussianProcessRegressor", self.kernel, X, self.ard)
-        if all(isinstance(term, White) for term in terms_of(kernel)):
+        kernel = initial_kernel("SparseGaussianProcessRegressor", self.kernel, X, self.ard)
+        if all(isinstance(term, WhiteKernel) for term in terms_of(kernel)):
             raise ValueError(f"SparseGaussianProcessRegressor: kernel must hold more than white noise; got {kernel!r}.")
         if isinstance(self.noise, str):
             return with_noise_term(kernel)
-        return kernel + White(float(self.noise), value_bounds="fixed")
+        return kernel + WhiteKernel(float(self.noise), value_bounds="fixed")
 
     def _points(self, X: np.ndarray) -> np.ndarray:
         if not isinstance(self.inducing, str):
@@ -166,7 +166,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
         return X[spread_rows(X, m, rng)]
 
 
-class _SparseLearning(Learning):
+class _SparseSearch(HyperparameterSearch):
     """Also remembers the inducing points, which were drawn at random."""
 
     def state(self) -> dict[str, Any]:
@@ -181,10 +181,12 @@ class _Sparse:
         self.kernel, self.objective = kernel, objective
         self.coarse_rows = np.zeros(0, dtype=np.int64)
 
-    def evaluate(self, question: Question, *, gradient: bool) -> SparseEvaluation:
+    def evaluate(self, question: EvaluationRequest, *, gradient: bool) -> SparseEvaluation:
         return self.objective.at(question.theta, gradient=gradient)
 
-    def publish(self, model: SparseGaussianProcessRegressor, question: Question, found: SparseEvaluation) -> None:
+    def publish(
+        self, model: SparseGaussianProcessRegressor, question: EvaluationRequest, found: SparseEvaluation
+    ) -> None:
         model.kernel_ = self.kernel.with_theta(question.theta)
         model.inducing_points_ = self.objective.Z
         model.L_, model.B_factor_, model.jitter_ = found.L, found.B_factor, found.jitter
@@ -192,7 +194,7 @@ class _Sparse:
         model.bound_ = found.value
         model.noise_ = noise_variance(model.kernel_) * model.y_std_**2
 
-    def describe(self, question: Question, found: SparseEvaluation) -> dict[str, float]:
+    def describe(self, question: EvaluationRequest, found: SparseEvaluation) -> dict[str, float]:
         return {
             "bound": found.value,
             "gradient_norm": float(np.linalg.norm(found.gradient)),
