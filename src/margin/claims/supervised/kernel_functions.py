@@ -109,7 +109,7 @@ def two_parameters_called_gamma(seed: int) -> Verdict:
     distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     truth = every(
         ones=near(np.diag(gram), np.ones(40), tolerance=0.0),
-        definite=above(float(np.linalg.eigvalsh(RBF(0.3)(X))[0]), 0.0),
+        semidefinite=above(float(np.linalg.eigvalsh(gram)[0]), -1e-12),
         second_form=near(RBF.from_gamma(gamma_from_length_scale(scale))(X), gram, tolerance=1e-12),
         formula=near(gram, np.exp(-distances / (2 * scale**2)), tolerance=1e-12),
         spirals=above(model.score(np.asarray(spirals.X), spirals.y), 0.95),
