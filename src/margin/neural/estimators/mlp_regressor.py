@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
-from margin.neural.losses import explained_variance, squared_error
+from margin.neural.training.objectives import explained_variance, squared_error
 from margin.neural.scaling import Scaling
 
 __all__ = ["MLPRegressor"]
