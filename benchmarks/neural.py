@@ -20,7 +20,7 @@ from margin import data
 from margin.core.threads import available, threads_for
 from margin.neural import MLP, Minimize, Plan, RowBatches, TensorRows, Training, train
 from margin.neural.generators import Seeds
-from margin.neural.losses import cross_entropy
+from margin.neural.training.objectives import cross_entropy
 from margin.neural.weights import build, forward_work
 
 __all__ = ["cases"]

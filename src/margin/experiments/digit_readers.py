@@ -50,7 +50,7 @@ def read_by_convolution(X: np.ndarray, y: np.ndarray, new: np.ndarray, seed: int
     import torch
 
     from margin.neural import Minimize, Plan, RowBatches, TensorRows, Training, train
-    from margin.neural.losses import cross_entropy
+    from margin.neural.training.objectives import cross_entropy
     from margin.optimize.schedules import cosine
 
     net = convolutional_network(seed)

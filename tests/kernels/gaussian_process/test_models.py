@@ -66,7 +66,7 @@ def test_noise_is_learned_and_intervals_cover():
 
 def test_a_white_term_of_the_kernel_is_the_noise():
     X, y = curve()
-    added = GaussianProcessRegressor(1.0 * RBF(1.0) + WhiteKernel(0.1, value_bounds=(1e-8, 1e3))).fit(X, y)
+    added = GaussianProcessRegressor(1.0 * RBF(1.0) + WhiteKernel(0.1, noise_level_bounds=(1e-8, 1e3))).fit(X, y)
     learned = GaussianProcessRegressor(1.0 * RBF(1.0)).fit(X, y)
     assert added.noise_ == pytest.approx(learned.noise_, rel=1e-12)
     assert repr(added.kernel_) == repr(learned.kernel_)
@@ -75,7 +75,7 @@ def test_a_white_term_of_the_kernel_is_the_noise():
 def test_relevance_is_learned_per_column():
     X, y = table()
     model = GaussianProcessRegressor(ard=True, random_state=0).fit(X, y)
-    scales = model.kernel_.left.right.length_scale
+    scales = model.kernel_.k1.k2.length_scale
     assert min(scales[2:]) > 5 * max(scales[:2])
     shared = GaussianProcessRegressor(random_state=0).fit(X, y)
     assert model.log_marginal_likelihood() > shared.log_marginal_likelihood() + 50

@@ -13,7 +13,6 @@ from torch.optim import lr_scheduler
 
 from margin.neural.generators import GlobalStream, Seeds
 from margin.neural.layers import Dropout, use_generator
-from margin.neural.losses import cross_entropy, squared_error
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import (
     Compute,
@@ -31,6 +30,7 @@ from margin.neural.training import (
     validation_split,
 )  # fmt: skip
 from margin.neural.training.meter import Mean
+from margin.neural.training.objectives import cross_entropy, squared_error
 from margin.neural.training.optimizers import decayed_names
 from margin.neural.training.schedules import SCHEDULES
 from margin.neural.training.work import WorkCounter

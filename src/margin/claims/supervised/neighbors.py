@@ -55,8 +55,10 @@ def a_sigmoid_of_the_output_is_a_probability(seed: int) -> Verdict:
 def a_softmax_of_k_outputs_is_a_distribution(seed: int) -> Verdict:
     from margin.neural.estimators import MLPClassifier
 
-    blobs = load("blobs", n_samples=150, n_centers=3, seed=seed + 1)
-    X, y = np.asarray(blobs.X), np.asarray(blobs.y)
+    rng = np.random.default_rng(seed)
+    y = np.arange(150) % 3
+    angle = 2 * np.pi * y / 3
+    X = 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.5 * rng.normal(size=(150, 2))  # corners of a triangle
     model = MLPClassifier((16,), max_iter=30, batch_size=64, learning_rate_init=5e-3, random_state=seed).fit(X, y)
     proba = model.predict_proba(X)
     return every(

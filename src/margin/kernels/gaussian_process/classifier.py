@@ -218,7 +218,7 @@ class _ClassSearches:
     def _publish(self, model: GaussianProcessClassifier, c: int, question: EvaluationRequest, mode: Mode) -> None:
         self.problems[c].keep(mode)
         self.found[c] = mode
-        model.kernels_[c] = self.kernel.with_theta(question.theta)
+        model.kernels_[c] = self.kernel.clone_with_theta(question.theta)
 
     def _finish(self, model: GaussianProcessClassifier) -> None:
         modes = [mode for mode in self.found if mode is not None]

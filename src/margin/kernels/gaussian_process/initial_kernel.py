@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from margin.core.domains import Choice, Either, Nested
+from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel
 from margin.kernels.gaussian_process.radial import terms_of
-from margin.kernels.kernel import Kernel, Product, Sum
+from margin.kernels.kernel import Kernel
 from margin.kernels.matern import Matern
 from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
 
@@ -20,7 +21,7 @@ __all__ = ["KERNEL_DOMAIN", "initial_kernel", "with_noise_term"]
 Floats = NDArray[np.float64]
 
 WORDS = ("rbf", "matern", "laplace", "linear")
-KERNEL_DOMAIN = Either(Choice(*WORDS), Nested("diagonal", "gradient"))
+KERNEL_DOMAIN = Either(Choice(*WORDS), Nested("diag", "gradient"))
 
 NOISE_START = 0.1  # a tenth of the variance of the targets, the amplitude of the signal being one
 NOISE_BOUNDS = (1e-8, 1e3)
@@ -50,12 +51,12 @@ def with_noise_term(kernel: Kernel) -> Kernel:
     """``kernel`` with white noise to be learned, unless it has some already."""
     if any(isinstance(term, WhiteKernel) for term in terms_of(kernel)):
         return kernel
-    return kernel + WhiteKernel(NOISE_START, value_bounds=NOISE_BOUNDS)
+    return kernel + WhiteKernel(NOISE_START, noise_level_bounds=NOISE_BOUNDS)
 
 
 def _one_scale_per_column(kernel: Kernel, columns: int) -> Kernel:
     if isinstance(kernel, Sum | Product):
-        left, right = (_one_scale_per_column(part, columns) for part in (kernel.left, kernel.right))
+        left, right = (_one_scale_per_column(part, columns) for part in (kernel.k1, kernel.k2))
         return type(kernel)(left, right)
     if isinstance(kernel, RBF | LaplaceKernel | Matern) and not np.ndim(kernel.length_scale):
         return clone(kernel).set_params(length_scale=np.full(columns, float(kernel.length_scale)))

@@ -93,7 +93,7 @@ class LaplaceApproximation:
         self._spare: Floats | None = None
 
     def at(self, theta: Floats, *, gradient: bool = True) -> Mode:
-        kernel = self.kernel.with_theta(theta)
+        kernel = self.kernel.clone_with_theta(theta)
         form = radial_form(kernel) if self.compiled else None
         if form is not None:
             form.fill(self.X, self._gram, self._factor)

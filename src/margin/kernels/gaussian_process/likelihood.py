@@ -67,7 +67,7 @@ class MarginalLikelihood:
 
     def at(self, theta: Floats, *, gradient: bool = True) -> Evaluation:
         """Value, and the gradient with respect to theta if wanted (else zeros)."""
-        kernel = self.kernel.with_theta(theta)
+        kernel = self.kernel.clone_with_theta(theta)
         gram, factor, noise, form = self._fill(kernel)
         jitter = factorize(gram, factor, noise + self.alpha)
         if jitter is None:

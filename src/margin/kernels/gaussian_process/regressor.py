@@ -197,7 +197,7 @@ class _Exact:
 
     def publish(self, model: GaussianProcessRegressor, question: EvaluationRequest, found: Evaluation) -> None:
         likelihood = self._likelihood(question.coarse)
-        model.kernel_ = self.kernel.with_theta(question.theta)
+        model.kernel_ = self.kernel.clone_with_theta(question.theta)
         model.X_train_, model.y_train_, model.alpha_train_ = likelihood.X, likelihood.y, likelihood.alpha
         model.L_, model.weights_ = likelihood.keep(found), found.weights
         model.jitter_ = found.jitter

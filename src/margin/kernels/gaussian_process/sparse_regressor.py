@@ -126,7 +126,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
             if return_std:
                 half = solve_triangular(self.L_, cross, lower=True, check_finite=False)
                 seen = solve_triangular(self.B_factor_, half, lower=True, check_finite=False)
-                variances.append(kernel.diagonal(block) - np.einsum("ij,ij->j", half, half) + (seen**2).sum(axis=0))
+                variances.append(kernel.diag(block) - np.einsum("ij,ij->j", half, half) + (seen**2).sum(axis=0))
         mean = self.y_mean_ + self.y_std_ * np.concatenate(means)
         if not return_std:
             return mean
@@ -149,7 +149,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
             raise ValueError(f"SparseGaussianProcessRegressor: kernel must hold more than white noise; got {kernel!r}.")
         if isinstance(self.noise, str):
             return with_noise_term(kernel)
-        return kernel + WhiteKernel(float(self.noise), value_bounds="fixed")
+        return kernel + WhiteKernel(float(self.noise), noise_level_bounds="fixed")
 
     def _points(self, X: np.ndarray) -> np.ndarray:
         if not isinstance(self.inducing, str):
@@ -187,7 +187,7 @@ class _Sparse:
     def publish(
         self, model: SparseGaussianProcessRegressor, question: EvaluationRequest, found: SparseEvaluation
     ) -> None:
-        model.kernel_ = self.kernel.with_theta(question.theta)
+        model.kernel_ = self.kernel.clone_with_theta(question.theta)
         model.inducing_points_ = self.objective.Z
         model.L_, model.B_factor_, model.jitter_ = found.L, found.B_factor, found.jitter
         model.weights_ = solve_triangular(found.L, found.e, lower=True, trans="T", check_finite=False)

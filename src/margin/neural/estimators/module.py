@@ -1,7 +1,7 @@
 """A user's own network as an estimator: the module is theirs, the loop, records, resume and scores are ours.
 
 A file of ours never names code to run, so a model around someone's class cannot be loaded by ``margin.load``:
-``save_weights`` writes the weights in safetensors, and ``load_weights`` of an estimator with the same module reads them.
+``save_weights`` writes the weights in safetensors, ``load_weights`` of an estimator with the same module reads them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from margin.core.threads import available, torch_threads
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module_domains import Function, ModuleOrFactory, Settings
-from margin.neural.losses import accuracy, explained_variance
 from margin.neural.nets.mlp import MLP
+from margin.neural.stored import DEFAULT_WIDTH
 from margin.neural.training import TensorRows
 from margin.neural.training.evaluation import EVALUATION_ROWS, Score
+from margin.neural.training.objectives import accuracy, explained_variance
 from margin.neural.training.steps import Objective
 from margin.neural.weights import build, live_weights, load_weights
 
 __all__ = ["NeuralClassifier", "NeuralRegressor"]
 
-DEFAULT_WIDTH = 100  # units of the perceptron that stands in where no module is given
 FILLED_IN = ("n_features", "n_outputs")  # arguments of a module that the fit knows
 
 
