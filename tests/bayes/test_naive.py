@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from margin.bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from margin.bayes import accumulate_reference as reference
-from margin.bayes.counting import bernoulli_log_likelihood, smoothed_log_shares
+from margin.bayes.counting import bernoulli_log_likelihood, smoothed_log_probabilities
 from margin.bayes.gaussian import gaussian_log_likelihood
 from margin.bayes.statistics import ClassMoments, merged_moments, pooled_variance
 
@@ -161,7 +161,7 @@ def test_likelihoods_by_definition():
     theta = (counts + 0.5) / (weight[:, None] + 1)
     expected = np.where(ones[:, None] == 1, np.log(theta), np.log(1 - theta)).sum(axis=2)
     np.testing.assert_allclose(bernoulli_log_likelihood(ones, counts, weight, 0.5), expected, rtol=1e-12)
-    np.testing.assert_allclose(np.exp(smoothed_log_shares(counts, 0.5)).sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_allclose(np.exp(smoothed_log_probabilities(counts, 0.5)).sum(axis=1), 1, rtol=1e-14)
 
 
 def test_variances_far_from_zero_keep_their_digits():

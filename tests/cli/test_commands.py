@@ -57,7 +57,7 @@ def test_every_command_has_help(run):
 def test_list_json_is_stable(run):
     models = json.loads(run("list", "--json").stdout)
     assert [model["name"] for model in models] == [entry.name for entry in catalog.ENTRIES]
-    assert all(set(model) == {"name", "path", "family", "task", "test_params", "rows"} for model in models)
+    assert all(set(model) == {"name", "path", "family", "task", "data", "rows"} for model in models)
     assert "kmeans" in run("list", "--task", "clustering").stdout
 
 
@@ -77,7 +77,7 @@ def test_verify_json_is_stable(run):
     ids = [id for id, expected in atlas.inventory().items() if expected.area == "unsupervised"]
     rows = json.loads(run("verify", "unsupervised", "--json").stdout)
     assert [row["id"] for row in rows] == ids
-    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds"}
+    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds", "seed"}
     assert all(set(row) == fields for row in rows)
     assert {row["verdict"] for row in rows} <= {"holds", "corrected", "fails", "missing"}
     assert "neither an area" in run("verify", "no-such-area", code=2).stderr
@@ -126,7 +126,7 @@ def test_generative_models_sample(run, tmp_path):
         (["fit", "no-such-model", "iris"], "no model 'no-such-model'"),
         (["fit", "kmean", "iris"], "did you mean kmeans"),
         (["fit", "kmeans", "no-such-data"], "neither a file nor a named data set"),
-        (["fit", "kmeans", "iris", "--set", "n_clusters=0"], "n_clusters: '0' is not a whole number at least 1"),
+        (["fit", "kmeans", "iris", "--set", "n_clusters=0"], "n_clusters: '0' is not an integer at least 1"),
         (["fit", "kmeans", "iris", "--set", "clusters=3"], "no parameter 'clusters'"),
         (["fit", "kmeans", "iris", "--set", "n_clusters"], "name=value"),
         (["fit", "mlp-classifier", "diabetes"], "is a quantity"),
@@ -166,8 +166,42 @@ def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
     redone = (out / "trials.jsonl").read_text().splitlines()
     assert redone[:-1] == trials[:-1]
     assert len(redone) == 6
-    assert margin.load(out / "model.safetensors").predict(pd.read_csv(mixed_table).drop(columns="sold")).shape == (120,)
-    assert "holds another comparison" in run(*words, "--seed", 1, code=1).stderr
+    assert "holds another run: its seed is 0" in run(*words, "--seed", 1, code=1).stderr
+    assert (
+        "holds another run: its kind is 'comparison'"
+        in run("fit", "mlp-classifier", mixed_table, "-t", "sold", "--out", out, "-q", code=1).stderr
+    )
+
+
+def test_predict_score_and_show_take_a_comparison_as_they_take_a_fit(run, mixed_table, tmp_path):
+    out = tmp_path / "c"
+    words = ["compare", mixed_table, "-t", "sold", "-m", "logistic-regression", "--folds", 2, "-j", 1, "--out", out]
+    assert f"logistic-regression fitted on all rows: {out}" in " ".join(run(*words).stdout.split())
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert (manifest["identity"]["kind"], manifest["status"]) == ("comparison", "finished")
+    assert {path.name for path in out.iterdir()} >= {"board.json", "metrics.jsonl", "model.safetensors", "trials.jsonl"}
+    assert len(run("predict", out, mixed_table).stdout.splitlines()) == 121
+    assert json.loads(run("score", out, mixed_table, "--json").stdout)["accuracy"] > 0.8
+    facts = json.loads(run("show", out, "--json").stdout)
+    assert (facts["kind"], facts["model"], facts["status"]) == ("comparison", "logistic-regression", "finished")
+    assert {row["model"] for row in facts["board"]} == {"baseline", "logistic-regression"}
+    assert "baseline" in run("show", out).stdout
+    first = (out / "model.safetensors").stat().st_mtime_ns
+    run(*words)
+    assert (out / "model.safetensors").stat().st_mtime_ns == first, "a finished comparison trains nothing again"
+    # One more model may win: the folder then holds that one, whole.
+    run(*words, "-m", "gaussian-nb", "--metric", "log_loss")
+    winner = json.loads((out / "board.json").read_text())[0]["model"]
+    assert json.loads(run("show", out, "--json").stdout)["model"] == winner
+
+
+def test_show_a_fit_and_a_model_file(run, tmp_path):
+    run("fit", "kmeans", "iris", "--set", "n_clusters=3", "--out", tmp_path / "k", "-q")
+    facts = json.loads(run("show", tmp_path / "k", "--json").stdout)
+    assert (facts["kind"], facts["model"], facts["status"]) == ("fit", "kmeans", "finished")
+    assert facts["parameters_set"]["n_clusters"] == "3"
+    assert facts["records"] > 0
+    assert "n_clusters 3" in run("show", tmp_path / "k" / "model.safetensors").stdout
 
 
 def test_models_of_categories_and_counts_get_columns_they_can_take(run, mixed_table, tmp_path):

@@ -43,7 +43,7 @@ GOOD = idx(np.zeros((2, 2), dtype=np.uint8), 0x08)
         (GOOD[:9], "is cut off"),
         (GOOD[:-1], r"shape \(2, 2\) needs 4 bytes of values; the file has 3"),
         (GOOD + b"x", "the file has 5"),
-        (gzip.compress(GOOD, mtime=0)[:-3], "not a whole gzip file"),
+        (gzip.compress(GOOD, mtime=0)[:-3], "not a complete gzip file"),
     ],
 )
 def test_broken_idx(tmp_path, data, words):

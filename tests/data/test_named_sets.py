@@ -135,7 +135,7 @@ def test_shapes_are_whole_pictures():
         (lambda: load("irsi"), ValueError, "no set 'irsi'; close matches are 'iris'"),
         (lambda: load("moons", samples=3), TypeError, "'moons' takes n_samples, noise, seed; got 'samples'"),
         (lambda: load("iris", n_samples=3), TypeError, "'iris' takes no options"),
-        (lambda: load("moons", n_samples=0), ValueError, "n_samples must be a whole number of at least 1; got 0"),
+        (lambda: load("moons", n_samples=0), ValueError, "n_samples must be an integer of at least 1; got 0"),
         (lambda: load("moons", n_samples=2.5), ValueError, "n_samples"),
         (lambda: load("moons", noise=-1), ValueError, "noise must be a number of at least 0; got -1"),
         (lambda: load("moons", noise=np.nan), ValueError, "noise"),

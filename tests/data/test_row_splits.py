@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from margin.data import (
     group_folds,
     group_split,
+    hold_out,
     quantile_bins,
     random_folds,
     random_split,
+    stratified_fold_numbers,
     stratified_folds,
     stratified_split,
     three_way_split,
@@ -26,11 +28,11 @@ def assert_partition(n, *parts):
 
 
 @given(st.integers(2, 60), st.floats(0.01, 0.99), seeds)
-def test_random_split(n, share, seed):
-    train, test = random_split(n, share, seed)
+def test_random_split(n, fraction, seed):
+    train, test = random_split(n, fraction, seed)
     assert_partition(n, train, test)
-    assert len(test) == min(max(round(share * n), 1), n - 1)
-    np.testing.assert_array_equal(test, random_split(n, share, seed)[1])
+    assert len(test) == min(max(round(fraction * n), 1), n - 1)
+    np.testing.assert_array_equal(test, random_split(n, fraction, seed)[1])
 
 
 def test_random_split_by_count_and_by_generator():
@@ -57,11 +59,11 @@ labels = st.lists(st.sampled_from("aaaabbc"), min_size=2, max_size=80)
 
 
 @given(labels, st.floats(0.05, 0.95), seeds)
-def test_stratified_split_keeps_proportions(y, share, seed):
-    train, test = stratified_split(y, share, seed)
+def test_stratified_split_keeps_proportions(y, fraction, seed):
+    train, test = stratified_split(y, fraction, seed)
     n = len(y)
     assert_partition(n, train, test)
-    assert len(test) == min(max(round(share * n), 1), n - 1)
+    assert len(test) == min(max(round(fraction * n), 1), n - 1)
     y = np.array(y)
     for label in np.unique(y):
         assert abs(np.sum(y[test] == label) - np.sum(y == label) * len(test) / n) < 1
@@ -106,14 +108,14 @@ groups = st.lists(st.integers(0, 9), min_size=2, max_size=60).filter(lambda g: l
 
 
 @given(groups, st.floats(0.05, 0.95), seeds)
-def test_group_split(codes, share, seed):
-    train, test = group_split(codes, share, seed)
+def test_group_split(codes, fraction, seed):
+    train, test = group_split(codes, fraction, seed)
     codes = np.array(codes)
     assert_partition(len(codes), train, test)
     assert len(train)
     assert len(test)
     assert not set(codes[train]) & set(codes[test])
-    wanted = min(max(round(share * len(codes)), 1), len(codes) - 1)
+    wanted = min(max(round(fraction * len(codes)), 1), len(codes) - 1)
     assert len(test) <= max(wanted, np.bincount(codes)[np.unique(codes)].min())
 
 
@@ -132,14 +134,14 @@ times = st.lists(st.integers(0, 30), min_size=2, max_size=50).filter(lambda t: l
 
 
 @given(times, st.floats(0.05, 0.95))
-def test_time_split_never_looks_ahead(moments, share):
+def test_time_split_never_looks_ahead(moments, fraction):
     moments = np.array(moments)
-    wanted = min(max(round(share * len(moments)), 1), len(moments) - 1)
+    wanted = min(max(round(fraction * len(moments)), 1), len(moments) - 1)
     if np.sort(moments)[-wanted] == moments.min():  # the first test row is as early as any
         with pytest.raises(ValueError, match="none is left to train on"):
-            time_split(moments, share)
+            time_split(moments, fraction)
         return
-    train, test = time_split(moments, share)
+    train, test = time_split(moments, fraction)
     assert_partition(len(moments), train, test)
     assert moments[train].max() < moments[test].min()
     assert len(test) == np.sum(moments >= np.sort(moments)[-wanted])
@@ -182,8 +184,8 @@ def test_quantile_bins_stratify_a_response():
     [
         (lambda: random_split(1), "random_split: n must be"),
         (lambda: random_split(10.0), "n must be"),
-        (lambda: random_split(10, 0.0), "test_size must be a share"),
-        (lambda: random_split(10, 1.0), "test_size must be a share"),
+        (lambda: random_split(10, 0.0), "test_size must be a fraction"),
+        (lambda: random_split(10, 1.0), "test_size must be a fraction"),
         (lambda: random_split(10, 10), "1 to 9 rows; got 10"),
         (lambda: random_split(10, True), "test_size must be a number"),
         (lambda: random_split(10, "half"), "test_size must be a number"),
@@ -222,3 +224,19 @@ def test_labels_of_mixed_types_are_kept_apart():
     y = np.array([1, "1", 1, "1"], dtype=object)
     _, test = stratified_split(y, 0.5)
     assert sorted(type(y[i]).__name__ for i in test) == ["int", "str"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hold_out_is_stratified_where_labels_are_given(seed):
+    y = np.array([0] * 60 + [1] * 30 + [2] * 10)
+    learn, judge = hold_out(len(y), 0.2, seed, y)
+    assert np.bincount(y[judge]).tolist() == [12, 6, 2]
+    np.testing.assert_array_equal(np.sort(np.concatenate([learn, judge])), np.arange(100))
+    assert len(hold_out(100, 0.2, seed)[1]) == 20
+
+
+def test_fold_numbers_are_those_of_the_folds():
+    y = np.repeat([0, 1], [31, 12])
+    fold = stratified_fold_numbers(y, 4, seed=5)
+    for i, (_, test) in enumerate(stratified_folds(y, 4, seed=5)):
+        np.testing.assert_array_equal(np.flatnonzero(fold == i), test)

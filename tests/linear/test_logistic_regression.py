@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.preprocessing import StandardScaler
 
 from margin.linear import LogisticRegression
-from margin.linear.logistic_loss import Likelihood, Rows, binary_terms, softmax_terms
+from margin.linear.logistic_loss import LabeledRows, Likelihood, binary_terms, softmax_terms
 from margin.linear.logistic_threshold import choose_threshold
 from margin.linear.separation import separating_direction
 
@@ -68,7 +68,7 @@ def test_gradient_and_hessian_by_differences(seed, several):
     rng = np.random.default_rng(seed)
     X, k = rng.normal(size=(20, 3)), 3 if several else 1
     y, weights = rng.integers(0, 3 if several else 2, 20), rng.random(20)
-    likelihood = Likelihood(Rows(X, y, weights), k, 0.1, True)
+    likelihood = Likelihood(LabeledRows(X, y, weights), k, 0.1, True)
     theta, h = rng.normal(size=likelihood.shape), 1e-6
     gradient = likelihood.value_and_gradient(theta)[1]
     hessian = likelihood.hessian(theta, column=k - 1)

@@ -230,7 +230,7 @@ def test_sweep_against_counting(seed):
     [
         (lambda: metrics.accuracy([1, 2], [1]), "equal length"),
         (lambda: metrics.accuracy([], []), "non-empty"),
-        (lambda: metrics.accuracy(["a"], [1]), "mix numbers and words"),
+        (lambda: metrics.accuracy(["a"], [1]), "mix numbers and strings"),
         (lambda: metrics.accuracy([None, "a"], ["a", "a"]), "missing labels"),
         (lambda: metrics.accuracy([np.nan], [1.0]), "finite"),
         (lambda: metrics.precision([0, 1, 2], [0, 1, 2]), "choose another average"),

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from margin.core.watching import watch
 from margin.mixture import GaussianMixture
 from margin.mixture.covariances import SHAPES
-from margin.mixture.em import Mixture, expectation, mixture_of, q_function, responsibilities, sums_of
+from margin.mixture.em import MixtureParameters, expectation, mixture_of, q_function, responsibilities, sums_of
 
 TYPES = ["full", "tied", "diag", "spherical"]
 
@@ -103,7 +103,9 @@ def test_m_step_maximizes_q(kind):
         weights = np.exp(v[:2]) / np.exp(v[:2]).sum()
         roots = v[6:].reshape(shape.shape_of(2, 2))
         covariances = roots @ np.swapaxes(roots, -1, -2) if kind in {"full", "tied"} else roots**2
-        return -q_function(X, Mixture(weights, shape(v[2:6].reshape(2, 2), covariances), X.mean(axis=0)), resp)
+        return -q_function(
+            X, MixtureParameters(weights, shape(v[2:6].reshape(2, 2), covariances), X.mean(axis=0)), resp
+        )
 
     roots = np.array(np.broadcast_to(np.eye(2) if kind in {"full", "tied"} else 1.0, shape.shape_of(2, 2)))
     first = np.concatenate([np.zeros(6), roots.ravel()])
@@ -185,9 +187,9 @@ def test_narrow_components_far_apart_keep_their_digits():
         np.testing.assert_allclose(model.covariances_[c], np.cov(mine.T, bias=True), rtol=1e-5, atol=1e-15)
 
 
-def test_stripes_and_blocks_add_up():
+def test_chunks_and_blocks_add_up():
     X = sample(n=40_000)
-    mixture = Mixture(
+    mixture = MixtureParameters(
         np.full(3, 1 / 3), SHAPES["full"](X[:3] - X.mean(axis=0), np.stack([np.eye(3)] * 3)), X.mean(axis=0)
     )
     mean, sums = expectation(X, mixture)
@@ -248,7 +250,7 @@ def test_degenerate_data_are_named():
     X = np.repeat(sample(n=5), 4, axis=0)
     with pytest.raises(ValueError, match="raise reg_covar"):
         GaussianMixture(5, reg_covar=0, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="n_samples must be a whole number at least 1; got 0"):
+    with pytest.raises(ValueError, match="n_samples must be an integer at least 1; got 0"):
         GaussianMixture(random_state=0).fit(X).sample(0)
 
 

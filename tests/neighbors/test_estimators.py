@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 
 import margin
 from margin.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from margin.neighbors.voting import class_shares, neighbor_weights, weighted_mean
+from margin.neighbors.voting import class_fractions, neighbor_weights, weighted_mean
 
 CLASSES = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 
@@ -131,7 +131,7 @@ def test_votes_and_means_by_definition():
     rng = np.random.default_rng(0)
     codes, weights = rng.integers(3, size=(20, 7)), rng.uniform(size=(20, 7))
     expected = np.array([[weights[q][codes[q] == c].sum() for c in range(3)] for q in range(20)])
-    np.testing.assert_allclose(class_shares(codes, weights, 3), expected / expected.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(class_fractions(codes, weights, 3), expected / expected.sum(axis=1, keepdims=True))
     values = rng.normal(size=(20, 7, 2))
     means = [np.average(values[q], axis=0, weights=weights[q]) for q in range(20)]
     np.testing.assert_allclose(weighted_mean(values, weights), means)
@@ -176,7 +176,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(options, change, sentence
 
 def test_too_many_neighbors_asked_for():
     model = KNeighborsClassifier(1).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="KNeighborsClassifier: n_neighbors must be a whole number from 1 to 2; got 3"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier: n_neighbors must be an integer from 1 to 2; got 3"):
         model.kneighbors([[0.0]], 3)
     with pytest.raises(ValueError, match="from 1 to 1; got 2"):
         model.kneighbors(n_neighbors=2)

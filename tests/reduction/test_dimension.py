@@ -35,10 +35,10 @@ def test_coincident_rows_have_a_dimension():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: coverage(0, 10), "d must be a whole number of at least 1; got 0"),
+        (lambda: coverage(0, 10), "d must be an integer of at least 1; got 0"),
         (lambda: coverage(2, -1), "n must be a positive number; got -1"),
         (lambda: occupied_cells([[2.0]], 3), "X must be rows inside the unit cube"),
-        (lambda: grid_neighbors(20), "d must be a whole number from 1 to 9; got 20"),
+        (lambda: grid_neighbors(20), "d must be an integer from 1 to 9; got 20"),
         (lambda: distance_contrast([[1.0, 1.0]], [1.0]), "query must have shape"),
         (lambda: distance_contrast([[1.0, 1.0]], [1.0, 1.0]), "query must differ from every row"),
         (lambda: intrinsic_dimensions(np.ones((5, 2))), "X must have more than k=20 rows"),

@@ -14,11 +14,11 @@ def add_deviations(X, codes, weights, total, mean, scatter):
         if w == 0:
             continue
         total[c] += w
-        share = w / total[c]
+        fraction = w / total[c]
         x, m, s = X[i], mean[c], scatter[c]
         for j in range(X.shape[1]):
             gap = x[j] - m[j]
-            moved = m[j] + share * gap
+            moved = m[j] + fraction * gap
             s[j] += w * gap * (x[j] - moved)
             m[j] = moved
 

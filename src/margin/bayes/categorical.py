@@ -15,16 +15,16 @@ from margin.bayes.naive import NO_TARGETS, NaiveBayes
 from margin.bayes.posterior import log_priors
 from margin.core.domains import Integer, Optional
 
-__all__ = ["CategoricalNB", "category_log_shares"]
+__all__ = ["CategoricalNB", "category_log_probabilities"]
 
 SAMPLE = 1024  # rows whose values are looked up first: most often they are all there are, and nothing long is sorted
-TABLE = 4096  # largest range of whole numbers that are looked up in a table
+TABLE = 4096  # largest range of integers that are looked up in a table
 
 
-def category_log_shares(counts: np.ndarray, weight: np.ndarray, alpha: float, categories: int) -> np.ndarray:
+def category_log_probabilities(counts: np.ndarray, weight: np.ndarray, alpha: float, categories: int) -> np.ndarray:
     r"""Logarithms of :math:`(N_{cv} + \alpha) / (W_c + \alpha K)`, (classes, values + 1), the last for unseen values.
 
-    >>> np.exp(category_log_shares(np.array([[3.0, 1.0]]), np.array([4.0]), 1.0, 2)).round(3)
+    >>> np.exp(category_log_probabilities(np.array([[3.0, 1.0]]), np.array([4.0]), 1.0, 2)).round(3)
     array([[0.667, 0.333, 0.167]])
     """
     unseen = np.zeros((len(counts), 1))
@@ -72,10 +72,10 @@ class CategoricalNB(NaiveBayes):
         for j, column in enumerate(np.ascontiguousarray(X.T)):
             known = self.categories_[j]
             values, _ = _extended(known, column[:SAMPLE])
-            values, places = _extended(values, column)
+            values, positions = _extended(values, column)
             counts = np.zeros((len(self.class_count_), len(values)))
             counts[:, np.searchsorted(values, known)] = self.category_count_[j]
-            np.add.at(counts.reshape(-1), codes * len(values) + places, weights)
+            np.add.at(counts.reshape(-1), codes * len(values) + positions, weights)
             self.categories_[j], self.category_count_[j] = values, counts
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
@@ -86,9 +86,11 @@ class CategoricalNB(NaiveBayes):
         prior = log_priors(self.class_count_, self._given_priors(len(self.classes_)), uniform=not self.fit_prior)
         joint = np.tile(prior, (len(X), 1))
         for column, values, counts in zip(np.ascontiguousarray(X.T), self.categories_, self.category_count_):
-            places, seen = _located(values, column)
-            shares = category_log_shares(counts, self.class_count_, self.alpha, self._categories(len(values)))
-            joint += shares[:, np.where(seen, places, len(values))].T
+            positions, seen = _located(values, column)
+            log_probabilities = category_log_probabilities(
+                counts, self.class_count_, self.alpha, self._categories(len(values))
+            )
+            joint += log_probabilities[:, np.where(seen, positions, len(values))].T
         return joint
 
     def _categories(self, seen: int) -> int:
@@ -96,23 +98,23 @@ class CategoricalNB(NaiveBayes):
 
 
 def _extended(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending ``values`` with those of ``column`` that they lack, and the place of every entry among them."""
-    places, seen = _located(values, column)
+    """Ascending ``values`` with those of ``column`` that they lack, and the position of every entry among them."""
+    positions, seen = _located(values, column)
     if seen.all():
-        return values, places
+        return values, positions
     values = np.union1d(values, column[~seen])
     return values, _located(values, column)[0]
 
 
 def _located(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the entries of ``column`` in ascending ``values``, and whether each is there (else any place)."""
+    """Positions of the entries of ``column`` in ascending ``values``, and whether each is there (else any position)."""
     if not len(values):
         return np.zeros(len(column), dtype=np.intp), np.zeros(len(column), dtype=bool)
     span = values[-1] - values[0]
     if span < TABLE and (values == np.floor(values)).all():
-        # Small whole numbers, the usual codes: one look into a table instead of a search.
+        # Small integers, the usual codes: one look into a table instead of a search.
         table = np.searchsorted(values, values[0] + np.arange(int(span) + 1))
-        places = table[np.clip(column - values[0], 0, span).astype(np.intp)]
+        positions = table[np.clip(column - values[0], 0, span).astype(np.intp)]
     else:
-        places = np.minimum(np.searchsorted(values, column), len(values) - 1)
-    return places, values[places] == column
+        positions = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    return positions, values[positions] == column

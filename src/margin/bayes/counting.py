@@ -20,7 +20,7 @@ from margin.bayes.statistics import add_to_sums
 from margin.core.domains import Domain, Flag, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 
-__all__ = ["BernoulliNB", "MultinomialNB", "bernoulli_log_likelihood", "smoothed_log_shares"]
+__all__ = ["BernoulliNB", "MultinomialNB", "bernoulli_log_likelihood", "smoothed_log_probabilities"]
 
 BLOCK_ROWS = 4096  # rows made binary at a time: nothing as large as X is allocated
 
@@ -28,10 +28,10 @@ SMOOTHING: dict[str, Domain] = {"alpha": Number(above=0, search=(1e-3, 10), log=
 PRIORS: dict[str, Domain] = {"fit_prior": Flag(), "class_prior": Optional(SequenceOf(Number(low=0, high=1)))}
 
 
-def smoothed_log_shares(counts: np.ndarray, alpha: float) -> np.ndarray:
+def smoothed_log_probabilities(counts: np.ndarray, alpha: float) -> np.ndarray:
     r"""Logarithms of :math:`(N_{cj} + \alpha) / (\sum_l N_{cl} + \alpha d)`, for ``counts`` (classes, d).
 
-    >>> np.exp(smoothed_log_shares(np.array([[1.0, 0.0]]), alpha=1.0)).round(2)
+    >>> np.exp(smoothed_log_probabilities(np.array([[1.0, 0.0]]), alpha=1.0)).round(2)
     array([[0.67, 0.33]])
     """
     smoothed = counts + alpha
@@ -83,7 +83,7 @@ class _CountingNB(NaiveBayes):
 
 
 class MultinomialNB(_CountingNB):
-    """Counts, such as of words: a row is drawn feature by feature from the distribution of its class.
+    """Counts, such as of terms in a text: a row is drawn feature by feature from the distribution of its class.
 
     ``alpha`` is added to every count when it is used (Laplace for 1, Lidstone below); ``fit_prior`` False makes classes
     equally probable, ``class_prior`` gives their probabilities. ``X`` holds non-negative numbers, dense or sparse.
@@ -106,7 +106,7 @@ class MultinomialNB(_CountingNB):
     @property
     def feature_log_prob_(self) -> np.ndarray:
         """Smoothed log-probabilities of the features, (classes, d)."""
-        return smoothed_log_shares(self.feature_count_, self.alpha)
+        return smoothed_log_probabilities(self.feature_count_, self.alpha)
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         checked = super()._checked(X, y, first=first)

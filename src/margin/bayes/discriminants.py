@@ -76,7 +76,7 @@ class Discriminant(PosteriorClassifier):
         return TrainingRows(X, codes, labels, weights)
 
     def _class_priors(self, rows: TrainingRows) -> np.ndarray:
-        """Given priors, or the classes' shares of the weight."""
+        """Given priors, or the classes' fractions of the weight."""
         if self.priors is None:
             counts = rows.counts
             return counts / counts.sum()

@@ -40,7 +40,7 @@ def centered_factor(
 
 
 def ledoit_wolf_shrinkage(X: np.ndarray, weights: np.ndarray | None = None) -> float:
-    r"""Ledoit and Wolf's share of the sphere for centered rows ``X`` (n, d), between 0 and 1.
+    r"""Ledoit and Wolf's fraction of the sphere for centered rows ``X`` (n, d), between 0 and 1.
 
     .. math:: \rho = \frac{\min(\beta, \delta)}{\delta},\quad
               \delta = \tfrac1d\lVert S - \mu I \rVert_F^2,\quad

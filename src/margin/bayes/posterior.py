@@ -36,7 +36,7 @@ def given_priors(owner: str, name: str, priors: Any, classes: int) -> np.ndarray
 
 
 def log_priors(weight: np.ndarray, given: np.ndarray | None, *, uniform: bool = False) -> np.ndarray:
-    """Given priors, equal ones, or the classes' shares of the weight; a class never seen is impossible."""
+    """Given priors, equal ones, or the classes' fractions of the weight; a class never seen is impossible."""
     if given is not None:
         priors = given
     elif uniform:

@@ -52,10 +52,10 @@ class ClassMoments:
 def merged_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
     r"""Moments of both sets of rows: :math:`S = S_a + S_b + \frac{W_a W_b}{W_a + W_b}(\bar x_b - \bar x_a)^2`."""
     weight = a.weight + b.weight
-    share = np.divide(b.weight, weight, out=np.zeros_like(weight), where=weight > 0)[:, None]
+    fraction = np.divide(b.weight, weight, out=np.zeros_like(weight), where=weight > 0)[:, None]
     gap = b.mean - a.mean
-    scatter = a.scatter + b.scatter + a.weight[:, None] * share * gap**2
-    return ClassMoments(weight, a.mean + share * gap, scatter)
+    scatter = a.scatter + b.scatter + a.weight[:, None] * fraction * gap**2
+    return ClassMoments(weight, a.mean + fraction * gap, scatter)
 
 
 def pooled_variance(moments: ClassMoments) -> np.ndarray:

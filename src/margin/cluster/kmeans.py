@@ -89,7 +89,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
             raise ValueError(f"KMeans: n_clusters={self.n_clusters} needs at least as many rows; got {len(X)}.")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._check_centers(X.shape[1])
-        self._loop = loop = _Restarts(self, X, weights)
+        self._loop = loop = _KMeansRestarts(self, X, weights)
         if state is not None:
             loop.restore(state)
         for record in loop.iterations():
@@ -151,7 +151,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         self.n_iter_ = found["iteration"]
 
 
-class _Restarts:
+class _KMeansRestarts:
     """The running fit: which run, where it stands, and the best of the runs before it."""
 
     def __init__(self, model: KMeans, X: np.ndarray, weights: np.ndarray):

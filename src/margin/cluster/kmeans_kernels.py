@@ -1,6 +1,6 @@
 """The inner loops of k-means compiled by Numba: the same functions as in :mod:`margin.cluster.kmeans_reference`.
 
-Rows are cut into stripes of a fixed length and sums of stripes are added in their order, so any number of threads
+Rows are cut into chunks of a fixed length and sums of chunks are added in their order, so any number of threads
 gives the same bits. Only float64 rows in C order and int32 labels come here: one signature, compiled once and cached.
 """
 
@@ -15,25 +15,25 @@ __all__ = ["add_changes", "cluster_sums", "reassign"]
 # order is settled when the code is compiled, not when it runs: the same machine gives the same bits.
 ANY_ORDER = {"reassoc", "contract", "nsz", "nnan"}
 
-STRIPE = 4096  # rows per task
+CHUNK_ROWS = 4096  # rows per task
 BATCH = 256  # rows per matrix product: rows, centers and scores stay in the second-level cache
-MAX_PARTIAL_SUMS = 2**22  # doubles held for sums per stripe (32 MB)
+MAX_PARTIAL_SUMS = 2**22  # doubles held for sums per chunk (32 MB)
 
 
 def reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from):
     """See :func:`margin.cluster.kmeans_reference.reassign`."""
-    stripes = -(-len(X) // STRIPE)
-    fell, changed = np.zeros(stripes), np.zeros(stripes, dtype=np.int64)
+    chunks = -(-len(X) // CHUNK_ROWS)
+    fell, changed = np.zeros(chunks), np.zeros(chunks, dtype=np.int64)
     _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed)
     return float(fell.sum()), int(changed.sum())
 
 
 def cluster_sums(X, weights, offset, labels, k):
     """See :func:`margin.cluster.kmeans_reference.cluster_sums`."""
-    stripes = max(1, min(64, len(X) // STRIPE, MAX_PARTIAL_SUMS // (k * X.shape[1])))
-    sums = np.zeros((stripes, k, X.shape[1]))
-    totals = np.zeros((stripes, k))
-    counts = np.zeros((stripes, k), dtype=np.int64)
+    chunks = max(1, min(64, len(X) // CHUNK_ROWS, MAX_PARTIAL_SUMS // (k * X.shape[1])))
+    sums = np.zeros((chunks, k, X.shape[1]))
+    totals = np.zeros((chunks, k))
+    counts = np.zeros((chunks, k), dtype=np.int64)
     _cluster_sums(X, weights, offset, labels, sums, totals, counts)
     return sums.sum(axis=0), totals.sum(axis=0), counts.sum(axis=0)
 
@@ -60,15 +60,15 @@ def add_changes(X, weights, offset, labels, came_from, sums, totals, counts):
 
 @njit(cache=True, parallel=True)
 def _cluster_sums(X, weights, offset, labels, sums, totals, counts):
-    n, stripes = X.shape[0], sums.shape[0]
-    for stripe in prange(stripes):
-        for i in range(n * stripe // stripes, n * (stripe + 1) // stripes):
+    n, chunks = X.shape[0], sums.shape[0]
+    for chunk in prange(chunks):
+        for i in range(n * chunk // chunks, n * (chunk + 1) // chunks):
             c, w = labels[i], weights[i]
-            totals[stripe, c] += w
+            totals[chunk, c] += w
             if w > 0:
-                counts[stripe, c] += 1
+                counts[chunk, c] += 1
             for j in range(X.shape[1]):
-                sums[stripe, c, j] += w * (X[i, j] - offset[j])
+                sums[chunk, c, j] += w * (X[i, j] - offset[j])
 
 
 @njit(cache=True, parallel=True)
@@ -82,14 +82,14 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
     for c in range(k):
         if c != top and moved[c] > second:
             second = moved[c]
-    for stripe in prange(len(fell)):
+    for chunk in prange(len(fell)):
         batch = np.empty((BATCH, d))
         scores = np.empty(k * BATCH)
         rows = np.empty(BATCH, dtype=np.int64)
         waiting = 0
         gain = 0.0
         moves = 0
-        low, high = stripe * STRIPE, min(n, (stripe + 1) * STRIPE)
+        low, high = chunk * CHUNK_ROWS, min(n, (chunk + 1) * CHUNK_ROWS)
         for i in range(low, high):
             came_from[i] = -1
             a = labels[i]
@@ -114,8 +114,8 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
                 gain += g
                 moves += m
                 waiting = 0
-        fell[stripe] = gain
-        changed[stripe] = moves
+        fell[chunk] = gain
+        changed[chunk] = moves
 
 
 @njit(cache=True)

@@ -43,11 +43,11 @@ class Partition:
 
     def start(self, positions: np.ndarray) -> Partition:
         """Begin with these centers."""
-        self.place(positions)
+        self.assign(positions)
         self._take_sums()
         return self
 
-    def place(self, positions: np.ndarray) -> Partition:
+    def assign(self, positions: np.ndarray) -> Partition:
         """Give every row to the nearest of these centers."""
         n, k = len(self.X), len(positions)
         self.iteration, self.inertia = 0, 0.0
@@ -153,7 +153,7 @@ class Partition:
 def labels_for(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """The index of the nearest center for every row."""
     partition = Partition(X, np.ones(len(X)), positions.mean(axis=0), bounds=False)
-    return partition.place(positions).labels
+    return partition.assign(positions).labels
 
 
 def distances_to(X: np.ndarray, positions: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What a pure function accepts: each check gives back the plain form of an argument, or one sentence saying why not.
 
-The sentence names the function (``owner``), the argument and the value. Rooms build their own checks (a simplex, a
+The sentence names the function (``owner``), the argument and the value. Packages build their own checks (a simplex, a
 symmetric matrix, a list of masses) on these.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "finite", "numbers", "positive", "real", "shown", "whole"]
+__all__ = ["Floats", "finite", "integer", "numbers", "positive", "real", "shown"]
 
 Floats = NDArray[np.float64]
 
@@ -58,9 +58,9 @@ def positive(owner: str, name: str, value: Any) -> float:
     return number
 
 
-def whole(owner: str, name: str, value: Any, *, low: int = 0, high: int | None = None) -> int:
-    """A whole number from ``low`` on (to ``high``); 3.0 is one, True is not."""
-    allowed = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
+def integer(owner: str, name: str, value: Any, *, low: int = 0, high: int | None = None) -> int:
+    """An integer from ``low`` on (to ``high``); 3.0 is one, True is not."""
+    allowed = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or value != np.floor(value) or value < low or (high is not None and value > high):
         raise ValueError(f"{owner}: {name} must be {allowed}; got {shown(value)}.")

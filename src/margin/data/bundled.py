@@ -81,12 +81,12 @@ def _from_sklearn(
     from sklearn import datasets
 
     bunch = getattr(datasets, loader)()
-    classes = tuple(str(word) for word in bunch.target_names) if task == "classification" else (target,)
+    classes = tuple(str(label) for label in bunch.target_names) if task == "classification" else (target,)
     return Dataset(
         name=name,
         X=np.array(bunch.data, dtype=np.float64),
         y=np.array(bunch.target, dtype=np.int64 if task == "classification" else np.float64),
-        feature_names=tuple(str(word) for word in bunch.feature_names),
+        feature_names=tuple(str(label) for label in bunch.feature_names),
         target_names=classes,
         task=task,
         description=str(description),

@@ -111,7 +111,7 @@ def whole_lines(text: str) -> str:
 
 
 def _evenness(sample: str, delimiter: str) -> tuple[float, int]:
-    """(share of sampled rows with the commonest width, that width); (0, 0) if no row is cut at all."""
+    """(fraction of sampled rows with the commonest width, that width); (0, 0) if no row is cut at all."""
     try:
         widths = Counter(len(row) for row in islice(csv.reader(io.StringIO(sample), delimiter=delimiter), _SAMPLE_ROWS))
     except csv.Error:

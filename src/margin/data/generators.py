@@ -184,9 +184,9 @@ def two_gaussians(
 
 
 def shapes(rng: np.random.Generator, n_samples: int = 200, noise: float = 0.1, size: int = 16) -> Arrays:
-    """Gray images of a disk (class 0) or a cross (class 1) at a random place and scale, flattened row by row.
+    """Gray images of a disk (class 0) or a cross (class 1) at a random position and scale, flattened row by row.
 
-    What a convolution sees at once and a table model must learn place by place.
+    What a convolution sees at once and a table model must learn position by position.
     """
     _check("shapes", n_samples, noise)
     _check_count("shapes", "size", size, low=8)
@@ -219,4 +219,4 @@ def _check(name: str, n_samples: int, noise: float) -> None:
 
 def _check_count(name: str, argument: str, value: int, low: int = 1) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-        raise ValueError(f"{name}: {argument} must be a whole number of at least {low}; got {value!r}.")
+        raise ValueError(f"{name}: {argument} must be an integer of at least {low}; got {value!r}.")

@@ -28,7 +28,7 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as problem:
-            raise ValueError(f"{path}: is not a whole gzip file ({problem}).") from None
+            raise ValueError(f"{path}: is not a complete gzip file ({problem}).") from None
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in _TYPES or data[3] == 0:
         raise ValueError(f"{path}: is not an IDX file; it begins with {data[:4].hex(' ') or 'nothing'}.")
     kind, n_dimensions = np.dtype(_TYPES[data[2]]), data[3]

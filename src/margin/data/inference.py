@@ -1,6 +1,6 @@
 """From a column of strings to a kind and a stored array, in PyArrow, a whole column at a time.
 
-The order of trial is number, flag, date, then category or text. A column of whole numbers is *not* a number when it is
+The order of trial is number, flag, date, then category or text. A column of integers is *not* a number when it is
 written like an identifier: with leading zeros (``02134``) or with more digits than float64 holds exactly.
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 from margin.data.dialect import MISSING
 from margin.data.kinds import EXACT, label_kind
 
-__all__ = ["infer", "is_whole", "object_column"]
+__all__ = ["infer", "is_integer_column", "object_column"]
 
-# A column of words fails to be numbers or dates in its first rows; trying all of them first would cost a whole cast.
+# A column of strings fails to be numbers or dates in its first rows; trying all of them first would cost a whole cast.
 _HEAD_ROWS = 64
 
 
@@ -42,8 +42,8 @@ def infer(strings: Any, *, padded: bool, decimal_comma: bool) -> tuple[str, np.n
     if isinstance(encoded, pa.ChunkedArray):  # an empty chunked array stays chunked
         encoded = pa.array([], pa.string()).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
-    if distinct and all(word.lower() in ("true", "false") for word in distinct):
-        return "flag", object_column(encoded, [word.lower() == "true" for word in distinct])
+    if distinct and all(label.lower() in ("true", "false") for label in distinct):
+        return "flag", object_column(encoded, [label.lower() == "true" for label in distinct])
     dates = _dates(strings)
     if dates is not None:
         return "date", dates
@@ -58,7 +58,7 @@ def object_column(encoded: Any, values: list[Any]) -> np.ndarray:
     return lookup[codes]
 
 
-def is_whole(column: Any) -> bool:
+def is_integer_column(column: Any) -> bool:
     """Whether no number of a float64 column has a fraction."""
     return all(np.all(_fractionless(_numpy(part))) for part in (column.slice(0, _HEAD_ROWS), column))
 
@@ -99,7 +99,7 @@ def _numbers(strings: Any, decimal_comma: bool) -> np.ndarray | None:
 
 
 def _identifiers(strings: Any, numbers: np.ndarray) -> bool:
-    """Whether whole numbers are written as identifiers: see the head of this file."""
+    """Whether integers are written as identifiers: see the head of this file."""
     import pyarrow.compute as pc
 
     finite = numbers[np.isfinite(numbers)]

@@ -6,11 +6,11 @@ kind       what it holds                               array                    
 number     measurements and counts                     float64                         NaN
 flag       true or false                               object (True, False)            None
 category   labels from a list that repeats             object (str)                    None
-text       free words, names, identifiers              object (str)                    None
+text       free strings, names, identifiers              object (str)                    None
 date       a day or a moment, without time zone        datetime64[us]                  NaT
 =========  ==========================================  ==============================  ========
 
-There is no kind for whole numbers: float64 holds every whole number up to 2**53 exactly, and longer ones are
+There is no kind for integers: float64 holds every integer up to 2**53 exactly, and longer ones are
 identifiers, which are read as category or text. Labels are a *category* when they repeat and *text* when they
 do not: at most ``FEW`` different values, or each value on average at least twice.
 """
@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.missing import is_missing
+
 __all__ = ["EXACT", "FEW", "KINDS", "label_kind", "missing_mask", "stored"]
 
 KINDS = ("number", "flag", "category", "text", "date")
@@ -28,7 +30,7 @@ KINDS = ("number", "flag", "category", "text", "date")
 #: Up to this many different values are labels however few rows there are.
 FEW = 20
 
-#: Below this, float64 tells every two whole numbers apart.
+#: Below this, float64 tells every two integers apart.
 EXACT = 2.0**53
 
 
@@ -89,7 +91,7 @@ def _guess(array: np.ndarray) -> str:
         return "flag"
     if array.dtype.kind == "M":
         return "date"
-    present = [value for value in array.tolist() if not _is_missing(value)]
+    present = [value for value in array.tolist() if not is_missing(value)]
     if all(isinstance(value, bool | np.bool_) for value in present) and present:
         return "flag"
     if all(isinstance(value, int | float | np.number) for value in present) and not any(map(_is_long, present)):
@@ -97,24 +99,14 @@ def _guess(array: np.ndarray) -> str:
     return label_kind(len(set(map(str, present))), len(present))
 
 
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas' NA: all that is not equal to itself, or cannot say."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:
-        return True
-
-
 def _is_long(value: Any) -> bool:
-    """A whole number that float64 might confuse with its neighbor."""
+    """An integer that float64 might confuse with its neighbor."""
     return isinstance(value, int | np.integer) and abs(int(value)) >= EXACT
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "O":
-        array = np.array([np.nan if _is_missing(value) else value for value in array.tolist()], dtype=np.float64)
+        array = np.array([np.nan if is_missing(value) else value for value in array.tolist()], dtype=np.float64)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"its type is {array.dtype}")
     return array.astype(np.float64, copy=False)
@@ -123,7 +115,7 @@ def _numbers(array: np.ndarray) -> np.ndarray:
 def _flags(array: np.ndarray) -> np.ndarray:
     flags = np.empty(len(array), dtype=object)
     for row, value in enumerate(array.tolist()):
-        if _is_missing(value):
+        if is_missing(value):
             flags[row] = None
         elif value in (True, False):
             flags[row] = bool(value)
@@ -134,12 +126,12 @@ def _flags(array: np.ndarray) -> np.ndarray:
 
 def _labels(array: np.ndarray) -> np.ndarray:
     labels = np.empty(len(array), dtype=object)
-    labels[:] = [None if _is_missing(value) else _label(value) for value in array.tolist()]
+    labels[:] = [None if is_missing(value) else _label(value) for value in array.tolist()]
     return labels
 
 
 def _label(value: Any) -> str:
-    """Whole numbers lose their decimal point, so that the label of 3.0 is ``"3"``."""
+    """Integers lose their decimal point, so that the label of 3.0 is ``"3"``."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
@@ -147,7 +139,7 @@ def _label(value: Any) -> str:
 
 def _dates(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "O":
-        array = np.array([None if _is_missing(value) else value for value in array.tolist()], dtype="datetime64[us]")
+        array = np.array([None if is_missing(value) else value for value in array.tolist()], dtype="datetime64[us]")
     if array.dtype.kind != "M":
         raise TypeError(f"its type is {array.dtype}")
     return array.astype("datetime64[us]", copy=False)

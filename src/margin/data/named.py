@@ -81,7 +81,7 @@ def _generated(name: str, options: dict[str, Any]) -> Dataset:
     _check_options(name, options, (*list(inspect.signature(generate).parameters)[1:], "seed"))
     seed = options.pop("seed", 0)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"load: seed of {name!r} must be a whole number of at least 0; got {seed!r}.")
+        raise ValueError(f"load: seed of {name!r} must be an integer of at least 0; got {seed!r}.")
     X, y = generate(np.random.default_rng(seed), **options)
     if y.dtype.kind == "i" and not target_names:
         target_names = tuple(str(label) for label in range(y.max() + 1))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from margin.core.missing import any_missing
 from margin.data.kinds import missing_mask
 from margin.data.reading import from_pandas
 from margin.data.table import Table
@@ -34,7 +35,7 @@ __all__ = ["ColumnPlan", "column_plan", "detect_task", "frame", "preprocessor"]
 MISSING_LABEL = "(missing)"
 #: What may be done to numbers, and into how many equal intervals "bins" cuts them.
 NUMBER_STEPS, BINS = ("standard", "unit", "bins", "plain"), 8
-#: A response of whole numbers is taken for classes up to this many different values ...
+#: A response of integers is taken for classes up to this many different values ...
 MOST_CLASSES = 20
 #: ... each of which occurs, on average, at least this often.
 ROWS_PER_CLASS = 5
@@ -87,7 +88,7 @@ def preprocessor(
     if encode not in ("onehot", "ordinal"):
         raise ValueError(f"preprocessor: encode must be 'onehot' or 'ordinal'; got {encode!r}.")
     if isinstance(max_categories, bool) or not isinstance(max_categories, int | np.integer) or max_categories < 2:
-        raise ValueError(f"preprocessor: max_categories must be a whole number of at least 2; got {max_categories!r}.")
+        raise ValueError(f"preprocessor: max_categories must be an integer of at least 2; got {max_categories!r}.")
     plan = column_plan(data)
     by_position = isinstance(data, np.ndarray)
     columns = {
@@ -114,8 +115,8 @@ def frame(data: Table | Any) -> pandas.DataFrame:
 def detect_task(y: Any) -> str:
     """The task that a target asks for, "classification" or "regression", by this rule.
 
-    Labels that are not numbers, and truth values, are classes. Numbers with a fractional part are a response. Whole
-    numbers are classes if there are at most two different ones, or at most ``MOST_CLASSES`` which occur at least
+    Labels that are not numbers, and truth values, are classes. Numbers with a fractional part are a response. Integers
+    are classes if there are at most two different ones, or at most ``MOST_CLASSES`` which occur at least
     ``ROWS_PER_CLASS`` times on average; otherwise they are a response.
 
     >>> detect_task(["yes", "no"]), detect_task([0, 1, 1, 0]), detect_task([180, 190, 210]), detect_task([0.5, 1.5])
@@ -124,7 +125,7 @@ def detect_task(y: Any) -> str:
     values = np.asarray(y)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"detect_task: y must be a non-empty list of values; got shape {values.shape}.")
-    if any(value is None or value != value for value in values.tolist()):
+    if any_missing(values.tolist()):
         raise ValueError("detect_task: y must not have missing values.")
     if values.dtype.kind not in "iuf":
         return "classification"

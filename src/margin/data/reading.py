@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from margin.data.dialect import MISSING, Dialect, decode, has_fractions, has_header, rows_of, sniff, whole_lines
-from margin.data.inference import infer, is_whole, object_column
+from margin.data.inference import infer, is_integer_column, object_column
 from margin.data.kinds import stored
 from margin.data.table import Table
 
@@ -100,7 +100,7 @@ def _bytes(path: Path) -> bytes:
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as problem:
-            raise ValueError(f"is not a whole gzip file ({problem})") from None
+            raise ValueError(f"is not a complete gzip file ({problem})") from None
     return data
 
 
@@ -200,9 +200,11 @@ def _parse_with_arrow(
     except pa.ArrowInvalid:
         # Some number is none after all; or rows are ragged, and the slow reader says at which line, or very long.
         return _parse_with_arrow(encoded, dialect, names, header, []) if numbers else None
-    whole = [name for name in numbers if is_whole(table.column(name))]
-    if whole:  # perhaps identifiers such as 007, which only their spelling tells
-        return _parse_with_arrow(encoded, dialect, names, header, [name for name in numbers if name not in whole])
+    integer_columns = [name for name in numbers if is_integer_column(table.column(name))]
+    if integer_columns:  # perhaps identifiers such as 007, which only their spelling tells
+        return _parse_with_arrow(
+            encoded, dialect, names, header, [name for name in numbers if name not in integer_columns]
+        )
     return list(table.columns)
 
 
@@ -232,8 +234,8 @@ def _read_columnar(path: Path, suffix: str) -> Table:
         # ParquetFile and not read_table: a path such as "year=2025/x.parquet" must not grow a column.
         table = parquet.ParquetFile(path).read() if suffix in _PARQUET else feather.read_table(path)
     except (pa.ArrowInvalid, OSError) as problem:
-        words = " ".join(str(problem).split()).rstrip(".")
-        raise ValueError(f"is not a readable {'Parquet' if suffix in _PARQUET else 'Arrow'} file ({words})") from None
+        text = " ".join(str(problem).split()).rstrip(".")
+        raise ValueError(f"is not a readable {'Parquet' if suffix in _PARQUET else 'Arrow'} file ({text})") from None
     if not table.num_columns or not table.num_rows:
         raise ValueError("the table in it is empty")
     return from_arrow(table)
@@ -276,8 +278,8 @@ def _from_arrow_column(name: str, column: Any) -> tuple[str, np.ndarray]:
         return stored(pc.cast(column, pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "date", name=name)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         encoded = pc.dictionary_encode(pc.cast(column, pa.string())).combine_chunks()
-        words = encoded.dictionary.to_pylist() if column.length() else []
-        labels = object_column(encoded, words) if words else np.full(column.length(), None, dtype=object)
+        labels = encoded.dictionary.to_pylist() if column.length() else []
+        labels = object_column(encoded, labels) if labels else np.full(column.length(), None, dtype=object)
         return stored(labels, name=name)
     if pa.types.is_null(kind):
         return stored(np.full(column.length(), np.nan), "number", name=name)

@@ -1,8 +1,8 @@
 r"""Which rows to train on and which to test on: functions that return positions, never data.
 
 Every split function returns ``(train, test)`` and every fold function yields such pairs. The two never overlap, and
-except for expanding time windows they cover all rows. ``test_size`` is a share strictly between 0 and 1 (rounded to
-the nearest row) or a number of rows. ``seed`` is a whole number or a generator; the same seed gives the same rows.
+except for expanding time windows they cover all rows. ``test_size`` is a fraction strictly between 0 and 1 (rounded to
+the nearest row) or a number of rows. ``seed`` is an integer or a generator; the same seed gives the same rows.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.missing import any_missing
+
 __all__ = [
     "group_folds",
     "group_split",
+    "hold_out",
     "quantile_bins",
     "random_folds",
     "random_split",
+    "stratified_fold_numbers",
     "stratified_folds",
     "stratified_split",
     "three_way_split",
@@ -27,10 +31,10 @@ __all__ = [
 ]
 
 Seed = int | np.random.Generator
-Rows = tuple[np.ndarray, np.ndarray]
+TrainTest = tuple[np.ndarray, np.ndarray]
 
 
-def random_split(n: int, test_size: float = 0.25, seed: Seed = 0) -> Rows:
+def random_split(n: int, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     """Uniformly random rows.
 
     >>> train, test = random_split(10, 0.3, seed=1)
@@ -59,7 +63,7 @@ def three_way_split(
     return np.sort(train), np.sort(validation), np.sort(test)
 
 
-def stratified_split(y: Any, test_size: float = 0.25, seed: Seed = 0) -> Rows:
+def stratified_split(y: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     r"""Random rows with the class proportions of ``y`` in both parts, to within one row per class.
 
     A class of :math:`n_c` of :math:`n` rows gives :math:`n_c n_\text{test}/n` test rows, rounded down or up so that
@@ -79,12 +83,23 @@ def stratified_split(y: Any, test_size: float = 0.25, seed: Seed = 0) -> Rows:
     rank = np.lexsort((rng.permutation(len(counts)), -(exact - takes)))
     takes[rank[: n_test - takes.sum()]] += 1
     order = _shuffled_by_class(codes, rng)
-    place = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    in_test = place < np.repeat(takes, counts)
+    position = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    in_test = position < np.repeat(takes, counts)
     return np.sort(order[~in_test]), np.sort(order[in_test])
 
 
-def group_split(groups: Any, test_size: float = 0.25, seed: Seed = 0) -> Rows:
+def hold_out(n: int, fraction: float, seed: Seed, labels: Any = None) -> TrainTest:
+    """Rows to learn from and a ``fraction`` of rows to judge by, for a model that stops early: with the class
+    proportions of ``labels`` (n,) in both parts where they are given.
+
+    >>> learn, judge = hold_out(10, 0.2, seed=0, labels=[0] * 5 + [1] * 5)
+    >>> len(learn), [int(row >= 5) for row in judge]
+    (8, [0, 1])
+    """
+    return random_split(n, fraction, seed) if labels is None else stratified_split(labels, fraction, seed)
+
+
+def group_split(groups: Any, test_size: float = 0.25, seed: Seed = 0) -> TrainTest:
     """Whole groups (patients, writers, sites) at random: no group is on both sides.
 
     Groups are drawn in random order and put into the test part while they fit into ``test_size`` rows, so the part is
@@ -104,7 +119,7 @@ def group_split(groups: Any, test_size: float = 0.25, seed: Seed = 0) -> Rows:
     return np.flatnonzero(~in_test), np.flatnonzero(in_test)
 
 
-def time_split(times: Any, test_size: float = 0.25) -> Rows:
+def time_split(times: Any, test_size: float = 0.25) -> TrainTest:
     """The latest rows for testing: every training time is before every test time.
 
     Rows of the same time stay together, on the test side if the cut would divide them; without ties the sizes are
@@ -120,7 +135,7 @@ def time_split(times: Any, test_size: float = 0.25) -> Rows:
     return order[:cut], order[cut:]
 
 
-def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
+def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     """``k`` random parts, sizes equal up to one row, each the test part once.
 
     >>> [len(test) for _, test in random_folds(11, 3)]
@@ -133,17 +148,22 @@ def random_folds(n: int, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
     return _folds(fold, k)
 
 
-def stratified_folds(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
-    """``k`` parts in which each class, and the whole, is spread evenly: counts differ by at most one row."""
+def stratified_folds(y: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
+    """``k`` parts in which each class, and the table, is spread evenly: counts differ by at most one row."""
+    return _folds(stratified_fold_numbers(y, k, seed), k)
+
+
+def stratified_fold_numbers(y: Any, k: int = 5, seed: Seed = 0) -> np.ndarray:
+    """The part, 0 to ``k`` - 1, of every row under :func:`stratified_folds`."""
     codes, _ = _classes("stratified_folds", y)
     _check_k("stratified_folds", k, len(codes), "rows")
     fold = np.empty(len(codes), dtype=np.intp)
     # Rows sorted by class are dealt like cards; the deal does not start anew with each class.
     fold[_shuffled_by_class(codes, _generator("stratified_folds", seed))] = np.arange(len(codes)) % k
-    return _folds(fold, k)
+    return fold
 
 
-def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
+def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[TrainTest]:
     """``k`` parts of whole groups; large groups are placed first, each into the part that is smallest so far."""
     codes, counts = _classes("group_folds", groups)
     _check_k("group_folds", k, len(counts), "groups")
@@ -156,7 +176,7 @@ def group_folds(groups: Any, k: int = 5, seed: Seed = 0) -> Iterator[Rows]:
     return _folds(fold_of_group[codes], k)
 
 
-def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[Rows]:
+def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[TrainTest]:
     """``k`` steps forward: train on the past, test on the next part; the past grows from step to step.
 
     The rows in order of time are cut into ``k + 1`` parts; the first is only ever trained on. ``gap`` rows before each
@@ -165,7 +185,7 @@ def time_folds(times: Any, k: int = 5, gap: int = 0) -> Iterator[Rows]:
     order, moments = _ordered("time_folds", times)
     _check_k("time_folds", k, len(order) - 1, "rows after the first")
     if isinstance(gap, bool) or not isinstance(gap, int | np.integer) or gap < 0:
-        raise ValueError(f"time_folds: gap must be a whole number of at least 0; got {gap!r}.")
+        raise ValueError(f"time_folds: gap must be an integer of at least 0; got {gap!r}.")
     size = len(order) // (k + 1)
     cuts = [_moment_start(moments, len(order) - (k - i) * size) for i in range(k)] + [len(order)]
     for start, stop in pairwise(cuts):
@@ -191,7 +211,7 @@ def quantile_bins(y: Any, n_bins: int = 10) -> np.ndarray:
     return np.searchsorted(inner, values, side="left")
 
 
-def _folds(fold: np.ndarray, k: int) -> Iterator[Rows]:
+def _folds(fold: np.ndarray, k: int) -> Iterator[TrainTest]:
     return ((np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(k))
 
 
@@ -206,7 +226,7 @@ def _moment_start(moments: np.ndarray, position: int) -> int:
     return int(np.searchsorted(moments, moments[position], side="left"))
 
 
-def _ordered(where: str, times: Any) -> Rows:
+def _ordered(where: str, times: Any) -> TrainTest:
     """Positions in order of time, and the ordered times."""
     moments = np.asarray(times)
     if moments.ndim != 1 or len(moments) < 2 or moments.dtype.kind not in "iufM":
@@ -222,7 +242,7 @@ def _classes(where: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
     labels = np.asarray(values)
     if labels.ndim != 1 or len(labels) < 2:
         raise ValueError(f"{where}: labels must be a list of at least two; got shape {labels.shape}.")
-    if any(value is None or value != value for value in labels.tolist()):
+    if any_missing(labels.tolist()):
         raise ValueError(f"{where}: labels must not be missing.")
     if labels.dtype == object:
         labels = np.array([f"{type(value).__name__} {value}" for value in labels.tolist()])
@@ -240,10 +260,10 @@ def _n_test(where: str, n: int, size: float, argument: str = "test_size") -> int
     """Rows in the test part: at least one, and at least one left."""
     if isinstance(size, bool) or not isinstance(size, int | float | np.number) or not np.isfinite(size):
         raise ValueError(f"{where}: {argument} must be a number; got {size!r}.")
-    whole = isinstance(size, int | np.integer)
-    if not (1 <= size < n if whole else 0 < size < 1):
-        raise ValueError(f"{where}: {argument} must be a share between 0 and 1 or 1 to {n - 1} rows; got {size!r}.")
-    return int(size) if whole else min(max(round(float(size) * n), 1), n - 1)
+    is_count = isinstance(size, int | np.integer)
+    if not (1 <= size < n if is_count else 0 < size < 1):
+        raise ValueError(f"{where}: {argument} must be a fraction between 0 and 1 or 1 to {n - 1} rows; got {size!r}.")
+    return int(size) if is_count else min(max(round(float(size) * n), 1), n - 1)
 
 
 def _check_k(where: str, k: int, n: int, what: str) -> None:
@@ -255,5 +275,5 @@ def _generator(where: str, seed: Seed) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"{where}: seed must be a whole number of at least 0 or a generator; got {seed!r}.")
+        raise ValueError(f"{where}: seed must be an integer of at least 0 or a generator; got {seed!r}.")
     return np.random.default_rng(seed)

@@ -114,8 +114,8 @@ class Table:
     def _hash(self) -> str:
         digest = hashlib.sha256()
         for name in self.names:
-            for word in (name, self.kinds[name]):
-                encoded = word.encode()
+            for label in (name, self.kinds[name]):
+                encoded = label.encode()
                 digest.update(len(encoded).to_bytes(8, "little") + encoded)
             digest.update(self.n_rows.to_bytes(8, "little"))
             for chunk in _value_bytes(self.columns[name]):
@@ -174,7 +174,7 @@ class Table:
         return Table.from_stored({**pairs, name: stored(self.columns[name], kind, name=name)}, self.n_rows)
 
     def split_target(self, target: str) -> tuple[Table, np.ndarray]:
-        """The other columns, and the target's values; whole numbers come as int64, so labels print as 0 and 1.
+        """The other columns, and the target's values; integers come as int64, so labels print as 0 and 1.
 
         >>> X, y = Table({"x": [0.5, 1.5], "y": [0, 1]}).split_target("y")
         >>> X.names, y
@@ -237,8 +237,8 @@ class UnknownColumnError(KeyError, ValueError):
 def close_names(name: object, known: Iterable[str]) -> str:
     """The part of an error that helps: close matches if there are any, else what there is."""
     known = list(known)
-    by_lower = {word.lower(): word for word in known}
-    close = [by_lower[word] for word in difflib.get_close_matches(str(name).lower(), by_lower, n=3)]
+    by_lower = {label.lower(): label for label in known}
+    close = [by_lower[label] for label in difflib.get_close_matches(str(name).lower(), by_lower, n=3)]
     if close:
         return f"close matches are {', '.join(map(repr, close))}"
     listed = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
@@ -253,6 +253,6 @@ def _value_bytes(values: np.ndarray) -> Iterator[bytes]:
     elif values.dtype.kind == "M":
         yield values.astype("<M8[us]").tobytes()
     else:
-        words = [None if value is None else str(value).encode("utf-8", "surrogatepass") for value in values.tolist()]
-        yield np.array([-1 if word is None else len(word) for word in words], dtype="<i8").tobytes()
-        yield b"".join(word for word in words if word is not None)
+        labels = [None if value is None else str(value).encode("utf-8", "surrogatepass") for value in values.tolist()]
+        yield np.array([-1 if label is None else len(label) for label in labels], dtype="<i8").tobytes()
+        yield b"".join(label for label in labels if label is not None)

@@ -14,7 +14,7 @@ import numpy as np
 from margin.core.verdict import Verdict, above, equal, every
 from margin.data import load
 from margin.trees import RandomForestClassifier
-from margin.trees.plotting import plot_tree
+from margin.trees.cart.plotting import plot_tree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from margin.core.verdict import Verdict, corrected, equal, every, near
 from margin.trees import ID3, play_tennis, split_information
-from margin.trees.tree_drawing import draw_tree
-from margin.trees.tree_language import Words, condition
+from margin.trees.multiway.tree_drawing import draw_tree
+from margin.trees.multiway.tree_language import Words, condition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from margin.core.stripes import over_stripes
+from margin.core.chunks import map_row_chunks
 
 __all__ = ["Table", "times", "transposed_times", "weighted_gram"]
 
@@ -45,7 +45,7 @@ def transposed_times(X: Table, r: Floats, *, ones: bool) -> Floats:
     if sp.issparse(X):
         total = X.T @ r
     else:
-        total = reduce(np.add, over_stripes(lambda rows: X[rows].T @ r[rows], len(X), work=X.size))
+        total = reduce(np.add, map_row_chunks(lambda rows: X[rows].T @ r[rows], len(X), work=X.size))
     return np.append(total, r.sum()) if ones else total
 
 
@@ -67,7 +67,7 @@ def weighted_gram(X: Table, weights: Floats, *, ones: bool) -> Floats:
             total += scaled.T @ scaled
         return total
 
-    total = reduce(np.add, over_stripes(stripe, len(X), work=X.size * d))
+    total = reduce(np.add, map_row_chunks(stripe, len(X), work=X.size * d))
     return total if ones else total[:d, :d]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.core.stripes import over_stripes
+from margin.core.chunks import map_row_chunks
 from margin.kernels.kernel_columns import KernelColumns
 
 __all__ = ["ColumnCache"]
@@ -62,7 +62,7 @@ class ColumnCache:
         from margin.kernels.column_kernels import combine_lines
 
         total = np.zeros(len(self.rows))
-        over_stripes(
+        map_row_chunks(
             lambda part: combine_lines(self.values, slots, coef, total, part.start, part.stop),
             len(total),
             work=len(total) * len(slots),

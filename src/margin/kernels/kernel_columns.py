@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from margin.core.stripes import over_stripes
+from margin.core.chunks import map_row_chunks
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.kernel import Kernel
@@ -81,7 +81,7 @@ class KernelColumns(ABC):
                 write(rows, values)
                 use(rows, values)
 
-        over_stripes(stripe, self.n, work=self.n * len(chosen) * EXPONENTIAL_COST)
+        map_row_chunks(stripe, self.n, work=self.n * len(chosen) * EXPONENTIAL_COST)
 
 
 def _assign(out: Array, lines: Array | slice, rows: slice, values: Array) -> None:

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margin.core.chunks import map_row_chunks
 from margin.core.parameters import Declared, attribute, check_parameters, parameter
-from margin.core.stripes import over_stripes
 from margin.kernels.dot_product import LinearKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
@@ -45,7 +45,7 @@ def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[
             stop = min(start + step, part.stop)
             out[start:stop] = kernel_values(kernel, X[start:stop], rows) @ weights
 
-    over_stripes(stripe, X.shape[0], work=X.shape[0] * rows.size)
+    map_row_chunks(stripe, X.shape[0], work=X.shape[0] * rows.size)
     return out
 
 

@@ -26,7 +26,7 @@ from margin.linear.basis import monomial_powers, monomials
 
 __all__ = ["GaussianPrediction", "HeteroscedasticRegression", "gaussian_nll"]
 
-# The variance stays above this share of the variance of y: a perfect fit would make the likelihood infinite.
+# The variance stays above this fraction of the variance of y: a perfect fit would make the likelihood infinite.
 VARIANCE_FLOOR = 1e-6
 # Relative to the mean diagonal of the information. Steps along columns that depend on others stay short; where the
 # solution is unique the steps still end there, since a step is zero only where the gradient is.
@@ -160,27 +160,27 @@ class _Scoring:
     """Fisher scoring in the middle of its iterations; ``y`` is scaled to unit variance."""
 
     def __init__(self, phi: np.ndarray, psi: np.ndarray, y: np.ndarray, weights: np.ndarray):
-        self.phi, self.psi, self.y, self.share = phi, psi, y, weights / weights.sum()
+        self.phi, self.psi, self.y, self.weight_fraction = phi, psi, y, weights / weights.sum()
         self.iteration, self.stuck = 0, False
         self.c = np.zeros(psi.shape[1])
-        self.a = _weighted_solve(phi, self.share, self.y)
-        residual = self.share @ (y - phi @ self.a) ** 2
+        self.a = _weighted_solve(phi, self.weight_fraction, self.y)
+        residual = self.weight_fraction @ (y - phi @ self.a) ** 2
         self.c[0] = np.log(max(float(residual), VARIANCE_FLOOR))
         self.nll = self._nll(self.a, self.c)
 
     def step(self) -> None:
         """Both parts move together, by half as often as the likelihood does not rise."""
         log_variance = _floored(self.psi @ self.c)
-        precision = self.share * np.exp(-log_variance)
+        precision = self.weight_fraction * np.exp(-log_variance)
         r = self.y - self.phi @ self.a
         da = _weighted_solve(self.phi, precision, r)
-        dc = _weighted_solve(self.psi, self.share, r**2 * np.exp(-log_variance) - 1.0)
+        dc = _weighted_solve(self.psi, self.weight_fraction, r**2 * np.exp(-log_variance) - 1.0)
         self.iteration += 1
         for halving in range(HALVINGS):
-            share = 0.5**halving
-            nll = self._nll(self.a + share * da, self.c + share * dc)
+            fraction = 0.5**halving
+            nll = self._nll(self.a + fraction * da, self.c + fraction * dc)
             if nll < self.nll:
-                self.a, self.c, self.nll = self.a + share * da, self.c + share * dc, nll
+                self.a, self.c, self.nll = self.a + fraction * da, self.c + fraction * dc, nll
                 return
         self.stuck = True
 
@@ -189,8 +189,8 @@ class _Scoring:
         """The largest entry of the gradient of the mean negative log-likelihood."""
         log_variance = _floored(self.psi @ self.c)
         r = self.y - self.phi @ self.a
-        of_a = self.phi.T @ (self.share * r * np.exp(-log_variance))
-        of_c = 0.5 * self.psi.T @ (self.share * (1.0 - r**2 * np.exp(-log_variance)))
+        of_a = self.phi.T @ (self.weight_fraction * r * np.exp(-log_variance))
+        of_c = 0.5 * self.psi.T @ (self.weight_fraction * (1.0 - r**2 * np.exp(-log_variance)))
         return float(max(np.abs(of_a).max(), np.abs(of_c).max()))
 
     def state(self) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class _Scoring:
 
     def _nll(self, a: np.ndarray, c: np.ndarray) -> float:
         with np.errstate(over="ignore"):
-            return float(self.share @ gaussian_nll(self.y, self.phi @ a, _floored(self.psi @ c)))
+            return float(self.weight_fraction @ gaussian_nll(self.y, self.phi @ a, _floored(self.psi @ c)))
 
 
 def _with_ones(X: np.ndarray, degree: int) -> np.ndarray:
@@ -226,7 +226,7 @@ def _weighted_solve(A: np.ndarray, weights: np.ndarray, target: np.ndarray) -> n
 
 
 def _weighted_scale(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    share = weights / weights.sum()
-    mean = share @ X
-    spread = np.sqrt(share @ (X - mean) ** 2)
+    fraction = weights / weights.sum()
+    mean = fraction @ X
+    spread = np.sqrt(fraction @ (X - mean) ** 2)
     return mean, np.where(spread > 0, spread, 1.0)

@@ -7,7 +7,7 @@ r"""The negative log-likelihood of class labels under a linear model of the scor
 
 Two classes need one score, :math:`\ell(z, y) = \log(1 + e^z) - y z` and :math:`p = \sigma(z)`. Parameters are an array
 ``theta`` (p + 1, k): one column per score, the last row the intercepts (held at zero when there are none). Rows are
-visited in blocks that stay in the cache, stripes of them on several threads; their sums are added in a fixed order.
+visited in blocks that stay in the cache, chunks of them on several threads; their sums are added in a fixed order.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from margin.core.stripes import over_stripes
+from margin.core.chunks import map_row_chunks
 
-__all__ = ["Likelihood", "Rows", "binary_terms", "softmax_terms"]
+__all__ = ["LabeledRows", "Likelihood", "binary_terms", "softmax_terms"]
 
 BLOCK_BYTES = 2**20  # a block of rows is read twice, for scores and for the gradient: the second time from the cache
 
 
-class Rows(NamedTuple):
+class LabeledRows(NamedTuple):
     """Examples ``X`` (n, p; dense or CSR), class positions ``y`` (n,) and weights (n,) or None."""
 
     X: Any
@@ -37,10 +37,10 @@ class Rows(NamedTuple):
     def total(self) -> float:
         return float(len(self.y) if self.weights is None else self.weights.sum())
 
-    def every(self, step: int) -> Rows:
+    def every(self, step: int) -> LabeledRows:
         """One row in ``step``, next to each other in memory: they are read many times."""
         X = self.X[::step] if sp.issparse(self.X) else np.ascontiguousarray(self.X[::step])
-        return Rows(X, self.y[::step], None if self.weights is None else self.weights[::step])
+        return LabeledRows(X, self.y[::step], None if self.weights is None else self.weights[::step])
 
 
 def binary_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -75,7 +75,7 @@ def softmax_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 class Likelihood:
     """Mean loss of ``rows`` plus ``ridge``/2 times the squared length of the coefficients (not of the intercepts)."""
 
-    rows: Rows
+    rows: LabeledRows
     columns: int  # scores: 1 for two classes, K for more
     ridge: float
     intercept: bool
@@ -187,13 +187,13 @@ class Likelihood:
         return full
 
     def _summed(self, block: Callable[..., tuple[Any, ...]]) -> list[Any]:
-        def stripe(rows: slice) -> list[Any]:
+        def chunk(rows: slice) -> list[Any]:
             totals: list[Any] = []
             for parts in self._blocks(rows, block):
                 totals = [part + 0.0 for part in parts] if not totals else [a + b for a, b in zip(totals, parts)]
             return totals
 
-        found = over_stripes(stripe, *self._work())
+        found = map_row_chunks(chunk, *self._work())
         return [
             sum((part[i] for part in found[1:]), start=np.asarray(found[0][i], dtype=np.float64))
             for i in range(len(found[0]))
@@ -201,8 +201,8 @@ class Likelihood:
 
     def _each(self, function: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:
         """One result per row, whatever the weights."""
-        parts = over_stripes(lambda rows: list(self._blocks(rows, lambda X, y, _: function(X, y))), *self._work())
-        return np.concatenate([part for stripe in parts for part in stripe])
+        parts = map_row_chunks(lambda rows: list(self._blocks(rows, lambda X, y, _: function(X, y))), *self._work())
+        return np.concatenate([part for chunk in parts for part in chunk])
 
     def _blocks(self, rows: slice, function: Callable[..., Any]) -> Any:
         X, y, w = self.rows

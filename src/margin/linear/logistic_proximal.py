@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from margin.linear.logistic_loss import Likelihood, Rows
+from margin.linear.logistic_loss import LabeledRows, Likelihood
 
 __all__ = ["ProximalNewton"]
 
 INNER_SWEEPS = 1000
 HALVINGS = 40
-ARMIJO = 1e-4  # share of the promised decrease that a step must deliver
+ARMIJO = 1e-4  # fraction of the promised decrease that a step must deliver
 
 
 class ProximalNewton:
@@ -71,7 +71,7 @@ class ProximalNewton:
         l1[-1] = l2[-1] = 0.0
         tol = 1e-3 * self.residual**2 / max(len(w), 1)
         quadratic_descent(
-            self._curvature(column, working), np.arange(len(w)), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS
+            self._curvature(column, working), np.arange(len(w)), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS, False
         )
         return self._search(column, with_offset, w - start)
 
@@ -80,7 +80,7 @@ class ProximalNewton:
         p = self.likelihood.probabilities(self.theta)[:, column].astype(np.float64)
         curvature = p * (1.0 - p) * (1.0 if weights is None else weights)
         total = max(float(curvature.sum()), np.finfo(float).tiny)
-        part = Likelihood(Rows(X[:, working], y, curvature), 1, 0.0, self.likelihood.intercept)
+        part = Likelihood(LabeledRows(X[:, working], y, curvature), 1, 0.0, self.likelihood.intercept)
         return part.second_moments() * (total / self.likelihood.rows.total)
 
     def _search(self, column: int, entries: np.ndarray, move: np.ndarray) -> bool:

@@ -26,7 +26,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.records import Record
 from margin.linear.logistic_descent import Newton, QuasiNewton
-from margin.linear.logistic_loss import Likelihood, Rows
+from margin.linear.logistic_loss import LabeledRows, Likelihood
 from margin.linear.logistic_proximal import ProximalNewton
 from margin.linear.logistic_threshold import choose_threshold
 from margin.linear.separation import separating_direction
@@ -104,7 +104,7 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         """Learn, yielding a record per iteration."""
         self._check_parameters()
         rows, classes = self._rows(X, y, sample_weight)
-        self._loop = loop = _Fit(self, rows, len(classes))
+        self._loop = loop = _LogisticFit(self, rows, len(classes))
         if state is not None:
             loop.restore(state)
         else:
@@ -181,7 +181,7 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, *, first: bool = True) -> tuple[Rows, np.ndarray]:
+    def _rows(self, X: Any, y: Any, sample_weight: Any, *, first: bool = True) -> tuple[LabeledRows, np.ndarray]:
         X, y = validate_data(
             self,
             X,
@@ -205,9 +205,9 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
                 f"LogisticRegression: y must hold at least two classes; got one class, {classes.tolist()}."
             )
         weights = row_weights("LogisticRegression", self.class_weight, classes, index, weights)
-        return Rows(X, index, weights), classes
+        return LabeledRows(X, index, weights), classes
 
-    def _learn(self, loop: _Fit) -> None:
+    def _learn(self, loop: _LogisticFit) -> None:
         theta = loop.solver.theta
         self.coef_ = np.ascontiguousarray(theta[:-1].T)
         self.intercept_ = theta[-1].copy()
@@ -220,10 +220,10 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
             raise ValueError(f"LogisticRegression: {what} needs two classes; got {len(self.classes_)}.")
 
 
-class _Fit:
+class _LogisticFit:
     """The running fit: a solver, how often it stepped, and when it is done."""
 
-    def __init__(self, model: LogisticRegression, rows: Rows, classes: int):
+    def __init__(self, model: LogisticRegression, rows: LabeledRows, classes: int):
         self.model, self.iteration = model, 0
         self.parted = False  # without a penalty: the present scores separate the classes
         scores = 1 if classes == 2 else classes
@@ -292,7 +292,7 @@ def _strengths(model: LogisticRegression, total: float) -> tuple[float, float]:
     return whole * ratio, whole * (1.0 - ratio)
 
 
-def _solver_name(model: LogisticRegression, rows: Rows, scores: int, l1: float) -> str:
+def _solver_name(model: LogisticRegression, rows: LabeledRows, scores: int, l1: float) -> str:
     n, p = rows.X.shape
     if model.solver == "auto":
         if l1 > 0:

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from margin.core.stripes import over_stripes
+from margin.core.chunks import map_row_chunks
 from margin.foundations.linalg.gram import add_gram, mirror
 
-__all__ = ["Block", "Moments", "blocks", "moments"]
+__all__ = ["Block", "RegressionMoments", "blocks", "moments"]
 
 BLOCK_BYTES = 2**21  # a block of rows stays in the second-level cache while both products read it
 
@@ -40,7 +40,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Moments:
+class RegressionMoments:
     """Weighted moments of ``rows`` rows; with ``centered`` False the means are zero and the scatter is raw."""
 
     rows: int
@@ -56,17 +56,17 @@ class Moments:
     def finite(self) -> bool:
         return bool(np.isfinite(self.xx.diagonal()).all() and np.isfinite(self.xy).all() and np.isfinite(self.yy).all())
 
-    def merge(self, other: Moments) -> Moments:
+    def merge(self, other: RegressionMoments) -> RegressionMoments:
         r"""The moments of both sets of rows, :math:`S = S_1 + S_2 + \frac{W_1 W_2}{W_1 + W_2} \delta\delta^\top`."""
         weight = self.weight + other.weight
-        share = other.weight / weight if weight else 0.0
+        fraction = other.weight / weight if weight else 0.0
         dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
-        between = self.weight * share
-        return Moments(
+        between = self.weight * fraction
+        return RegressionMoments(
             rows=self.rows + other.rows,
             weight=weight,
-            mean_x=self.mean_x + share * dx,
-            mean_y=self.mean_y + share * dy,
+            mean_x=self.mean_x + fraction * dx,
+            mean_y=self.mean_y + fraction * dy,
             xx=self.xx + other.xx + between * np.outer(dx, dx),
             xy=self.xy + other.xy + between * np.outer(dx, dy),
             yy=self.yy + other.yy + between * dy**2,
@@ -74,7 +74,7 @@ class Moments:
         )
 
 
-def moments(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, centered: bool = True) -> Moments:
+def moments(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, centered: bool = True) -> RegressionMoments:
     """Moments of ``X`` (n, p; dense or CSR) and ``Y`` (n, q): one pass, a second one only where centering cancels.
 
     A NaN, an infinity or an overflow in ``X`` shows as a non-finite diagonal of ``xx``; it is not an error here.
@@ -126,23 +126,25 @@ def block_rows(p: int) -> int:
     return max(64, BLOCK_BYTES // (8 * max(p, 1)))
 
 
-def _sums(X: Any, Y: np.ndarray, weights: np.ndarray | None, shift_x: np.ndarray, shift_y: np.ndarray) -> Moments:
+def _sums(
+    X: Any, Y: np.ndarray, weights: np.ndarray | None, shift_x: np.ndarray, shift_y: np.ndarray
+) -> RegressionMoments:
     """Raw second moments about ``shift``; the means are relative to it."""
     n, p = X.shape
     weight = float(n) if weights is None else float(weights.sum())
     if sp.issparse(X) and not shift_x.any():
         gram, cross, yy, sum_y = _sparse_sums(X, Y, weights, shift_y)
     else:
-        parts = over_stripes(
-            lambda rows: _stripe_sums(blocks(X, Y, weights, (shift_x, shift_y), rows), p, Y.shape[1]), n, work=n * p * p
+        parts = map_row_chunks(
+            lambda rows: _chunk_sums(blocks(X, Y, weights, (shift_x, shift_y), rows), p, Y.shape[1]), n, work=n * p * p
         )
         gram, cross, yy, sum_y = (np.sum([part[i] for part in parts], axis=0) for i in range(4))
     with np.errstate(invalid="ignore", over="ignore"):
         divisor = weight or 1.0
-        return Moments(n, weight, cross[-1] / divisor, sum_y / divisor, gram, cross[:-1].T, yy)
+        return RegressionMoments(n, weight, cross[-1] / divisor, sum_y / divisor, gram, cross[:-1].T, yy)
 
 
-def _stripe_sums(parts: Iterator[Block], p: int, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _chunk_sums(parts: Iterator[Block], p: int, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Sums of x x', of x times [y, 1] (q + 1, p), of y squared (q,) and of y (q,) over the blocks."""
     gram, cross, yy, sum_y = np.zeros((p, p)), np.zeros((q + 1, p)), np.zeros(q), np.zeros(q)
     targets = np.ones((q + 1, 0))
@@ -172,7 +174,7 @@ def _sparse_sums(
         return gram, cross, (y * weighted_y).sum(axis=0), weighted_y.sum(axis=0)
 
 
-def _centered(raw: Moments) -> Moments:
+def _centered(raw: RegressionMoments) -> RegressionMoments:
     r"""Scatter about the mean: :math:`S = M - W m m^\top`, with m the mean relative to the shift of the raw sums."""
     with np.errstate(invalid="ignore", over="ignore"):
         return replace(

@@ -18,10 +18,10 @@ from margin.linear.sparse_problem import Columns, duality_gap
 
 __all__ = ["Found", "Point", "follow"]
 
-NEAR = 0.95  # share of l1 that the slack of a column has or is about to have, for descent to know the column
+NEAR = 0.95  # fraction of l1 that the slack of a column has or is about to have, for descent to know the column
 SWEEPS = 50  # after which solving for the non-zero coefficients at once is cheaper than going on
 ROUNDS = 50  # of both at one penalty
-INNER_SHARE = 0.5  # of the gap that is wanted, where descent does not know all columns: the rest is for the others
+INNER_FRACTION = 0.5  # of the gap that is wanted, where descent does not know all columns: the rest is for the others
 # Of the mean square of y: what a move gains that a slack calls for which is nothing but the rounding of its sum.
 LEAST_GAIN = (16 * np.finfo(float).eps) ** 2
 
@@ -36,8 +36,8 @@ class Point:
 
     def toward(self, l1: float, before: Point) -> Point:
         """Where the line from the point ``before`` through this one is at ``l1``; a copy if they are at one penalty."""
-        share = (self.l1 - l1) / (before.l1 - self.l1) if before.l1 > self.l1 else 0.0
-        return Point(l1, self.w + share * (self.w - before.w), self.slack + share * (self.slack - before.slack))
+        fraction = (self.l1 - l1) / (before.l1 - self.l1) if before.l1 > self.l1 else 0.0
+        return Point(l1, self.w + fraction * (self.w - before.w), self.slack + fraction * (self.slack - before.slack))
 
     def of(self, names: np.ndarray) -> Point:
         return Point(self.l1, self.w[names], self.slack[names])
@@ -63,7 +63,7 @@ def follow(columns: Columns, penalties: np.ndarray, bound: float) -> Found:
         Q, names = columns.gram(_near(trail, known, float(batch[-1, 0])))
         known[names] = True
         W = np.zeros((len(batch), p))
-        inner = bound if len(names) == p else INNER_SHARE * bound
+        inner = bound if len(names) == p else INNER_FRACTION * bound
         W[:, names], sweeps = _solve(Q, columns.q[names], columns.square, [x.of(names) for x in trail], batch, inner)
         found.sweeps[done : done + len(batch)] += sweeps
         for (l1, l2), w, slack, square in zip(batch, W, *columns.slacks(W)):

@@ -18,9 +18,9 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from margin.core.stripes import over_stripes
-from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares, solve_wide_sparse
-from margin.linear.moments import Moments, blocks, moments
+from margin.core.chunks import map_row_chunks
+from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares, solve_iteratively
+from margin.linear.moments import RegressionMoments, blocks, moments
 
 __all__ = ["default_alphas", "leave_one_out", "leave_one_out_mse", "ridge", "ridge_from_moments"]
 
@@ -41,7 +41,7 @@ def ridge(
     if alpha == 0:
         return least_squares(X, Y, weights, intercept=intercept)
     if sp.issparse(X) and p > WIDE_SPARSE:
-        return solve_wide_sparse(X, Y, weights, intercept=intercept, alpha=alpha)
+        return solve_iteratively(X, Y, weights, intercept=intercept, alpha=alpha)[0]
     if n < p:
         return _from_rows(X, Y, alpha, weights, intercept)
     found = moments(X, Y, weights, centered=intercept)
@@ -50,7 +50,7 @@ def ridge(
     return ridge_from_moments(found, alpha) or _from_augmented_rows(X, Y, alpha, weights, intercept)
 
 
-def ridge_from_moments(m: Moments, alpha: float) -> Solution | None:
+def ridge_from_moments(m: RegressionMoments, alpha: float) -> Solution | None:
     r""":math:`(S_{xx} + \alpha I) B = S_{xy}` by Cholesky on unit-diagonal scaling; None if ill-conditioned."""
     penalized = m.xx + alpha * np.eye(len(m.xx))
     scale = np.sqrt(penalized.diagonal())
@@ -120,7 +120,7 @@ def _leave_one_out_parts(
     shrink = 1.0 / np.where(values[:, None] + alphas > tiny, values[:, None] + alphas, np.inf)  # (m, k)
     coefs = np.einsum("jq,jk->jqk", xy, shrink).reshape(len(values), -1)
 
-    def stripe(rows: slice) -> list[tuple[np.ndarray, np.ndarray]]:
+    def chunk(rows: slice) -> list[tuple[np.ndarray, np.ndarray]]:
         out = []
         for block in blocks(X, Y, None, (m.mean_x, m.mean_y), rows):
             turned = block.x @ axes  # (b, m)
@@ -129,21 +129,23 @@ def _leave_one_out_parts(
             out.append(residuals / np.maximum(freedom, SMALLEST_FREEDOM)[:, None, :])
         return [(errors, np.ones(len(errors))) for errors in out]
 
-    parts = [part for found in over_stripes(stripe, n, work=n * p * p) for part in found]
+    parts = [part for found in map_row_chunks(chunk, n, work=n * p * p) for part in found]
     if weights is None:
         return parts
     cuts = np.cumsum([len(errors) for errors, _ in parts])[:-1]
     return [(errors, w) for (errors, _), w in zip(parts, np.split(weights, cuts))]
 
 
-def _means(X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> Moments:
+def _means(X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> RegressionMoments:
     """Moments without the p x p scatter, for tables with more columns than rows."""
     (n, p), q = X.shape, Y.shape[1]
     w = np.ones(n) if weights is None else weights
     mean_x = w @ X / w.sum() if intercept else np.zeros(p)
     mean_y = w @ Y / w.sum() if intercept else np.zeros(q)
     yy = w @ (Y - mean_y) ** 2
-    return Moments(n, float(w.sum()), mean_x, mean_y, np.empty((0, 0)), np.empty((0, q)), yy, centered=intercept)
+    return RegressionMoments(
+        n, float(w.sum()), mean_x, mean_y, np.empty((0, 0)), np.empty((0, q)), yy, centered=intercept
+    )
 
 
 def _from_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None, intercept: bool) -> Solution:
@@ -177,6 +179,6 @@ def _from_augmented_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarra
     return Solution(coef, m.mean_y - m.mean_x @ coef, p, rss)
 
 
-def _solution(m: Moments, coef: np.ndarray, rank: int) -> Solution:
+def _solution(m: RegressionMoments, coef: np.ndarray, rank: int) -> Solution:
     rss = np.maximum(m.yy - (2 * coef * m.xy - coef * (m.xx @ coef)).sum(axis=0), 0.0)
     return Solution(coef, m.mean_y - m.mean_x @ coef, rank, rss)

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 __all__ = ["separating_direction"]
 
-# A sum of margins below this share of the largest possible one is the solver's feasibility tolerance, not separation.
+# A smaller sum of margins, relative to the largest possible one, is the solver's feasibility tolerance, no separation.
 TOLERANCE = 1e-6
 
 

@@ -30,7 +30,7 @@ __all__ = ["SplineRegression", "natural_spline_design", "roughness"]
 # constants in every column (the intercept has them), and combinations that no row tells apart.
 DEPENDENT = 1e-9
 ROUNDING = 1e-10  # of the sum of squares: residuals below it are noise, and the smoothest such fit is the best
-SMALLEST_FREEDOM = 0.05  # share of the rows that a fit must leave as degrees of freedom to be judged by GCV
+SMALLEST_FREEDOM = 0.05  # fraction of the rows that a fit must leave as degrees of freedom to be judged by GCV
 SMOOTHING_GRID = np.logspace(-10, 8, 145)  # penalties tried, relative to the balance of fit and roughness
 
 
@@ -58,8 +58,8 @@ def natural_spline_design(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
     if len(knots) == 1:
         return np.ones((len(x), 1))
     if len(knots) == 2:
-        share = (x - knots[0]) / (knots[1] - knots[0])
-        return np.column_stack([1 - share, share])
+        fraction = (x - knots[0]) / (knots[1] - knots[0])
+        return np.column_stack([1 - fraction, fraction])
     spline = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
     inside = np.clip(x, knots[0], knots[-1])
     return spline(inside) + (x - inside)[:, None] * spline(inside, 1)

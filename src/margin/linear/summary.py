@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.special import xlogy
 
 from margin.foundations.statistics.regression_inference import CoefficientTable, coefficient_table
-from margin.linear.logistic_loss import Likelihood, Rows
+from margin.linear.logistic_loss import LabeledRows, Likelihood
 
 __all__ = ["LinearSummary", "LogisticSummary", "summarize_linear", "summarize_logistic"]
 
@@ -74,7 +74,9 @@ def summarize_linear(
 
     The columns must be linearly independent and fewer than the rows.
     """
-    rows = Rows(sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64), np.zeros(len(y), int), weights)
+    rows = LabeledRows(
+        sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64), np.zeros(len(y), int), weights
+    )
     n, k = rows.total, len(coef) + fit_intercept
     if n <= k:
         raise ValueError(f"summarize_linear: more rows than coefficients are needed; got {n:g} and {k}.")
@@ -93,7 +95,12 @@ def summarize_linear(
 
 
 def summarize_logistic(
-    coef: np.ndarray, intercept: float, rows: Rows, names: list[str], fit_intercept: bool = True, level: float = 0.95
+    coef: np.ndarray,
+    intercept: float,
+    rows: LabeledRows,
+    names: list[str],
+    fit_intercept: bool = True,
+    level: float = 0.95,
 ) -> LogisticSummary:
     """Wald inference for two classes at the given coefficients, which should maximize the likelihood of ``rows``."""
     likelihood = Likelihood(rows, 1, 0.0, fit_intercept)
@@ -101,8 +108,8 @@ def summarize_logistic(
     information = likelihood.hessian(theta) * rows.total
     table = coefficient_table(*_ordered(coef, intercept, _inverse(information, fit_intercept)), None, level)
     w = np.ones(len(rows.y)) if rows.weights is None else rows.weights
-    share = float(w @ rows.y) / rows.total if fit_intercept else 0.5
-    null = rows.total * float(xlogy(share, share) + xlogy(1 - share, 1 - share))
+    fraction = float(w @ rows.y) / rows.total if fit_intercept else 0.5
+    null = rows.total * float(xlogy(fraction, fraction) + xlogy(1 - fraction, 1 - fraction))
     if not fit_intercept:
         null = rows.total * float(np.log(0.5))
     found = -likelihood.value_and_gradient(theta)[0] * rows.total

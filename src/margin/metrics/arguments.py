@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.core import arguments
+from margin.core.missing import any_missing
 
 __all__ = ["UndefinedMetricError", "finite", "labels_pair", "points_and_labels", "positive_label", "ratio", "weights"]
 
@@ -46,7 +47,7 @@ def labels_pair(
     if len(a) != len(b):
         raise ValueError(f"{where}: {names[0]} and {names[1]} must have equal length; got {len(a)} and {len(b)}.")
     if (a.dtype.kind in "biuf") != (b.dtype.kind in "biuf"):
-        raise ValueError(f"{where}: {names[0]} and {names[1]} mix numbers and words: {a.dtype} and {b.dtype}.")
+        raise ValueError(f"{where}: {names[0]} and {names[1]} mix numbers and strings: {a.dtype} and {b.dtype}.")
     labels, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     return labels, codes[: len(a)], codes[len(a) :]
 
@@ -58,7 +59,7 @@ def _labels(where: str, name: str, values: Any) -> np.ndarray:
     if array.ndim != 1 or not array.size:
         raise ValueError(f"{where}: {name} must be a non-empty list of labels; got shape {array.shape}.")
     if array.dtype == object:
-        if any(value is None or value != value for value in array.tolist()):
+        if any_missing(array.tolist()):
             raise ValueError(f"{where}: {name} must not have missing labels.")
         # Objects compare slowly and not at all across types; one NumPy type of their own sorts them.
         array = np.array(array.tolist())

@@ -28,7 +28,7 @@ _AVERAGES = ("binary", "micro", "macro", "weighted", None)
 
 
 def accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    """Share of rows whose label is right.
+    """Fraction of rows whose label is right.
 
     >>> accuracy(["a", "b", "b"], ["a", "b", "a"])
     0.6666666666666666
@@ -56,24 +56,24 @@ def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None, sample_weight
     if wanted.ndim != 1 or not wanted.size or len(np.unique(wanted)) != len(wanted):
         raise ValueError(f"{where}: labels must be a list of different labels; got {labels!r}.")
     position = {label: i for i, label in enumerate(known.tolist())}
-    places = np.array([position.get(label, -1) for label in wanted.tolist()])
-    if np.all(places < 0):
+    positions = np.array([position.get(label, -1) for label in wanted.tolist()])
+    if np.all(positions < 0):
         raise ValueError(f"{where}: none of labels {wanted.tolist()[:5]} occurs in y_true or y_pred.")
-    present = places >= 0
+    present = positions >= 0
     result = np.zeros((len(wanted), len(wanted)), dtype=matrix.dtype)
-    result[np.ix_(present, present)] = matrix[np.ix_(places[present], places[present])]
+    result[np.ix_(present, present)] = matrix[np.ix_(positions[present], positions[present])]
     return result
 
 
 def balanced_accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    r"""Mean over true classes of the share found, :math:`\frac1K\sum_i C_{ii}/\sum_j C_{ij}`."""
+    r"""Mean over true classes of the fraction found, :math:`\frac1K\sum_i C_{ii}/\sum_j C_{ij}`."""
     matrix = confusion_matrix(y_true, y_pred, sample_weight=sample_weight)
     occurring = matrix.sum(axis=1) > 0
     return float(np.mean(np.diag(matrix)[occurring] / matrix.sum(axis=1)[occurring]))
 
 
 def precision(y_true: Any, y_pred: Any, **options: Any) -> Any:
-    r"""Share of predicted positives that are positive, :math:`TP/(TP + FP)`. Options as in :func:`fbeta`.
+    r"""Fraction of predicted positives that are positive, :math:`TP/(TP + FP)`. Options as in :func:`fbeta`.
 
     >>> precision([1, 0, 1, 1], [1, 1, 1, 0])
     0.6666666666666666
@@ -82,7 +82,7 @@ def precision(y_true: Any, y_pred: Any, **options: Any) -> Any:
 
 
 def recall(y_true: Any, y_pred: Any, **options: Any) -> Any:
-    r"""Share of positives that are found, :math:`TP/(TP + FN)`. Options as in :func:`fbeta`."""
+    r"""Fraction of positives that are found, :math:`TP/(TP + FN)`. Options as in :func:`fbeta`."""
     return _rates("recall", y_true, y_pred, **options)
 
 
@@ -113,13 +113,13 @@ def f1(y_true: Any, y_pred: Any, **options: Any) -> Any:
 
 
 def specificity(y_true: Any, y_pred: Any, pos_label: Any = None, sample_weight: Any = None) -> float:
-    r"""Share of negatives that are recognized, :math:`TN/(TN + FP)`: recall with the classes swapped."""
+    r"""Fraction of negatives that are recognized, :math:`TN/(TN + FP)`: recall with the classes swapped."""
     tn, fp, _, _ = _binary_counts("specificity", y_true, y_pred, pos_label, sample_weight)
     return float(_divided("specificity", np.array(tn), np.array(tn + fp), None))
 
 
 def negative_predictive_value(y_true: Any, y_pred: Any, pos_label: Any = None, sample_weight: Any = None) -> float:
-    r"""Share of predicted negatives that are negative, :math:`TN/(TN + FN)`: precision with the classes swapped."""
+    r"""Fraction of predicted negatives that are negative, :math:`TN/(TN + FN)`: precision with the classes swapped."""
     tn, _, fn, _ = _binary_counts("negative_predictive_value", y_true, y_pred, pos_label, sample_weight)
     return float(_divided("negative_predictive_value", np.array(tn), np.array(tn + fn), None))
 

@@ -42,7 +42,7 @@ def adjusted_rand(labels_true: Any, labels_pred: Any) -> float:
     (1.0, -0.5)
     """
     joint, rows, columns = _contingency("adjusted_rand", labels_true, labels_pred)
-    # Python's whole numbers: a * b is of order n^4 and must not overflow or round.
+    # Python's integers: a * b is of order n^4 and must not overflow or round.
     together, a, b, pairs = (
         sum(m * (m - 1) // 2 for m in counts.tolist()) for counts in (joint, rows, columns, rows.sum(keepdims=True))
     )

@@ -34,7 +34,7 @@ def bits_per_dimension(log_density: Any, n_dimensions: int, levels: int = 1) -> 
     """
     for name, value in (("n_dimensions", n_dimensions), ("levels", levels)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"bits_per_dimension: {name} must be a whole number of at least 1; got {value!r}.")
+            raise ValueError(f"bits_per_dimension: {name} must be an integer of at least 1; got {value!r}.")
     nats = -float(np.mean(_log_density("bits_per_dimension", log_density)))
     return nats / (n_dimensions * float(np.log(2))) + float(np.log2(levels))
 

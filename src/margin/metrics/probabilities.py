@@ -56,21 +56,21 @@ def brier(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = None
 
 
 def mcfadden_r2(y_true: Any, proba: Any, labels: Any = None) -> float:
-    r"""McFadden's pseudo R squared, :math:`1 - \ell/\ell_0`, with the log-likelihood of the class shares as the null.
+    r"""McFadden's pseudo R squared, :math:`1 - \ell/\ell_0`, with the class frequencies as the null model.
 
-    It is 0 for the class shares themselves, 1 for certainty of what happens, negative for worse than the shares.
+    It is 0 for the class frequencies themselves, 1 for certainty of what happens, negative for worse than that.
     """
     p, codes, _ = _arguments("mcfadden_r2", y_true, proba, labels, None)
-    shares = np.bincount(codes, minlength=p.shape[1]) / len(codes)
-    if np.max(shares) == 1:
+    frequencies = np.bincount(codes, minlength=p.shape[1]) / len(codes)
+    if np.max(frequencies) == 1:
         raise UndefinedMetricError("mcfadden_r2: y_true must hold at least two classes; got one.")
-    null = -np.sum(shares[shares > 0] * np.log(shares[shares > 0]))
+    null = -np.sum(frequencies[frequencies > 0] * np.log(frequencies[frequencies > 0]))
     return 1.0 - log_loss(codes, p, labels=np.arange(p.shape[1])) / float(null)
 
 
 @dataclass(frozen=True)
 class CalibrationBins:
-    """Rows grouped by confidence: mean confidence, share of positives (or of right answers) and weight of each bin."""
+    """Rows grouped by confidence: mean confidence, fraction of positives (or right answers), weight of each bin."""
 
     edges: np.ndarray
     confidence: np.ndarray
@@ -98,22 +98,22 @@ def calibration_bins(
     where = "calibration_bins"
     p, codes, w = _arguments(where, y_true, proba, labels, sample_weight)
     if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise ValueError(f"{where}: n_bins must be a whole number of at least 1; got {n_bins!r}.")
+        raise ValueError(f"{where}: n_bins must be an integer of at least 1; got {n_bins!r}.")
     if strategy not in ("uniform", "quantile"):
         raise ValueError(f"{where}: strategy must be 'uniform' or 'quantile'; got {strategy!r}.")
     if p.shape[1] == 2:
         confidence, right = p[:, 1], codes == 1
     else:
         confidence, right = p.max(axis=1), codes == p.argmax(axis=1)
-    shares = np.linspace(0, 1, n_bins + 1)
-    edges = shares if strategy == "uniform" else np.quantile(confidence, shares)
-    place = np.searchsorted(edges[1:-1], confidence)
-    total = np.bincount(place, weights=w, minlength=n_bins)
+    levels = np.linspace(0, 1, n_bins + 1)
+    edges = levels if strategy == "uniform" else np.quantile(confidence, levels)
+    position = np.searchsorted(edges[1:-1], confidence)
+    total = np.bincount(position, weights=w, minlength=n_bins)
     used = total > 0
-    mean, share = (
-        ratio(np.bincount(place, weights=w * values, minlength=n_bins), total, 0.0) for values in (confidence, right)
+    mean, fraction = (
+        ratio(np.bincount(position, weights=w * values, minlength=n_bins), total, 0.0) for values in (confidence, right)
     )
-    return CalibrationBins(edges, mean[used], share[used], total[used])
+    return CalibrationBins(edges, mean[used], fraction[used], total[used])
 
 
 def expected_calibration_error(

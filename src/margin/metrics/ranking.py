@@ -138,7 +138,7 @@ def best_threshold(
 
 
 def top_k_accuracy(y_true: Any, score: Any, k: int = 2, labels: Any = None, sample_weight: Any = None) -> float:
-    """Share of rows whose class is among the ``k`` best scored; of equal scores the later class goes first.
+    """Fraction of rows whose class is among the ``k`` best scored; of equal scores the later class goes first.
 
     >>> top_k_accuracy([0, 1, 2], [[0.5, 0.3, 0.2], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]], k=2)
     0.6666666666666666
@@ -165,8 +165,8 @@ def class_codes(where: str, y_true: Any, n_classes: int, labels: Any = None) -> 
     order = np.asarray(labels)
     if order.shape != (n_classes,) or len(np.unique(order)) != n_classes:
         raise ValueError(f"{where}: labels must be {n_classes} different labels, one per column; got {order.shape}.")
-    place = {label: i for i, label in enumerate(order.tolist())}
-    codes = np.array([place.get(label, -1) for label in np.asarray(y_true).tolist()], dtype=np.intp)
+    position = {label: i for i, label in enumerate(order.tolist())}
+    codes = np.array([position.get(label, -1) for label in np.asarray(y_true).tolist()], dtype=np.intp)
     if np.any(codes < 0):
         stranger = np.asarray(y_true).tolist()[int(np.argmin(codes))]
         raise ValueError(f"{where}: y_true holds {stranger!r}, which is not among labels.")

@@ -47,8 +47,10 @@ def mae(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 def median_absolute_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     r"""Median of :math:`|y_i - \hat y_i|`, of the weighted distribution where there are weights."""
+    from margin.foundations.statistics.quantiles import weighted_quantile  # SciPy's statistics load slowly
+
     y, p, w = _arguments("median_absolute_error", y_true, y_pred, sample_weight)
-    return float(np.mean([_weighted_median(errors, w) for errors in np.abs(y - p).T]))
+    return float(np.mean([weighted_quantile(errors, w, 0.5) for errors in np.abs(y - p).T]))
 
 
 def r2(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
@@ -70,14 +72,14 @@ def adjusted_r2(y_true: Any, y_pred: Any, n_features: int, sample_weight: Any = 
     r"""R squared with the price of its features: :math:`1 - (1 - R^2)\frac{n - 1}{n - m - 1}`."""
     n = len(np.asarray(y_true))
     if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer) or n_features < 0:
-        raise ValueError(f"adjusted_r2: n_features must be a whole number of at least 0; got {n_features!r}.")
+        raise ValueError(f"adjusted_r2: n_features must be an integer of at least 0; got {n_features!r}.")
     if n - n_features - 1 <= 0:
         raise ValueError(f"adjusted_r2: {n_features} features need more than {n_features + 1} rows; got {n}.")
     return 1.0 - (1.0 - r2(y_true, y_pred, sample_weight)) * (n - 1) / (n - n_features - 1)
 
 
 def explained_variance(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    r"""Share of variance explained, :math:`1 - \mathrm{Var}(y - \hat y)/\mathrm{Var}(y)`: blind to a constant shift."""
+    r"""Explained variance, :math:`1 - \mathrm{Var}(y - \hat y)/\mathrm{Var}(y)`: blind to a constant shift."""
     y, p, w = _arguments("explained_variance", y_true, y_pred, sample_weight)
     residual = y - p
     return float(np.mean(_one_minus(_mean((residual - _mean(residual, w)) ** 2, w), _mean((y - _mean(y, w)) ** 2, w))))
@@ -143,15 +145,3 @@ def _over(numerator: np.ndarray, denominator: np.ndarray, where: str) -> np.ndar
     if np.any(denominator == 0):
         raise UndefinedMetricError(f"{where}: is not defined for values that are all equal.")
     return numerator / denominator
-
-
-def _weighted_median(values: np.ndarray, w: np.ndarray) -> float:
-    """The value below and above which lies half the weight; midway if two values qualify."""
-    order = np.argsort(values, kind="stable")
-    order = order[w[order] > 0]
-    below = np.cumsum(w[order])
-    half = below[-1] / 2
-    at = int(np.searchsorted(below, half, side="left"))
-    if below[at] == half:
-        return float((values[order[at]] + values[order[at + 1]]) / 2)
-    return float(values[order[at]])

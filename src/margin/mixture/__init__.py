@@ -1,4 +1,4 @@
-"""Mixture models: densities with a hidden component behind every row, fitted by expectation-maximization."""
+"""MixtureParameters models: densities with a hidden component behind every row, fitted by expectation-maximization."""
 
 from margin.mixture.gaussian_mixture import GaussianMixture
 

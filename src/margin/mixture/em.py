@@ -19,11 +19,11 @@ from operator import add
 
 import numpy as np
 
-from margin.core.stripes import over_stripes
+from margin.core.chunks import map_row_chunks
 from margin.mixture.covariances import NOBODY, Components, Sums
 
 __all__ = [
-    "Mixture",
+    "MixtureParameters",
     "expectation",
     "log_joint",
     "maximization",
@@ -41,7 +41,7 @@ BLOCK = 512  # rows whose whitened residuals for all components stay in the seco
 
 
 @dataclass(frozen=True)
-class Mixture:
+class MixtureParameters:
     """Weights (k,) and components, whose rows are relative to ``offset`` (d,)."""
 
     weights: np.ndarray
@@ -62,10 +62,10 @@ class Mixture:
             return np.log(self.weights) - 0.5 * (len(self.offset) * np.log(2 * np.pi) + self.components.log_det)
 
 
-def expectation(X: np.ndarray, mixture: Mixture) -> tuple[float, Sums]:
+def expectation(X: np.ndarray, mixture: MixtureParameters) -> tuple[float, Sums]:
     """E step and the sums of the M step in one pass: the mean log-likelihood of the rows, and the sums."""
 
-    def stripe(rows: slice) -> tuple[float, Sums]:
+    def chunk(rows: slice) -> tuple[float, Sums]:
         total, sums = 0.0, None
         for x in _centered(X, mixture.offset, rows):
             joint, reused = mixture.log_joint_block(x)
@@ -77,27 +77,27 @@ def expectation(X: np.ndarray, mixture: Mixture) -> tuple[float, Sums]:
         return total, sums
 
     k, d = mixture.components.means.shape
-    parts = over_stripes(stripe, len(X), work=len(X) * k * d * d)
+    parts = map_row_chunks(chunk, len(X), work=len(X) * k * d * d)
     return sum(part[0] for part in parts) / len(X), reduce(add, (part[1] for part in parts))
 
 
-def maximization(mixture: Mixture, sums: Sums, reg_covar: float) -> Mixture:
+def maximization(mixture: MixtureParameters, sums: Sums, reg_covar: float) -> MixtureParameters:
     r"""M step: :math:`\pi_c = N_c / n`, and each component's mean and covariance from the sums of its rows."""
     weights = sums.weight / sums.weight.sum()
-    return Mixture(weights, mixture.components.maximized(sums, reg_covar), mixture.offset)
+    return MixtureParameters(weights, mixture.components.maximized(sums, reg_covar), mixture.offset)
 
 
-def mixture_of(X: np.ndarray, resp: np.ndarray, shape: type[Components], reg_covar: float) -> Mixture:
+def mixture_of(X: np.ndarray, resp: np.ndarray, shape: type[Components], reg_covar: float) -> MixtureParameters:
     """M step for responsibilities (n, k) given from outside: first the means, then everything relative to them."""
     k, d = resp.shape[1], X.shape[1]
-    about = Mixture(np.full(k, 1 / k), shape.standard(k, d), X.mean(axis=0, dtype=np.float64))
+    about = MixtureParameters(np.full(k, 1 / k), shape.standard(k, d), X.mean(axis=0, dtype=np.float64))
     sums = sums_of(X, resp, about)
     means = sums.first / (sums.weight + NOBODY)[:, None]
     about = replace(about, components=shape(means, about.components.covariances))
     return maximization(about, sums_of(X, resp, about), reg_covar)
 
 
-def sums_of(X: np.ndarray, resp: np.ndarray, mixture: Mixture) -> Sums:
+def sums_of(X: np.ndarray, resp: np.ndarray, mixture: MixtureParameters) -> Sums:
     """The sums of the M step for responsibilities (n, k) given from outside."""
     parts = []
     for start, x in zip(range(0, len(X), BLOCK), _centered(X, mixture.offset, slice(0, len(X)))):
@@ -106,23 +106,23 @@ def sums_of(X: np.ndarray, resp: np.ndarray, mixture: Mixture) -> Sums:
     return reduce(add, parts)
 
 
-def log_joint(X: np.ndarray, mixture: Mixture) -> np.ndarray:
+def log_joint(X: np.ndarray, mixture: MixtureParameters) -> np.ndarray:
     """log p(x, c) for every row and component, (n, k)."""
-    parts = over_stripes(
+    parts = map_row_chunks(
         lambda rows: [mixture.log_joint_block(x)[0] for x in _centered(X, mixture.offset, rows)],
         len(X),
         work=len(X) * mixture.components.means.size * X.shape[1],
     )
-    return np.hstack([block for stripe in parts for block in stripe]).T
+    return np.hstack([block for chunk in parts for block in chunk]).T
 
 
-def responsibilities(X: np.ndarray, mixture: Mixture) -> tuple[np.ndarray, np.ndarray]:
+def responsibilities(X: np.ndarray, mixture: MixtureParameters) -> tuple[np.ndarray, np.ndarray]:
     """log p(x) (n,) and p(c | x) (n, k)."""
     joint = log_joint(X, mixture)
     return _normalize(joint.T), joint
 
 
-def q_function(X: np.ndarray, mixture: Mixture, resp: np.ndarray) -> float:
+def q_function(X: np.ndarray, mixture: MixtureParameters, resp: np.ndarray) -> float:
     r"""The expected complete log-likelihood :math:`Q(\theta; r) = \sum_i \sum_c r_{ic} \log p_\theta(x_i, c)`."""
     joint = log_joint(X, mixture)
     return float(np.where(resp > 0, resp * joint, 0.0).sum())

@@ -19,8 +19,8 @@ from margin.core.notices import warn_user
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.mixture.covariances import SHAPES
-from margin.mixture.em import Mixture, log_joint, responsibilities
-from margin.mixture.restarts import Restarts
+from margin.mixture.em import MixtureParameters, log_joint, responsibilities
+from margin.mixture.restarts import EMRestarts
 
 __all__ = ["GaussianMixture"]
 
@@ -96,7 +96,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         if len(X) < self.n_components:
             raise ValueError(f"GaussianMixture: n_components={self.n_components} needs as many rows; got {len(X)}.")
         self._check_start(X.shape[1])
-        self._loop = loop = Restarts(self, X)
+        self._loop = loop = EMRestarts(self, X)
         if state is not None:
             loop.restore(state)
         for record in loop.iterations():
@@ -133,7 +133,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         """``n_samples`` new rows drawn from the density, in random order."""
         check_is_fitted(self)
         if not Integer(low=1).accepts(n_samples):
-            raise ValueError(f"GaussianMixture.sample: n_samples must be a whole number at least 1; got {n_samples!r}.")
+            raise ValueError(f"GaussianMixture.sample: n_samples must be an integer at least 1; got {n_samples!r}.")
         rng = as_generator(random_state)
         components = self._mixture().components
         chosen = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
@@ -162,12 +162,12 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
 
-    def _mixture(self) -> Mixture:
+    def _mixture(self) -> MixtureParameters:
         offset = self.weights_ @ self.means_
         shape = SHAPES[self.covariance_type]
-        return Mixture(self.weights_, shape(self.means_ - offset, self.covariances_), offset)
+        return MixtureParameters(self.weights_, shape(self.means_ - offset, self.covariances_), offset)
 
-    def _learn(self, loop: Restarts) -> None:
+    def _learn(self, loop: EMRestarts) -> None:
         shown = loop.shown()
         self.weights_ = shown.mixture.weights.copy()
         self.means_ = shown.mixture.components.means + shown.mixture.offset

@@ -14,16 +14,16 @@ from margin.cluster.plusplus import plusplus, random_rows
 from margin.core.randomness import as_generator, generator_from_state, generator_state
 from margin.core.records import Record
 from margin.mixture.covariances import SHAPES, Sums
-from margin.mixture.em import Mixture, expectation, maximization, mixture_of
+from margin.mixture.em import MixtureParameters, expectation, maximization, mixture_of
 
-__all__ = ["Restarts", "Run"]
+__all__ = ["EMRestarts", "EMRun"]
 
 
 @dataclass(frozen=True)
-class Run:
+class EMRun:
     """One run after ``iteration`` EM steps: parameters, their log-likelihood, and the sums for the next M step."""
 
-    mixture: Mixture
+    mixture: MixtureParameters
     log_likelihood: float
     sums: Sums
     iteration: int = 0
@@ -41,7 +41,7 @@ class Run:
         }
 
 
-class Restarts:
+class EMRestarts:
     """``n_init`` runs of EM on ``X``, one record per step; ``model`` gives the parameters."""
 
     def __init__(self, model: Any, X: np.ndarray):
@@ -50,8 +50,8 @@ class Restarts:
         self.offset = X.mean(axis=0, dtype=np.float64)
         self.rng = as_generator(model.random_state)
         self.run, self.iteration = 0, 0
-        self.now: Run | None = None
-        self.best: Run | None = None
+        self.now: EMRun | None = None
+        self.best: EMRun | None = None
 
     def iterations(self) -> Iterator[Record]:
         model = self.model
@@ -70,7 +70,7 @@ class Restarts:
             self.now = None
             self.run += 1
 
-    def shown(self) -> Run:
+    def shown(self) -> EMRun:
         """The best run so far, the present one included."""
         runs = [run for run in (self.best, self.now) if run is not None]
         return max(runs, key=lambda run: run.log_likelihood)  # the earlier of equals
@@ -94,24 +94,24 @@ class Restarts:
         self.run, self.iteration = int(state["run"]), int(state["iteration"])
         self.now, self.best = (None if state[name] is None else self._run(state[name]) for name in ("now", "best"))
 
-    def _run(self, state: dict[str, Any]) -> Run:
+    def _run(self, state: dict[str, Any]) -> EMRun:
         components = self.shape(np.array(state["means"]), np.array(state["covariances"]))
-        return Run(
-            Mixture(np.array(state["weights"]), components, self.offset),
+        return EMRun(
+            MixtureParameters(np.array(state["weights"]), components, self.offset),
             float(state["log_likelihood"]),
             Sums(**{name: np.array(value) for name, value in state["sums"].items()}),
             int(state["iteration"]),
             bool(state["converged"]),
         )
 
-    def _expected(self, mixture: Mixture, before: Run | None = None) -> Run:
+    def _expected(self, mixture: MixtureParameters, before: EMRun | None = None) -> EMRun:
         log_likelihood, sums = expectation(self.X, mixture)
         if before is None:
-            return Run(mixture, log_likelihood, sums)
+            return EMRun(mixture, log_likelihood, sums)
         converged = abs(log_likelihood - before.log_likelihood) < self.model.tol
-        return Run(mixture, log_likelihood, sums, before.iteration + 1, converged)
+        return EMRun(mixture, log_likelihood, sums, before.iteration + 1, converged)
 
-    def _first_mixture(self) -> Mixture:
+    def _first_mixture(self) -> MixtureParameters:
         """The M step of the first responsibilities, with what the user gave in its place."""
         model, (k, d) = self.model, (self.model.n_components, self.X.shape[1])
         means, precisions, weights = model.means_init, model.precisions_init, model.weights_init
@@ -119,12 +119,14 @@ class Restarts:
         if means is None or covariances is None or weights is None:
             mixture = mixture_of(self.X, self._first_responsibilities(), self.shape, model.reg_covar)
         else:
-            mixture = Mixture(np.asarray(weights, dtype=float), self.shape.standard(k, d), self.offset)
+            mixture = MixtureParameters(np.asarray(weights, dtype=float), self.shape.standard(k, d), self.offset)
         components = self.shape(
             mixture.components.means if means is None else np.asarray(means, dtype=float) - self.offset,
             mixture.components.covariances if covariances is None else covariances,
         )
-        return Mixture(mixture.weights if weights is None else np.asarray(weights, float), components, self.offset)
+        return MixtureParameters(
+            mixture.weights if weights is None else np.asarray(weights, float), components, self.offset
+        )
 
     def _first_responsibilities(self) -> np.ndarray:
         X, how = np.asarray(self.X, dtype=np.float64), self.model.init_params

@@ -1,12 +1,10 @@
-"""Nearest neighbors: exact searches as pure functions, and the classifier and regressor that answer with them.
+"""Nearest neighbors: the classifier and the regressor that answer with them.
 
-``nearest`` and ``radius_neighbors`` take arrays; six metrics are in ``geometry``, the search with its proof of
-exactness in ``search``.
+The exact searches themselves, ``nearest`` and ``radius_neighbors``, are in :mod:`margin.foundations.neighbors`.
 """
 
+from margin.foundations.neighbors import Neighbors, distance_matrix, nearest, radius_neighbors
 from margin.neighbors.classifier import KNeighborsClassifier
-from margin.neighbors.geometry import distance_matrix
-from margin.neighbors.queries import Neighbors, nearest, radius_neighbors
 from margin.neighbors.regressor import KNeighborsRegressor
 
 __all__ = [

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Array, Choice, Integer, Number, Optional
 from margin.core.estimator import Estimator
-from margin.neighbors.geometry import METRICS, Geometry, geometry
-from margin.neighbors.queries import Neighbors, ball, check_radius, ranked
-from margin.neighbors.search import ALGORITHMS, Index
+from margin.foundations.neighbors.geometry import METRICS, Geometry, geometry
+from margin.foundations.neighbors.queries import Neighbors, ball, check_radius, ranked, without_itself
+from margin.foundations.neighbors.search import ALGORITHMS, NeighborIndex
 
 __all__ = ["NeighborsEstimator"]
 
@@ -59,11 +59,11 @@ class NeighborsEstimator(Estimator, ABC):
         own = X is None
         largest = len(self.points_) - own
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= largest:
-            raise ValueError(f"{self._name}: n_neighbors must be a whole number from 1 to {largest}; got {k!r}.")
+            raise ValueError(f"{self._name}: n_neighbors must be an integer from 1 to {largest}; got {k!r}.")
         images = self.points_ if own else self._image(X)
         found = ranked(self._name, self._space(), self._searchable(), images, k + own)
         if own:
-            found = _without_itself(found)
+            found = without_itself(found)
         return found if return_distance else found.indices
 
     def radius_neighbors(self, X: Any, radius: float, return_distance: bool = True) -> Neighbors | np.ndarray:
@@ -87,7 +87,7 @@ class NeighborsEstimator(Estimator, ABC):
             points = space.image(X)
         except ValueError as error:
             raise ValueError(f"{self._name}: {error}") from None
-        self._index = Index(points, space.exponent, self.algorithm)
+        self._index = NeighborIndex(points, space.exponent, self.algorithm)
         self.points_ = points
         self.whitener_ = space.whitener
         self.n_samples_fit_ = len(X)
@@ -96,9 +96,9 @@ class NeighborsEstimator(Estimator, ABC):
         plain = geometry(self.points_, "euclidean" if self.metric == "mahalanobis" else self.metric, self.p)
         return Geometry(plain.exponent, self.whitener_, plain.angular)
 
-    def _searchable(self) -> Index:
+    def _searchable(self) -> NeighborIndex:
         if not hasattr(self, "_index"):  # read from a file, which holds arrays but no trees
-            self._index = Index(self.points_, self._space().exponent, self.algorithm)
+            self._index = NeighborIndex(self.points_, self._space().exponent, self.algorithm)
         return self._index
 
     def _image(self, X: Any) -> np.ndarray:
@@ -111,11 +111,3 @@ class NeighborsEstimator(Estimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         # The index is made of the rows again when it is needed.
         return {name: value for name, value in super().__getstate__().items() if name != "_index"}
-
-
-def _without_itself(found: Neighbors) -> Neighbors:
-    """Neighbors less the row itself; where equal rows of smaller index crowd it out, less the last."""
-    m, k = found.indices.shape
-    other = found.indices != np.arange(m)[:, None]
-    other[other.all(axis=1), -1] = False
-    return Neighbors(found.distances[other].reshape(m, k - 1), found.indices[other].reshape(m, k - 1))

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from margin.neighbors.base import NeighborsEstimator
-from margin.neighbors.voting import class_shares, neighbor_weights
+from margin.neighbors.voting import class_fractions, neighbor_weights
 
 __all__ = ["KNeighborsClassifier"]
 
@@ -55,19 +55,19 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """The share of every class in the votes, (n, classes); of several columns a list of these."""
-        shares = self._shares(X)
-        return shares if isinstance(self.classes_, list) else shares[0]
+        """The fraction of every class in the votes, (n, classes); of several columns a list of these."""
+        fractions = self._vote_fractions(X)
+        return fractions if isinstance(self.classes_, list) else fractions[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with most votes, (n,) or (n, outputs)."""
-        shares = self._shares(X)
+        fractions = self._vote_fractions(X)
         if not isinstance(self.classes_, list):
-            return self.classes_[shares[0].argmax(axis=1)]
-        return np.column_stack([labels[part.argmax(axis=1)] for labels, part in zip(self.classes_, shares)])
+            return self.classes_[fractions[0].argmax(axis=1)]
+        return np.column_stack([labels[part.argmax(axis=1)] for labels, part in zip(self.classes_, fractions)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the rows that are classified rightly, of several columns in all of them."""
+        """The fraction of the rows that are classified rightly, of several columns in all of them."""
         predicted = self.predict(X)
         if predicted.ndim == 1:
             return float(super().score(X, y, sample_weight))
@@ -81,10 +81,10 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _shares(self, X: Any) -> list[np.ndarray]:
-        """Shares of the classes for every column of the targets."""
+    def _vote_fractions(self, X: Any) -> list[np.ndarray]:
+        """Fractions of the classes for every column of the targets."""
         distances, neighbors = self.kneighbors(X)
         weights = neighbor_weights(distances, self.weights)
         labels = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
         codes = self.codes_.reshape(len(self.points_), -1)
-        return [class_shares(codes[neighbors, i], weights, len(found)) for i, found in enumerate(labels)]
+        return [class_fractions(codes[neighbors, i], weights, len(found)) for i, found in enumerate(labels)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["class_shares", "neighbor_weights", "weighted_mean"]
+__all__ = ["class_fractions", "neighbor_weights", "weighted_mean"]
 
 
 def neighbor_weights(distances: np.ndarray, scheme: str) -> np.ndarray:
@@ -27,10 +27,10 @@ def neighbor_weights(distances: np.ndarray, scheme: str) -> np.ndarray:
         return np.where(least > 0, least / distances, distances == 0)
 
 
-def class_shares(codes: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """Share of every class in the weight of the neighbors, (m, n_classes); ``codes`` (m, k) name their classes.
+def class_fractions(codes: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """Fraction of every class in the weight of the neighbors, (m, n_classes); ``codes`` (m, k) name their classes.
 
-    >>> class_shares(np.array([[0, 1, 1]]), np.ones((1, 3)), 3).round(2)
+    >>> class_fractions(np.array([[0, 1, 1]]), np.ones((1, 3)), 3).round(2)
     array([[0.33, 0.67, 0.  ]])
     """
     m = len(codes)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.arguments import finite, positive, whole
+from margin.core.arguments import finite, integer, positive
 from margin.foundations.probability.kernels import squared_distances
 
 __all__ = ["coverage", "distance_contrast", "grid_neighbors", "intrinsic_dimensions", "occupied_cells"]
@@ -27,14 +27,14 @@ def coverage(d: int, n: float, values: int = 2) -> float:
     >>> f"{coverage(100, 1e12):.1e}"
     '7.9e-19'
     """
-    d, values = whole("coverage", "d", d, low=1), whole("coverage", "values", values, low=2)
+    d, values = integer("coverage", "d", d, low=1), integer("coverage", "values", values, low=2)
     n = positive("coverage", "n", n)
     return float(np.exp(min(0.0, np.log(n) - d * np.log(values))))
 
 
 def occupied_cells(X: Any, cells: int) -> float:
     """The share of the ``cells`` per axis of the unit cube in which a row of ``X`` (n, d) lies."""
-    rows, cells = finite("occupied_cells", "X", X), whole("occupied_cells", "cells", cells, low=1)
+    rows, cells = finite("occupied_cells", "X", X), integer("occupied_cells", "cells", cells, low=1)
     if rows.ndim != 2 or rows.size == 0 or rows.min() < 0 or rows.max() > 1:
         raise ValueError(f"occupied_cells: X must be rows inside the unit cube; got shape {rows.shape}.")
     index = np.minimum((rows * cells).astype(np.int64), cells - 1)
@@ -47,7 +47,7 @@ def grid_neighbors(d: int) -> int:
     >>> [grid_neighbors(d) for d in (1, 2, 3)]
     [2, 4, 6]
     """
-    d = whole("grid_neighbors", "d", d, low=1, high=LARGEST_GRID)
+    d = integer("grid_neighbors", "d", d, low=1, high=LARGEST_GRID)
     around = np.stack(np.meshgrid(*[np.arange(-1, 2)] * d, indexing="ij"), axis=-1).reshape(-1, d)
     squares = (around**2).sum(axis=1)
     squares = squares[squares > 0]
@@ -79,7 +79,7 @@ def intrinsic_dimensions(X: Any, k: int = 20) -> np.ndarray:
     (Levina and Bickel; k - 2 removes the bias). Rows whose k distances are all equal have no finite dimension and get
     the number of columns.
     """
-    rows, k = finite("intrinsic_dimensions", "X", X), whole("intrinsic_dimensions", "k", k, low=3)
+    rows, k = finite("intrinsic_dimensions", "X", X), integer("intrinsic_dimensions", "k", k, low=3)
     if rows.ndim != 2 or len(rows) <= k:
         raise ValueError(f"intrinsic_dimensions: X must have more than k={k} rows; got shape {rows.shape}.")
     squares = np.sort(squared_distances(rows), axis=1)[:, 1 : k + 1]

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.optimize import curve_fit
 from scipy.special import rel_entr
 
-from margin.core.arguments import finite, whole
+from margin.core.arguments import finite, integer
 from margin.foundations.probability.kernels import squared_distances
 from margin.reduction.graphs import nearest_rows
 
@@ -67,7 +67,7 @@ def fuzzy_graph(X: Any, k: int) -> sp.csr_array:
     >>> fuzzy_graph([[0.0], [1.0], [3.0]], 2).toarray().round(2).max(axis=1).tolist()
     [1.0, 1.0, 1.0]
     """
-    rows, k = finite("fuzzy_graph", "X", X), whole("fuzzy_graph", "k", k, low=2)
+    rows, k = finite("fuzzy_graph", "X", X), integer("fuzzy_graph", "k", k, low=2)
     if rows.ndim != 2 or k >= len(rows):
         raise ValueError(f"fuzzy_graph: k must be below the number of rows; got {k} for shape {rows.shape}.")
     gaps, index = nearest_rows(rows, k)

@@ -12,42 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import KDTree
 
-from margin.core.arguments import finite, positive, whole
+from margin.core.arguments import finite, integer, positive
 from margin.core.threads import numba_threads, threads_for
-from margin.foundations.probability.kernels import squared_distances
+from margin.foundations.neighbors import nearest_rows, pairs_within
 
 __all__ = ["components", "epsilon_graph", "join_components", "knn_graph", "nearest_rows", "shortest_paths"]
-
-TREE_COLUMNS = 12  # beyond about so many columns a k-d tree visits nearly every row, and a matrix product is faster
-BLOCK_ROWS = 256
-
-
-def nearest_rows(X: np.ndarray, k: int, queries: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and indices (m, k) of the nearest rows of ``X``, rising; without ``queries`` those of every row of
-    ``X`` except itself."""
-    alone = queries is None
-    points = X if queries is None else queries
-    wanted = k + alone
-    if X.shape[1] <= TREE_COLUMNS:
-        _, index = KDTree(X).query(points, k=wanted)
-        index = np.asarray(index).reshape(len(points), wanted)
-    else:
-        index = np.vstack(
-            [
-                _smallest(squared_distances(points[s : s + BLOCK_ROWS], X), wanted)
-                for s in range(0, len(points), BLOCK_ROWS)
-            ]
-        )
-    gaps = np.empty(index.shape)
-    for j in range(wanted):  # distances by differences: exactly zero for equal rows
-        difference = points - X[index[:, j]]
-        gaps[:, j] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
-    if alone:
-        gaps[index == np.arange(len(X))[:, None]] = -1.0  # itself first, whatever rounding and equal rows did
-    order = np.argsort(gaps, axis=1, kind="stable")[:, int(alone) :]
-    return np.take_along_axis(gaps, order, axis=1), np.take_along_axis(index, order, axis=1)
 
 
 def knn_graph(X: Any, k: int) -> sp.csr_array:
@@ -59,7 +29,7 @@ def knn_graph(X: Any, k: int) -> sp.csr_array:
            [0., 2., 0.]])
     """
     rows = _rows("knn_graph", X)
-    k = whole("knn_graph", "k", k, low=1)
+    k = integer("knn_graph", "k", k, low=1)
     if k >= len(rows):
         raise ValueError(f"knn_graph: k must be below the number of rows, {len(rows)}; got {k}.")
     gaps, index = nearest_rows(rows, k)
@@ -70,9 +40,7 @@ def epsilon_graph(X: Any, epsilon: float) -> sp.csr_array:
     """Rows joined when their distance is at most ``epsilon``: a symmetric (n, n) matrix of distances."""
     rows = _rows("epsilon_graph", X)
     epsilon = positive("epsilon_graph", "epsilon", epsilon)
-    pairs = KDTree(rows).query_pairs(epsilon, output_type="ndarray")
-    difference = rows[pairs[:, 0]] - rows[pairs[:, 1]]
-    return _symmetric(pairs[:, 0], pairs[:, 1], np.sqrt(np.einsum("ij,ij->i", difference, difference)), len(rows))
+    return _symmetric(*pairs_within(rows, epsilon), len(rows))
 
 
 def components(W: Any) -> tuple[int, np.ndarray]:
@@ -130,12 +98,6 @@ def _floyd(graph: sp.csr_array) -> np.ndarray:
     for k in range(n):
         np.minimum(D, D[:, k, None] + D[k], out=D)
     return D
-
-
-def _smallest(squares: np.ndarray, k: int) -> np.ndarray:
-    if k >= squares.shape[1]:
-        return np.argsort(squares, axis=1)
-    return np.argpartition(squares, k - 1, axis=1)[:, :k]
 
 
 def _symmetric(i: np.ndarray, j: np.ndarray, lengths: np.ndarray, n: int) -> sp.csr_array:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margin.core.stripes import over_stripes
+from margin.core.chunks import map_row_chunks
 from margin.foundations.linalg.gram import add_gram, mirror
 
 __all__ = ["Scatter", "centered_product", "scatter"]
@@ -41,7 +41,7 @@ def scatter(X: np.ndarray) -> Scatter:
     n, p = X.shape
     with np.errstate(invalid="ignore", over="ignore"):
         origin = X[:: max(1, n // SAMPLE_ROWS)].mean(axis=0, dtype=np.float64).astype(X.dtype)
-        parts = over_stripes(lambda rows: _stripe(X, origin, rows), n, work=n * p * p)
+        parts = map_row_chunks(lambda rows: _stripe(X, origin, rows), n, work=n * p * p)
         total, offset = parts[0]
         for gram, sums in parts[1:]:  # in the order of the rows, without a stack of all of them
             total += gram
@@ -63,7 +63,7 @@ def centered_product(X: np.ndarray, mean: np.ndarray, right: np.ndarray) -> np.n
             block = np.subtract(X[low:high], mean, out=buffer[: high - low])
             np.matmul(block, right, out=out[low:high])
 
-    over_stripes(fill, len(X), work=X.size * right.shape[1])
+    map_row_chunks(fill, len(X), work=X.size * right.shape[1])
     return out
 
 

@@ -1,20 +1,18 @@
 """Decision trees and what is built from many of them: bagging, random forests, extremely randomized trees, boosting."""
 
-from margin.trees.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from margin.trees.bagging import BaggingClassifier, BaggingRegressor
 from margin.trees.boosting import GradientBoostingClassifier, GradientBoostingRegressor
-from margin.trees.c45 import C45
-from margin.trees.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from margin.trees.error_pruning import error_based_pruning, upper_error_rate
-from margin.trees.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from margin.trees.gains import class_entropy, gain_ratio, information_gain, split_information
-from margin.trees.id3 import ID3
-from margin.trees.importance import permutation_importance
-from margin.trees.partial_dependence import individual_curves, partial_dependence
-from margin.trees.play_tennis import play_tennis
-from margin.trees.random_forest import RandomForestClassifier, RandomForestRegressor
+from margin.trees.boosting.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from margin.trees.forest.bagging import BaggingClassifier, BaggingRegressor
+from margin.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from margin.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from margin.trees.multiway.c45 import C45
+from margin.trees.multiway.error_pruning import error_based_pruning, upper_error_rate
+from margin.trees.multiway.gains import class_entropy, gain_ratio, information_gain, split_information
+from margin.trees.multiway.id3 import ID3
+from margin.trees.multiway.play_tennis import play_tennis
+from margin.trees.multiway.thresholds import Threshold, best_threshold
 from margin.trees.shap import explain
-from margin.trees.thresholds import Threshold, best_threshold
 
 __all__ = [
     "C45",
@@ -37,10 +35,7 @@ __all__ = [
     "error_based_pruning",
     "explain",
     "gain_ratio",
-    "individual_curves",
     "information_gain",
-    "partial_dependence",
-    "permutation_importance",
     "play_tennis",
     "split_information",
     "upper_error_rate",

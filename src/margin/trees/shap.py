@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from margin.core.threads import numba_threads, threads_for
-from margin.trees.structure import Tree, encode_categories
-from margin.trees.words import read_words
+from margin.trees.cart.structure import Tree, encode_categories
+from margin.trees.category_encoding import read_words
 
 __all__ = ["Attribution", "conditional_expectation", "explain", "shapley_by_enumeration", "tree_shap"]
 
@@ -64,7 +64,7 @@ def tree_shap(tree: Tree, X: np.ndarray) -> Attribution:
 
 
 def explain(model: Any, X: Any) -> Attribution:
-    """Attributions for a fitted tree, forest or boosted ensemble of this room, in the units it adds trees up in.
+    """Attributions for a fitted tree, forest or boosted ensemble of this package, in the units it adds trees up in.
 
     For boosting these are raw predictions (log-odds, logarithms of means), for the others values or class shares.
     """
@@ -86,7 +86,7 @@ def explain(model: Any, X: Any) -> Attribution:
 
 def conditional_expectation(tree: Tree, x: np.ndarray, known: Sequence[int]) -> np.ndarray:
     r"""What the tree expects of the row ``x`` (p,) when only the columns ``known`` are, :math:`v_x(S)`, (outputs,)."""
-    from margin.trees.structure import goes_left
+    from margin.trees.cart.structure import goes_left
 
     given = set(known)
 

@@ -13,7 +13,7 @@ BLOCK = 32  # rows per task
 
 
 class Questions(NamedTuple):
-    """What a tree asks, as in :mod:`margin.trees.structure`."""
+    """What a tree asks, as in :mod:`margin.trees.cart.structure`."""
 
     feature: np.ndarray
     threshold: np.ndarray

@@ -102,7 +102,7 @@ def test_linear_ode_against_runge_kutta():
         (lambda: expm(np.diag([1000.0, -1000.0])), OverflowError, "the norm of A is 1e+03."),
         (lambda: logm([[1.0]], "pade"), ValueError, "logm: method must be 'schur' or 'series'; got 'pade'."),
         (lambda: logm([[1.9999999]], "series"), ValueError, "use method='schur'"),
-        (lambda: exp_series(1.0, 0), ValueError, "exp_series: terms must be a whole number of at least 1; got 0."),
+        (lambda: exp_series(1.0, 0), ValueError, "exp_series: terms must be an integer of at least 1; got 0."),
         (lambda: exp_series(math.inf, 3), ValueError, "exp_series: a must be between -700 and 700; got inf."),
         (lambda: linear_ode_solution([[1.0]], [1.0, 2.0], 1), ValueError, "c must be a vector of 1 numbers"),
     ],

@@ -181,7 +181,7 @@ def test_principal_submatrices_are_all_there():
         (lambda: solve([[1.0]], [1.0], "qr"), "solve: method must be 'cholesky', 'lu' or 'svd'; got 'qr'."),
         (lambda: solve([[1.0]], [1.0, 2.0]), "solve: b must have 1 rows; got shape (2,)."),
         (lambda: svd_solve([[1.0]], [1.0], rcond=2), "svd_solve: rcond must be in [0, 1); got 2."),
-        (lambda: random_positive_definite(0, np.random.default_rng(0)), "n must be a whole number of at least 1"),
+        (lambda: random_positive_definite(0, np.random.default_rng(0)), "n must be an integer of at least 1"),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -116,13 +116,13 @@ def test_splatting_is_the_vector_jacobian_product_of_autograd():
     [
         (lambda: gradient([1.0], "open"), "gradient: choose one of periodic, zero; got 'open'."),
         (lambda: divergence(np.ones((2, 3))), "divergence: g must have one component per axis"),
-        (lambda: laplacian((2,)), "laplacian: every entry of shape must be a whole number of at least 3; got 2."),
+        (lambda: laplacian((2,)), "laplacian: every entry of shape must be an integer of at least 3; got 2."),
         (lambda: laplacian(()), "laplacian: shape must name at least one axis"),
         (lambda: laplacian((4,), "zero"), "laplacian: choose one of dirichlet"),
         (lambda: fourier([1.0], "unitary"), "fourier: choose one of ortho, backward"),
         (lambda: interpolate_linear(np.ones((2, 2)), [0.5]), "phi must have one row per axis of the grid, 2; got 1."),
         (lambda: splat_linear([1.0, 2.0], [0.5], (3,)), "splat_linear: g must have one value per point"),
-        (lambda: splat_linear([1.0], [0.5], (0,)), "splat_linear: every entry of shape must be a whole number"),
+        (lambda: splat_linear([1.0], [0.5], (0,)), "splat_linear: every entry of shape must be an integer"),
         (lambda: interpolate_linear([1.0, 2.0], [np.nan]), "interpolate_linear: phi must be finite"),
     ],
 )

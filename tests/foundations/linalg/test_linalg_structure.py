@@ -175,8 +175,8 @@ def test_a_matrix_on_samples_is_the_operator_on_the_function():
         (lambda: signed_distance([1.0], [0.0], 1.0), "signed_distance: weights must not be zero"),
         (lambda: signed_distance([[1.0]], [1.0], 1.0, [2]), "signed_distance: labels must be -1 or 1"),
         (lambda: project_to_hyperplane([1.0, 2.0], [1.0], 0.0), "x must hold points of 1 coordinates"),
-        (lambda: midpoints(0), "midpoints: n must be a whole number of at least 1; got 0."),
-        (lambda: operator_eigenvalues(brownian_kernel, 3, 4), "k must be a whole number from 1 to 3; got 4."),
+        (lambda: midpoints(0), "midpoints: n must be an integer of at least 1; got 0."),
+        (lambda: operator_eigenvalues(brownian_kernel, 3, 4), "k must be an integer from 1 to 3; got 4."),
     ],
 )
 def test_bad_input_is_named(call, message):

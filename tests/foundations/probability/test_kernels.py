@@ -120,7 +120,7 @@ def test_other_feature_maps():
         (lambda: rbf_kernel([[np.nan]]), "rbf_kernel: X must be finite; got nan"),
         (lambda: rbf_kernel("text"), "rbf_kernel: X must be"),
         (lambda: linear_kernel(np.empty((0, 2))), "non-empty matrix of rows"),
-        (lambda: polynomial_kernel(X, degree=0), "degree must be a whole number of at least 1; got 0."),
+        (lambda: polynomial_kernel(X, degree=0), "degree must be an integer of at least 1; got 0."),
         (lambda: polynomial_kernel(X, offset=-1), "offset must not be negative; got -1."),
         (lambda: product_features(X), "must have two columns; got 3."),
         (lambda: is_positive_semidefinite(X), "finite square matrix"),

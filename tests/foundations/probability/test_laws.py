@@ -226,7 +226,7 @@ def test_empirical_law_is_the_sample():
         (lambda: Bernoulli(1.2), r"Bernoulli: p must lie in \[0, 1\]; got 1.2."),
         (lambda: Geometric(0), r"Geometric: p must lie in \(0, 1\]; got 0."),
         (lambda: Geometric(0.5, start=2), "Geometric: start must be 0 or 1; got 2."),
-        (lambda: Binomial(2.5, 0.5), "Binomial: n must be a whole number of at least 0; got 2.5."),
+        (lambda: Binomial(2.5, 0.5), "Binomial: n must be an integer of at least 0; got 2.5."),
         (lambda: Categorical([0.5, 0.6]), "Categorical: p must sum to 1; got a sum of 1.1."),
         (lambda: Categorical([1.5, -0.5]), "Categorical: p must be non-negative"),
         (lambda: Categorical([]), "Categorical: p must be a non-empty vector"),
@@ -242,7 +242,7 @@ def test_empirical_law_is_the_sample():
         (lambda: Normal().sample(3, 0), "Normal: rng must be a numpy.random.Generator; got 0."),
         (
             lambda: Normal().sample(-1, np.random.default_rng(0)),
-            "Normal: n must be a whole number of at least 0; got -1.",
+            "Normal: n must be an integer of at least 0; got -1.",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from margin.trees import AdaBoostClassifier, AdaBoostRegressor
-from margin.trees.adaboost import training_error_bound, weighted_median
+from margin.trees.boosting.adaboost import training_error_bound, weighted_median
 
 
 @pytest.mark.parametrize("learning_rate", [1.0, 0.5])

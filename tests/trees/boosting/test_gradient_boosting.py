@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance
 from sklearn.model_selection import train_test_split
 
 from margin.trees import GradientBoostingClassifier, GradientBoostingRegressor
-from margin.trees.structure import predict as walk
+from margin.trees.cart.structure import predict as walk
 
 
 def friedman(n=600, seed=0):
@@ -128,7 +128,7 @@ def test_l2_shrinks_leaves():
     ids=lambda value: "" if callable(value) else str(value),
 )
 def test_limits_hold_in_every_tree(parameter, holds):
-    from margin.trees.structure import depth
+    from margin.trees.cart.structure import depth
 
     X, y = friedman()
     model = GradientBoostingRegressor(n_estimators=10, **parameter).fit(X, y)

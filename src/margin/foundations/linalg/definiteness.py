@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array, as_square, as_symmetric
 from margin.foundations.linalg.factorizations import cholesky
 
@@ -41,7 +41,7 @@ def principal_submatrices(A: Any) -> Iterator[tuple[tuple[int, ...], Array]]:
 
 def random_positive_definite(n: int, rng: np.random.Generator, *, smallest: float = 1.0) -> Array:
     r"""A random symmetric matrix :math:`M^\top M + cI` whose eigenvalues are at least ``smallest`` = c."""
-    n = whole("random_positive_definite", "n", n, low=1)
+    n = integer("random_positive_definite", "n", n, low=1)
     if not smallest > 0:
         raise ValueError(f"random_positive_definite: smallest must be positive; got {smallest}.")
     M = rng.standard_normal((n, n))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array, as_square, as_vector
 from margin.foundations.linalg.solving import solve
 
@@ -84,7 +84,7 @@ def logm(A: Any, method: str = "schur") -> Array:
 def logm_partial_sums(A: Any, terms: int) -> Array:
     """The logarithm's series after each of its first terms, (terms, n, n), whether or not it converges."""
     A = as_square("logm_partial_sums", "A", A, real=True)
-    terms = whole("logm_partial_sums", "terms", terms, low=1)
+    terms = integer("logm_partial_sums", "terms", terms, low=1)
     return np.cumsum(list(islice(_log_terms(A), terms)), axis=0)
 
 

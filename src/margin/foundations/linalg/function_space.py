@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array
 from margin.foundations.linalg.spectra import eigh
 
@@ -28,7 +28,7 @@ INFINITE_COUNTERPART = {
 
 def midpoints(n: int) -> Array:
     """The centers of n equal cells of [0, 1]."""
-    return (np.arange(whole("midpoints", "n", n, low=1)) + 0.5) / n
+    return (np.arange(integer("midpoints", "n", n, low=1)) + 0.5) / n
 
 
 def discretized_operator(kernel: Kernel, n: int) -> Array:
@@ -43,7 +43,7 @@ def operator_eigenvalues(kernel: Kernel, n: int, k: int) -> Array:
     >>> operator_eigenvalues(brownian_kernel, 200, 1).round(4)  # 4 / pi^2 in the limit
     array([0.4053])
     """
-    k = whole("operator_eigenvalues", "k", k, low=1, high=n)
+    k = integer("operator_eigenvalues", "k", k, low=1, high=n)
     return eigh(discretized_operator(kernel, n)).values[::-1][:k]
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array
 from margin.foundations.linalg.definiteness import random_positive_definite
 from margin.foundations.linalg.determinants import determinant
@@ -79,8 +79,8 @@ def check(name: str, *, tolerance: float = 1e-9, max_size: int = 6, draws: int =
     if name not in IDENTITIES:
         raise ValueError(f"check: no identity {name!r}; there are {', '.join(IDENTITIES)}.")
     identity = IDENTITIES[name]
-    max_size = whole("check", "max_size", max_size, low=1)
-    draws = whole("check", "draws", draws, low=1)
+    max_size = integer("check", "max_size", max_size, low=1)
+    draws = integer("check", "draws", draws, low=1)
     rng = np.random.default_rng(seed)
     worst, _ = _worst(identity.draw, identity.sides, rng, max_size, draws)
     refutation = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array, as_array
 
 __all__ = ["interpolate_linear", "splat_linear"]
@@ -42,7 +42,7 @@ def splat_linear(g: Any, phi: Any, shape: tuple[int, ...]) -> Array:
     array([0., 3., 1.])
     """
     g = as_array("splat_linear", "g", g, real=True)
-    shape = tuple(whole("splat_linear", "every entry of shape", n, low=1) for n in shape)
+    shape = tuple(integer("splat_linear", "every entry of shape", n, low=1) for n in shape)
     phi = _points("splat_linear", phi, shape)
     if g.shape != phi.shape[1:]:
         raise ValueError(f"splat_linear: g must have one value per point, shape {phi.shape[1:]}; got {g.shape}.")

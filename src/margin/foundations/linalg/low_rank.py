@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array, as_matrix
 from margin.foundations.linalg.spectra import svd
 
@@ -34,7 +34,7 @@ def svd_terms(A: Any, k: int) -> Array:
            [0., 0.]])
     """
     A = as_matrix("svd_terms", "A", A, real=True)
-    k = whole("svd_terms", "k", k, low=0, high=min(A.shape))
+    k = integer("svd_terms", "k", k, low=0, high=min(A.shape))
     U, s, V = svd(A)
     return (U[:, :k] * s[:k]) @ V[:, :k].T
 
@@ -52,7 +52,7 @@ def stored_numbers(shape: tuple[int, int], k: int) -> int:
 def svd_compress(image: Any, k: int) -> CompressedImage:
     """An image (any real matrix) reduced to its first k singular triples."""
     image = as_matrix("svd_compress", "image", image, real=True)
-    k = whole("svd_compress", "k", k, low=1, high=min(image.shape))
+    k = integer("svd_compress", "k", k, low=1, high=min(image.shape))
     approximation = svd_terms(image, k)
     stored = stored_numbers((image.shape[0], image.shape[1]), k)
     size = np.linalg.norm(image)

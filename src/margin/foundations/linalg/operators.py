@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array, as_array, as_vector
 
 __all__ = [
@@ -93,7 +93,7 @@ def laplacian(shape: tuple[int, ...], boundary: str = "dirichlet") -> sparse.csr
            [ 0.,  1., -2.]])
     """
     _choose("laplacian", boundary, LAPLACIAN_BOUNDARIES)
-    sizes = [whole("laplacian", "every entry of shape", n, low=3) for n in shape]
+    sizes = [integer("laplacian", "every entry of shape", n, low=3) for n in shape]
     if not sizes:
         raise ValueError("laplacian: shape must name at least one axis; got ().")
     total = sparse.csr_array((1, 1))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array, as_matrix, as_square
 from margin.foundations.linalg.determinants import determinant
 
@@ -53,6 +53,6 @@ def random_orthogonal(n: int, rng: np.random.Generator) -> Array:
 
     The Q of a Gaussian matrix is uniform once its columns take the signs that make R's diagonal positive.
     """
-    n = whole("random_orthogonal", "n", n, low=1)
+    n = integer("random_orthogonal", "n", n, low=1)
     Q, R = np.linalg.qr(rng.standard_normal((n, n)))
     return Q * np.sign(np.diag(R))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margin.core.arguments import whole
+from margin.core.arguments import integer
 from margin.foundations.linalg.arguments import Array
 
 __all__ = ["PartialSums", "exp_series", "log_partial_sums", "log_series"]
@@ -32,7 +32,7 @@ def exp_series(a: float, terms: int) -> PartialSums:
     >>> exp_series(1.0, 4).sums
     array([1.        , 2.        , 2.5       , 2.66666667])
     """
-    terms = whole("exp_series", "terms", terms, low=1)
+    terms = integer("exp_series", "terms", terms, low=1)
     _require("exp_series", abs(a) <= EXP_RANGE, f"a must be between -{EXP_RANGE} and {EXP_RANGE}", a)
     ratios = np.concatenate([[1.0], a / np.arange(1, terms)])
     sums = np.cumsum(np.cumprod(ratios))
@@ -54,7 +54,7 @@ def log_series(a: float, terms: int) -> PartialSums:
 
 def log_partial_sums(a: float, terms: int) -> Array:
     """The sums of :func:`log_series` for any a, whether or not they converge."""
-    terms = whole("log_partial_sums", "terms", terms, low=1)
+    terms = integer("log_partial_sums", "terms", terms, low=1)
     _require("log_partial_sums", math.isfinite(a), "a must be finite", a)
     i = np.arange(1, terms + 1)
     return np.cumsum(-((1.0 - a) ** i) / i)

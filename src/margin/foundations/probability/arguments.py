@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from margin.core.arguments import numbers, positive, real, whole
+from margin.core.arguments import integer, numbers, positive, real
 
 __all__ = [
     "Array",
     "fraction",
     "frozen",
     "generator",
+    "integer",
     "numbers",
     "observations",
     "positive",
     "real",
     "rows",
     "simplex",
-    "whole",
 ]
 
 Array = NDArray[np.float64]

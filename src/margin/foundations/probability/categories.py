@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.probability.arguments import Array, numbers, observations, simplex, whole
+from margin.foundations.probability.arguments import Array, integer, numbers, observations, simplex
 from margin.foundations.probability.distribution import Discrete, Distribution, Support
 
 __all__ = ["Categorical", "Multinomial", "multinomial_coefficient"]
@@ -84,7 +84,7 @@ class Categorical(Discrete):
         """The relative frequency of each class; ``n_classes`` counts classes that may not have occurred."""
         data = observations("Categorical.fit", data, integers=True, low=0)
         seen = int(data.max()) + 1
-        n_classes = seen if n_classes is None else whole("Categorical.fit", "n_classes", n_classes, low=1)
+        n_classes = seen if n_classes is None else integer("Categorical.fit", "n_classes", n_classes, low=1)
         if seen > n_classes:
             raise ValueError(f"Categorical.fit: data must be below n_classes={n_classes}; got {data.max():g}.")
         return cls(np.bincount(data.astype(np.intp), minlength=n_classes) / data.size)
@@ -103,7 +103,7 @@ class Multinomial(Distribution):
     p: Array
 
     def __init__(self, n: int, p: ArrayLike) -> None:
-        object.__setattr__(self, "n", whole("Multinomial", "n", n))
+        object.__setattr__(self, "n", integer("Multinomial", "n", n))
         object.__setattr__(self, "p", simplex("Multinomial", "p", p))
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import signal
 
-from margin.foundations.probability.arguments import Array, numbers, positive, whole
+from margin.foundations.probability.arguments import Array, integer, numbers, positive
 from margin.foundations.probability.normal import Normal
 
 __all__ = ["convolve_densities", "convolve_masses", "noised_density", "self_convolve_masses"]
@@ -34,7 +34,7 @@ def convolve_densities(f: Density, g: Density, low: float, high: float, n: int =
     """
     if not low < high:
         raise ValueError(f"convolve_densities: low must be below high; got {low!r} and {high!r}.")
-    step = (high - low) / whole("convolve_densities", "n", n, low=2)
+    step = (high - low) / integer("convolve_densities", "n", n, low=2)
     x: Array = low + step * (np.arange(n, dtype=np.float64) + 0.5)
     density = signal.fftconvolve(f(x), g(x)) * step
     z: Array = 2 * low + step * np.arange(1, 2 * n, dtype=np.float64)
@@ -53,7 +53,7 @@ def convolve_masses(p: ArrayLike, q: ArrayLike) -> Array:
 def self_convolve_masses(p: ArrayLike, n: int) -> Array:
     """Probabilities of the sum of n independent copies: n Bernoullis make a binomial."""
     total, p = np.ones(1), numbers("self_convolve_masses", "p", p)
-    for _ in range(whole("self_convolve_masses", "n", n)):
+    for _ in range(integer("self_convolve_masses", "n", n)):
         total = convolve_masses(total, p)
     return total
 

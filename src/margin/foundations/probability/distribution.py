@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from margin.foundations.probability.arguments import Array, generator, numbers, whole
+from margin.foundations.probability.arguments import Array, generator, integer, numbers
 from margin.foundations.probability.quadrature import infinite_sum, panel_integral, tail_integral, weighted
 
 __all__ = ["Continuous", "Discrete", "Distribution", "Support", "Univariate"]
@@ -66,7 +66,7 @@ class Distribution(ABC):
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """``n`` independent draws along the first axis."""
         owner = type(self).__name__
-        return self._sample(whole(owner, "n", n), generator(owner, rng))
+        return self._sample(integer(owner, "n", n), generator(owner, rng))
 
     @abstractmethod
     def _sample(self, n: int, rng: np.random.Generator) -> Array: ...

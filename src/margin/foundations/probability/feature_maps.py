@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.probability.arguments import Array, generator, positive, real, rows, whole
+from margin.foundations.probability.arguments import Array, generator, integer, positive, real, rows
 
 __all__ = ["polynomial_features", "product_features", "random_fourier_features", "rbf_taylor_features"]
 
@@ -32,7 +32,7 @@ def polynomial_features(X: ArrayLike, degree: int = 2, offset: float = 1.0) -> A
     :math:`\sqrt c`) carries the root of :math:`d!/(a_0!\cdots a_p!)`.
     """
     X = rows("polynomial_features", "X", X)
-    degree = whole("polynomial_features", "degree", degree, low=1)
+    degree = integer("polynomial_features", "degree", degree, low=1)
     offset = real("polynomial_features", "offset", offset)
     if offset < 0:
         raise ValueError(f"polynomial_features: offset must not be negative; got {offset:g}.")
@@ -53,7 +53,7 @@ def rbf_taylor_features(x: ArrayLike, order: int, length_scale: float = 1.0) -> 
     if x.shape[1] != 1:
         raise ValueError(f"rbf_taylor_features: x must be points on a line; got {x.shape[1]} columns.")
     z = x / positive("rbf_taylor_features", "length_scale", length_scale)
-    k = np.arange(whole("rbf_taylor_features", "order", order, low=1))
+    k = np.arange(integer("rbf_taylor_features", "order", order, low=1))
     # Powers and factorials meet in logarithms: z^k alone would overflow long before the ratio does.
     logs = special.xlogy(k, np.abs(z)) - 0.5 * special.gammaln(k + 1) - 0.5 * z**2
     return np.where((z < 0) & (k % 2 == 1), -1.0, 1.0) * np.exp(logs)
@@ -63,7 +63,7 @@ def random_fourier_features(X: ArrayLike, n_features: int, length_scale: float, 
     r"""Finite features whose inner products tend to the RBF kernel like :math:`1/\sqrt{n}`: cosines and sines of
     :math:`\omega^\top x` at frequencies :math:`\omega\sim\mathcal N(0, I/\ell^2)` (Bochner's theorem)."""
     X = rows("random_fourier_features", "X", X)
-    pairs = whole("random_fourier_features", "n_features", n_features, low=2) // 2
+    pairs = integer("random_fourier_features", "n_features", n_features, low=2) // 2
     scale = positive("random_fourier_features", "length_scale", length_scale)
     omega = generator("random_fourier_features", rng).standard_normal((X.shape[1], pairs)) / scale
     return np.concatenate([np.cos(X @ omega), np.sin(X @ omega)], axis=1) / np.sqrt(pairs)

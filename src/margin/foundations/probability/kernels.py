@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from margin.foundations.probability.arguments import positive, real, whole
+from margin.foundations.probability.arguments import integer, positive, real
 
 __all__ = [
     "gamma_from_length_scale",
@@ -55,7 +55,7 @@ def linear_kernel(X: ArrayLike, Z: ArrayLike | None = None) -> Matrix:
 def polynomial_kernel(X: ArrayLike, Z: ArrayLike | None = None, degree: int = 2, offset: float = 1.0) -> Matrix:
     """:math:`(x^\\top z + c)^d`: all monomials up to degree d when c > 0, only those of degree d when c = 0."""
     X, Z = _pair("polynomial_kernel", X, Z)
-    degree = whole("polynomial_kernel", "degree", degree, low=1)
+    degree = integer("polynomial_kernel", "degree", degree, low=1)
     offset = real("polynomial_kernel", "offset", offset)
     if offset < 0:
         raise ValueError(f"polynomial_kernel: offset must not be negative; got {offset:g}.")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.probability.arguments import Array, numbers, observations, whole
+from margin.foundations.probability.arguments import Array, integer, numbers, observations
 from margin.foundations.probability.distribution import Univariate
 from margin.foundations.probability.normal import Normal
 from margin.foundations.probability.trials import Binomial
@@ -48,7 +48,7 @@ def running_mean(data: ArrayLike) -> Array:
 
 def means_of_samples(law: Univariate, m: int, k: int, rng: np.random.Generator) -> Array:
     """k independent means of m draws each, a block of rows at a time."""
-    m, k = whole("means_of_samples", "m", m, low=1), whole("means_of_samples", "k", k)
+    m, k = integer("means_of_samples", "m", m, low=1), integer("means_of_samples", "k", k)
     rows = max(1, BLOCK // m)
     means = [law.sample(min(rows, k - i) * m, rng).reshape(-1, m).mean(axis=1) for i in range(0, k, rows)]
     return np.concatenate(means) if means else np.empty(0)

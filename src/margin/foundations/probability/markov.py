@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csgraph
 
-from margin.foundations.probability.arguments import Array, frozen, generator, numbers, whole
+from margin.foundations.probability.arguments import Array, frozen, generator, integer, numbers
 
 __all__ = ["MarkovChain", "partial_correlation"]
 
@@ -40,8 +40,8 @@ class MarkovChain:
 
     def simulate(self, n: int, rng: np.random.Generator, start: int = 0) -> np.ndarray:
         """States at times 0, ..., n - 1."""
-        n = whole("MarkovChain.simulate", "n", n, low=1)
-        state = whole("MarkovChain.simulate", "start", start)
+        n = integer("MarkovChain.simulate", "n", n, low=1)
+        state = integer("MarkovChain.simulate", "start", start)
         if state >= len(self.P):
             raise ValueError(f"MarkovChain.simulate: start must be below {len(self.P)}; got {start}.")
         edges = np.cumsum(self.P, axis=1)[:, :-1].tolist()
@@ -54,7 +54,7 @@ class MarkovChain:
 
     def after(self, steps: int) -> Array:
         """The transition matrix over several steps: a power of P."""
-        return np.linalg.matrix_power(self.P, whole("MarkovChain.after", "steps", steps))
+        return np.linalg.matrix_power(self.P, integer("MarkovChain.after", "steps", steps))
 
     def stationary(self) -> Array:
         r"""The law that one step leaves unchanged; it is unique when one class of states absorbs all others."""

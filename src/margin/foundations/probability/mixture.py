@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.probability.arguments import Array, frozen, numbers, observations, positive, simplex, whole
+from margin.foundations.probability.arguments import Array, frozen, integer, numbers, observations, positive, simplex
 from margin.foundations.probability.distribution import Continuous, Discrete, Support, levels
 from margin.foundations.probability.normal import Normal
 
@@ -105,12 +105,12 @@ class Mixture(Continuous):
         """Normal components by expectation-maximization from equal slices of the sorted data, until the mean
         log-likelihood gains less than ``tol``: a local maximum."""
         data = observations("Mixture.fit", data)
-        k = whole("Mixture.fit", "n_components", n_components, low=1)
+        k = integer("Mixture.fit", "n_components", n_components, low=1)
         if np.unique(data).size < 2 * k:
             raise ValueError(f"Mixture.fit: {k} components need at least {2 * k} distinct values.")
         law = cls(np.full(k, 1 / k), [Normal.fit(part) for part in _slices(data, k)])
         previous = -np.inf
-        for _ in range(whole("Mixture.fit", "max_iter", max_iter, low=1)):
+        for _ in range(integer("Mixture.fit", "max_iter", max_iter, low=1)):
             joint = law.log_joint(data)
             evidence = special.logsumexp(joint, axis=1)
             law = cls(*_maximize(data, np.exp(joint - evidence[:, None])))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.probability.arguments import Array, observations, whole
+from margin.foundations.probability.arguments import Array, integer, observations
 from margin.foundations.probability.distribution import Univariate
 
 __all__ = ["absolute_central_moment", "expectation", "moment", "sample_moment", "skewness"]
@@ -37,7 +37,7 @@ def moment(law: Univariate, k: int, *, central: bool = True, standardized: bool 
     >>> round(moment(law, 3), 6), round(moment(law, 3, standardized=True), 6)
     (16.0, 2.0)
     """
-    k = whole("moment", "k", k)
+    k = integer("moment", "k", k)
     if standardized and not central:
         raise ValueError("moment: standardized=True needs central=True.")
     center = expectation(law) if central and k > 0 else 0.0
@@ -53,13 +53,13 @@ def skewness(law: Univariate) -> float:
 def absolute_central_moment(law: Univariate, k: int) -> float:
     r""":math:`E|X-\mu|^k`; for odd k these, unlike the signed ones, do not add over independent variables."""
     center = expectation(law)
-    return expectation(law, lambda x: np.abs(x - center) ** whole("absolute_central_moment", "k", k))
+    return expectation(law, lambda x: np.abs(x - center) ** integer("absolute_central_moment", "k", k))
 
 
 def sample_moment(data: ArrayLike, k: int, *, central: bool = True, standardized: bool = False) -> float:
     """The same moments of the empirical law of ``data``: averages, divided by n."""
     x = observations("sample_moment", data)
-    k = whole("sample_moment", "k", k)
+    k = integer("sample_moment", "k", k)
     if standardized and not central:
         raise ValueError("sample_moment: standardized=True needs central=True.")
     x = x - x.mean() if central else x

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margin.foundations.probability.arguments import Array, generator, whole
+from margin.foundations.probability.arguments import Array, generator, integer
 
 __all__ = ["MonteCarloEstimate", "monte_carlo", "monte_carlo_pi"]
 
@@ -36,7 +36,7 @@ def monte_carlo(
     >>> abs(found.value - 1) < 4 * found.standard_error
     True
     """
-    n = whole("monte_carlo", "n", n, low=2)
+    n = integer("monte_carlo", "n", n, low=2)
     values = np.asarray(f(sampler(n, generator("monte_carlo", rng))), dtype=np.float64)
     if values.shape != (n,):
         raise ValueError(f"monte_carlo: f must return one number per draw, shape ({n},); got {values.shape}.")

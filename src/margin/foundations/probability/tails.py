@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margin.foundations.probability.arguments import Array, positive, whole
+from margin.foundations.probability.arguments import Array, integer, positive
 from margin.foundations.probability.distribution import Continuous
 from margin.foundations.probability.limits import kolmogorov_p_value
 
@@ -65,7 +65,7 @@ def stability_test(law: Continuous, a: float, b: float, n: int, rng: np.random.G
     data, is a third as uncertain as the test.
     """
     a, b = positive("stability_test", "a", a), positive("stability_test", "b", b)
-    fresh = whole("stability_test", "n", n, low=100) // 10
+    fresh = integer("stability_test", "n", n, low=100) // 10
     sums = a * law.sample(n + fresh, rng) + b * law.sample(n + fresh, rng)
     levels = np.linspace(0.02, 0.98, 49)
     quantiles = law.quantile(levels)

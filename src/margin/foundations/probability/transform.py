@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.probability.arguments import Array, generator, numbers, whole
+from margin.foundations.probability.arguments import Array, generator, integer, numbers
 from margin.foundations.probability.distribution import Continuous
 
 __all__ = ["log_abs_det_jacobian", "pathwise_derivative", "pushforward_log_density", "sample_inverse_cdf"]
@@ -27,7 +27,7 @@ def sample_inverse_cdf(quantile: Callable[[Array], Array], n: int, rng: np.rando
     >>> bool(np.all(draws > 0))
     True
     """
-    return quantile(generator("sample_inverse_cdf", rng).random(whole("sample_inverse_cdf", "n", n)))
+    return quantile(generator("sample_inverse_cdf", rng).random(integer("sample_inverse_cdf", "n", n)))
 
 
 def pathwise_derivative(family: Callable[[float], Continuous], parameter: float, z: ArrayLike) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from margin.foundations.probability.arguments import Array, fraction, observations, whole
+from margin.foundations.probability.arguments import Array, fraction, integer, observations
 from margin.foundations.probability.distribution import Discrete, Support
 
 __all__ = ["Bernoulli", "Binomial", "log_binomial_coefficient"]
@@ -77,7 +77,7 @@ class Binomial(Discrete):
     p: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", whole("Binomial", "n", self.n))
+        object.__setattr__(self, "n", integer("Binomial", "n", self.n))
         object.__setattr__(self, "p", fraction("Binomial", "p", self.p))
 
     @property
@@ -109,7 +109,7 @@ class Binomial(Discrete):
     def fit(cls, data: ArrayLike, n: int) -> Binomial:
         """The pooled frequency of successes, the number of trials ``n`` being known."""
         data = observations("Binomial.fit", data, integers=True, low=0)
-        n = whole("Binomial.fit", "n", n, low=1)
+        n = integer("Binomial.fit", "n", n, low=1)
         if data.max() > n:
             raise ValueError(f"Binomial.fit: data must not exceed n={n}; got {data.max():g}.")
         return cls(n, float(data.mean() / n))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.probability.arguments import Array, observations, real, whole
+from margin.foundations.probability.arguments import Array, integer, observations, real
 from margin.foundations.probability.distribution import Continuous, Discrete, Support
 
 __all__ = ["DiscreteUniform", "Uniform"]
@@ -79,8 +79,8 @@ class DiscreteUniform(Discrete):
     high: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", whole("DiscreteUniform", "low", self.low, low=-(2**53)))
-        object.__setattr__(self, "high", whole("DiscreteUniform", "high", self.high, low=-(2**53)))
+        object.__setattr__(self, "low", integer("DiscreteUniform", "low", self.low, low=-(2**53)))
+        object.__setattr__(self, "high", integer("DiscreteUniform", "high", self.high, low=-(2**53)))
         if self.low > self.high:
             raise ValueError(f"DiscreteUniform: low must not exceed high; got {self.low} and {self.high}.")
 

@@ -41,6 +41,7 @@ from margin.foundations.statistics.intervals import Interval, confidence_interva
 from margin.foundations.statistics.likelihood import Estimate, fit_conditional, mle, mle_numerical
 from margin.foundations.statistics.p_values import HypothesisTest, p_value, t_quantile, t_table
 from margin.foundations.statistics.power import sample_size, t_test_power
+from margin.foundations.statistics.quantiles import lower_weighted_median, weighted_quantile
 from margin.foundations.statistics.random_field import field_from_kernel, field_from_spectrum
 from margin.foundations.statistics.regression_inference import (
     CoefficientTable,
@@ -104,6 +105,7 @@ __all__ = [
     "least_squares",
     "linear_posterior",
     "linearity_test",
+    "lower_weighted_median",
     "mahalanobis",
     "metric_axioms",
     "mle",
@@ -131,6 +133,7 @@ __all__ = [
     "updated_squares_from_means",
     "variance",
     "variance_shortcut",
+    "weighted_quantile",
     "welch_df",
     "whitening",
     "with_intercept",

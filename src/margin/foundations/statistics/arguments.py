@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from margin.core.arguments import Floats, finite, positive, whole
+from margin.core.arguments import Floats, finite, integer, positive
 
-__all__ = ["Floats", "finite", "matrix", "open_unit", "paired", "positive", "vector", "whole"]
+__all__ = ["Floats", "finite", "integer", "matrix", "open_unit", "paired", "positive", "vector"]
 
 
 def vector(caller: str, name: str, values: ArrayLike, *, least: int = 1) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from margin.foundations.statistics.arguments import Floats, finite, open_unit, whole
+from margin.foundations.statistics.arguments import Floats, finite, integer, open_unit
 from margin.foundations.statistics.intervals import Interval
 
 __all__ = ["bootstrap", "bootstrap_indices", "bootstrap_interval", "distinct_fraction"]
@@ -22,8 +22,8 @@ Statistic = Callable[[Floats], float]
 
 def bootstrap_indices(n: int, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
     """``size`` (default ``n``) row numbers drawn uniformly with replacement from ``range(n)``."""
-    n = whole("bootstrap_indices", "n", n, low=1)
-    return rng.integers(n, size=n if size is None else whole("bootstrap_indices", "size", size, low=1))
+    n = integer("bootstrap_indices", "n", n, low=1)
+    return rng.integers(n, size=n if size is None else integer("bootstrap_indices", "size", size, low=1))
 
 
 def distinct_fraction(n: int, size: int | None = None) -> float:
@@ -32,8 +32,8 @@ def distinct_fraction(n: int, size: int | None = None) -> float:
     >>> round(distinct_fraction(10_000), 3)
     0.632
     """
-    n = whole("distinct_fraction", "n", n, low=1)
-    m = n if size is None else whole("distinct_fraction", "size", size, low=1)
+    n = integer("distinct_fraction", "n", n, low=1)
+    m = n if size is None else integer("distinct_fraction", "size", size, low=1)
     return 1.0 if n == 1 else float(-np.expm1(m * np.log1p(-1 / n)))
 
 
@@ -45,7 +45,7 @@ def bootstrap(data: ArrayLike, statistic: Statistic, n_resamples: int, rng: np.r
     ((500,), True)
     """
     rows = _observations("bootstrap", data)
-    whole("bootstrap", "n_resamples", n_resamples, low=1)
+    integer("bootstrap", "n_resamples", n_resamples, low=1)
     return np.array([float(statistic(rows[bootstrap_indices(len(rows), rng)])) for _ in range(n_resamples)])
 
 

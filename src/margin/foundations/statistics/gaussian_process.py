@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, solve_triangular
 
-from margin.foundations.statistics.arguments import Floats, vector, whole
+from margin.foundations.statistics.arguments import Floats, integer, vector
 from margin.foundations.statistics.covariance_functions import CovarianceFunction, points
 
 __all__ = ["GaussianProcess", "stable_cholesky", "zero_mean"]
@@ -61,7 +61,7 @@ class GaussianProcess:
 
     def sample(self, x: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
         """``n`` functions at the points ``x``: (n, number of points)."""
-        whole("GaussianProcess.sample", "n", n, low=1)
+        integer("GaussianProcess.sample", "n", n, low=1)
         mean, covariance = self.joint(x)
         return mean + rng.normal(size=(n, len(mean))) @ stable_cholesky(covariance).T
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-from margin.foundations.statistics.arguments import Floats, matrix, whole
+from margin.foundations.statistics.arguments import Floats, integer, matrix
 from margin.foundations.statistics.glm_families import GLM_FAMILIES, LINKS, GLMFamily, Link
 from margin.foundations.statistics.regression_inference import (
     CoefficientTable,
@@ -80,7 +80,7 @@ def fit_glm(
     if not np.isfinite(eta).all():
         raise ValueError(f"fit_glm: y must be inside the range of the {link} link; got {target.min():g}.")
     start, _ = _scoring_step(design, target, eta, law, g)
-    beta, R, n_iter = _maximize(design, target, start, law, g, whole("fit_glm", "max_iter", max_iter, low=1))
+    beta, R, n_iter = _maximize(design, target, start, law, g, integer("fit_glm", "max_iter", max_iter, low=1))
     mu = g.inverse(design @ beta)
     dispersion = float(np.sum((target - mu) ** 2) / (n - p)) if law.free_dispersion else 1.0
     root = solve_triangular(R, np.eye(p))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from margin.foundations.statistics.arguments import open_unit, whole
+from margin.foundations.statistics.arguments import integer, open_unit
 from margin.foundations.statistics.p_values import ALTERNATIVES, t_quantile
 
 __all__ = ["sample_size", "t_test_power"]
@@ -25,14 +25,14 @@ def t_test_power(
     >>> round(t_test_power(0.5, 64, 64), 3)
     0.801
     """
-    whole("t_test_power", "n", n, low=2)
+    integer("t_test_power", "n", n, low=2)
     open_unit("t_test_power", "alpha", alpha)
     if not np.isfinite(effect):
         raise ValueError(f"t_test_power: effect must be finite; got {effect!r}.")
     if second_n is None:
         df, shift = n - 1, effect * np.sqrt(n)
     else:
-        whole("t_test_power", "second_n", second_n, low=2)
+        integer("t_test_power", "second_n", second_n, low=2)
         df, shift = n + second_n - 2, effect * np.sqrt(n * second_n / (n + second_n))
     if alternative == "two-sided":
         c = t_quantile(df, 1 - alpha / 2)

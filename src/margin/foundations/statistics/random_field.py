@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from margin.foundations.probability.kernels import is_stationary
-from margin.foundations.statistics.arguments import Floats, positive, whole
+from margin.foundations.statistics.arguments import Floats, integer, positive
 from margin.foundations.statistics.covariance_functions import CovarianceFunction
 
 __all__ = ["field_from_kernel", "field_from_spectrum"]
@@ -63,7 +63,7 @@ def field_from_spectrum(
 
 def _torus_fields(eigenvalues: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Real and imaginary parts are two independent fields, so ``n`` fields need half as many transforms."""
-    pairs = (whole("random field", "n", n, low=1) + 1) // 2
+    pairs = (integer("random field", "n", n, low=1) + 1) // 2
     noise = rng.normal(size=(2, pairs, *eigenvalues.shape))
     amplitude = np.sqrt(eigenvalues / eigenvalues.size)
     axes = tuple(range(1, 1 + eigenvalues.ndim))
@@ -81,4 +81,4 @@ def _wrapped_covariance(torus: tuple[int, ...], kernel: CovarianceFunction, spac
 def _sides(caller: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     if len(shape) == 0:
         raise ValueError(f"{caller}: shape must name at least one side; got {shape!r}.")
-    return tuple(whole(caller, "shape", side, low=1) for side in shape)
+    return tuple(integer(caller, "shape", side, low=1) for side in shape)

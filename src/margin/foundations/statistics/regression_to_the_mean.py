@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.statistics.arguments import Floats, paired, positive, whole
+from margin.foundations.statistics.arguments import Floats, integer, paired, positive
 
 __all__ = ["GALTON_SLOPE", "correlated_pairs", "galton_heights", "regression_slope"]
 
@@ -29,7 +29,7 @@ def regression_slope(x: ArrayLike, y: ArrayLike) -> float:
 
 def correlated_pairs(n: int, rho: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
     r"""``n`` pairs of standard normal X and :math:`Y = \rho X + \sqrt{1 - \rho^2} Z`."""
-    whole("correlated_pairs", "n", n, low=1)
+    integer("correlated_pairs", "n", n, low=1)
     if not -1 <= rho <= 1:
         raise ValueError(f"correlated_pairs: rho must lie in [-1, 1]; got {rho!r}.")
     x, z = rng.normal(size=(2, n))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.statistics.arguments import Floats, vector, whole
+from margin.foundations.statistics.arguments import Floats, integer, vector
 
 __all__ = ["elliptical_slice_samples"]
 
@@ -30,9 +30,9 @@ def elliptical_slice_samples(
     scale = vector(caller, "prior_sd", prior_sd)
     if (scale <= 0).any():
         raise ValueError(f"{caller}: prior_sd must be positive; got {scale.min():g}.")
-    whole(caller, "n_samples", n_samples, low=1)
-    whole(caller, "burn_in", burn_in, low=0)
-    whole(caller, "thin", thin, low=1)
+    integer(caller, "n_samples", n_samples, low=1)
+    integer(caller, "burn_in", burn_in, low=0)
+    integer(caller, "thin", thin, low=1)
     state = np.zeros_like(scale)
     value = float(log_likelihood(state))
     if not np.isfinite(value):

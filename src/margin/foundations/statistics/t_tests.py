@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from margin.foundations.statistics.arguments import Floats, paired, vector, whole
+from margin.foundations.statistics.arguments import Floats, integer, paired, vector
 from margin.foundations.statistics.p_values import HypothesisTest, p_value
 
 __all__ = ["Summary", "t_test", "t_test_from_summaries", "t_test_one_sample", "welch_df"]
@@ -73,7 +73,7 @@ def t_test_from_summaries(
     for sample in (a, b):
         if not sample[1] >= 0:
             raise ValueError(f"t_test_from_summaries: sd must be at least 0; got {sample[1]!r}.")
-        whole("t_test_from_summaries", "n", sample[2], low=2)
+        integer("t_test_from_summaries", "n", sample[2], low=2)
     (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = a, b
     if equal_var:
         df = float(n_a + n_b - 2)

@@ -1,6 +1,7 @@
 """Networks with the face of a scikit-learn estimator."""
 
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.mlp import MLPClassifier, MLPRegressor
+from margin.neural.estimators.mlp_classifier import MLPClassifier
+from margin.neural.estimators.mlp_regressor import MLPRegressor
 
 __all__ = ["MLPClassifier", "MLPRegressor", "NeuralEstimator"]

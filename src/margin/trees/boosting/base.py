@@ -22,10 +22,10 @@ from margin.trees.binning import Bins, apply_bins, find_bins
 from margin.trees.boosting.collected import compiled_view, tree_at
 from margin.trees.boosting.losses import Loss
 from margin.trees.boosting.rounds import Problem, Rounds, Settings, add_trees
+from margin.trees.cart.structure import Tree
+from margin.trees.cart.training import MONOTONE
+from margin.trees.category_encoding import CATEGORICAL, learn_words, read_words
 from margin.trees.columns import categorical_flags, monotone_signs
-from margin.trees.structure import Tree
-from margin.trees.training import MONOTONE
-from margin.trees.words import CATEGORICAL, learn_words, read_words
 
 __all__ = ["SHARED_DOMAINS", "BoostedTrees"]
 
@@ -148,7 +148,7 @@ class BoostedTrees(IterativeEstimator):
         return len(self.trees_["start"]) - 1
 
     def tree(self, number: int) -> Tree:
-        """Tree ``number`` in the form of :mod:`margin.trees.structure`, its values as they are added."""
+        """Tree ``number`` in the form of :mod:`margin.trees.cart.structure`, its values as they are added."""
         check_is_fitted(self)
         return tree_at(self.trees_, number)
 

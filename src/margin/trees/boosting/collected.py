@@ -8,7 +8,7 @@ import numpy as np
 
 from margin.trees.binning import Bins
 from margin.trees.boosting.kernel_types import CATEGORY_SHIFT, CODE_SHIFT, FEATURE_SHIFT, MISSING_SHIFT, Trees
-from margin.trees.structure import Tree
+from margin.trees.cart.structure import Tree
 
 __all__ = ["Collected", "compiled_view", "tree_at"]
 
@@ -79,7 +79,7 @@ def compiled_view(trees: dict[str, np.ndarray]) -> Trees:
 
 
 def tree_at(trees: dict[str, np.ndarray], number: int) -> Tree:
-    """Tree ``number`` of a collection in the form of :mod:`margin.trees.structure`."""
+    """Tree ``number`` of a collection in the form of :mod:`margin.trees.cart.structure`."""
     tree = _part(trees, number)
     return tree | {"value": tree["value"][:, None]}
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
+from margin.core.jit_cache import sources_key
 from margin.trees.boosting import bundle_kernels, histogram_kernels, kernel_types, node_kernels, split_kernels
 from margin.trees.boosting.histogram_kernels import OPTIONS, add_rows, subtract
 from margin.trees.boosting.node_kernels import (
@@ -27,7 +28,6 @@ from margin.trees.boosting.node_kernels import (
     take_next,
 )
 from margin.trees.boosting.split_kernels import best_category_split, best_shared_thresholds, best_threshold
-from margin.trees.kernel_sources import sources_key
 
 __all__ = ["add_to_leaves", "grow", "leaf_sums", "node_means"]
 

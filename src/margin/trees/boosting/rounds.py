@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.chunks import map_row_chunks
 from margin.core.records import Record
-from margin.core.stripes import over_stripes
 from margin.core.threads import numba_threads, threads_for
 from margin.trees.binning import Bins, apply_bins
 from margin.trees.boosting.bundling import bundled, stored_questions
@@ -246,7 +246,7 @@ class Rounds:
         def part(rows: slice) -> None:
             values[rows], gradient[rows], hessian[rows] = loss.evaluate(y[rows], F[rows])
 
-        over_stripes(part, n, EVALUATION_WORK * self.predictions.size)
+        map_row_chunks(part, n, EVALUATION_WORK * self.predictions.size)
         return _mean(values, self.problem.weight)
 
     def _held_loss(self) -> list[float]:

@@ -1,0 +1,32 @@
+"""Exact nearest-neighbor search as pure functions of arrays: the one search that every package uses.
+
+``nearest`` and ``radius_neighbors`` check their arguments and take any of six metrics; ``nearest_rows`` is the
+plain Euclidean form for graphs of rows, where no row is its own neighbor. The metrics are in ``geometry``, the search
+with its proof of exactness in ``search``.
+"""
+
+from margin.foundations.neighbors.geometry import METRICS, Geometry, distance_matrix, geometry
+from margin.foundations.neighbors.queries import (
+    Neighbors,
+    nearest,
+    nearest_rows,
+    pairs_within,
+    radius_neighbors,
+    without_itself,
+)
+from margin.foundations.neighbors.search import ALGORITHMS, NeighborIndex
+
+__all__ = [
+    "ALGORITHMS",
+    "METRICS",
+    "Geometry",
+    "NeighborIndex",
+    "Neighbors",
+    "distance_matrix",
+    "geometry",
+    "nearest",
+    "nearest_rows",
+    "pairs_within",
+    "radius_neighbors",
+    "without_itself",
+]

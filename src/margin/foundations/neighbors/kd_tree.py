@@ -1,0 +1,37 @@
+"""Candidates from a k-d tree (SciPy's): few points are looked at when the columns are few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ball_pairs", "build", "candidates"]
+
+SLACK = 1e-9  # relative; far above the rounding of a distance, far below the gap between different ones
+
+
+def build(points: np.ndarray) -> Any:
+    from scipy.spatial import cKDTree
+
+    # Cells cut in the middle instead of at the median: three times faster to build, about as fast to ask.
+    return cKDTree(points, balanced_tree=False, compact_nodes=True)
+
+
+def candidates(tree: Any, queries: np.ndarray, m: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
+    """See :func:`margin.foundations.neighbors.filtering.candidates`."""
+    distances, index = tree.query(queries, k=np.arange(1, m + 1), p=exponent)
+    if (index == tree.n).any():  # what the tree says when no distance is finite
+        raise OverflowError("powers of distances exceed the range of a float64")
+    if m == tree.n:
+        return index, np.full(len(queries), np.inf)
+    nearest_left_out = distances[:, -1] * (1 - SLACK)
+    return index, nearest_left_out if exponent == np.inf else nearest_left_out**exponent
+
+
+def ball_pairs(tree: Any, queries: np.ndarray, powers: np.ndarray, exponent: float) -> tuple[np.ndarray, np.ndarray]:
+    """See :func:`margin.foundations.neighbors.filtering.ball_pairs`."""
+    radius = (powers if exponent == np.inf else powers ** (1 / exponent)) * (1 + SLACK)
+    lists = tree.query_ball_point(queries, radius, p=exponent)
+    of_query = np.repeat(np.arange(len(queries)), [len(found) for found in lists])
+    return of_query, np.concatenate([np.asarray(found, dtype=np.int64) for found in lists])

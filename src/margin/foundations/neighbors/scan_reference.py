@@ -1,0 +1,59 @@
+"""The loops of a neighbor search in NumPy: for small tables, and the twin that the compiled ones are tested against.
+
+Sums run over the columns in order, so these functions and ``scan_kernels`` agree to the last bit (a
+general exponent excepted, whose powers differ between libraries).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["pair_powers", "powers", "scan"]
+
+BLOCK_VALUES = 2**18  # powers held at once (2 MB)
+
+
+def powers(points: np.ndarray, queries: np.ndarray, exponent: float) -> np.ndarray:
+    """Powers of all pairs, (m, n), of ``queries`` (m, d) and ``points`` (n, d)."""
+    found = np.zeros((len(queries), len(points)))
+    for j in range(points.shape[1]):
+        _add(found, points[None, :, j].astype(np.float64) - queries[:, j, None], exponent)
+    return found
+
+
+def pair_powers(
+    points: np.ndarray, queries: np.ndarray, of_query: np.ndarray, of_point: np.ndarray, exponent: float
+) -> np.ndarray:
+    """Powers of the pairs (``of_query[i]``, ``of_point[i]``)."""
+    found = np.zeros(len(of_query))
+    for j in range(points.shape[1]):
+        _add(found, points[of_point, j].astype(np.float64) - queries[of_query, j], exponent)
+    return found
+
+
+def scan(points: np.ndarray, queries: np.ndarray, k: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k`` smallest powers of every query and their points, (m, k) each; of equal powers the smaller index."""
+    smallest = np.empty((len(queries), k))
+    index = np.empty((len(queries), k), dtype=np.int64)
+    size = max(1, BLOCK_VALUES // len(points))
+    for start in range(0, len(queries), size):
+        part = slice(start, start + size)
+        found = powers(points, queries[part], exponent)
+        index[part] = np.argsort(found, axis=1, kind="stable")[:, :k]
+        smallest[part] = np.take_along_axis(found, index[part], axis=1)
+    return smallest, index
+
+
+def _add(total: np.ndarray, gap: np.ndarray, exponent: float) -> None:
+    if exponent == 2.0:
+        total += gap * gap
+        return
+    size = np.abs(gap)
+    if exponent == 1.0:
+        total += size
+    elif exponent == 3.0:
+        total += size * size * size
+    elif exponent == np.inf:
+        np.maximum(total, size, out=total)
+    else:
+        total += size**exponent

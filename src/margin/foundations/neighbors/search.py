@@ -1,0 +1,137 @@
+"""Exact nearest neighbors: candidates from a fast filter, judged by exact distances, with proof that none is missing.
+
+A filter (matrix products in single precision, or a k-d tree) proposes a few more points than are asked for and gives a
+lower bound on the power of all others. Powers of the candidates are then summed in double precision in one fixed
+order. If the last neighbor wanted is strictly below the bound, nothing was missed; otherwise every point in the ball
+through it is looked at. So the answer depends neither on the filter nor on blocks or threads, and equal distances are
+always in the order of the rows.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from margin.core.threads import blas_threads, threads_for
+from margin.foundations.neighbors import filtering, kd_tree, scan_reference
+
+__all__ = ["ALGORITHMS", "NeighborIndex"]
+
+ALGORITHMS = ("auto", "brute", "kd_tree")
+SPARE = {"filter": 6, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
+COMPILED_WORK = 2**22  # additions from which loading the compiled loops is repaid
+SIMPLE_EXPONENTS = (1.0, 2.0, 3.0, np.inf)  # those for which NumPy and the compiled loops give the same bits
+TREE_COLUMNS = 6  # a tree wins up to so many columns of full-dimensional data (measured)
+BALL_PAIRS = 2**23  # pairs of a query and a point that may be in sight at once
+
+
+class NeighborIndex:
+    """Points (n, d) in a space where the distance is a Minkowski distance, ready for queries."""
+
+    def __init__(self, points: np.ndarray, exponent: float, algorithm: str = "auto"):
+        self.points, self.exponent = points, exponent
+        wanted = algorithm == "kd_tree" or (algorithm == "auto" and points.shape[1] <= TREE_COLUMNS)
+        self.tree = kd_tree.build(points) if wanted else None
+
+    def nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Powers and indices of the ``k`` nearest points of every query (m, d), ascending, (m, k) each."""
+        queries = np.ascontiguousarray(queries, dtype=np.float64)
+        if not len(queries):
+            return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
+        parts = self._shared_out(queries, lambda part: self._nearest(part, k))
+        powers, index = (np.concatenate(side) for side in zip(*parts))
+        if not np.isfinite(powers).all():
+            raise OverflowError("powers of distances exceed the range of a float64")
+        return powers, index
+
+    def within(self, queries: np.ndarray, power: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Query, point and power of all pairs of at most ``power`` (a hair more is let through), by query and power."""
+        queries = np.ascontiguousarray(queries, dtype=np.float64)
+        wanted = np.full(len(queries), power * (1 + kd_tree.SLACK))
+        found = [self._ball(queries[part], wanted[part], part.start) for part in self._ball_parts(len(queries))]
+        of_query, of_point, powers = (np.concatenate(side) for side in zip(*found))
+        return of_query, of_point, powers
+
+    def _nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        if self.tree is not None:
+            m = min(k + SPARE["tree"], len(self.points))
+            return self._judged(queries, k, *kd_tree.candidates(self.tree, queries, m, self.exponent))
+        if not self._compiled(len(queries) * len(self.points)):
+            with np.errstate(over="ignore"):  # an infinite power is told below
+                return scan_reference.scan(self.points, queries, k, self.exponent)
+        if self.exponent == 2.0:
+            m = min(k + SPARE["filter"], len(self.points))
+            return self._judged(queries, k, *filtering.candidates(self.points, queries, m))
+        return self._scanned(queries, k)
+
+    def _judged(
+        self, queries: np.ndarray, k: int, candidates: np.ndarray, bound: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        m = candidates.shape[1]
+        of_query = np.repeat(np.arange(len(queries)), m)
+        powers = self._pair_powers(queries, of_query, candidates.ravel()).reshape(-1, m)
+        order = np.lexsort((candidates, powers), axis=1)[:, :k]
+        powers, index = (np.take_along_axis(side, order, axis=1) for side in (powers, candidates))
+        doubtful = np.flatnonzero(~(powers[:, -1] < bound))
+        for part in self._ball_parts(len(doubtful)):
+            rows = doubtful[part]
+            owner, points, found = self._ball(queries[rows], powers[rows, -1])
+            starts = np.searchsorted(owner, np.arange(len(rows)))  # pairs come by query, then power, then index
+            first = starts[:, None] + np.arange(k)
+            powers[rows], index[rows] = found[first], points[first]
+        return powers, index
+
+    def _scanned(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        from margin.foundations.neighbors.scan_kernels import scan
+
+        powers = np.full((len(queries), k), np.inf)
+        index = np.full((len(queries), k), len(self.points), dtype=np.int64)
+        scan(self.points, queries, self.exponent, powers, index)
+        order = np.lexsort((index, powers), axis=1)
+        return np.take_along_axis(powers, order, axis=1), np.take_along_axis(index, order, axis=1)
+
+    def _ball(
+        self, queries: np.ndarray, powers: np.ndarray, offset: int = 0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Query (plus ``offset``), point and power of the pairs with at most the power of the query, sorted."""
+        if self.tree is not None:
+            of_query, of_point = kd_tree.ball_pairs(self.tree, queries, powers, self.exponent)
+        elif self.exponent == 2.0:
+            of_query, of_point = filtering.ball_pairs(self.points, queries, powers)
+        else:
+            near = scan_reference.powers(self.points, queries, self.exponent) <= powers[:, None] * (1 + kd_tree.SLACK)
+            of_query, of_point = np.nonzero(near)
+        found = self._pair_powers(queries, of_query, of_point)
+        inside = found <= powers[of_query]
+        of_query, of_point, found = of_query[inside], of_point[inside], found[inside]
+        order = np.lexsort((of_point, found, of_query))
+        return of_query[order] + offset, of_point[order], found[order]
+
+    def _ball_parts(self, m: int) -> list[slice]:
+        size = max(1, BALL_PAIRS // len(self.points))
+        return [slice(start, min(start + size, m)) for start in range(0, m, size)]
+
+    def _pair_powers(self, queries: np.ndarray, of_query: np.ndarray, of_point: np.ndarray) -> np.ndarray:
+        return self._loops(len(of_query)).pair_powers(self.points, queries, of_query, of_point, self.exponent)
+
+    def _compiled(self, pairs: int) -> bool:
+        return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= COMPILED_WORK
+
+    def _loops(self, pairs: int) -> ModuleType:
+        if not self._compiled(pairs):
+            return scan_reference
+        from margin.foundations.neighbors import scan_kernels
+
+        return scan_kernels
+
+    def _shared_out(self, queries: np.ndarray, function: Any) -> list[Any]:
+        """``function`` of as many parts of the queries as there are threads worth waking."""
+        threads = min(threads_for(queries.size * len(self.points)), len(queries))
+        with blas_threads(1):
+            if threads == 1:
+                return [function(queries)]
+            with ThreadPoolExecutor(threads) as pool:
+                return list(pool.map(function, np.array_split(queries, threads)))

@@ -1,0 +1,314 @@
+r"""AdaBoost: learners in turn, each on weights that stress what those before it got wrong.
+
+For classes (SAMME), with :math:`e_m` the weighted error of learner :math:`h_m` among :math:`K` classes,
+
+.. math:: \alpha_m = \eta\Big(\log\frac{1-e_m}{e_m} + \log(K-1)\Big), \qquad
+          w_i \leftarrow w_i\, e^{\alpha_m [h_m(x_i) \ne y_i]}, \qquad
+          H(x) = \arg\max_k \sum_m \alpha_m [h_m(x) = k] .
+
+For two classes and :math:`\eta = 1` the training error is at most :math:`\prod_m 2\sqrt{e_m(1-e_m)}`. For numbers
+(AdaBoost.R2) the error is the mean of relative losses, and the answer is the weighted median of the learners.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
+
+from margin.core.domains import Choice, Integer, Nested, Number, Optional, Seed
+from margin.core.estimator import IterativeEstimator
+from margin.core.randomness import seed_from, spawn_seeds
+from margin.core.records import Record
+
+__all__ = ["AdaBoostClassifier", "AdaBoostRegressor", "training_error_bound", "weighted_median"]
+
+# The weight of a learner without any error would be infinite; an error of one in 10^12 stands for it.
+SMALLEST_ERROR = 1e-12
+
+
+def training_error_bound(errors: np.ndarray) -> np.ndarray:
+    r"""What the training error is at most after every round, :math:`\prod_{l \le m} 2\sqrt{e_l(1-e_l)}` (two classes).
+
+    >>> training_error_bound(np.array([0.5, 0.1, 0.1])).round(3)
+    array([1.  , 0.6 , 0.36])
+    """
+    errors = np.asarray(errors, dtype=np.float64)
+    return np.cumprod(2.0 * np.sqrt(errors * (1.0 - errors)))
+
+
+def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Per row of ``values`` (n, m) the smallest value at which half of the ``weights`` (m,) are reached, (n,)."""
+    order = np.argsort(values, axis=1, kind="stable")
+    reached = np.cumsum(weights[order], axis=1)
+    place = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
+    return np.take_along_axis(values, np.take_along_axis(order, place[:, None], axis=1), axis=1)[:, 0]
+
+
+class _AdaBoost(IterativeEstimator):
+    """The loop that both share: fit a learner on the weights, weigh it, weigh the rows anew."""
+
+    def __init__(self, estimator: Any, n_estimators: int, learning_rate: float, random_state: Any):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn all rounds."""
+        return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn, yielding a record per round: the learner's weighted error and its weight."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", **self._y_rules)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        learner = self._default() if self.estimator is None else self.estimator
+        if not has_fit_parameter(learner, "sample_weight"):
+            raise ValueError(
+                f"{type(self).__name__}: estimator must take sample_weight in fit; {type(learner).__name__} does not."
+            )
+        y, weighing = self._targets(y, weight), weight > 0
+        if not weighing.any():
+            raise ValueError(f"{type(self).__name__}: sample_weight must be positive for at least one row.")
+        self._loop = loop = _Rounds(self, learner, X[weighing], y[weighing], weight[weighing])
+        if state is not None:
+            loop.restore(state)
+            self._learn(loop)
+        for record in loop.iterations():
+            self._learn(loop)
+            yield record
+
+    def _learn(self, loop: _Rounds) -> None:
+        self.estimators_ = list(loop.learners)
+        self.estimator_weights_ = np.array(loop.alphas)
+        self.estimator_errors_ = np.array(loop.errors)
+        self.n_iter_ = len(loop.learners)
+
+    def _said(self, X: Any) -> np.ndarray:
+        """What every learner says, (n, learners)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        return np.column_stack([learner.predict(X) for learner in self.estimators_])
+
+    _y_rules: dict[str, Any] = {}
+
+    @abstractmethod
+    def _default(self) -> Any:
+        """The learner taken when none is given."""
+
+    @abstractmethod
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Targets as learners see them."""
+
+    @abstractmethod
+    def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """The learner's error, its weight (0: it is no better than chance), and the rows' next weights."""
+
+    @abstractmethod
+    def _only_weight(self, error: float) -> float:
+        """The weight of a first learner that is no better than chance, after which the fit ends."""
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
+        return tags
+
+
+class _Rounds:
+    """The running fit: learners so far and the weights that the next one sees."""
+
+    def __init__(self, model: _AdaBoost, learner: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray):
+        self.model, self.learner, self.X, self.y = model, learner, X, y
+        self.weight, self.total = weight, weight.sum()
+        self.seed = seed_from(model.random_state)
+        self.learners: list[Any] = []
+        self.alphas: list[float] = []
+        self.errors: list[float] = []
+        self.done = False
+
+    def iterations(self) -> Iterator[Record]:
+        total = self.model.n_estimators
+        while len(self.learners) < total and not self.done:
+            values = self._round()
+            if values is not None:
+                yield Record(len(self.learners), values, total=total)
+
+    def _round(self) -> dict[str, float] | None:
+        learner = clone(self.learner)
+        if "random_state" in learner.get_params(deep=False):
+            seeds = spawn_seeds(np.random.default_rng([self.seed, len(self.learners)]), 1)
+            learner.set_params(random_state=seeds[0])
+        learner.fit(self.X, self.y, sample_weight=self.weight)
+        error, alpha, weight = self.model._judge(learner.predict(self.X), self.y, self.weight)
+        self.done = alpha <= 0.0 or error <= 0.0
+        if alpha <= 0.0:
+            if self.learners:
+                return None
+            alpha = self.model._only_weight(error)
+        self.learners.append(learner)
+        self.alphas.append(alpha)
+        self.errors.append(error)
+        self.weight = weight * (self.total / weight.sum())
+        return {"error": error, "weight": alpha}
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "learners": list(self.learners),
+            "alphas": list(self.alphas),
+            "errors": list(self.errors),
+            "weight": self.weight.copy(),
+            "done": self.done,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.seed, self.done = int(state["seed"]), bool(state["done"])
+        self.learners = list(state["learners"])
+        self.alphas, self.errors = list(state["alphas"]), list(state["errors"])
+        self.weight = np.array(state["weight"], dtype=np.float64)
+
+
+class AdaBoostClassifier(ClassifierMixin, _AdaBoost):
+    """AdaBoost for any number of classes (SAMME) over any classifier that takes sample weights.
+
+    ``estimator`` None is a decision stump. The fit ends early when a learner makes no error, or none that is better
+    than chance. Learned: ``estimators_``, ``estimator_weights_``, ``estimator_errors_``, ``classes_``, ``n_iter_``.
+
+    >>> import numpy as np
+    >>> X = np.arange(10.0)[:, None]
+    >>> y = np.array([0, 0, 0, 1, 1, 1, 1, 0, 0, 0])
+    >>> AdaBoostClassifier(n_estimators=20, random_state=0).fit(X, y).score(X, y)
+    1.0
+    """
+
+    domains = {
+        "estimator": Optional(Nested("fit", "predict")),
+        "n_estimators": Integer(low=1, search=(20, 300)),
+        "learning_rate": Number(above=0, search=(0.05, 2.0), log=True),
+        "random_state": Seed(),
+    }
+
+    def __init__(
+        self, estimator: Any = None, n_estimators: int = 50, learning_rate: float = 1.0, random_state: Any = None
+    ):
+        super().__init__(estimator, n_estimators, learning_rate, random_state)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Weighted votes for minus votes against: of the second class (n,), or of every class (n, classes)."""
+        said, weights, classes = self._said(X), self.estimator_weights_, len(self.classes_)
+        votes = np.stack([(said == label) @ weights for label in self.classes_], axis=1) / weights.sum()
+        if classes == 2:
+            return votes[:, 1] - votes[:, 0]
+        return votes - (1.0 - votes) / (classes - 1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with most weighted votes."""
+        score = self.decision_function(X)
+        return self.classes_[(score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities that make the votes their optimal decision function: a softmax of them, (n, classes)."""
+        score = self.decision_function(X)
+        scores = np.column_stack([-score, score]) if score.ndim == 1 else score / (len(self.classes_) - 1)
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return odds / odds.sum(axis=1, keepdims=True)
+
+    def _default(self) -> Any:
+        from margin.trees.cart.decision_tree import DecisionTreeClassifier
+
+        return DecisionTreeClassifier(max_depth=1)
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        check_classification_targets(y)
+        classes = np.unique(y)
+        if len(np.unique(y[weight > 0])) < 2:
+            raise ValueError("AdaBoostClassifier: y must have at least two classes with weight; got one class.")
+        self.classes_ = classes
+        return y
+
+    def _only_weight(self, error: float) -> float:
+        raise ValueError(
+            f"AdaBoostClassifier: the first learner has a weighted error of {error:.3g}, no better than chance among "
+            f"{len(self.classes_)} classes; choose a stronger estimator."
+        )
+
+    def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
+        wrong, classes = said != y, len(self.classes_)
+        error = float(weight[wrong].sum() / weight.sum())
+        bounded = min(max(error, SMALLEST_ERROR), 1.0)
+        if bounded >= 1.0 - 1.0 / classes:
+            return error, 0.0, weight
+        alpha = self.learning_rate * float(np.log((1.0 - bounded) / bounded) + np.log(classes - 1.0))
+        return error, alpha, weight * np.exp(alpha * wrong)
+
+
+class AdaBoostRegressor(RegressorMixin, _AdaBoost):
+    """AdaBoost.R2 over any regressor that takes sample weights; the answer is the weighted median of the learners.
+
+    ``estimator`` None is a tree of depth 3; ``loss`` says how the residuals, relative to the largest, count as error.
+    Weights are handed to the learner as they are, without drawing rows, so the fit has no randomness of its own.
+
+    >>> import numpy as np
+    >>> X = np.arange(20.0)[:, None]
+    >>> AdaBoostRegressor(n_estimators=10, random_state=0).fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.98
+    True
+    """
+
+    domains = {
+        "estimator": Optional(Nested("fit", "predict")),
+        "n_estimators": Integer(low=1, search=(20, 300)),
+        "learning_rate": Number(above=0, search=(0.05, 2.0), log=True),
+        "loss": Choice("linear", "square", "exponential"),
+        "random_state": Seed(),
+    }
+    _y_rules = {"y_numeric": True}
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: str = "linear",
+        random_state: Any = None,
+    ):
+        super().__init__(estimator, n_estimators, learning_rate, random_state)
+        self.loss = loss
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The weighted median of what the learners say."""
+        said = self._said(X)
+        return weighted_median(said, self.estimator_weights_)
+
+    def _default(self) -> Any:
+        from margin.trees.cart.decision_tree import DecisionTreeRegressor
+
+        return DecisionTreeRegressor(max_depth=3)
+
+    def _targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=np.float64)
+
+    def _only_weight(self, error: float) -> float:
+        return 1.0  # the median of one learner is what it says
+
+    def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
+        residual = np.abs(said - y)
+        largest = residual.max()
+        if largest == 0.0:
+            return 0.0, float(-np.log(SMALLEST_ERROR)), weight
+        relative = np.minimum(residual / largest, 1.0)
+        relative = {"linear": relative, "square": relative**2, "exponential": 1.0 - np.exp(-relative)}[self.loss]
+        error = float((weight * relative).sum() / weight.sum())
+        if error >= 0.5:
+            return error, 0.0, weight
+        alpha = self.learning_rate * float(np.log((1.0 - error) / error))
+        return error, alpha, weight * np.exp(-alpha * (1.0 - relative))

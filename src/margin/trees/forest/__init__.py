@@ -1,0 +1,1 @@
+"""Averages of many trees or other models: bagging, random forests, extremely randomized trees."""

@@ -1,0 +1,70 @@
+"""A category tree in words: indented text, and one if-then rule per leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from margin.trees.multiway.category_columns import Categories
+from margin.trees.multiway.category_tree import Tree, children
+
+__all__ = ["Words", "condition", "tree_rules", "tree_text"]
+
+
+class Words(NamedTuple):
+    """How a tree's numbers are called: columns, categories of columns, classes."""
+
+    columns: Sequence[str]
+    categories: Mapping[int, Categories]
+    classes: Sequence[Any]
+
+
+def tree_text(tree: Tree, words: Words) -> str:
+    """One line per node below the root; a leaf shows its class, weight and, after a slash, the weight it gets wrong."""
+    if not tree["n_children"][0]:
+        return _leaf(tree, 0, words)
+    lines, waiting = [], [(child, 0) for child in reversed(children(tree, 0))]
+    while waiting:
+        node, level = waiting.pop()
+        line = "|   " * level + condition(tree, node, words)
+        lines.append(line if tree["n_children"][node] else f"{line}: {_leaf(tree, node, words)}")
+        waiting += [(child, level + 1) for child in reversed(children(tree, node))]
+    return "\n".join(lines)
+
+
+def tree_rules(tree: Tree, words: Words) -> list[str]:
+    """The path to every leaf as one rule; a bound that a later one tightens is not said."""
+    rules = []
+    for leaf in np.flatnonzero(tree["n_children"] == 0):
+        path = [int(leaf)]
+        while tree["parent"][path[-1]] > 0:
+            path.append(int(tree["parent"][path[-1]]))
+        said: dict[tuple[int, int], str] = {}
+        for node in reversed(path if leaf else []):
+            key = (int(tree["feature"][tree["parent"][node]]), int(tree["branch"][node]))
+            said.pop(key, None)
+            said[key] = condition(tree, node, words)
+        rules.append(f"if {' and '.join(said.values()) or 'true'} then {_leaf(tree, int(leaf), words)}")
+    return rules
+
+
+def condition(tree: Tree, node: int, words: Words) -> str:
+    """What is true of a row that went from the parent of ``node`` to ``node``."""
+    above, branch = int(tree["parent"][node]), int(tree["branch"][node])
+    feature, threshold = int(tree["feature"][above]), float(tree["threshold"][above])
+    if np.isnan(threshold):
+        return f"{words.columns[feature]} = {_word(words.categories[feature][branch])}"
+    return f"{words.columns[feature]} {'>' if branch else '<='} {threshold:.6g}"
+
+
+def _leaf(tree: Tree, node: int, words: Words) -> str:
+    value = tree["value"][node]
+    wrong = value.sum() - value.max()
+    weights = f"{value.sum():.6g}" + (f"/{wrong:.6g}" if wrong > 0 else "")
+    return f"{_word(words.classes[int(value.argmax())])} ({weights})"
+
+
+def _word(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

@@ -1,0 +1,58 @@
+"""Every compiled loop against its NumPy twin, to the last bit."""
+
+import numpy as np
+import pytest
+
+from margin.foundations.neighbors import scan_reference as reference
+
+EXPONENTS = [1.0, 2.0, 3.0, np.inf]
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    from margin.foundations.neighbors import scan_kernels
+
+    return scan_kernels
+
+
+def rows(n=203, m=17, d=70, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(m, d)).astype(dtype).astype(np.float64)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_pair_powers(kernels, exponent, dtype):
+    points, queries = rows(dtype=dtype)
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 5, 400):
+        pairs = rng.integers(len(queries), size=n), rng.integers(len(points), size=n)
+        expected = reference.pair_powers(points, queries, *pairs, exponent)
+        np.testing.assert_array_equal(kernels.pair_powers(points, queries, *pairs, exponent), expected)
+
+
+@pytest.mark.parametrize("exponent", [*EXPONENTS, 2.5])
+@pytest.mark.parametrize("k", [1, 8, 203])
+def test_scan(kernels, exponent, k):
+    points, queries = rows()
+    points[100:150] = points[:50]  # ties
+    powers, index = np.full((len(queries), k), np.inf), np.full((len(queries), k), len(points))
+    kernels.scan(points, queries, exponent, powers, index)
+    order = np.lexsort((index, powers), axis=1)
+    expected = reference.scan(points, queries, k, exponent)
+    np.testing.assert_array_equal(np.take_along_axis(index, order, axis=1), expected[1])
+    compare = np.testing.assert_allclose if exponent == 2.5 else np.testing.assert_array_equal
+    compare(np.take_along_axis(powers, order, axis=1), expected[0], **({"rtol": 1e-13} if exponent == 2.5 else {}))
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 200])
+def test_keep_smallest(kernels, n):
+    rng = np.random.default_rng(2)
+    products, half = rng.normal(size=(9, n)).astype(np.float32), rng.normal(size=n).astype(np.float32)
+    m = min(5, n)
+    scores, index = np.full((9, m), np.inf, np.float32), np.zeros((9, m), np.int64)
+    kernels.keep_smallest(products[:, : n // 2], half[: n // 2], 0, scores, index)
+    kernels.keep_smallest(products[:, n // 2 :], half[n // 2 :], n // 2, scores, index)
+    expected = np.sort(half - products, axis=1)[:, :m]
+    np.testing.assert_array_equal(np.sort(scores, axis=1), expected)
+    np.testing.assert_array_equal(np.take_along_axis(half - products, index, axis=1), scores)

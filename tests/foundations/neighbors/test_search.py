@@ -1,0 +1,217 @@
+"""Neighbors are exact and in order: against brute force by definition, for every metric and every algorithm."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import NearestNeighbors
+
+from margin.foundations.neighbors import distance_matrix, filtering, nearest, radius_neighbors, search
+
+SCIPY = {
+    "euclidean": ("euclidean", {}),
+    "manhattan": ("cityblock", {}),
+    "chebyshev": ("chebyshev", {}),
+    "cosine": ("cosine", {}),
+}
+
+
+def table(n=300, m=40, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), rng.normal(size=(m, d))
+
+
+def by_definition(D, k):
+    """The k smallest of every row, equal ones in the order of their index."""
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(D, order, axis=1), order
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def path(request, monkeypatch):
+    """Small problems run in NumPy by default; both paths are tested."""
+    if request.param == "compiled":
+        monkeypatch.setattr(search, "COMPILED_WORK", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("metric", SCIPY)
+def test_distances_equal_scipy(metric):
+    X, Q = table()
+    name, options = SCIPY[metric]
+    np.testing.assert_allclose(distance_matrix(X, Q, metric), cdist(Q, X, name, **options), atol=1e-13)
+
+
+def test_minkowski_and_mahalanobis_distances_equal_scipy():
+    X, Q = table()
+    for p in (1, 1.5, 2, 3, 7.3):
+        np.testing.assert_allclose(distance_matrix(X, Q, "minkowski", p), cdist(Q, X, "minkowski", p=p), rtol=1e-12)
+    learned = np.cov(X.T)
+    for given_, used in ((None, learned), (np.diag([1.0, 2, 3, 4, 5]), np.diag([1.0, 2, 3, 4, 5]))):
+        expected = cdist(Q, X, "mahalanobis", VI=np.linalg.inv(used))
+        np.testing.assert_allclose(distance_matrix(X, Q, "mahalanobis", covariance=given_), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "auto"])
+@pytest.mark.parametrize(
+    ("metric", "p"),
+    [*((m, 2) for m in (*SCIPY, "mahalanobis")), ("minkowski", 3), ("minkowski", 2.5)],
+)
+def test_nearest_by_definition(metric, p, algorithm, path):
+    X, Q = table()
+    found = nearest(X, Q, 7, metric, p=p, algorithm=algorithm)
+    distances, index = by_definition(distance_matrix(X, Q, metric, p), 7)
+    np.testing.assert_array_equal(found.indices, index)
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "mahalanobis"])
+def test_equal_distances_come_in_the_order_of_the_rows(metric, algorithm, path):
+    """A grid seen from its own points, every row twice: nearly all distances occur many times."""
+    side = np.arange(7.0)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    X = np.vstack([grid, grid])
+    covariance = np.diag([4.0, 4.0]) if metric == "mahalanobis" else None
+    found = nearest(X, grid, 9, metric, covariance=covariance, algorithm=algorithm)
+    distances, index = by_definition(distance_matrix(X, grid, metric, covariance=covariance), 9)
+    np.testing.assert_array_equal(found.indices, index)
+    np.testing.assert_array_equal(found.distances, distances)
+
+
+def test_all_rows_equal(path):
+    found = nearest(np.full((500, 3), 0.1), np.zeros((4, 3)), 5, algorithm="brute")
+    np.testing.assert_array_equal(found.indices, np.tile(np.arange(5), (4, 1)))
+
+
+def test_a_filter_that_is_blind_is_noticed(monkeypatch):
+    """Rows that single precision cannot tell apart: only the judgement in double precision finds the nearest."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([[[1e6, 0.0]], rng.normal(scale=1e-4, size=(3000, 2))])
+    Q = rng.normal(scale=1e-4, size=(50, 2))
+    monkeypatch.setattr(search, "COMPILED_WORK", 0)
+    found = nearest(X, Q, 4, algorithm="brute")
+    np.testing.assert_array_equal(found.indices, by_definition(distance_matrix(X, Q), 4)[1])
+    candidates, bound = filtering.candidates(X, Q, 10)
+    kth = np.sort(distance_matrix(X, Q), axis=1)[:, 3] ** 2
+    assert (bound < kth).all(), "the bound claims nothing that single precision cannot know"
+    assert not (np.sort(candidates, axis=1)[:, :4] == np.sort(found.indices, axis=1)).all(), "the filter alone errs"
+
+
+@given(st.integers(0, 10**6), st.integers(1, 70), st.floats(1e-3, 1e3), st.floats(-1e4, 1e4))
+def test_the_bound_of_the_filter_is_a_bound(seed, d, scale, offset):
+    rng = np.random.default_rng(seed)
+    X = offset + scale * rng.normal(size=(400, d)) * rng.lognormal(size=(400, 1))
+    Q = offset + scale * rng.normal(size=(9, d)) * 3
+    candidates, bound = filtering.candidates(X, Q, 12)
+    powers = distance_matrix(X, Q) ** 2
+    for q in range(len(Q)):
+        others = np.setdiff1d(np.arange(len(X)), candidates[q])
+        assert powers[q, others].min() >= bound[q] * (1 - 1e-12) - 1e-300
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-30, 1.0, 1e30, 1e150])
+def test_any_scale(scale, path):
+    X, Q = table()
+    found = nearest(X * scale, Q * scale, 5, algorithm="brute")
+    np.testing.assert_array_equal(found.indices, by_definition(distance_matrix(X, Q), 5)[1])
+
+
+def test_queries_far_outside_and_on_huge_offsets(path):
+    X, Q = table()
+    for far in (Q * 1e9, Q + 1e7):
+        found = nearest(X, far, 3, algorithm="brute")
+        powers = ((far[:, None] - X[None]) ** 2).sum(axis=2)
+        np.testing.assert_allclose(found.distances**2, np.sort(powers, axis=1)[:, :3], rtol=1e-14)
+
+
+def test_threads_change_nothing(monkeypatch):
+    X, Q = table(2000, 100, 12)
+    monkeypatch.setattr(search, "COMPILED_WORK", 0)
+    alone = nearest(X, Q, 5, algorithm="brute")
+    monkeypatch.setattr(search, "threads_for", lambda work: 3)
+    np.testing.assert_array_equal(nearest(X, Q, 5, algorithm="brute").indices, alone.indices)
+    np.testing.assert_array_equal(nearest(X, Q, 5, algorithm="brute").distances, alone.distances)
+
+
+def test_float32_rows_are_searched_as_they_are(path):
+    X, Q = (part.astype(np.float32) for part in table())
+    found = nearest(X, Q, 5, algorithm="brute")
+    np.testing.assert_array_equal(found.indices, by_definition(distance_matrix(X.astype(float), Q.astype(float)), 5)[1])
+
+
+@pytest.mark.parametrize("k", [1, 299, 300])
+def test_every_number_of_neighbors(k, path):
+    X, Q = table()
+    for algorithm in ("brute", "kd_tree"):
+        found = nearest(X, Q, k, algorithm=algorithm)
+        np.testing.assert_array_equal(found.indices, by_definition(distance_matrix(X, Q), k)[1])
+
+
+def test_a_larger_table_equals_scikit_learn():
+    X, Q = table(6000, 300, 40)
+    distances, index = NearestNeighbors(n_neighbors=10, algorithm="brute").fit(X).kneighbors(Q)
+    found = nearest(X, Q, 10)
+    np.testing.assert_array_equal(found.indices, index)
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@pytest.mark.parametrize(("metric", "p"), [("euclidean", 2), ("manhattan", 2), ("cosine", 2), ("minkowski", 2.5)])
+def test_radius_by_definition(metric, p, algorithm, path):
+    X, Q = table()
+    D = distance_matrix(X, Q, metric, p)
+    radius = float(np.quantile(D, 0.05))
+    found = radius_neighbors(X, Q, radius, metric, p=p, algorithm=algorithm)
+    for q in range(len(Q)):
+        inside = np.flatnonzero(D[q] <= radius)
+        np.testing.assert_array_equal(found.indices[q], inside[np.argsort(D[q][inside], kind="stable")])
+        np.testing.assert_allclose(found.distances[q], np.sort(D[q][inside]), rtol=1e-12)
+
+
+def test_a_radius_includes_its_border_and_may_be_empty():
+    found = radius_neighbors([[0.0], [0.3], [0.1 + 0.2]], [[0.0], [5.0]], 0.3)
+    assert found.indices[0].tolist() == [0, 1], "0.1 + 0.2 is a little more than 0.3"
+    assert found.indices[1].tolist() == []
+    assert radius_neighbors([[0.0], [1.0]], [[0.0]], 0.0).indices[0].tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda X, Q: nearest(X, Q, 0), "nearest: k must be an integer from 1 to the 300 rows of X; got 0"),
+        (lambda X, Q: nearest(X, Q, 301), "from 1 to the 300 rows of X; got 301"),
+        (lambda X, Q: nearest(X, Q, True), "got True"),
+        (lambda X, Q: nearest(X, Q[:, :2], 1), "Q must have the 5 columns of X; got 2"),
+        (lambda X, Q: nearest(X, Q, 1, "hamming"), "nearest: metric must be one of .*; got 'hamming'"),
+        (lambda X, Q: nearest(X, Q, 1, "minkowski", p=0.5), "p must be a number of at least 1"),
+        (lambda X, Q: nearest(X, Q, 1, algorithm="ball"), "algorithm must be one of auto, brute, kd_tree; got 'ball'"),
+        (lambda X, Q: nearest(X * 0, Q, 1, "cosine"), "row 0 of X is zero"),
+        (lambda X, Q: nearest(X, Q, 1, covariance=np.eye(5)), "covariance belongs to metric 'mahalanobis'"),
+        (lambda X, Q: nearest(X, Q, 1, "mahalanobis", covariance=np.eye(4)), r"covariance must have shape \(5, 5\)"),
+        (lambda X, Q: nearest(X, Q, 1, "mahalanobis", covariance=-np.eye(5)), "must be positive definite"),
+        (lambda X, Q: nearest(X * [1, 1, 1, 1, 0], Q, 1, "mahalanobis"), "must be positive definite"),
+        (lambda X, Q: nearest(X * np.nan, Q, 1), "X must be finite; got nan"),
+        (
+            lambda X, Q: nearest(X, Q * 1e200, 1, algorithm="brute"),
+            "nearest: distances overflow; scale the columns first",
+        ),
+        (
+            lambda X, Q: nearest(X, Q * 1e200, 1, algorithm="kd_tree"),
+            "nearest: distances overflow; scale the columns first",
+        ),
+        (lambda X, Q: radius_neighbors(X, Q, -1), "radius must be a number of at least 0; got -1"),
+        (lambda X, Q: radius_neighbors(X, Q, np.nan), "radius must be a number of at least 0; got nan"),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call(*table())
+
+
+def test_sparse_rows_are_refused():
+    import scipy.sparse as sp
+
+    with pytest.raises(TypeError, match=r"(?i)sparse"):
+        nearest(sp.csr_array(np.eye(3)), np.eye(3), 1)

@@ -1,0 +1,127 @@
+"""Forests and bagging: identical at any number of threads, out-of-bag by hand, resumed exactly."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from margin.data import load
+from margin.trees import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from margin.trees.cart.structure import predict
+from margin.trees.forest.out_of_bag import bootstrap_counts
+
+
+@pytest.fixture(scope="module")
+def moons():
+    data = load("moons", n_samples=400, noise=0.3, seed=0)
+    return data.X, data.y
+
+
+@pytest.mark.parametrize(
+    "model",
+    [RandomForestClassifier(20, oob_score=True), ExtraTreesClassifier(8), BaggingClassifier(n_estimators=6)],
+    ids=["forest", "extra", "bagging"],
+)
+def test_any_number_of_threads_gives_the_same_bits(model, moons):
+    said = [model.set_params(n_jobs=jobs, random_state=3).fit(*moons).predict_proba(moons[0]) for jobs in (1, 2, 5)]
+    np.testing.assert_array_equal(said[0], said[1])
+    np.testing.assert_array_equal(said[0], said[2])
+
+
+def test_the_forest_is_the_average_of_its_trees(moons):
+    X, y = moons
+    forest = RandomForestClassifier(12, random_state=0).fit(X, y)
+    singles = [tree.predict_proba(X) for tree in forest.estimators_]
+    np.testing.assert_allclose(forest.predict_proba(X), np.mean(singles, axis=0), atol=1e-14)
+    np.testing.assert_array_equal(forest.votes(X).sum(axis=1), 12)
+    assert forest.apply(X).shape == (400, 12)
+    np.testing.assert_allclose(forest.feature_importances_.sum(), 1)
+
+
+def test_out_of_bag_by_hand(moons):
+    X, y = moons
+    forest = RandomForestClassifier(25, oob_score=True, random_state=4)
+    records = list(forest.iterate(X, y))
+    sums, votes = np.zeros((400, 2)), np.zeros(400)
+    for number, tree in enumerate(forest.trees_):
+        rng = np.random.default_rng([4, number + 1])
+        out = bootstrap_counts(400, 400, rng) == 0
+        assert tree["n_samples"][0] == (~out).sum()
+        sums[out] += predict(tree, X[out])
+        votes[out] += 1
+        seen = votes > 0
+        error = np.mean(sums[seen].argmax(axis=1) != y[seen])
+        assert records[number]["oob_error"] == pytest.approx(error)
+    assert forest.oob_score_ == pytest.approx(1 - records[-1]["oob_error"])
+    averages = sums / np.where(votes > 0, votes, np.nan)[:, None]
+    np.testing.assert_allclose(forest.oob_decision_function_, averages)
+
+
+def test_out_of_bag_of_regression():
+    data = load("friedman", n_samples=300, seed=1)
+    forest = RandomForestRegressor(60, oob_score=True, random_state=0).fit(data.X, data.y)
+    said = forest.oob_prediction_
+    assert forest.oob_score_ == pytest.approx(1 - np.mean((said - data.y) ** 2) / np.var(data.y))
+    fresh = load("friedman", n_samples=2000, seed=2)
+    assert abs(forest.oob_score_ - forest.score(fresh.X, fresh.y)) < 0.08
+    errors = [r["oob_error"] for r in BaggingRegressor(n_estimators=20, random_state=0).iterate(data.X, data.y)]
+    assert errors[-1] < 0.6 * errors[0]
+
+
+@pytest.mark.parametrize("cls", [RandomForestRegressor, ExtraTreesRegressor])
+def test_a_forest_continues_where_it_stopped(cls, moons):
+    X, y = moons
+    whole = cls(9, random_state=1, n_jobs=2).fit(X, y)
+    first = cls(9, random_state=1)
+    for _ in itertools.islice(first.iterate(X, y), 4):
+        pass
+    assert len(first.trees_) == 4
+    second = cls(9, random_state=None)
+    records = list(second.iterate(X, y, state=first.get_state()))
+    assert [r.iteration for r in records] == [5, 6, 7, 8, 9]
+    np.testing.assert_array_equal(second.predict(X), whole.predict(X))
+
+
+def test_more_trees_extend_fewer(moons):
+    few, many = (RandomForestClassifier(n, random_state=2).fit(*moons) for n in (3, 7))
+    for a, b in zip(few.trees_, many.trees_):
+        np.testing.assert_array_equal(a["threshold"], b["threshold"])
+
+
+def test_max_samples_and_no_bootstrap(moons):
+    X, y = moons
+    assert {int(t["weight"][0]) for t in RandomForestClassifier(4, max_samples=0.25).fit(X, y).trees_} == {100}
+    assert {int(t["n_samples"][0]) for t in RandomForestClassifier(4, bootstrap=False).fit(X, y).trees_} == {400}
+    with pytest.raises(ValueError, match="max_samples=900 exceeds the 400 rows"):
+        RandomForestClassifier(2, max_samples=900).fit(X, y)
+    with pytest.raises(ValueError, match="oob_score=True needs bootstrap=True"):
+        RandomForestClassifier(2, bootstrap=False, oob_score=True).fit(X, y)
+
+
+def test_class_weights_move_the_border():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 1, (900, 2)), rng.normal(1.2, 1, (100, 2))])
+    y = np.repeat([0, 1], [900, 100])
+    plain, balanced = (
+        RandomForestClassifier(30, min_samples_leaf=10, class_weight=weight, random_state=0).fit(X, y).predict(X).mean()
+        for weight in (None, "balanced")
+    )
+    assert balanced > 2 * plain
+
+
+def test_missing_values_and_categories_in_a_forest():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.integers(0, 12, 800).astype(float), rng.standard_normal(800)])
+    y = np.isin(X[:, 0], [2, 3, 7]).astype(int)
+    X[::9, 0] = np.nan
+    forest = RandomForestClassifier(15, categorical_features=[0], max_features=None, random_state=0).fit(X, y)
+    known = ~np.isnan(X[:, 0])
+    assert forest.score(X[known], y[known]) == 1
+    assert forest.estimators_[0].predict(X).shape == (800,)
