@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from margin.runs import Run, RunError, data_hash, fingerprint
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
@@ -22,6 +21,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import margin
 from margin.core.watching import Watcher, watch
+from margin.runs import Run, RunError, data_hash, fingerprint
 
 # Each record takes a moment, so that a kill can fall between, inside and while a checkpoint is written.
 TRAIN = """

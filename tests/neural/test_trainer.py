@@ -9,15 +9,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from margin.neural.schedules import SCHEDULES, learning_rate_factor
-from margin.neural.stopping import EarlyStopping
-from margin.neural.trainer import STEPS_PER_RECORD, Seeds
 from torch import nn
 from torch.optim import lr_scheduler
 
 from margin.neural import MLP, Plan, Rows, Trainer, validation_split
 from margin.neural.estimators.mlp import cross_entropy, squared_error
 from margin.neural.layers import Dropout, use_generator
+from margin.neural.schedules import SCHEDULES, learning_rate_factor
+from margin.neural.stopping import EarlyStopping
+from margin.neural.trainer import STEPS_PER_RECORD, Seeds
 from margin.neural.weights import build, copy_weights, live_weights, load_weights
 
 rng = np.random.default_rng(0)
