@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import Array, Count, Fields, Form, Items, Real, Sizes, Table, Text, Violation
+from margin.core.invariants import Array, Count, Fields, Form, Items, Real, Sizes, Table, Text, Violation, optional
 from margin.neural.stored import check_layers
 
 __all__ = ["FORMS"]
@@ -42,7 +42,9 @@ FORMS: Mapping[str, Form] = {
             ),
             "weights_": Table(Text(), Array(...)),
             "n_iter_": Count(),
+            "t_": Count(),
             "loss_curve_": Items(Real()),
+            "validation_scores_": optional(Items(Real())),
         },
         [_layers_are_stored],
     )

@@ -22,7 +22,7 @@ from margin.core.invariants import (
 
 __all__ = ["FORMS"]
 
-KERNEL = Either(Model(["diagonal"]), Text(("precomputed",)))
+KERNEL = Either(Model(["__call__"]), Text(("precomputed",)))
 ROWS = Either(Array("n_support", "n_features"), Array(0, 0), Sparse("n_support", "n_features"))
 FITTED_ROWS = Either(Array("n_samples", "n_features"), Sparse("n_samples", "n_features"))
 PER_MACHINE = Either(Real(), Array(None, finite=False))
@@ -37,6 +37,8 @@ MACHINE: dict[str, Stored] = {
     "n_iter_": Either(Count(), Array(None, kind="i", low=0)),
     "coef_": Array(None, "n_features"),
     "margin_": PER_MACHINE,
+    "fit_status_": Count(),
+    "shape_fit_": Items(Count()),
 }
 CLASSIFIER: dict[str, Stored] = {
     **MACHINE,
@@ -47,7 +49,7 @@ CLASSIFIER: dict[str, Stored] = {
     "class_weight_": Array("n_classes"),
 }
 GAUSSIAN: dict[str, Stored] = {
-    "kernel_": Model(["diagonal"]),
+    "kernel_": Model(["__call__"]),
     "y_mean_": Either(Real(finite=True), Array("n_targets")),
     "y_std_": Either(Real(finite=True), Array("n_targets")),
     "jitter_": Real(finite=True),
@@ -110,7 +112,7 @@ FORMS: Mapping[str, Form] = {
             **GAUSSIAN,
             "classes_": Array("n_classes", kind="labels"),
             "X_train_": Array("n_samples", "n_features"),
-            "kernels_": Items(Model(["diagonal"]), "n_machines"),
+            "kernels_": Items(Model(["__call__"]), "n_machines"),
             "pulls_": Items(Array("n_samples"), "n_machines"),
             "roots_": Items(Array("n_samples"), "n_machines"),
             "factors_": Items(Array("n_samples", "n_samples"), "n_machines"),
@@ -126,19 +128,4 @@ FORMS: Mapping[str, Form] = {
             "weights_": Either(Array("n_inducing"), Array("n_inducing", "n_targets")),
         }
     ),
-    **{
-        name: Form({})
-        for name in (
-            "Linear",
-            "Polynomial",
-            "RBF",
-            "Laplace",
-            "Matern",
-            "Periodic",
-            "Constant",
-            "White",
-            "Sum",
-            "Product",
-        )
-    },
 }

@@ -8,7 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import Array, Count, Fields, Flag, Form, Items, Real, Sizes, Stored, Table, Text, Violation
+from margin.core.invariants import (
+    Array,
+    Count,
+    Fields,
+    Flag,
+    Form,
+    Items,
+    Real,
+    Sizes,
+    Stored,
+    Table,
+    Text,
+    Violation,
+    optional,
+)
 
 __all__ = ["FORMS", "check_layers"]
 
@@ -42,8 +56,11 @@ NETWORK: dict[str, Stored] = {
     "scale_": Array("n_features"),
     "network_": Fields({"sizes": Items(Count(low=1)), "activation": Text(), "dropout": Real(0.0, 1.0, finite=True)}),
     "weights_": Table(Text(), Array(...)),
+    "out_activation_": Text(),
     "n_iter_": Count(),
+    "t_": Count(),
     "loss_curve_": Items(Real()),
+    "validation_scores_": optional(Items(Real())),
 }
 FORMS: Mapping[str, Form] = {
     "MLPClassifier": Form({"classes_": Array("n_outputs", kind="labels"), **NETWORK}, [_layers_are_stored]),

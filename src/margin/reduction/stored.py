@@ -10,14 +10,14 @@ from margin.core.invariants import Array, Count, Form, Real, Sizes, Stored, Text
 __all__ = ["FORMS"]
 
 EMBEDDED: dict[str, Stored] = {
-    "rows_": optional(Array("n_samples", "n_features")),
+    "X_fit_": optional(Array("n_samples", "n_features")),
     "embedding_": Array("n_samples", "n_components"),
     "n_iter_": Count(),
 }
 
 
 def _enough_rows(model: Mapping[str, Any], sizes: Sizes) -> None:
-    if "rows_" in model and (model.get("n_neighbors") or 0) > sizes["n_samples"]:
+    if "X_fit_" in model and (model.get("n_neighbors") or 0) > sizes["n_samples"]:
         raise Violation("n_neighbors must be at most the number of rows that are stored")
 
 

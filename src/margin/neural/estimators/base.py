@@ -19,7 +19,17 @@ from margin.core.threads import threads_for, torch_threads
 from margin.neural.estimators.parameters import OPEN_ENDED, TrainingParameters
 from margin.neural.generators import GlobalStream, Seeds
 from margin.neural.training import (
-    Minimize, Patience, Plan, QuasiNewton, RowBatches, Rows, Step, Training, Validation, rate_schedule, train,
+    Minimize,
+    Patience,
+    Plan,
+    QuasiNewton,
+    RowBatches,
+    Rows,
+    Step,
+    Training,
+    Validation,
+    rate_schedule,
+    train,
     validation_split,
 )  # fmt: skip
 from margin.neural.training.evaluation import EVALUATION_ROWS, Score
@@ -66,7 +76,9 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     n_iter_: int = attribute("Epochs trained.")
     t_: int = attribute("Rows seen in all epochs.")
     loss_curve_: list[float] = attribute("Mean training loss of every epoch, without the penalty.")
-    validation_scores_: list[float] | None = attribute("Score of the held-out rows after every epoch; None without any.")
+    validation_scores_: list[float] | None = attribute(
+        "Score of the held-out rows after every epoch; None without any."
+    )
 
     _loop: FitLoop
     _module: nn.Module

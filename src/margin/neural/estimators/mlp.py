@@ -14,7 +14,6 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight, validate_data
 from torch import nn

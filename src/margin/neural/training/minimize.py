@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
 from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
 from margin.neural.training.compute import Compute
 from margin.neural.training.descent import Descent
-from margin.neural.generators import generator_array, load_generator
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Objective, Step, Terms
