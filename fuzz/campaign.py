@@ -50,6 +50,8 @@ def run(folder: Path, tasks: Iterable[tuple[str, int]]) -> Iterator[Report]:
         answer = _ask(worker, name, number)
         if answer is None:
             code = worker.wait()
+            if code >= 0:
+                raise RuntimeError(f"the worker itself failed on mutation {number} of {name}")
             hung = code in (-9, -24)  # killed for its silence, or by the limit on processor time
             answer = {"outcome": "hang" if hung else "crash", "sentence": f"exit code {code}"}
             worker = None
