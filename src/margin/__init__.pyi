@@ -41,6 +41,8 @@ from margin.reduction import MDS as MDS
 from margin.reduction import PCA as PCA
 from margin.reduction import TSNE as TSNE
 from margin.reduction import UMAP as UMAP
+from margin.runs import Run as Run
+from margin.runs import fit as fit
 from margin.semi import PseudoLabel as PseudoLabel
 from margin.semi import SelfTraining as SelfTraining
 from margin.store import load as load

@@ -156,6 +156,8 @@ ENTRIES: tuple[Entry, ...] = (
 FUNCTIONS: Mapping[str, str] = {
     "save": "margin.store",
     "load": "margin.store",
+    "fit": "margin.runs",
+    "Run": "margin.runs",
     "watch": "margin.core.watching",
     "Record": "margin.core.records",
     "search_space": "margin.core.parameters",
@@ -186,6 +188,10 @@ PARTS: Mapping[str, str] = {
     "margin/white-kernel": "margin.kernels.WhiteKernel",
     "margin/kernel-sum": "margin.kernels.Sum",
     "margin/kernel-product": "margin.kernels.Product",
+    "margin/kernel-power": "margin.kernels.Exponentiation",
+    "margin/dot-product-kernel": "margin.kernels.DotProduct",
+    "margin/rational-quadratic-kernel": "margin.kernels.RationalQuadratic",
+    "margin/exp-sine-squared-kernel": "margin.kernels.ExpSineSquared",
 }
 
 

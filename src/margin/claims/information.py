@@ -9,6 +9,7 @@ import numpy as np
 from scipy import integrate, optimize, stats
 
 from margin.claims import claim
+from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.foundations.information import (
     PoissonFit,
@@ -116,7 +117,7 @@ def cross_entropy_is_least_at_the_truth(seed: int) -> Verdict:
     exact = float(kl_normal(1, 2, 0, 1)) + 0.5 * math.log(2 * math.pi * math.e * 4)
     return every(
         sum_of_parts=near(cross_entropy(p, q), entropy(p) + kl_divergence(p, q), tolerance=1e-12),
-        excess=above(float((cross_entropy(p, q) - entropy(p)).min()), 0.0),
+        excess=above(float((cross_entropy(p, q) - entropy(p)).min()), -1e-12),
         at_the_truth=near(cross_entropy(p, p), entropy(p), tolerance=1e-12),
         impossible=equal(float(cross_entropy([0.5, 0.5], [1, 0])), math.inf),
         # The standard error of the sampled value is 0.016.
@@ -139,7 +140,7 @@ def kl_is_a_divergence_and_no_distance(seed: int) -> Verdict:
             notes=near(notes_pair, 0.218012, tolerance=5e-7),
             equal_gives_zero=equal(float(kl_divergence(p, p)), 0.0),
             missing_mass=equal(float(kl_divergence([0.5, 0.5], [1, 0])), math.inf),
-            sampled=near(sampled, kl_normal(1, 2, 0, 1), tolerance=4 * error),
+            sampled=near(sampled, kl_normal(1, 2, 0, 1), tolerance=ERRORS * error),
         ),
         printed=every(non_zero=above(float(kl_divergence(p, p)), 0.0), triangle=below(direct, detour)),
     )
@@ -262,7 +263,7 @@ def kl_between_gaussians_uses_the_squared_mahalanobis_distance(seed: int) -> Ver
     return corrected(
         every(
             exact=near(kl_gaussians(m0, S0, m1, S1), 1.0, tolerance=1e-12),
-            sampled=near(sampled, 1.0, tolerance=4 * error),
+            sampled=near(sampled, 1.0, tolerance=ERRORS * error),
             same=near(kl_gaussians(m0, S0, m0, S0), 0.0, tolerance=1e-15),
             one_dimension=near(kl_gaussians([1], [[4]], [0], [[1]]), kl_normal(1, 2, 0, 1), tolerance=1e-12),
         ),
@@ -281,6 +282,6 @@ def the_root_of_js_is_a_metric(seed: int) -> Verdict:
         symmetric=near(js_divergence(p, q), js_divergence(q, p), tolerance=0.0),
         bounded=below(float(js_divergence(p, q).max()), math.log(2)),
         disjoint=near(js_divergence([1, 0], [0, 1]), math.log(2), tolerance=1e-15),
-        triangle=above(float((pq + qr - pr).min()), 0.0),
+        triangle=above(float((pq + qr - pr).min()), -1e-12),
         other_classes=raises(ValueError, lambda: js_divergence([1, 0], [1, 0, 0]), match="classes"),
     )

@@ -31,6 +31,7 @@ class Checked:
     measured: Any
     expected: Any
     seconds: float
+    seed: int = SEED
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,9 +84,8 @@ def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked
             yield Checked(expected.id, expected.area, expected.kind, "missing", None, None, 0.0)
             continue
         verdict = _verdict(row, outcomes, seed)
-        yield Checked(
-            row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, time.perf_counter() - started
-        )
+        seconds = time.perf_counter() - started
+        yield Checked(row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, seconds, seed)
 
 
 def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict:

@@ -156,7 +156,7 @@ def first_step_is_the_rate_in_every_coordinate() -> Verdict:
     return corrected(
         every(
             first=near(steps[0], [-0.1, -0.1], tolerance=1e-8),
-            never_grows=below(float(np.max(np.diff(effective, axis=0))), 0.0),
+            never_grows=below(float(np.max(np.diff(effective, axis=0))), 1e-15),
             torch=near(our_path(AdaGrad(), 0.1, 10), torch_path("Adagrad", 0.1, 10), tolerance=1e-12),
         ),
         printed=near(norm_rule, [0.1, 0.1], tolerance=1e-3),
@@ -299,7 +299,7 @@ def limited_memory_needs_little_memory() -> Verdict:
             bfgs=below(full.gradient_norm, 1e-6),
             lbfgs=below(limited.gradient_norm, 1e-6),
             as_low_as_torch=below(limited.value, float(ROSENBROCK.f(x.detach().numpy())) + 1e-10),
-            falls=below(float(np.max(np.diff(limited.history("value")))), 0.0),
+            falls=below(float(np.max(np.diff(limited.history("value")))), 1e-15),
             numbers=equal([stored_numbers(m, 1000, memory=10) for m in ("bfgs", "lbfgs")], [10**6, 20_000]),
         ),
         # The notes count n data points squared; a problem of 5 examples and 1000 parameters tells them apart.

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from margin.claims import claim
+from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, corrected, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
@@ -72,7 +73,7 @@ def mean_of_conditional_means_is_the_mean(seed: int) -> Verdict:
     outer = monte_carlo(lambda x: x * (x / 2), Normal().sample, 200_000, np.random.default_rng([seed, 3]))
     return every(
         table=near(joint.expectation(inner), joint.expectation(g), tolerance=1e-14),
-        pair=near(both.value, outer.value, tolerance=4 * np.hypot(both.standard_error, outer.standard_error)),
+        pair=near(both.value, outer.value, tolerance=ERRORS * np.hypot(both.standard_error, outer.standard_error)),
     )
 
 

@@ -42,7 +42,7 @@ def a_penalty_trades_training_error_for_test_error(seed: int) -> Verdict:
         told = LogisticRegression(C=C).fit(columns[:20], labels[:20]).predict_log_proba(columns[20:])
         losses.append(-float(told[range(20), labels[20:]].mean()))
     return every(
-        training_rises=above(error(shrunk, x, y) - error(plain, x, y), 0.0),
+        training_rises=above(error(shrunk, x, y) / error(plain, x, y), 1.0 + 1e-6),
         test_falls=below(error(shrunk, fresh, y_new), error(plain, fresh, y_new)),
         logistic_test_falls=below(losses[1], losses[0]),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from margin.claims import claim
+from margin.claims.chance import plausible
 from margin.core.verdict import Verdict, above, corrected, equal, every, near, within
 from margin.foundations.statistics import (
     mahalanobis,
@@ -52,7 +53,7 @@ def squared_distances_of_normal_data_are_chi_square(seed: int) -> Verdict:
     truth = every(
         scipy=near(mahalanobis(x[0], mean, SIGMA), distance.mahalanobis(x[0], mean, precision), tolerance=1e-10),
         indices_i_j=near(mahalanobis(x[0], mean, SIGMA) ** 2, np.einsum("i,ij,j", v, precision, v), tolerance=1e-10),
-        chi_square=above(stats.kstest(mahalanobis(x, mean, SIGMA) ** 2, stats.chi2(2).cdf).pvalue, 0.01),
+        chi_square=plausible(stats.kstest(mahalanobis(x, mean, SIGMA) ** 2, stats.chi2(2).cdf).pvalue),
         contour_is_an_ellipse=near(mahalanobis(ellipse, mean, SIGMA), np.ones(50), tolerance=1e-10),
         the_normal_law_gives_a_density_not_a_probability=above(density, 1.0),
     )
@@ -108,7 +109,7 @@ def mahalanobis_is_euclid_after_whitening(seed: int) -> Verdict:
     truth = every(
         distances=near(euclid_after(J), target, tolerance=1e-10),
         factor_of_the_precision=near(J.T @ J, np.linalg.inv(SIGMA), tolerance=1e-10),
-        definite=above(np.linalg.eigvalsh(J.T @ J).min(), 0.0),
+        definite=near(np.linalg.eigvalsh(J.T @ J), 1 / np.linalg.eigvalsh(SIGMA)[::-1], tolerance=1e-10),
     )
     # Read as a factor of the covariance, the "L" of the sentence stretches where it should shrink.
     return corrected(truth, printed=near(euclid_after(np.linalg.cholesky(SIGMA).T), target, tolerance=1e-3))

@@ -9,6 +9,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from margin.claims import claim
+from margin.claims.chance import rate
 from margin.claims.supervised.stand_ins import life_expectancy
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.data import frame, preprocessor, random_split
@@ -74,7 +75,7 @@ def a_predictive_law_covers_what_it_says(seed: int) -> Verdict:
     draws = law.sample(500, rng)
     return every(
         law=equal(type(law), GaussianPrediction),
-        coverage=within(float(np.mean((low <= y[2000:]) & (y[2000:] <= high))), 0.935, 0.965),
+        coverage=rate(float(np.mean((low <= y[2000:]) & (y[2000:] <= high))), 0.95, len(y) - 2000),
         draws_have_its_mean=near(draws.mean(axis=0), law.mean, tolerance=5 * float(law.std.max()) / np.sqrt(500)),
         density=near(np.exp(law.logpdf(law.mean)), 1 / np.sqrt(2 * np.pi * law.variance), tolerance=1e-12),
     )

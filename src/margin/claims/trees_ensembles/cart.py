@@ -51,9 +51,9 @@ def pruning_shrinks_a_tree_and_keeps_held_back_accuracy(seed: int) -> Verdict:
         leaves_fall_with_alpha=below(float(np.diff(leaves).max()), 0.5),
         the_last_tree_is_a_leaf=equal(leaves[-1], 1),
         reduced_error_leaves=below(reduced.get_n_leaves(), grown.get_n_leaves() / 2),
-        reduced_error_accuracy=above(reduced.score(X_held, y_held) - before, 0.0),
+        reduced_error_accuracy=above(reduced.score(X_held, y_held) - before, -1e-12),
         cost_complexity_leaves=below(costed.get_n_leaves(), grown.get_n_leaves() / 2),
-        cost_complexity_accuracy=above(costed.score(X_held, y_held) - before, 0.0),
+        cost_complexity_accuracy=above(costed.score(X_held, y_held) - before, -1e-12),
         regression=below(_regression_error_change(seed), 0.0),
     )
 
