@@ -14,7 +14,7 @@ from margin.kernels import (
     GaussianProcessClassifier,
     GaussianProcessRegressor,
     SparseGaussianProcessRegressor,
-    White,
+    WhiteKernel,
 )
 from margin.kernels.gaussian_process.likelihood import MarginalLikelihood
 
@@ -210,7 +210,7 @@ def sparse_housing(n: int) -> Case:
 
 
 def our_kernel(d: int) -> Any:
-    return 1.0 * RBF(np.ones(d)) + White(0.1)
+    return 1.0 * RBF(np.ones(d)) + WhiteKernel(0.1)
 
 
 def their_kernel(d: int) -> Any:

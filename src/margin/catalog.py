@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-__all__ = ["ENTRIES", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
+__all__ = ["ENTRIES", "FUNCTIONS", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,17 @@ ENTRIES: tuple[Entry, ...] = (
     *GENERATIVE,
 )
 
+# What `margin` offers besides the estimators, and where it is defined.
+FUNCTIONS: Mapping[str, str] = {
+    "save": "margin.store",
+    "load": "margin.store",
+    "fit": "margin.runs",
+    "Run": "margin.runs",
+    "watch": "margin.core.watching",
+    "Record": "margin.core.records",
+    "search_space": "margin.core.parameters",
+}
+
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.
 PARTS: Mapping[str, str] = {
     "sklearn/pipeline": "sklearn.pipeline.Pipeline",
@@ -167,16 +178,20 @@ PARTS: Mapping[str, str] = {
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
     # Kernels that models take as a parameter.
-    "margin/linear-kernel": "margin.kernels.Linear",
-    "margin/polynomial-kernel": "margin.kernels.Polynomial",
+    "margin/linear-kernel": "margin.kernels.LinearKernel",
+    "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",
     "margin/rbf-kernel": "margin.kernels.RBF",
-    "margin/laplace-kernel": "margin.kernels.Laplace",
+    "margin/laplace-kernel": "margin.kernels.LaplaceKernel",
     "margin/matern-kernel": "margin.kernels.Matern",
-    "margin/periodic-kernel": "margin.kernels.Periodic",
-    "margin/constant-kernel": "margin.kernels.Constant",
-    "margin/white-kernel": "margin.kernels.White",
+    "margin/periodic-kernel": "margin.kernels.PeriodicKernel",
+    "margin/constant-kernel": "margin.kernels.ConstantKernel",
+    "margin/white-kernel": "margin.kernels.WhiteKernel",
     "margin/kernel-sum": "margin.kernels.Sum",
     "margin/kernel-product": "margin.kernels.Product",
+    "margin/kernel-power": "margin.kernels.Exponentiation",
+    "margin/dot-product-kernel": "margin.kernels.DotProduct",
+    "margin/rational-quadratic-kernel": "margin.kernels.RationalQuadratic",
+    "margin/exp-sine-squared-kernel": "margin.kernels.ExpSineSquared",
 }
 
 

@@ -19,7 +19,7 @@ from margin import atlas, catalog
 from margin.cli import app
 from margin.cli.output import reported
 
-FAST = ["--set", "hidden=8", "--set", "epochs=3", "--quiet"]
+FAST = ["--set", "hidden_layer_sizes=8", "--set", "max_iter=3", "--quiet"]
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_verify_json_is_stable(run):
     ids = [id for id, expected in atlas.inventory().items() if expected.area == "unsupervised"]
     rows = json.loads(run("verify", "unsupervised", "--json").stdout)
     assert [row["id"] for row in rows] == ids
-    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds"}
+    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds", "seed"}
     assert all(set(row) == fields for row in rows)
     assert {row["verdict"] for row in rows} <= {"holds", "corrected", "fails", "missing"}
     assert "neither an area" in run("verify", "no-such-area", code=2).stderr
@@ -95,13 +95,13 @@ def test_fit_predict_score(run, tmp_path):
     assert (rows[0], len(rows)) == (["prediction"], 151)
     proba = list(csv.reader(io.StringIO(run("predict", out, "iris", "--proba").stdout)))
     assert sum(map(float, proba[1])) == pytest.approx(1, abs=1e-5)
-    other = run("fit", "mlp-classifier", "iris", "--out", out, "--set", "epochs=4", "--quiet", code=1)
+    other = run("fit", "mlp-classifier", "iris", "--out", out, "--set", "max_iter=4", "--quiet", code=1)
     assert "holds another run" in other.stderr
 
 
 def test_a_table_with_gaps_and_labels(run, mixed_table, tmp_path):
     out = tmp_path / "r"
-    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "epochs=30", "-q")
+    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "max_iter=30", "-q")
     new = tmp_path / "new.csv"
     new.write_text("town,extra,size\nnorth,1,0.5\nelsewhere,2,\n")
     predictions = list(csv.reader(io.StringIO(run("predict", out, new).stdout)))
@@ -166,8 +166,42 @@ def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
     redone = (out / "trials.jsonl").read_text().splitlines()
     assert redone[:-1] == trials[:-1]
     assert len(redone) == 6
-    assert margin.load(out / "model.safetensors").predict(pd.read_csv(mixed_table).drop(columns="sold")).shape == (120,)
-    assert "holds another comparison" in run(*words, "--seed", 1, code=1).stderr
+    assert "holds another run: its seed is 0" in run(*words, "--seed", 1, code=1).stderr
+    assert (
+        "holds another run: its kind is 'comparison'"
+        in run("fit", "mlp-classifier", mixed_table, "-t", "sold", "--out", out, "-q", code=1).stderr
+    )
+
+
+def test_predict_score_and_show_take_a_comparison_as_they_take_a_fit(run, mixed_table, tmp_path):
+    out = tmp_path / "c"
+    words = ["compare", mixed_table, "-t", "sold", "-m", "logistic-regression", "--folds", 2, "-j", 1, "--out", out]
+    assert f"logistic-regression fitted on all rows: {out}" in " ".join(run(*words).stdout.split())
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert (manifest["identity"]["kind"], manifest["status"]) == ("comparison", "finished")
+    assert {path.name for path in out.iterdir()} >= {"board.json", "metrics.jsonl", "model.safetensors", "trials.jsonl"}
+    assert len(run("predict", out, mixed_table).stdout.splitlines()) == 121
+    assert json.loads(run("score", out, mixed_table, "--json").stdout)["accuracy"] > 0.8
+    facts = json.loads(run("show", out, "--json").stdout)
+    assert (facts["kind"], facts["model"], facts["status"]) == ("comparison", "logistic-regression", "finished")
+    assert {row["model"] for row in facts["board"]} == {"baseline", "logistic-regression"}
+    assert "baseline" in run("show", out).stdout
+    first = (out / "model.safetensors").stat().st_mtime_ns
+    run(*words)
+    assert (out / "model.safetensors").stat().st_mtime_ns == first, "a finished comparison trains nothing again"
+    # One more model may win: the folder then holds that one, whole.
+    run(*words, "-m", "gaussian-nb", "--metric", "log_loss")
+    winner = json.loads((out / "board.json").read_text())[0]["model"]
+    assert json.loads(run("show", out, "--json").stdout)["model"] == winner
+
+
+def test_show_a_fit_and_a_model_file(run, tmp_path):
+    run("fit", "kmeans", "iris", "--set", "n_clusters=3", "--out", tmp_path / "k", "-q")
+    facts = json.loads(run("show", tmp_path / "k", "--json").stdout)
+    assert (facts["kind"], facts["model"], facts["status"]) == ("fit", "kmeans", "finished")
+    assert facts["parameters_set"]["n_clusters"] == "3"
+    assert facts["records"] > 0
+    assert "n_clusters 3" in run("show", tmp_path / "k" / "model.safetensors").stdout
 
 
 def test_models_of_categories_and_counts_get_columns_they_can_take(run, mixed_table, tmp_path):
@@ -208,7 +242,7 @@ def test_a_closed_pipe_is_no_failure_to_talk_about(capsys):
 def test_ctrl_c_leaves_a_usable_run_and_the_same_command_continues(tmp_path):
     """A real process, a real interrupt."""
     words = [sys.executable, "-m", "margin", "fit", "mlp-classifier", "digits", "--out", str(tmp_path / "d")]
-    words += ["--set", "epochs=40", "--set", "hidden=32", "--json"]
+    words += ["--set", "max_iter=40", "--set", "hidden_layer_sizes=32", "--json"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     metrics = tmp_path / "d" / "metrics.jsonl"

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from margin.kernels import RBF, Linear, dual
+from margin.kernels import RBF, LinearKernel, dual
 from margin.kernels.dual import DualProblem, duality_gap
+from margin.kernels.kernel_columns import columns_of
 from margin.kernels.optimality import directions, dual_objective, offset_between
-from margin.kernels.panels import panel_of
 from margin.kernels.precision import column_dtype
 from margin.kernels.smo_kernels import FLAT, solve_pairs
 from margin.optimize.interior_point import svm_dual
@@ -23,7 +23,7 @@ def clouds(n, d=3, seed=0, gap=1.0):
 def classification(n, C=1.0, tol=1e-8, kernel=None, seed=0):
     X, y = clouds(n, seed=seed)
     low, high = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
-    return DualProblem(panel_of(kernel or RBF(1.0), X), y, low, high, 0.0, tol), X, y
+    return DualProblem(columns_of(kernel or RBF(1.0), X), y, low, high, 0.0, tol), X, y
 
 
 def solve(problem):
@@ -138,5 +138,5 @@ def test_columns_are_single_precision_only_where_it_cannot_be_felt():
     assert column_dtype(RBF(1.0), X, 1.0, 1e-3) is np.float32
     assert column_dtype(RBF(1.0), X, 1e5, 1e-3) is np.float64, "large coefficients"
     assert column_dtype(RBF(1.0), X, 1.0, 1e-8) is np.float64, "small tolerance"
-    assert column_dtype(Linear(), 1e4 * X, 1.0, 1e-3) is np.float64, "large values"
+    assert column_dtype(LinearKernel(), 1e4 * X, 1.0, 1e-3) is np.float64, "large values"
     assert column_dtype(RBF(1.0), X[:50], 1.0, 1e-3) is np.float64, "small problem"

@@ -10,7 +10,7 @@ from sklearn import svm
 from sklearn.base import clone
 
 import margin
-from margin.kernels import RBF, SVC, SVR, Linear, LinearSVC, dual, squared_hinge
+from margin.kernels import RBF, SVC, SVR, LinearKernel, LinearSVC, dual, squared_hinge
 
 
 def table(n, d, density=0.1, seed=0):
@@ -82,7 +82,7 @@ def test_bad_numbers_are_refused():
         LinearSVC().fit(X, y)
 
 
-KERNELS = ["linear", "poly", "rbf", "laplace", 2.0 * RBF(0.7) + Linear() * 0.5]
+KERNELS = ["linear", "poly", "rbf", "laplace", 2.0 * RBF(0.7) + LinearKernel() * 0.5]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:24])
@@ -125,7 +125,7 @@ def test_sparse_support_vectors_are_stored(tmp_path):
 
 def test_kernels_without_a_sparse_form_say_so():
     X, y = table(50, 5)
-    with pytest.raises(ValueError, match="Periodic: sparse rows have no such kernel here"):
+    with pytest.raises(ValueError, match="PeriodicKernel: sparse rows have no such kernel here"):
         SVC(kernel="periodic").fit(X, y)
     with pytest.raises(TypeError, match="parse"):
         SVC(kernel="precomputed").fit(X @ X.T, y)

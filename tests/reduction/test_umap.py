@@ -8,7 +8,7 @@ from sklearn.manifold import trustworthiness
 
 from margin.reduction import PCA, UMAP, curve_parameters, fuzzy_cross_entropy, fuzzy_graph
 from margin.reduction.fuzzy import local_scales, memberships
-from margin.reduction.umap import first_places
+from margin.reduction.umap import initial_positions
 from margin.reduction.umap_kernels import epoch
 
 
@@ -111,14 +111,14 @@ def test_new_rows_are_placed_among_their_neighbors():
 def test_the_first_places_are_those_asked_for():
     X = np.random.default_rng(5).normal(size=(60, 2)) * [5.0, 1.0]
     graph, rng = fuzzy_graph(X, 8), np.random.default_rng(0)
-    principal = first_places(X, graph, 2, "pca", rng)
+    principal = initial_positions(X, graph, 2, "pca", rng)
     assert abs(np.corrcoef(principal[:, 0], X[:, 0])[0, 1]) > 0.999  # as many axes as columns are enough
-    spectral = first_places(X, graph, 2, "spectral", rng)
+    spectral = initial_positions(X, graph, 2, "spectral", rng)
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     vector = spectral[:, 0] / np.sqrt(degrees)
     walk = (graph @ vector) / degrees  # an eigenvector of the random walk on the graph
     assert np.corrcoef(walk, vector)[0, 1] > 0.999
-    assert np.ptp(first_places(X, graph, 2, "random", rng)) > 15
+    assert np.ptp(initial_positions(X, graph, 2, "random", rng)) > 15
 
 
 @pytest.mark.parametrize(

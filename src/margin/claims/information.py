@@ -9,6 +9,7 @@ import numpy as np
 from scipy import integrate, optimize, stats
 
 from margin.claims import claim
+from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.foundations.information import (
     PoissonFit,
@@ -38,9 +39,9 @@ def _simplex(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
 
 
 @claim("surprise")
-def surprise_is_minus_the_logarithm() -> Verdict:
+def surprise_is_minus_the_logarithm(seed: int) -> Verdict:
     printed_sign = np.log([0.01, 0.99])
-    laws = surprise_laws(surprise, np.random.default_rng(0))
+    laws = surprise_laws(surprise, np.random.default_rng(seed))
     return corrected(
         every(
             laws=equal(tuple(laws), (True, True, True)),
@@ -51,9 +52,9 @@ def surprise_is_minus_the_logarithm() -> Verdict:
 
 
 @claim("claim-surprise-unique")
-def only_the_logarithm_has_all_three_properties() -> Verdict:
+def only_the_logarithm_has_all_three_properties(seed: int) -> Verdict:
     def laws(candidate: Callable[[np.ndarray], np.ndarray]) -> tuple[bool, ...]:
-        return tuple(surprise_laws(candidate, np.random.default_rng(0)))
+        return tuple(surprise_laws(candidate, np.random.default_rng(seed)))
 
     return every(
         minus_log=equal(laws(lambda p: -np.log(p)), (True, True, True)),
@@ -65,8 +66,8 @@ def only_the_logarithm_has_all_three_properties() -> Verdict:
 
 
 @claim("entropy")
-def entropy_lies_between_zero_and_log_k() -> Verdict:
-    p = _simplex(np.random.default_rng(0), 1000, 7)
+def entropy_lies_between_zero_and_log_k(seed: int) -> Verdict:
+    p = _simplex(np.random.default_rng(seed), 1000, 7)
     k = np.arange(1, 200)
     return corrected(
         every(
@@ -81,8 +82,8 @@ def entropy_lies_between_zero_and_log_k() -> Verdict:
 
 
 @claim("nats-and-bits")
-def one_bit_is_log_two_nats() -> Verdict:
-    p = _simplex(np.random.default_rng(0), 100, 5)
+def one_bit_is_log_two_nats(seed: int) -> Verdict:
+    p = _simplex(np.random.default_rng(seed), 100, 5)
     return every(
         conversion=near(entropy(p, base=2), entropy(p) / math.log(2), tolerance=1e-12),
         coin_in_bits=near(entropy([0.5, 0.5], base=2), 1.0, tolerance=1e-15),
@@ -91,8 +92,8 @@ def one_bit_is_log_two_nats() -> Verdict:
 
 
 @claim("coding-interpretation")
-def a_better_fit_gives_shorter_codes() -> Verdict:
-    rng = np.random.default_rng(0)
+def a_better_fit_gives_shorter_codes(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     p, far = _simplex(rng, 2, 12)
     close = 0.9 * p + 0.1 * far
     data = rng.choice(12, size=20_000, p=p)
@@ -108,15 +109,15 @@ def a_better_fit_gives_shorter_codes() -> Verdict:
 
 
 @claim("cross-entropy")
-def cross_entropy_is_least_at_the_truth() -> Verdict:
-    rng = np.random.default_rng(0)
+def cross_entropy_is_least_at_the_truth(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     p, q = _simplex(rng, 500, 6), _simplex(rng, 500, 6)
     x = rng.normal(1.0, 2.0, size=100_000)
     sampled = cross_entropy_sampled(x, stats.norm(0, 1).logpdf)
     exact = float(kl_normal(1, 2, 0, 1)) + 0.5 * math.log(2 * math.pi * math.e * 4)
     return every(
         sum_of_parts=near(cross_entropy(p, q), entropy(p) + kl_divergence(p, q), tolerance=1e-12),
-        excess=above(float((cross_entropy(p, q) - entropy(p)).min()), 0.0),
+        excess=above(float((cross_entropy(p, q) - entropy(p)).min()), -1e-12),
         at_the_truth=near(cross_entropy(p, p), entropy(p), tolerance=1e-12),
         impossible=equal(float(cross_entropy([0.5, 0.5], [1, 0])), math.inf),
         # The standard error of the sampled value is 0.016.
@@ -125,11 +126,11 @@ def cross_entropy_is_least_at_the_truth() -> Verdict:
 
 
 @claim("kl-divergence")
-def kl_is_a_divergence_and_no_distance() -> Verdict:
+def kl_is_a_divergence_and_no_distance(seed: int) -> Verdict:
     p, q, r = np.array([[0.5, 0.5], [0.75, 0.25], [0.99, 0.01]])
     direct, detour = float(kl_divergence(p, r)), float(kl_divergence(p, q) + kl_divergence(q, r))
     notes_pair = kl_divergence([0.2, 0.3, 0.5], [0.5, 0.25, 0.25])
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     many_p, many_q = _simplex(rng, 200, 5), _simplex(rng, 200, 5)
     x = rng.normal(1, 2, size=50_000)
     sampled, error = kl_monte_carlo(x, stats.norm(1, 2).logpdf, stats.norm(0, 1).logpdf)
@@ -139,15 +140,15 @@ def kl_is_a_divergence_and_no_distance() -> Verdict:
             notes=near(notes_pair, 0.218012, tolerance=5e-7),
             equal_gives_zero=equal(float(kl_divergence(p, p)), 0.0),
             missing_mass=equal(float(kl_divergence([0.5, 0.5], [1, 0])), math.inf),
-            sampled=near(sampled, kl_normal(1, 2, 0, 1), tolerance=4 * error),
+            sampled=near(sampled, kl_normal(1, 2, 0, 1), tolerance=ERRORS * error),
         ),
         printed=every(non_zero=above(float(kl_divergence(p, p)), 0.0), triangle=below(direct, detour)),
     )
 
 
 @claim("claim-kl-nonnegative")
-def kl_is_never_negative() -> Verdict:
-    rng = np.random.default_rng(0)
+def kl_is_never_negative(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     p, q = _simplex(rng, 10_000, 8), _simplex(rng, 10_000, 8)
     m0, m1 = rng.normal(size=(2, 10_000))
     s0, s1 = rng.lognormal(size=(2, 10_000))
@@ -173,8 +174,8 @@ def kl_has_a_direction_and_js_none() -> Verdict:
 
 
 @claim("claim-kl-cross-minus-self-entropy")
-def kl_and_cross_entropy_have_the_same_minimizer() -> Verdict:
-    rng = np.random.default_rng(0)
+def kl_and_cross_entropy_have_the_same_minimizer(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     p, q = _simplex(rng, 500, 6), _simplex(rng, 500, 6)
     target, values = np.array([0.5, 0.3, 0.2]), np.array([-1.0, 0.0, 2.0])
 
@@ -252,9 +253,9 @@ def kl_between_normals_matches_the_integral() -> Verdict:
 
 
 @claim("kl-multivariate-gaussians")
-def kl_between_gaussians_uses_the_squared_mahalanobis_distance() -> Verdict:
+def kl_between_gaussians_uses_the_squared_mahalanobis_distance(seed: int) -> Verdict:
     m0, S0, m1, S1 = np.zeros(2), np.array([[2.0, 1], [1, 2]]), np.array([1.0, -1]), np.diag([3.0, 1])
-    x = np.random.default_rng(0).multivariate_normal(m0, S0, size=100_000)
+    x = np.random.default_rng(seed).multivariate_normal(m0, S0, size=100_000)
     log_p, log_q = stats.multivariate_normal(m0, S0).logpdf, stats.multivariate_normal(m1, S1).logpdf
     sampled, error = kl_monte_carlo(x, log_p, log_q)
     squared = (m1 - m0) @ np.linalg.solve(S1, m1 - m0)
@@ -262,7 +263,7 @@ def kl_between_gaussians_uses_the_squared_mahalanobis_distance() -> Verdict:
     return corrected(
         every(
             exact=near(kl_gaussians(m0, S0, m1, S1), 1.0, tolerance=1e-12),
-            sampled=near(sampled, 1.0, tolerance=4 * error),
+            sampled=near(sampled, 1.0, tolerance=ERRORS * error),
             same=near(kl_gaussians(m0, S0, m0, S0), 0.0, tolerance=1e-15),
             one_dimension=near(kl_gaussians([1], [[4]], [0], [[1]]), kl_normal(1, 2, 0, 1), tolerance=1e-12),
         ),
@@ -271,8 +272,9 @@ def kl_between_gaussians_uses_the_squared_mahalanobis_distance() -> Verdict:
 
 
 @claim("js-divergence")
-def the_root_of_js_is_a_metric() -> Verdict:
-    p, q, r = (_simplex(np.random.default_rng(seed), 2000, 5) for seed in range(3))
+def the_root_of_js_is_a_metric(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    p, q, r = (_simplex(rng, 2000, 5) for _ in range(3))
     pq, qr, pr = (np.sqrt(js_divergence(x, y)) for x, y in ((p, q), (q, r), (p, r)))
     oracle = [stats.entropy(x, (x + y) / 2) / 2 + stats.entropy(y, (x + y) / 2) / 2 for x, y in zip(p[:50], q[:50])]
     return every(
@@ -280,6 +282,6 @@ def the_root_of_js_is_a_metric() -> Verdict:
         symmetric=near(js_divergence(p, q), js_divergence(q, p), tolerance=0.0),
         bounded=below(float(js_divergence(p, q).max()), math.log(2)),
         disjoint=near(js_divergence([1, 0], [0, 1]), math.log(2), tolerance=1e-15),
-        triangle=above(float((pq + qr - pr).min()), 0.0),
+        triangle=above(float((pq + qr - pr).min()), -1e-12),
         other_classes=raises(ValueError, lambda: js_divergence([1, 0], [1, 0, 0]), match="classes"),
     )

@@ -52,8 +52,8 @@ def transport_takes_any_cost_and_equal_masses() -> Verdict:
 
 
 @claim("transport-coupling")
-def the_product_is_a_coupling_but_rarely_the_best() -> Verdict:
-    rng = np.random.default_rng(0)
+def the_product_is_a_coupling_but_rarely_the_best(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     a, b, M = _masses(rng, 12), _masses(rng, 15), cost_matrix(rng.normal(size=(12, 2)), rng.normal(size=(15, 2)))
     best, product = solve(a, b, M), product_coupling(a, b)
     return every(
@@ -61,20 +61,20 @@ def the_product_is_a_coupling_but_rarely_the_best() -> Verdict:
         optimum=equal(is_coupling(best.plan, a, b), True),
         swapped=equal(is_coupling(product, b, a), False),
         wrong_masses=equal(is_coupling(product, a[::-1], b), False),
-        price_of_independence=above(plan_cost(product, M) - best.cost, 0.0),
+        price_of_independence=above(plan_cost(product, M) / best.cost, 1.1),
     )
 
 
 @claim("wasserstein-distance")
-def wasserstein_is_a_metric_that_scipy_agrees_on() -> Verdict:
-    rng = np.random.default_rng(0)
+def wasserstein_is_a_metric_that_scipy_agrees_on(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     x, y, a, b = rng.normal(size=40), rng.normal(1, 2, size=30), _masses(rng, 40), _masses(rng, 30)
     P, Q, R = (rng.normal(size=(20, 3)) + k for k in range(3))
     return every(
         scipy=near(wasserstein(x, y, 1, a, b), stats.wasserstein_distance(x, y, a, b), tolerance=1e-12),
         symmetric=near(wasserstein(P, Q, 2), wasserstein(Q, P, 2), tolerance=1e-9),
         itself=near(wasserstein(P, P[::-1], 2), 0.0, tolerance=1e-12),
-        triangle=above(wasserstein(P, Q, 2) + wasserstein(Q, R, 2) - wasserstein(P, R, 2), 0.0),
+        triangle=above(wasserstein(P, Q, 2) + wasserstein(Q, R, 2) - wasserstein(P, R, 2), -1e-12),
         translation=near(wasserstein(P, P + np.array([3.0, 4.0, 0.0]), 2), 5.0, tolerance=1e-9),
     )
 
@@ -99,8 +99,8 @@ def moving_squares() -> Verdict:
 
 
 @claim("wasserstein-discrete-linear-program")
-def the_linear_program_gives_the_power_of_the_distance() -> Verdict:
-    rng = np.random.default_rng(0)
+def the_linear_program_gives_the_power_of_the_distance(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     a, b, M = _masses(rng, 20), _masses(rng, 30), cost_matrix(rng.normal(size=(20, 2)), rng.normal(size=(30, 2)), 2)
     m, n = M.shape
     best = solve(a, b, M)
@@ -121,8 +121,8 @@ def the_linear_program_gives_the_power_of_the_distance() -> Verdict:
 
 
 @claim("wasserstein-1d-cdf-formula")
-def the_area_between_cdfs_is_w1_only() -> Verdict:
-    rng = np.random.default_rng(0)
+def the_area_between_cdfs_is_w1_only(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     x, y, a, b = rng.normal(size=30), rng.normal(1, 1, size=25), _masses(rng, 30), _masses(rng, 25)
     general = solve(a, b, cost_matrix(x, y, 1)).cost
     return corrected(
@@ -136,8 +136,8 @@ def the_area_between_cdfs_is_w1_only() -> Verdict:
 
 
 @claim("wasserstein-1d-quantile-formula")
-def sorting_solves_the_linear_program_on_a_line() -> Verdict:
-    rng = np.random.default_rng(0)
+def sorting_solves_the_linear_program_on_a_line(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     x, y, a, b = rng.normal(size=30), rng.normal(1, 2, size=25), _masses(rng, 30), _masses(rng, 25)
     orders = (1, 2, 3)
     program = [solve(a, b, cost_matrix(x, y, p), "linprog").cost ** (1 / p) for p in orders]
@@ -151,8 +151,8 @@ def sorting_solves_the_linear_program_on_a_line() -> Verdict:
 
 
 @claim("cyclical-monotonicity")
-def optimal_plans_have_no_saving_cycle() -> Verdict:
-    rng = np.random.default_rng(0)
+def optimal_plans_have_no_saving_cycle(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(15, 2)), rng.normal(size=(15, 2))
     M = cost_matrix(x, y, 2)
     source, target = np.nonzero(solve(_masses(rng, 15), _masses(rng, 15), M).plan)
@@ -166,8 +166,8 @@ def optimal_plans_have_no_saving_cycle() -> Verdict:
 
 
 @claim("claim-optimal-plan-is-monotone")
-def crossing_costs_more_only_beyond_p_one() -> Verdict:
-    rng = np.random.default_rng(0)
+def crossing_costs_more_only_beyond_p_one(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     x1, x2 = np.sort(rng.normal(size=(2, 5000)), axis=0)
     y2, y1 = np.sort(rng.normal(size=(2, 5000)), axis=0)  # crossing: y1 > y2
 
@@ -179,8 +179,8 @@ def crossing_costs_more_only_beyond_p_one() -> Verdict:
     tie = cost_matrix([0.0, 1.0], [3.0, 2.0], 1)
     return corrected(
         every(
-            p_two=above(float(saving(2).min()), 0.0),
-            p_three=above(float(saving(3).min()), 0.0),
+            p_two=near(saving(2), 2 * (x2 - x1) * (y1 - y2), tolerance=1e-12),
+            p_three=above(float(saving(3).min()), -1e-12),
             p_one_never_worse=above(float(saving(1).min()), -1e-12),
             sorted_plan=near(plan, ordered.dense(30, 20), tolerance=1e-12),
             ordered=equal(bool((np.diff(y[ordered.target]) >= 0).all()), True),
@@ -255,11 +255,11 @@ def normals_average_by_mean_and_deviation() -> Verdict:
 
 
 @claim("wasserstein-geodesic")
-def the_geodesic_moves_and_the_mixture_fades() -> Verdict:
+def the_geodesic_moves_and_the_mixture_fades(seed: int) -> Verdict:
     levels = (np.arange(2000) + 0.5) / 2000
     x, y = stats.norm(0, 1).ppf(levels), stats.norm(10, 2).ppf(levels)
     middle, _ = geodesic(x, y, 0.5)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     P0, P1 = rng.normal(size=(20, 2)), rng.normal(size=(25, 2)) + 4
     quarter, masses = geodesic(P0, P1, 0.25)
     whole = wasserstein(P0, P1, 2)

@@ -39,6 +39,8 @@ def verify(
         typer.Argument(metavar="[AREA|ID]...", help="Areas or ids of rows.", autocompletion=_areas_and_rows),
     ] = None,
     built: Annotated[bool, typer.Option("--built", help="Leave out rows that are not built yet.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Check each row with this many seeds, from --seed on.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the verdicts to this JSON file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -49,7 +51,7 @@ def verify(
     with reported():
         rows = [row for row in evidence.select(words or []) if not built or row.id in atlas.rows()]
         checked = []
-        for item in evidence.verify(rows):
+        for item in (item for one in range(seed, seed + seeds) for item in evidence.verify(rows, one)):
             checked.append(item)
             if not as_json:
                 _print_verdict(item)
@@ -72,7 +74,10 @@ def _print_verdict(item: Any) -> None:
         f"[{style}]{item.verdict:>9}[/{style}]  {item.area}/{item.id}  [dim]{item.seconds:.2f} s[/dim]", highlight=False
     )
     if item.verdict == "fails":
-        console.print(f"           measured {item.measured}\n           expected {item.expected}", markup=False)
+        console.print(
+            f"           seed {item.seed}\n           measured {item.measured}\n           expected {item.expected}",
+            markup=False,
+        )
 
 
 def run(

@@ -37,15 +37,19 @@ def list_models(
 
 def show(
     name: Annotated[
-        str, typer.Argument(help="A model, a row of the notes, an experiment, or a word.", autocompletion=model_names)
+        str,
+        typer.Argument(
+            help="A model, a row of the notes, an experiment, a run folder, a model file, or a term.",
+            autocompletion=model_names,
+        ),
     ],
     check: Annotated[bool, typer.Option(help="Run the checks of its rows and print their verdicts.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show equation, parameters, place in the notes, source and verdicts of a model, a row or a word."""
+    """Show a model or a row of the notes (equation, parameters, source, verdicts), or what a run holds."""
     with reported():
         facts = models.describe(name)
-        if check and facts["what"] != "rows":
+        if check and facts["what"] not in ("rows", "run"):
             _add_verdicts(facts)
         if as_json:
             print_json(facts)
@@ -69,7 +73,10 @@ def _print(facts: dict[str, Any]) -> None:
     if facts["what"] == "row":
         _print_row(facts)
         return
-    console.print(f"[bold]{facts.get('name', facts.get('word'))}[/bold]  {facts.get('path', '')}", highlight=False)
+    if facts["what"] == "run":
+        _print_run(facts)
+        return
+    console.print(f"[bold]{facts.get('name', facts.get('term'))}[/bold]  {facts.get('path', '')}", highlight=False)
     if facts["what"] == "model":
         console.print(f"{facts['family']}, {facts['task']}; source {facts['source']}\n", highlight=False)
     if facts.get("summary"):
@@ -95,3 +102,23 @@ def _print_row(row: dict[str, Any]) -> None:
         if name in row:
             value = "; ".join(row[name]) if isinstance(row[name], tuple) else row[name]
             console.print(f"  {name}: {value}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_run(run: dict[str, Any]) -> None:
+    console = result()
+    console.print(f"[bold]{run['name']}[/bold]  {run['kind']}", highlight=False, soft_wrap=True)
+    for name in ("status", "model", "parameters_set", "data", "task", "seconds", "records", "last"):
+        value = run.get(name)
+        if isinstance(value, dict):
+            value = "  ".join(f"{key} {_number(item)}" for key, item in value.items())
+        if value not in (None, "", 0):
+            line = f"  {name.replace('_', ' ')}: {_number(value)}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if run.get("board"):
+        console.print()
+        rows = [[s["model"], s["error"] or _number(s["mean"]), _number(s["fit_seconds"])] for s in run["board"]]
+        print_table(["model", run["board"][0]["metric"], "fit s"], rows)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -11,14 +11,14 @@ A watcher sees the beginning, every record and the end of each fit inside the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from margin.core.records import Record, shown_values
 
-__all__ = ["RecordPrinter", "Watcher", "active_watchers", "watch"]
+__all__ = ["RecordPrinter", "Watcher", "active_watchers", "watch", "watched"]
 
 
 class Watcher:
@@ -77,3 +77,26 @@ def watch(*watchers: Watcher | Callable[[Any, Record], bool | None]) -> Iterator
         yield
     finally:
         _watchers.reset(token)
+
+
+def watched(estimator: Any, records: Iterable[Record], *more: Watcher) -> Generator[Record, None, bool]:
+    """The ``records`` of a fit of ``estimator``, each after the active watchers and ``more`` have seen it.
+
+    It ends when a watcher asks to stop, which is what it returns. A loop that may leave earlier closes it, so that
+    watchers see the end.
+    """
+    watchers, begun = (*active_watchers(), *more), []
+    try:
+        for watcher in watchers:
+            watcher.begin(estimator)
+            begun.append(watcher)
+        for record in records:
+            # A list first: every watcher sees the record, even when an earlier one asks to stop.
+            answers = [watcher.record(estimator, record) for watcher in watchers]
+            yield record
+            if any(answers):
+                return True
+        return False
+    finally:
+        for watcher in reversed(begun):
+            watcher.end(estimator)

@@ -19,7 +19,7 @@ from margin.core.verdict import Verdict, above, every, near
 from margin.mixture import GaussianMixture
 from margin.mixture.bound import elbo, posterior
 from margin.mixture.covariances import Full
-from margin.mixture.em import Mixture, log_joint
+from margin.mixture.em import MixtureParameters, log_joint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,9 +51,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     return {"X": X, "steps": steps, "staircase": staircase, "probabilities": model.predict_proba(X)}
 
 
-def _mixture(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> Mixture:
+def _mixture(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> MixtureParameters:
     center = weights @ means
-    return Mixture(weights, Full(means - center, covariances), center)
+    return MixtureParameters(weights, Full(means - center, covariances), center)
 
 
 def check(data: dict[str, Any]) -> Verdict:

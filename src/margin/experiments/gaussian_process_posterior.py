@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, equal, every, near
-from margin.foundations.statistics import RBF, GaussianProcess
+from margin.foundations.statistics import GaussianProcess, RBFCovariance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ Y_TRAIN = np.array([-0.5, 1.2, 0.4, -1.0])
 def run(seed: int, fast: bool) -> dict[str, Any]:
     x = np.linspace(-5, 5, 101 if fast else 401)  # holds the training inputs
     rng = np.random.default_rng(seed)
-    prior = GaussianProcess(RBF(0.8))
+    prior = GaussianProcess(RBFCovariance(0.8))
     states = {"before": prior, "after": prior.condition(X_TRAIN, Y_TRAIN)}
     return {
         "x": x,

@@ -12,20 +12,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, equal, every, near
-from margin.foundations.statistics import RBF, GaussianProcess, Laplace, Linear, Periodic
-from margin.foundations.statistics.covariance_functions import Kernel
+from margin.foundations.statistics import (
+    GaussianProcess,
+    LaplaceCovariance,
+    LinearCovariance,
+    PeriodicCovariance,
+    RBFCovariance,
+)
+from margin.foundations.statistics.covariance_functions import CovarianceFunction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EPSILON = 0.1
-KERNELS: dict[str, Kernel] = {
-    r"RBF, $\gamma=0.1$": RBF(0.1),
-    r"RBF, $\gamma=0.3$": RBF(0.3),
-    r"RBF, $\gamma=1$": RBF(1.0),
-    r"Laplace, $\gamma=0.3$": Laplace(0.3),
-    "periodic, period 0.4": Periodic(0.4, 1.0),
-    "linear": Linear(),
+KERNELS: dict[str, CovarianceFunction] = {
+    r"RBF, $\gamma=0.1$": RBFCovariance(0.1),
+    r"RBF, $\gamma=0.3$": RBFCovariance(0.3),
+    r"RBF, $\gamma=1$": RBFCovariance(1.0),
+    r"Laplace, $\gamma=0.3$": LaplaceCovariance(0.3),
+    "periodic, period 0.4": PeriodicCovariance(0.4, 1.0),
+    "linear": LinearCovariance(),
 }
 
 
@@ -35,7 +41,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     draws = {name: GaussianProcess(k).sample(x, 200 if fast else 2000, rng) for name, k in KERNELS.items()}
     return {
-        "matrix": GaussianProcess(RBF(0.3)).joint(coarse)[1],
+        "matrix": GaussianProcess(RBFCovariance(0.3)).joint(coarse)[1],
         "x": x,
         "draws": {name: d[:5] for name, d in draws.items()},
         "roughness": {name: float(np.mean(np.diff(d, n=2, axis=1) ** 2)) for name, d in draws.items()},

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, every, near
-from margin.foundations.statistics import RBF, Laplace, field_from_kernel, field_from_spectrum, regression_slope
+from margin.foundations.statistics import (
+    LaplaceCovariance,
+    RBFCovariance,
+    field_from_kernel,
+    field_from_spectrum,
+    regression_slope,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,8 +30,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     side, repetitions = (48, 60) if fast else (128, 60)
     rng = np.random.default_rng(seed)
     fields = {
-        "RBF kernel": field_from_kernel((side, side), RBF(LENGTH), rng, n=repetitions),
-        "Laplace kernel": field_from_kernel((side, side), Laplace(LENGTH), rng, n=repetitions),
+        "RBF kernel": field_from_kernel((side, side), RBFCovariance(LENGTH), rng, n=repetitions),
+        "Laplace kernel": field_from_kernel((side, side), LaplaceCovariance(LENGTH), rng, n=repetitions),
         r"spectrum $|f|^{-3}$": field_from_spectrum((side, side), lambda f: f**-3.0, rng, n=repetitions),
     }
     correlations = {
@@ -39,8 +45,8 @@ def check(data: dict[str, Any]) -> Verdict:
     lags = np.arange(float(LAGS))
     k = np.log(np.arange(1, len(data["power"]) + 1))
     return every(
-        smooth=near(data["correlations"]["RBF kernel"], RBF(LENGTH)([0.0], lags)[0], tolerance=0.08),
-        rough=near(data["correlations"]["Laplace kernel"], Laplace(LENGTH)([0.0], lags)[0], tolerance=0.08),
+        smooth=near(data["correlations"]["RBF kernel"], RBFCovariance(LENGTH)([0.0], lags)[0], tolerance=0.08),
+        rough=near(data["correlations"]["Laplace kernel"], LaplaceCovariance(LENGTH)([0.0], lags)[0], tolerance=0.08),
         spectral_slope=near(regression_slope(k, np.log(data["power"])), -3.0, tolerance=0.25),
     )
 
@@ -53,7 +59,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for index, (name, measured) in enumerate(data["correlations"].items()):
         panels[3].plot(measured, "o", markersize=4, color=f"C{index}", label=name)
     lags = np.linspace(0, LAGS - 1, 100)
-    panels[3].plot(lags, RBF(LENGTH)([0.0], lags)[0], color="C0", label="asked for")
-    panels[3].plot(lags, Laplace(LENGTH)([0.0], lags)[0], color="C1")
+    panels[3].plot(lags, RBFCovariance(LENGTH)([0.0], lags)[0], color="C0", label="asked for")
+    panels[3].plot(lags, LaplaceCovariance(LENGTH)([0.0], lags)[0], color="C1")
     panels[3].set(xlabel="distance", ylabel="correlation", title="Measured and asked for")
     panels[3].legend(fontsize=7)

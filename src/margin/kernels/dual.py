@@ -9,7 +9,7 @@ Classification has :math:`\beta_i = y_i\alpha_i`, t = y, :math:`\epsilon = 0` an
 score :math:`s = t - K\beta` is in :mod:`margin.kernels.optimality`.
 
 Large problems are solved on a working set at a time: some variables are the worst violators of now, the others are kept
-from the times before. Columns of K stay in a store of limited size (:mod:`margin.kernels.column_store`), so nothing of
+from the times before. Columns of K stay in a store of limited size (:mod:`margin.kernels.column_cache`), so nothing of
 the size of the matrix is ever made. A small problem is its own working set.
 
 Shrinking: variables that rest on a bound and have wanted to stay there for several working sets leave the problem, and
@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from margin.core.threads import blas_threads
-from margin.kernels.column_store import ColumnStore
+from margin.kernels.column_cache import ColumnCache
+from margin.kernels.kernel_columns import KernelColumns, full_matrix
 from margin.kernels.optimality import directions, dual_objective, idle, offset_between, slack_cost, violation
-from margin.kernels.panels import Panel, full_matrix
 
-__all__ = ["DualProblem", "duality_gap"]
+__all__ = ["DualProblem", "duality_gap", "objectives"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -38,6 +38,7 @@ WHOLE_ROWS = 2000  # up to here the kernel matrix (32 MB) is kept and all variab
 PART, PARTS = 256, 4  # variables that are new in a working set, and how many such generations it holds
 INNER_TOLERANCE = 0.1  # of the violation before: solving a working set further is wasted, the others will change it
 STEPS_PER_VARIABLE = 20  # pair steps in one working set, at most, for each of its variables
+STALLED = 20  # working sets without any gain of the objective: rounding is larger than what is left of the violation
 PATIENCE = 3  # working sets for which a variable must have been idle before it may leave
 COST_OF_LEAVING = 2.0  # working sets: about what compacting the columns takes
 
@@ -45,12 +46,12 @@ COST_OF_LEAVING = 2.0  # working sets: about what compacting the columns takes
 class DualProblem:
     """Where the solution stands: ``beta``, ``score``, the violation, the working set, and who is active.
 
-    The ``score`` of a variable that left is that of the time it left; ``departures`` holds who left and beta then.
+    The ``score`` of a variable that left is that of the time it left; ``removed`` holds who left and beta then.
     """
 
     def __init__(
         self,
-        panel: Panel,
+        columns: KernelColumns,
         target: Floats,
         low: Floats,
         high: Floats,
@@ -59,65 +60,78 @@ class DualProblem:
         shrinking: bool = True,
         cache_size: float = 200.0,
     ):
-        self.panel, self.target, self.low, self.high = panel, target, low, high
+        self.columns, self.target, self.low, self.high = columns, target, low, high
         self.epsilon, self.tol, self.shrinking, self.cache_size = epsilon, tol, shrinking, cache_size
-        self.beta, self.score = np.zeros(panel.n), target.copy()
+        self.beta, self.score = np.zeros(columns.n), target.copy()
         self.iteration, self.steps = 0, 0
+        self.without_gain = 0  # working sets in a row that did not raise the objective
         self.generations: list[Indices] = []  # oldest first; together the working set
         self.inner = np.zeros((0, 0))  # its kernel matrix
-        self.active = np.arange(panel.n)
-        self.patience = np.zeros(panel.n, dtype=np.int64)  # working sets for which a variable has been idle
-        self.departures: list[tuple[Indices, Floats]] = []
+        self.active = np.arange(columns.n)
+        self.patience = np.zeros(columns.n, dtype=np.int64)  # working sets for which a variable has been idle
+        self.removed: list[tuple[Indices, Floats]] = []
         self.wasted = 0.0  # working sets' worth of work on variables that may leave, since some last left
         self.gained = 0.0  # of the objective, since the first of them left
-        self.store: ColumnStore | None = None
+        self.cache: ColumnCache | None = None
         self.matrix: Floats | None = None  # of a small problem
         self.violation = violation(*self._directions())
 
     @property
     def solved(self) -> bool:
-        return self.violation <= self.tol and not self.departures
+        return self.violation <= self.tol and not self.removed
+
+    def over(self, max_iter: int) -> bool:
+        """Whether there is nothing more to do: solved, ``max_iter`` working sets (-1: no limit), or stalled."""
+        return self.solved or 0 <= max_iter <= self.iteration or self.without_gain >= STALLED
 
     @property
     def objective(self) -> float:
         """The dual objective, exact also while scores of departed variables are old."""
-        if not self.departures:
+        if not self.removed:
             return dual_objective(self.score, self.beta, self.target, self.epsilon)
         return self.gained
 
     def step(self) -> None:
         """Choose a working set, solve it, and bring the scores of all active variables up to date."""
-        self.iteration += 1
         with blas_threads(1):
-            if self.panel.n <= WHOLE_ROWS:
-                self._solve_everything()
-                self.violation = violation(*self._directions())
-                return
-            self._renew()
-            self._solve_working_set()
-            up, down = self._directions()
-            self.violation = violation(up, down)
-            if self.violation <= self.tol and self.departures:
-                self.complete()
-                self._judge_everyone()
-            elif self.shrinking and self.violation > self.tol:
-                self._shrink(idle(up, down))
+            self.step_on_one_thread()
+
+    def step_on_one_thread(self) -> None:
+        """The same where BLAS is held at one thread already: limiting it costs more than a step of a small problem."""
+        self.iteration += 1
+        if self.columns.n <= WHOLE_ROWS:
+            before = self.objective
+            self._solve_everything()
+            self._judge_gain(self.objective - before)
+            self.violation = violation(*self._directions())
+            return
+        self._renew()
+        before = self.gained
+        self._solve_working_set()
+        self._judge_gain(self.gained - before)
+        up, down = self._directions()
+        self.violation = violation(up, down)
+        if self.violation <= self.tol and self.removed:
+            self.complete()
+            self._judge_everyone()
+        elif self.shrinking and self.violation > self.tol:
+            self._shrink(idle(up, down))
 
     def complete(self) -> None:
         """Bring the scores of those that left up to date: everyone is active again."""
-        with blas_threads(1):
-            for rows, then in self.departures:
-                changed = np.flatnonzero(self.beta != then)
-                self.score[rows] -= self.panel.of_rows(rows).combine(changed, (self.beta - then)[changed])
-        if self.departures:
-            self.departures, self.active = [], np.arange(self.panel.n)
+        if self.removed:
+            with blas_threads(1):
+                for rows, then in self.removed:
+                    changed = np.flatnonzero(self.beta != then)
+                    self.score[rows] -= self.columns.of_rows(rows).combine(changed, (self.beta - then)[changed])
+            self.removed, self.active = [], np.arange(self.columns.n)
             self.violation = violation(*self._directions())
             # Stored columns do not reach over those that came back.
-            self.store = None
+            self.cache = None
 
     def release(self) -> None:
         """Give the memory of the columns back; the solution stays."""
-        self.store, self.matrix = None, None
+        self.cache, self.matrix = None, None
 
     def state(self) -> dict[str, Any]:
         return {
@@ -129,10 +143,11 @@ class DualProblem:
             "generations": [chosen.copy() for chosen in self.generations],
             "active": self.active.copy(),
             "patience": self.patience.copy(),
-            "departures": [{"rows": rows.copy(), "beta": then.copy()} for rows, then in self.departures],
+            "removed": [{"rows": rows.copy(), "beta": then.copy()} for rows, then in self.removed],
             "gained": self.gained,
+            "without_gain": self.without_gain,
             "wasted": self.wasted,
-            "store": None if self.store is None else self.store.state(),
+            "cache": None if self.cache is None else self.cache.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> DualProblem:
@@ -141,11 +156,12 @@ class DualProblem:
         )
         self.violation, self.gained, self.wasted = (float(state[name]) for name in ("violation", "gained", "wasted"))
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
-        self.departures = [(np.array(left["rows"]), np.array(left["beta"])) for left in state["departures"]]
-        self.store = None
+        self.without_gain = int(state["without_gain"])
+        self.removed = [(np.array(left["rows"]), np.array(left["beta"])) for left in state["removed"]]
+        self.cache = None
         with blas_threads(1):
-            if state["store"] is not None:
-                self._open_store().restore(state["store"])
+            if state["cache"] is not None:
+                self._open_cache().restore(state["cache"])
             self._start_over([np.array(chosen) for chosen in state["generations"]])
         return self
 
@@ -156,18 +172,22 @@ class DualProblem:
 
     def _active_rows(self) -> Indices | slice:
         # A slice looks at the arrays themselves; indices would copy them.
-        return self.active if self.departures else slice(None)
+        return self.active if self.removed else slice(None)
 
     def _solve_everything(self) -> None:
         from margin.kernels.smo_kernels import solve_pairs
 
         if self.matrix is None:
-            self.matrix = full_matrix(self.panel)
+            self.matrix = full_matrix(self.columns)
         K = self.matrix
         limit = STEPS_PER_VARIABLE * max(len(self.beta), PART)
         self.steps += solve_pairs(K, self.score, self.beta, self.low, self.high, self.epsilon, self.tol, limit)
         # Rounding of many small updates is taken out before optimality is judged.
         self.score = self.target - K @ self.beta
+
+    def _judge_gain(self, gain: float) -> None:
+        rounding = np.finfo(np.float64).eps * abs(float(self.target @ self.beta))
+        self.without_gain = 0 if gain > rounding else self.without_gain + 1
 
     def _renew(self) -> None:
         """The oldest generation gives way to the worst violators outside the others."""
@@ -193,8 +213,8 @@ class DualProblem:
         old, inner = cuts[-2], np.empty((cuts[-1], cuts[-1]))
         inner[:old, :old] = self.inner
         for start, stop, other in zip(cuts, cuts[1:], self.generations):
-            block = np.empty((len(chosen), len(other)), dtype=self.panel.dtype)
-            self.panel.of_rows(other).fill(chosen, block)
+            block = np.empty((len(chosen), len(other)), dtype=self.columns.dtype)
+            self.columns.of_rows(other).fill(chosen, block)
             inner[old:, start:stop] = block
         inner[:old, old:] = inner[old:, :old].T
         self.inner = inner
@@ -205,21 +225,21 @@ class DualProblem:
         for chosen in generations:
             self._join(chosen)
 
-    def _open_store(self) -> ColumnStore:
-        self.store = ColumnStore(self.panel, self.cache_size, PART * PARTS)
-        if self.departures:
-            self.store.reset(self.active)
-        return self.store
+    def _open_cache(self) -> ColumnCache:
+        self.cache = ColumnCache(self.columns, self.cache_size, PART * PARTS)
+        if self.removed:
+            self.cache.reset(self.active)
+        return self.cache
 
     def _position(self, variables: Indices) -> Indices:
         """Where variables are among the active ones."""
-        return np.searchsorted(self.active, variables) if self.departures else variables
+        return np.searchsorted(self.active, variables) if self.removed else variables
 
     def _solve_working_set(self) -> None:
         from margin.kernels.smo_kernels import solve_pairs
 
         members = np.concatenate(self.generations)
-        store = self._open_store() if self.store is None else self.store
+        store = self._open_cache() if self.cache is None else self.cache
         slots = store.fetch(members)
         beta, score = self.beta[members], self.score[members]
         tol = max(0.5 * self.tol, INNER_TOLERANCE * self.violation)
@@ -244,13 +264,13 @@ class DualProblem:
             self._leave(leaving)
 
     def _leave(self, leaving: NDArray[np.bool_]) -> None:
-        if not self.departures:
+        if not self.removed:
             self.gained = self.objective
-        self.departures.append((self.active[leaving], self.beta.copy()))
+        self.removed.append((self.active[leaving], self.beta.copy()))
         self.active, self.wasted = self.active[~leaving], 0.0
-        if self.store is not None:
-            self.store.shrink(~leaving)
-        stays = np.zeros(self.panel.n, dtype=bool)
+        if self.cache is not None:
+            self.cache.shrink(~leaving)
+        stays = np.zeros(self.columns.n, dtype=bool)
         stays[self.active] = True
         self._start_over([chosen[stays[chosen]] for chosen in self.generations])
 
@@ -263,7 +283,13 @@ class DualProblem:
 
 
 def duality_gap(problem: DualProblem) -> float:
-    r"""Primal minus dual objective; the primal is :math:`\tfrac12\beta^\top K\beta` and the cost of the slacks.
+    """Primal minus dual objective, zero at the optimum."""
+    primal, dual = objectives(problem)
+    return primal - dual
+
+
+def objectives(problem: DualProblem) -> tuple[float, float]:
+    r"""Primal and dual objective; the primal is :math:`\tfrac12\beta^\top K\beta` and the cost of the slacks.
 
     While variables have left, their slacks are those of the time they left; a solved problem has no such ones.
     """
@@ -271,7 +297,7 @@ def duality_gap(problem: DualProblem) -> float:
     offset = offset_between(problem.score, beta, problem.low, problem.high, epsilon)
     dual = problem.objective
     quadratic = float(problem.target @ beta) - epsilon * float(np.abs(beta).sum()) - dual
-    return quadratic + slack_cost(problem.score, offset, problem.low, problem.high, epsilon) - dual
+    return quadratic + slack_cost(problem.score, offset, problem.low, problem.high, epsilon), dual
 
 
 def _largest(values: Floats, count: int) -> Indices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -13,29 +14,38 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import seed_from
 from margin.core.records import Record
-from margin.kernels.dual import DualProblem, duality_gap
+from margin.core.threads import blas_threads
+from margin.kernels.class_blocks import ClassBlocks
+from margin.kernels.dual import WHOLE_ROWS, DualProblem, objectives
 from margin.kernels.kernel import Kernel
-from margin.kernels.machine import KernelModel, kept_rows, panel_for
+from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
+from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows, linear_weights
 from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
 
 __all__ = ["DualClassifier", "PairLoop", "describe", "solve_some"]
 
+MAX_ITER = Integer(low=-1)
 SETS_PER_RECORD = 8  # working sets solved between two records: looking at the model costs about as much as one
+# Small pairs are solved in a fraction of the time that a look at the model takes: a record stands for as many pairs as
+# have this many kernel values together.
+VALUES_PER_RECORD = 1 << 22
 
 
 def solve_some(problem: DualProblem, max_iter: int) -> bool:
-    """A few working sets; True when the problem is solved or has had ``max_iter`` of them."""
+    """A few working sets, BLAS being held at one thread; True when the problem is solved or has had ``max_iter``."""
     for _ in range(SETS_PER_RECORD):
-        if problem.solved or problem.iteration >= max_iter:
+        if problem.over(max_iter):
             break
-        problem.step()
-    finished = problem.solved or problem.iteration >= max_iter
+        problem.step_on_one_thread()
+    finished = problem.over(max_iter)
     if finished:
         problem.complete()
     return finished
@@ -43,9 +53,10 @@ def solve_some(problem: DualProblem, max_iter: int) -> bool:
 
 def describe(problem: DualProblem) -> dict[str, float]:
     """The numbers of a record: dual objective, duality gap, violation of optimality, pair steps so far."""
+    primal, dual = objectives(problem)
     return {
-        "objective": problem.objective,
-        "gap": duality_gap(problem),
+        "objective": dual,
+        "gap": primal - dual,
         "violation": problem.violation,
         "steps": float(problem.steps),
     }
@@ -54,10 +65,31 @@ def describe(problem: DualProblem) -> dict[str, float]:
 class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     """Abstract: a subclass says how the bounds of the dual follow from weights."""
 
-    max_iter: int
-    tol: float
-    shrinking: bool = True
-    cache_size: float = 200.0
+    shrinking = True
+    cache_size = 200.0
+
+    _: KW_ONLY
+    tol: float = parameter(1e-3, Number(above=0), "Violation of optimality at which a problem is solved.")
+    max_iter: int = parameter(-1, MAX_ITER, "Most working sets for each pair of classes; -1 means no limit.")
+    verbose: bool | int = parameter(False, Either(Flag(), Integer(low=0)), VERBOSE)
+
+    classes_: NDArray[Any] = attribute("The classes, sorted.")
+    support_: NDArray[np.int64] = attribute("Rows that are support vectors, ordered by class.")
+    support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")
+    n_support_: NDArray[np.int64] = attribute("Number of support vectors of every class.")
+    dual_coef_: NDArray[np.float64] = attribute("Coefficients of the support vectors, (classes - 1, n_support).")
+    intercept_: NDArray[np.float64] = attribute("Constant of every pair of classes.")
+    objective_: NDArray[np.float64] = attribute("Dual objective of every pair of classes.")
+    gap_: NDArray[np.float64] = attribute("Primal minus dual objective of every pair.")
+    violation_: NDArray[np.float64] = attribute("What is left of the violation of optimality, per pair.")
+    n_iter_: NDArray[np.int64] = attribute("Working sets that every pair took.")
+    fit_status_: int = attribute("0 if all problems were solved, else 1.")
+    shape_fit_: tuple[int, int] = attribute("Rows and columns of the training table.")
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the columns, (pairs, p), of the linear kernel."""
+        return linear_weights(self, pair_coefficients(self.dual_coef_, self.n_support_))
 
     @abstractmethod
     def _bounds(
@@ -104,15 +136,18 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
             yield record
         self._learn(loop)
         if loop.unsolved:
+            limit = "the limit of rounding" if self.max_iter < 0 else f"max_iter={self.max_iter} working sets"
             warn_user(
-                f"{type(self).__name__}: {loop.unsolved} of {len(loop.pairs)} problems reached "
-                f"max_iter={self.max_iter} working sets before tol; scale the columns or allow more.",
+                f"{type(self).__name__}: {loop.unsolved} of {len(loop.pairs)} problems reached {limit} before "
+                "tol; scale the columns or allow more.",
                 ConvergenceWarning,
             )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by sign for two classes (the first if the value is 0 or less), by votes for more."""
-        values = self._pair_decisions(self._new_rows(X))
+        return self._classes_by_confidence(self._pair_decisions(self._new_rows(X)))
+
+    def _classes_by_confidence(self, values: NDArray[np.float64]) -> NDArray[Any]:
         if len(self.classes_) == 2:
             return self.classes_[(-values[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(votes_with_confidence(values, len(self.classes_)), axis=1)]
@@ -136,6 +171,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self.intercept_ = sign * np.array(loop.offsets())
         self.objective_, self.gap_, self.violation_ = (np.array(loop.numbers(name)) for name in NUMBERS)
         self.n_iter_ = np.array(loop.numbers("iteration"), dtype=np.int64)
+        self.fit_status_, self.shape_fit_ = int(loop.unsolved > 0), tuple(map(int, loop.X.shape))
 
 
 NUMBERS = ("objective", "gap", "violation")
@@ -164,56 +200,80 @@ class PairLoop:
         self.iteration, self.unsolved = 0, 0
         self.done: list[dict[str, Any]] = []
         self.problem: DualProblem | None = None
+        self.class_members = [np.flatnonzero(codes == code) for code in range(len(classes))]
+        self.blocks: ClassBlocks | None = None
+        if isinstance(kernel, Kernel) and len(self.pairs) > 1 and len(rows) <= WHOLE_ROWS:
+            ordered = rows[np.concatenate(self.class_members)]
+            self.blocks = ClassBlocks(columns_of(kernel, X[ordered]), [len(part) for part in self.class_members])
 
     def iterations(self) -> Iterator[Record]:
         while len(self.done) < len(self.pairs):
-            if self.problem is None:
-                self.problem = self.problem_of(len(self.done))
-                self.model._begin(self, len(self.done))
-            finished = solve_some(self.problem, self.model.max_iter)
+            with blas_threads(1):
+                values, computed = self._advance()
+                while computed < VALUES_PER_RECORD and self.problem is None and len(self.done) < len(self.pairs):
+                    values, more = self._advance()
+                    computed += more
             self.iteration += 1
-            values = describe(self.problem) | {"pair": float(len(self.done))}
-            self.model._judge(self, self.problem, finished)
-            if finished:
-                self.unsolved += not self.problem.solved
-                pair = len(self.done)
-                self.done.append(self.result(self.problem, pair) | self.model._calibration(self, pair))
-                self.problem = None
             yield Record(self.iteration, values)
 
+    def _advance(self) -> tuple[dict[str, float], int]:
+        """A few working sets of the pair at work: numbers for the record, and how many kernel values it has."""
+        pair = len(self.done)
+        if self.problem is None:
+            self.problem = self.problem_of(pair)
+            self.model._begin(self, pair)
+        problem = self.problem
+        finished = solve_some(problem, self.model.max_iter)
+        values = describe(problem) | {"pair": float(pair)}
+        self.model._judge(self, problem, finished)
+        if finished:
+            self.unsolved += not problem.solved
+            self.done.append(self.result(problem, pair, values) | self.model._calibration(self, pair))
+            self.problem = None
+        return values, problem.columns.n**2
+
     def members(self, pair: int) -> NDArray[np.int64]:
-        """Positions (among the counted rows) of both classes of a pair."""
-        return np.flatnonzero(np.isin(self.codes, self.pairs[pair]))
+        """Positions (among the counted rows) of the first class of a pair, then of the second."""
+        first, second = self.pairs[pair]
+        return np.concatenate([self.class_members[first], self.class_members[second]])
 
     def problem_of(self, pair: int, kept: NDArray[np.bool_] | None = None) -> DualProblem:
         """The dual of a pair, or of the ``kept`` ones of its rows."""
         members = self.members(pair)
         members = members if kept is None else members[kept]
-        rows, bounds = self.rows[members], self.bounds[members]
+        bounds = self.bounds[members]
         positive = self.codes[members] == self.pairs[pair][0]
-        dtype: Any = np.float64
-        if isinstance(self.kernel, Kernel):
-            dtype = column_dtype(self.kernel, self.X[rows], float(bounds.max()), self.model.tol)
-        panel = panel_for(self.kernel, self.X, rows, dtype)
+        columns = self._columns(pair, members, kept, float(bounds.max()))
         low, high = np.where(positive, 0.0, -bounds), np.where(positive, bounds, 0.0)
         model, labels = self.model, np.where(positive, 1.0, -1.0)
-        return DualProblem(panel, labels, low, high, 0.0, model.tol, bool(model.shrinking), float(model.cache_size))
+        return DualProblem(columns, labels, low, high, 0.0, model.tol, bool(model.shrinking), float(model.cache_size))
 
-    def result(self, problem: DualProblem, pair: int) -> dict[str, Any]:
+    def _columns(
+        self, pair: int, members: NDArray[np.int64], kept: NDArray[np.bool_] | None, largest_bound: float
+    ) -> KernelColumns:
+        if self.blocks is not None:
+            matrix = self.blocks.pair(*self.pairs[pair])
+            return columns_of_matrix(matrix if kept is None else matrix[np.ix_(kept, kept)])
+        rows, dtype = self.rows[members], np.float64
+        if isinstance(self.kernel, Kernel):
+            dtype = column_dtype(self.kernel, self.X[rows], largest_bound, self.model.tol)
+        return columns_for(self.kernel, self.X, rows, dtype)
+
+    def result(self, problem: DualProblem, pair: int, numbers: dict[str, float]) -> dict[str, Any]:
         used = np.flatnonzero(problem.beta)
         return {
             "rows": self.members(pair)[used],
             "values": problem.beta[used],
             "offset": offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon),
             "iteration": problem.iteration,
-            **{name: describe(problem)[name] for name in NUMBERS},
+            **{name: numbers[name] for name in NUMBERS},
         }
 
     def results(self) -> list[dict[str, Any]]:
         """Of all pairs: done, at work, or not begun (a machine that knows nothing)."""
         found = list(self.done)
         if self.problem is not None:
-            found.append(self.result(self.problem, len(self.done)))
+            found.append(self.result(self.problem, len(self.done), describe(self.problem)))
         nothing = {"rows": np.zeros(0, dtype=np.int64), "values": np.zeros(0), "offset": 0.0, "iteration": 0}
         nothing |= {"objective": 0.0, "gap": np.inf, "violation": np.inf}
         return found + [nothing] * (len(self.pairs) - len(found))
@@ -241,5 +301,6 @@ class PairLoop:
         self.iteration, self.unsolved = int(state["iteration"]), int(state["unsolved"])
         self.done = [dict(result) for result in state["done"]]
         if state["problem"] is not None:
-            self.problem = self.problem_of(len(self.done)).restore(state["problem"])
+            with blas_threads(1):
+                self.problem = self.problem_of(len(self.done)).restore(state["problem"])
             self.model._begin(self, len(self.done))

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from margin.kernels.kernel import Kernel
-from margin.kernels.panels import full_matrix, panel_of
+from margin.kernels.kernel_columns import columns_of, full_matrix
 
 __all__ = ["column_dtype"]
 
@@ -28,6 +28,6 @@ def column_dtype(kernel: Kernel, X: Any, largest_bound: float, tol: float) -> An
     squares = X.power(2).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
     far = np.argsort(-squares)[:SAMPLED_ROWS]
     sample = X[np.concatenate([far, np.linspace(0, n - 1, SAMPLED_ROWS).astype(int)])]
-    exact = full_matrix(panel_of(kernel, sample.astype(np.float64), np.float64))
-    error = np.max(np.abs(full_matrix(panel_of(kernel, sample, np.float32)) - exact))
+    exact = full_matrix(columns_of(kernel, sample.astype(np.float64), np.float64))
+    error = np.max(np.abs(full_matrix(columns_of(kernel, sample, np.float32)) - exact))
     return np.float32 if error * largest_bound * np.sqrt(n) <= 0.5 * tol else np.float64

@@ -5,6 +5,7 @@ Every constructor returns a ``Schedule``, a function t -> rate. ``warm_up`` puts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ __all__ = [
     "constant",
     "cosine",
     "exponential",
+    "inverse_power",
     "inverse_time",
     "linear",
     "on_plateau",
@@ -66,6 +68,12 @@ def inverse_time(rate: float, *, half_life: float) -> Schedule:
     return lambda t: rate / (1 + t / half_life)
 
 
+def inverse_power(rate: float, *, power: float = 0.5) -> Schedule:
+    r""":math:`\eta_t = \eta_0 / (1 + t)^p`."""
+    _positive("inverse_power", rate=rate)
+    return lambda t: rate / (1 + t) ** power
+
+
 def linear(rate: float, *, steps: int, floor: float = 0.0) -> Schedule:
     """From ``rate`` straight down to ``floor`` after ``steps``, and there it stays."""
     _positive("linear", rate=rate, steps=steps)
@@ -79,7 +87,7 @@ def cosine(rate: float, *, steps: int, floor: float = 0.0) -> Schedule:
     [1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
     """
     _positive("cosine", rate=rate, steps=steps)
-    return lambda t: floor + 0.5 * (rate - floor) * (1 + float(np.cos(np.pi * min(t / steps, 1.0))))
+    return lambda t: floor + 0.5 * (rate - floor) * (1 + math.cos(math.pi * min(t / steps, 1.0)))
 
 
 def warm_up(schedule: Schedule, *, steps: int) -> Schedule:
@@ -114,7 +122,7 @@ def one_cycle(
 
 
 def _cosine_between(a: float, b: float, share: float) -> float:
-    return b + (a - b) / 2 * (1 + float(np.cos(np.pi * share)))
+    return b + (a - b) / 2 * (1 + math.cos(math.pi * share))
 
 
 def on_plateau(rate: float, losses: Sequence[float], *, patience: int = 10, factor: float = 0.1) -> float:

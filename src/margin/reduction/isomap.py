@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Integer, Number, Optional
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
+from margin.reduction.embedding import EmbeddingMixin
 from margin.reduction.graphs import components, epsilon_graph, join_components, knn_graph, nearest_rows, shortest_paths
-from margin.reduction.places import PlacesOfRows
-from margin.reduction.scaling import classical_coordinates, place_by_inner_products
+from margin.reduction.scaling import classical_coordinates, gower_positions
 
 __all__ = ["Isomap"]
 
 
-class Isomap(PlacesOfRows, Estimator):
+class Isomap(EmbeddingMixin, Estimator):
     """Coordinates in which straight distances are those along a curved set.
 
     ``n_neighbors`` rows are joined with every row; with ``epsilon`` instead all rows within that distance. Parts of the
@@ -30,7 +30,7 @@ class Isomap(PlacesOfRows, Estimator):
     O(n^2).
 
     Learned: ``embedding_`` (n, n_components), ``eigenvalues_``, ``dist_matrix_`` (the distances along the graph),
-    ``n_parts_`` (connected parts before joining), ``rows_``. ``transform`` enters the graph at the neighbors of a new
+    ``n_parts_`` (connected parts before joining), ``X_fit_``. ``transform`` enters the graph at the neighbors of a new
     row; fitted rows stay where they are.
 
     >>> from margin.data import load
@@ -61,20 +61,20 @@ class Isomap(PlacesOfRows, Estimator):
         D = shortest_paths(graph)
         D = np.minimum(D, D.T)  # sums in two directions differ in the last digit
         self.embedding_, self.eigenvalues_ = classical_coordinates(D, self.n_components)
-        self.dist_matrix_, self.rows_, self.n_parts_ = D, X, parts
+        self.dist_matrix_, self.X_fit_, self.n_parts_ = D, X, parts
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows from their shortest ways through the fitted graph."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        gaps, index = nearest_rows(self.rows_, min(self.n_neighbors, len(self.rows_)), X)
-        squares = np.empty((len(X), len(self.rows_)))
+        gaps, index = nearest_rows(self.X_fit_, min(self.n_neighbors, len(self.X_fit_)), X)
+        squares = np.empty((len(X), len(self.X_fit_)))
         for i in range(len(X)):
             squares[i] = np.min(gaps[i][:, None] + self.dist_matrix_[index[i]], axis=0) ** 2
         mean_squares = np.mean(self.dist_matrix_**2, axis=0)
-        placed = place_by_inner_products(squares, mean_squares, self.embedding_, self.eigenvalues_)
-        return self._fitted_stay(placed, gaps, index)
+        placed = gower_positions(squares, mean_squares, self.embedding_, self.eigenvalues_)
+        return self._keep_fitted(placed, gaps, index)
 
     def _graph(self, X: np.ndarray) -> tuple[sp.csr_array, int]:
         graph = (

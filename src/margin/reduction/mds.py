@@ -16,13 +16,13 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.foundations.probability.kernels import squared_distances
-from margin.reduction.places import PlacesOfRows
+from margin.reduction.embedding import EmbeddingMixin
 from margin.reduction.scaling import (
     classical_coordinates,
     disparities,
     distance_rows,
+    gower_positions,
     guttman_transform,
-    place_by_inner_products,
     stress,
 )
 
@@ -31,7 +31,7 @@ __all__ = ["MDS"]
 PLACING_STEPS, PLACED = 1000, 1e-9  # a new row is moved until it moves no more than this part of the map's size
 
 
-class MDS(PlacesOfRows, IterativeEstimator):
+class MDS(EmbeddingMixin, IterativeEstimator):
     r"""Points whose distances are those of the rows (or given ones).
 
     ``kind`` "classical" has a closed form (double centering, one record), "stress" lowers the stress by Guttman
@@ -85,7 +85,7 @@ class MDS(PlacesOfRows, IterativeEstimator):
         if state is not None:
             loop.restore(state)
         if self.dissimilarity == "euclidean":
-            self.rows_ = X
+            self.X_fit_ = X
         self._learn(loop)
         while not loop.settled and loop.iteration < loop.total:
             value = loop.step()
@@ -96,14 +96,14 @@ class MDS(PlacesOfRows, IterativeEstimator):
         """Coordinates of rows (or of rows of distances to the fitted ones), the fitted points held fixed."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        distances = X if self.dissimilarity == "precomputed" else _to_rows(X, self.rows_)
+        distances = X if self.dissimilarity == "precomputed" else _to_rows(X, self.X_fit_)
         if self.kind == "classical":
             values = np.einsum("ij,ij->j", self.embedding_, self.embedding_)
-            placed = place_by_inner_products(distances**2, self.mean_squares_, self.embedding_, values)
+            placed = gower_positions(distances**2, self.mean_squares_, self.embedding_, values)
         else:
             placed = np.vstack([self._place(row) for row in distances])
         nearest = distances.argmin(axis=1)[:, None]
-        return self._fitted_stay(placed, np.take_along_axis(distances, nearest, axis=1), nearest)
+        return self._keep_fitted(placed, np.take_along_axis(distances, nearest, axis=1), nearest)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

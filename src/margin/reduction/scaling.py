@@ -27,8 +27,8 @@ __all__ = [
     "disparities",
     "distance_rows",
     "double_centered",
+    "gower_positions",
     "guttman_transform",
-    "place_by_inner_products",
     "stress",
 ]
 
@@ -89,7 +89,7 @@ def classical_coordinates(D: Any, k: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return vectors * np.sqrt(np.maximum(values, 0.0)), values
 
 
-def place_by_inner_products(
+def gower_positions(
     squares: np.ndarray, mean_squares: np.ndarray, points: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
     r"""Where new rows stand among classical coordinates ``points`` (n, k), from squared distances to them (m, n).

@@ -21,8 +21,8 @@ from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.core.threads import numba_threads, threads_for
 from margin.reduction.affinities import precisions_for, row_affinities
+from margin.reduction.embedding import EmbeddingMixin, principal_positions
 from margin.reduction.graphs import nearest_rows
-from margin.reduction.places import PlacesOfRows, principal_places
 
 __all__ = ["TSNE"]
 
@@ -32,7 +32,7 @@ EXAGGERATED_STEPS, EARLY_MOMENTUM, LATE_MOMENTUM = 250, 0.5, 0.8
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
 
 
-class TSNE(PlacesOfRows, IterativeEstimator):
+class TSNE(EmbeddingMixin, IterativeEstimator):
     r"""A map of the rows in one to three dimensions by t-SNE.
 
     ``perplexity`` is the effective number of neighbors; affinities are kept for three times as many. The first 250
@@ -41,7 +41,7 @@ class TSNE(PlacesOfRows, IterativeEstimator):
     fit ends after ``max_iter`` steps, or when the norm of the gradient is below ``min_grad_norm``. All pairs push each
     other exactly, in single precision: O(n^2) per step.
 
-    Learned: ``embedding_`` (n, n_components), ``kl_divergence_``, ``n_iter_``, ``rows_``. A record per ten steps
+    Learned: ``embedding_`` (n, n_components), ``kl_divergence_``, ``n_iter_``, ``X_fit_``. A record per ten steps
     carries ``kl`` (of the affinities without exaggeration) and ``gradient`` (its norm). ``transform`` puts a new row at
     the affinity-weighted mean of its neighbors' places; fitted rows stay where they are.
 
@@ -94,7 +94,7 @@ class TSNE(PlacesOfRows, IterativeEstimator):
         self._loop = loop = _Descent(self, X)
         if state is not None:
             loop.restore(state)
-        self.rows_ = X
+        self.X_fit_ = X
         self._learn(loop)
         while not loop.settled and loop.iteration < self.max_iter:
             for _ in range(min(STEPS_PER_RECORD, self.max_iter - loop.iteration)):
@@ -107,7 +107,7 @@ class TSNE(PlacesOfRows, IterativeEstimator):
         """Places of new rows among the fitted ones, which do not move."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        gaps, index = nearest_rows(self.rows_, _kept(self.perplexity, len(self.rows_)), X)
+        gaps, index = nearest_rows(self.X_fit_, _kept(self.perplexity, len(self.X_fit_)), X)
         squares = gaps**2
         weights = row_affinities(squares, precisions_for(squares, self.perplexity))
         return self._among_neighbors(weights, gaps, index)
@@ -125,7 +125,7 @@ class _Descent:
         P = sparse_affinities(X, model.perplexity)
         self.starts, self.neighbors, self.P = P.indptr.astype(np.int64), P.indices.astype(np.int64), P.data
         self.entropy = float(np.sum(self.P * np.log(np.maximum(self.P, np.finfo(float).tiny))))
-        self.Y = self._first_places(X).astype(np.float32)
+        self.Y = self._initial_positions(X).astype(np.float32)
         self.velocity, self.gains = np.zeros(self.Y.shape), np.ones(self.Y.shape)
         self.iteration, self.settled = 0, False
         self.rate = model.learning_rate
@@ -133,11 +133,11 @@ class _Descent:
             self.rate = max(len(X) / model.early_exaggeration / 4, 50.0)
         self.judge()
 
-    def _first_places(self, X: np.ndarray) -> np.ndarray:
+    def _initial_positions(self, X: np.ndarray) -> np.ndarray:
         d = self.model.n_components
         if self.model.init == "random":
             return FIRST_SPREAD * as_generator(self.model.random_state).normal(size=(d, len(X)))
-        places = principal_places(X, d).T
+        places = principal_positions(X, d).T
         spread = places[0].std()
         if spread == 0:  # all rows are equal: any start is as good
             return FIRST_SPREAD * as_generator(self.model.random_state).normal(size=(d, len(X)))

@@ -17,9 +17,9 @@ from margin.core.domains import Choice, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.randomness import as_generator
 from margin.core.records import Record
+from margin.reduction.embedding import EmbeddingMixin, principal_positions
 from margin.reduction.fuzzy import curve_parameters, fuzzy_graph, local_scales, memberships
 from margin.reduction.graphs import components, nearest_rows
-from margin.reduction.places import PlacesOfRows, principal_places
 from margin.reduction.spectrum import largest_eigenpairs
 
 __all__ = ["UMAP"]
@@ -29,7 +29,7 @@ SMALL, FEW_EPOCHS, MANY_EPOCHS = 10_000, 200, 500  # up to SMALL rows many epoch
 FIRST_WIDTH, FIRST_NOISE = 10.0, 1e-4  # of the first places; the noise parts those that coincide
 
 
-class UMAP(PlacesOfRows, IterativeEstimator):
+class UMAP(EmbeddingMixin, IterativeEstimator):
     """A map of the rows by UMAP.
 
     ``n_neighbors`` decides what is local: few show fine structure, many the whole. ``min_dist`` is how near places may
@@ -38,7 +38,7 @@ class UMAP(PlacesOfRows, IterativeEstimator):
     or at "random". Every sampled edge brings ``negative_sample_rate`` pushes. Pieces that are far apart tend to stay
     apart and connected ones together, but nothing guarantees it.
 
-    Learned: ``embedding_`` (n, n_components), ``rows_``, ``n_iter_``. A record per ten epochs carries ``pull``, the
+    Learned: ``embedding_`` (n, n_components), ``X_fit_``, ``n_iter_``. A record per ten epochs carries ``pull``, the
     weighted mean of -log v over the edges. ``transform`` puts a new row at the membership-weighted mean of its
     neighbors' places; fitted rows stay where they are.
 
@@ -94,7 +94,7 @@ class UMAP(PlacesOfRows, IterativeEstimator):
         self._loop = loop = _Descent(self, X)
         if state is not None:
             loop.restore(state)
-        self.rows_ = X
+        self.X_fit_ = X
         self._learn(loop)
         while loop.epoch < loop.epochs:
             for _ in range(min(EPOCHS_PER_RECORD, loop.epochs - loop.epoch)):
@@ -106,7 +106,7 @@ class UMAP(PlacesOfRows, IterativeEstimator):
         """Places of new rows among the fitted ones, which do not move."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        gaps, index = nearest_rows(self.rows_, self.n_neighbors, X)
+        gaps, index = nearest_rows(self.X_fit_, self.n_neighbors, X)
         weights = memberships(gaps, *local_scales(gaps))
         return self._among_neighbors(weights, gaps, index)
 
@@ -123,7 +123,7 @@ class _Descent:
         self.a, self.b = curve_parameters(model.min_dist, model.spread)
         graph = fuzzy_graph(X, model.n_neighbors)
         rng = as_generator(model.random_state)
-        self.Y = first_places(X, graph, model.n_components, model.init, rng)
+        self.Y = initial_positions(X, graph, model.n_components, model.init, rng)
         self.random = rng.integers(2**64, size=1, dtype=np.uint64)
         edges = graph.tocoo()
         kept = edges.data >= edges.data.max() / self.epochs  # a lighter edge would not be drawn even once
@@ -168,7 +168,7 @@ class _Descent:
         self.random, self.epoch = np.array([state["random"]], dtype=np.uint64), int(state["epoch"])
 
 
-def first_places(X: np.ndarray, graph: sp.csr_array, d: int, init: str, rng: np.random.Generator) -> np.ndarray:
+def initial_positions(X: np.ndarray, graph: sp.csr_array, d: int, init: str, rng: np.random.Generator) -> np.ndarray:
     """Where the descent begins, (n, d), within a cube of ``FIRST_WIDTH``."""
     n = len(X)
     if init == "random" or d >= n - 1:  # so few rows have no d eigenvectors besides the constant one
@@ -179,7 +179,7 @@ def first_places(X: np.ndarray, graph: sp.csr_array, d: int, init: str, rng: np.
         _, vectors = largest_eigenpairs(lambda v: normalized @ v, lambda: normalized.toarray(), n, d + 1)
         places = vectors[:, 1:]  # the first is constant up to degrees
     else:
-        places = principal_places(X, d)
+        places = principal_positions(X, d)
     width = np.abs(places).max()
     noise = FIRST_NOISE * FIRST_WIDTH * rng.normal(size=(n, d))
     return np.ascontiguousarray(places * (FIRST_WIDTH / width if width > 0 else 1.0) + noise)

@@ -31,6 +31,7 @@ class Checked:
     measured: Any
     expected: Any
     seconds: float
+    seed: int = SEED
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -70,8 +71,11 @@ def select(words: Sequence[str]) -> list[atlas.Expected]:
     return list(chosen.values())
 
 
-def verify(rows: Iterable[atlas.Expected]) -> Iterator[Checked]:
-    """Run the check of each row, one result at a time; an experiment shared by several rows runs once."""
+def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked]:
+    """Run the check of each row with ``seed``, one result at a time; an experiment that several rows share runs once.
+
+    Every statement should hold whatever the seed.
+    """
     outcomes: dict[str, Verdict] = {}
     for expected in rows:
         started = time.perf_counter()
@@ -79,22 +83,21 @@ def verify(rows: Iterable[atlas.Expected]) -> Iterator[Checked]:
         if row is None:
             yield Checked(expected.id, expected.area, expected.kind, "missing", None, None, 0.0)
             continue
-        verdict = _verdict(row, outcomes)
-        yield Checked(
-            row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, time.perf_counter() - started
-        )
+        verdict = _verdict(row, outcomes, seed)
+        seconds = time.perf_counter() - started
+        yield Checked(row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, seconds, seed)
 
 
-def _verdict(row: atlas.Row, outcomes: dict[str, Verdict]) -> Verdict:
+def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict:
     parts: dict[str, Verdict] = {}
     check = claims.of_area(row.area).get(row.id)
     try:
         if check is not None:
-            parts["claim"] = check()
+            parts["claim"] = check(seed)
         if row.experiment:
             if row.experiment not in outcomes:
                 module = experiments.load(row.experiment)
-                outcomes[row.experiment] = module.check(module.run(SEED, fast=True))
+                outcomes[row.experiment] = module.check(module.run(seed, fast=True))
             parts["experiment"] = outcomes[row.experiment]
     except Exception as error:  # a check that breaks is a row that fails, and the others still run
         return Verdict(False, f"{type(error).__name__}: {error}", "a verdict")

@@ -64,7 +64,7 @@ def tree_shap(tree: Tree, X: np.ndarray) -> Attribution:
 
 
 def explain(model: Any, X: Any) -> Attribution:
-    """Attributions for a fitted tree, forest or boosted ensemble of this room, in the units it adds trees up in.
+    """Attributions for a fitted tree, forest or boosted ensemble of this package, in the units it adds trees up in.
 
     For boosting these are raw predictions (log-odds, logarithms of means), for the others values or class shares.
     """

@@ -10,11 +10,11 @@ from sklearn.gaussian_process import kernels as sk
 
 from margin.foundations.probability import is_stationary
 from margin.foundations.statistics import (
-    RBF,
     GaussianProcess,
-    Laplace,
-    Linear,
-    Periodic,
+    LaplaceCovariance,
+    LinearCovariance,
+    PeriodicCovariance,
+    RBFCovariance,
     correlated_pairs,
     field_from_kernel,
     field_from_spectrum,
@@ -68,9 +68,9 @@ def test_metric_axioms_tell_the_cases_apart():
 @pytest.mark.parametrize(
     "ours, theirs",
     [
-        (RBF(0.7), sk.RBF(0.7)),
-        (Laplace(0.7), sk.Matern(0.7, nu=0.5)),
-        (Linear(), sk.DotProduct(0.0)),
+        (RBFCovariance(0.7), sk.RBF(0.7)),
+        (LaplaceCovariance(0.7), sk.Matern(0.7, nu=0.5)),
+        (LinearCovariance(), sk.DotProduct(0.0)),
     ],
 )
 def test_kernels_match_scikit_learn(ours, theirs):
@@ -80,14 +80,17 @@ def test_kernels_match_scikit_learn(ours, theirs):
 
 def test_periodic_kernel_matches_on_the_line_and_repeats():
     x = np.linspace(0, 3, 20)
-    K = Periodic(1.5, 0.8)(x, x)
+    K = PeriodicCovariance(1.5, 0.8)(x, x)
     np.testing.assert_allclose(K, sk.ExpSineSquared(0.8, 1.5)(x[:, None]), atol=1e-12)
-    np.testing.assert_allclose(Periodic(1.5, 0.8)(x + 1.5, x), K, atol=1e-12)
-    assert np.linalg.eigvalsh(Periodic(1.5, 0.8)(P, P)).min() > -1e-10
+    np.testing.assert_allclose(PeriodicCovariance(1.5, 0.8)(x + 1.5, x), K, atol=1e-12)
+    assert np.linalg.eigvalsh(PeriodicCovariance(1.5, 0.8)(P, P)).min() > -1e-10
 
 
 def test_stationarity():
-    found = [is_stationary(k, 2, np.random.default_rng(1)) for k in (RBF(), Laplace(), Periodic(), Linear())]
+    found = [
+        is_stationary(k, 2, np.random.default_rng(1))
+        for k in (RBFCovariance(), LaplaceCovariance(), PeriodicCovariance(), LinearCovariance())
+    ]
     assert found == [True, True, True, False]
 
 
@@ -97,21 +100,21 @@ def test_regression_matches_scikit_learn(noise):
     oracle = GaussianProcessRegressor(sk.RBF(0.9), alpha=noise, optimizer=None).fit(P, y)
     at = np.random.default_rng(2).normal(size=(7, 3))
     mean, sd = oracle.predict(at, return_std=True)
-    posterior = GaussianProcess(RBF(0.9)).condition(P, y, noise)
+    posterior = GaussianProcess(RBFCovariance(0.9)).condition(P, y, noise)
     np.testing.assert_allclose(posterior.predict(at)[0], mean, atol=1e-9)
     np.testing.assert_allclose(posterior.predict(at)[1], sd, atol=1e-8)
     np.testing.assert_allclose(posterior.joint(at)[1], oracle.predict(at, return_cov=True)[1], atol=1e-8)
 
 
 def test_predicting_many_points_needs_no_square_matrix():
-    posterior = GaussianProcess(RBF(0.9)).condition(P, np.sin(P[:, 0]), 0.1)
+    posterior = GaussianProcess(RBFCovariance(0.9)).condition(P, np.sin(P[:, 0]), 0.1)
     at = np.random.default_rng(9).normal(size=(700, 3))
     mean, covariance = posterior.joint(at)
     np.testing.assert_allclose(posterior.predict(at), [mean, np.sqrt(np.diag(covariance))], atol=1e-9)
 
 
 def test_conditioning_twice_is_conditioning_once():
-    prior = GaussianProcess(Laplace(1.0), mean=lambda x: x[:, 0])
+    prior = GaussianProcess(LaplaceCovariance(1.0), mean=lambda x: x[:, 0])
     x, y = np.arange(6.0), np.cos(np.arange(6.0))
     at = np.linspace(-1, 7, 9)
     once, twice = prior.condition(x, y, 0.1), prior.condition(x[:3], y[:3], 0.1).condition(x[3:], y[3:], 0.1)
@@ -120,18 +123,18 @@ def test_conditioning_twice_is_conditioning_once():
 
 def test_samples_have_the_kernel_as_covariance():
     x = np.linspace(0, 2, 5)
-    draws = GaussianProcess(RBF(0.5)).sample(x, 20_000, np.random.default_rng(3))
-    np.testing.assert_allclose(np.cov(draws.T), RBF(0.5)(x, x), atol=0.04)
-    smooth = GaussianProcess(RBF(2.0)).sample(np.linspace(0, 1, 200), 3, np.random.default_rng(4))
+    draws = GaussianProcess(RBFCovariance(0.5)).sample(x, 20_000, np.random.default_rng(3))
+    np.testing.assert_allclose(np.cov(draws.T), RBFCovariance(0.5)(x, x), atol=0.04)
+    smooth = GaussianProcess(RBFCovariance(2.0)).sample(np.linspace(0, 1, 200), 3, np.random.default_rng(4))
     assert np.isfinite(smooth).all()
 
 
 @pytest.mark.parametrize("shape, spacing", [((9,), 0.3), ((5, 4), 0.5)])
 def test_random_field_has_the_requested_covariance(shape, spacing):
-    fields = field_from_kernel(shape, RBF(0.6), np.random.default_rng(5), n=20_000, spacing=spacing)
+    fields = field_from_kernel(shape, RBFCovariance(0.6), np.random.default_rng(5), n=20_000, spacing=spacing)
     assert fields.shape == (20_000, *shape)
     grid = np.stack(np.meshgrid(*(np.arange(s) * spacing for s in shape), indexing="ij"), -1).reshape(-1, len(shape))
-    np.testing.assert_allclose(np.cov(fields.reshape(20_000, -1).T), RBF(0.6)(grid, grid), atol=0.05)
+    np.testing.assert_allclose(np.cov(fields.reshape(20_000, -1).T), RBFCovariance(0.6)(grid, grid), atol=0.05)
 
 
 def test_spectral_field_has_unit_variance_and_the_slope_asked_for():
@@ -159,14 +162,14 @@ def test_galton():
         (lambda: quadratic_distance([0.0, 1.0], [0.0, 0.0], [[1.0, 0.0], [0.0, -1.0]]), "positive semi-definite"),
         (lambda: spherical_distance([0.0, 1.0], [0.0, 0.0], 0.0), "sd must be a positive number"),
         (lambda: metric_axioms(lambda a, b: 0.0, [[0.0], [0.0], [1.0]]), "points must be distinct"),
-        (lambda: RBF(-1.0)([0.0], [0.0]), "length_scale must be .*positive"),
-        (lambda: RBF()([0.0], [[0.0, 1.0]]), "as many columns"),
-        (lambda: Linear()([[[1.0]]], [1.0]), "X must be"),
-        (lambda: GaussianProcess(RBF()).condition([0.0, 1.0], [1.0]), "one length; got 2 and 1"),
-        (lambda: GaussianProcess(RBF()).condition([0.0], [1.0], noise=-1), "noise must be a variance"),
+        (lambda: RBFCovariance(-1.0)([0.0], [0.0]), "length_scale must be .*positive"),
+        (lambda: RBFCovariance()([0.0], [[0.0, 1.0]]), "as many columns"),
+        (lambda: LinearCovariance()([[[1.0]]], [1.0]), "X must be"),
+        (lambda: GaussianProcess(RBFCovariance()).condition([0.0, 1.0], [1.0]), "one length; got 2 and 1"),
+        (lambda: GaussianProcess(RBFCovariance()).condition([0.0], [1.0], noise=-1), "noise must be a variance"),
         (lambda: GaussianProcess(lambda a, b: -np.ones((len(a), len(b)))).sample([0.0, 1.0], 1, rng), "semi-definite"),
-        (lambda: field_from_kernel((8,), Linear(), rng), "kernel must be stationary"),
-        (lambda: field_from_kernel((), RBF(), rng), "at least one side"),
+        (lambda: field_from_kernel((8,), LinearCovariance(), rng), "kernel must be stationary"),
+        (lambda: field_from_kernel((), RBFCovariance(), rng), "at least one side"),
         (lambda: field_from_spectrum((8,), lambda f: -f, rng), "spectrum must be finite"),
         (lambda: correlated_pairs(5, 1.5, rng), "rho must lie in"),
     ],

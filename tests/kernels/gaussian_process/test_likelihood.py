@@ -10,21 +10,21 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.gaussian_process import GaussianProcessClassifier as PeerClassifier
 from sklearn.gaussian_process import kernels as peer
 
-from margin.kernels import RBF, Constant, Laplace, Linear, Matern, Periodic, White
+from margin.kernels import RBF, ConstantKernel, LaplaceKernel, LinearKernel, Matern, PeriodicKernel, WhiteKernel
 from margin.kernels.gaussian_process.inducing import SparseObjective, spread_rows
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, averaged_sigmoid
 from margin.kernels.gaussian_process.likelihood import MarginalLikelihood
 from margin.kernels.gaussian_process.radial import noise_variance, radial_form, signal_of
 from margin.kernels.gaussian_process.radial_kernels import contract_triangle
-from margin.kernels.gaussian_process.triangles import factorize
+from margin.kernels.gaussian_process.triangular import factorize
 
 KERNELS = {
-    "rbf": 1.3 * RBF(np.array([0.8, 1.1, 2.0])) + White(0.1),
-    "matern52": White(0.2) + Matern(np.array([0.7, 1.5, 1.0]), nu=2.5) * 2.0,
-    "matern32": 0.5 * Matern(1.2, nu=1.5) * 2.0 + White(0.1),
-    "laplace": 1.0 * Laplace(1.0) + White(0.1),
-    "fixed": Constant(2.0, value_bounds="fixed") * RBF(1.0) + White(0.3),
-    "sum": 0.5 * RBF(0.7) + 1.0 * Linear() + Periodic(1.0, 2.0) + White(0.1),
+    "rbf": 1.3 * RBF(np.array([0.8, 1.1, 2.0])) + WhiteKernel(0.1),
+    "matern52": WhiteKernel(0.2) + Matern(np.array([0.7, 1.5, 1.0]), nu=2.5) * 2.0,
+    "matern32": 0.5 * Matern(1.2, nu=1.5) * 2.0 + WhiteKernel(0.1),
+    "laplace": 1.0 * LaplaceKernel(1.0) + WhiteKernel(0.1),
+    "fixed": ConstantKernel(2.0, constant_value_bounds="fixed") * RBF(1.0) + WhiteKernel(0.3),
+    "sum": 0.5 * RBF(0.7) + 1.0 * LinearKernel() + PeriodicKernel(1.0, 2.0) + WhiteKernel(0.1),
 }
 
 
@@ -75,14 +75,21 @@ def test_contraction_equals_its_numpy_twin():
 
 
 def test_forms_that_are_radial_and_forms_that_are_not():
-    assert radial_form(2.0 * RBF() + White(0.1)).noise == 0.1
+    assert radial_form(2.0 * RBF() + WhiteKernel(0.1)).noise == 0.1
     assert radial_form(RBF()).amplitude == 1.0
     assert radial_form(2.0 * (3.0 * Matern())).amplitude == 6.0
-    for other in (Linear(), RBF() + RBF(2.0), RBF() * RBF(2.0), RBF() + 1.0, White(1.0), (RBF() + White(0.1)) * 2.0):
+    for other in (
+        LinearKernel(),
+        RBF() + RBF(2.0),
+        RBF() * RBF(2.0),
+        RBF() + 1.0,
+        WhiteKernel(1.0),
+        (RBF() + WhiteKernel(0.1)) * 2.0,
+    ):
         assert radial_form(other) is None
-    assert signal_of(RBF() + White(0.1)).get_params(deep=False) == RBF().get_params(deep=False)
-    assert signal_of(White(0.1) + White(0.2)) is None
-    assert noise_variance(White(0.1) + RBF() + White(0.2)) == pytest.approx(0.3)
+    assert signal_of(RBF() + WhiteKernel(0.1)).get_params(deep=False) == RBF().get_params(deep=False)
+    assert signal_of(WhiteKernel(0.1) + WhiteKernel(0.2)) is None
+    assert noise_variance(WhiteKernel(0.1) + RBF() + WhiteKernel(0.2)) == pytest.approx(0.3)
 
 
 def test_a_kept_factor_survives_later_evaluations():
@@ -146,7 +153,7 @@ def test_sparse_objective_against_dense_algebra_and_differences(name, fitc):
     objective = SparseObjective(kernel, X, y, Z, fitc=fitc)
     signal, noise = signal_of(kernel), noise_variance(kernel)
     Q = signal(X, Z) @ np.linalg.solve(signal(Z), signal(Z, X))
-    slack = signal.diagonal(X) - np.diag(Q)
+    slack = signal.diag(X) - np.diag(Q)
     dense = multivariate_normal.logpdf(y, cov=Q + np.diag(noise + slack * fitc))
     expected = dense - (0.0 if fitc else 0.5 * slack.sum() / noise)
     assert objective.at(kernel.theta).value == pytest.approx(expected, abs=1e-8)

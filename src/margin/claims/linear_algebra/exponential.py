@@ -33,8 +33,8 @@ def the_exponential_series_converges() -> Verdict:
 
 
 @claim("matrix-exponential")
-def the_matrix_series_is_the_exponential() -> Verdict:
-    A = np.random.default_rng(0).standard_normal((4, 4))
+def the_matrix_series_is_the_exponential(seed: int) -> Verdict:
+    A = np.random.default_rng(seed).standard_normal((4, 4))
     t, expected = 0.7, scipy.linalg.expm(A)
 
     def derivative_term(i: int) -> np.ndarray:
@@ -53,8 +53,8 @@ def the_matrix_series_is_the_exponential() -> Verdict:
 
 
 @claim("claim-matrix-exponential-solves-linear-ode")
-def the_exponential_solves_the_linear_equation() -> Verdict:
-    rng = np.random.default_rng(0)
+def the_exponential_solves_the_linear_equation(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     A, c, t, step = rng.standard_normal((3, 3)), rng.standard_normal(3), 1.2, 1e-5
     integrated = solve_ivp(lambda _, f: A @ f, (0, t), c, rtol=1e-10, atol=1e-12).y[:, -1]
     slope = (linear_ode_solution(A, c, t + step) - linear_ode_solution(A, c, t - step)) / (2 * step)
@@ -80,8 +80,8 @@ def the_logarithm_series_has_a_domain() -> Verdict:
 
 
 @claim("matrix-logarithm")
-def the_matrix_logarithm_series_has_a_domain() -> Verdict:
-    M = np.random.default_rng(0).standard_normal((4, 4))
+def the_matrix_logarithm_series_has_a_domain(seed: int) -> Verdict:
+    M = np.random.default_rng(seed).standard_normal((4, 4))
     inside = np.eye(4) + 0.6 * M / np.abs(np.linalg.eigvals(M)).max()
     outside = np.array([[3.0, 0.1], [0.1, 0.9]])
     diverged = logm_partial_sums(outside, 50)[-1]

@@ -24,8 +24,8 @@ from margin.foundations.linalg import (
 
 
 @claim("cholesky-decomposition")
-def a_definite_matrix_is_a_lower_triangle_squared() -> Verdict:
-    A = random_positive_definite(8, np.random.default_rng(0))
+def a_definite_matrix_is_a_lower_triangle_squared(seed: int) -> Verdict:
+    A = random_positive_definite(8, np.random.default_rng(seed))
     L = cholesky(A)
     return every(
         product=near(L @ L.T, A, tolerance=1e-12),
@@ -36,8 +36,8 @@ def a_definite_matrix_is_a_lower_triangle_squared() -> Verdict:
 
 
 @claim("cholesky-solve")
-def two_substitutions_solve_a_definite_system() -> Verdict:
-    rng = np.random.default_rng(0)
+def two_substitutions_solve_a_definite_system(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     A, b = random_positive_definite(8, rng), rng.standard_normal(8)
     steps = cholesky_solve(A, b)
     return every(
@@ -48,8 +48,8 @@ def two_substitutions_solve_a_definite_system() -> Verdict:
 
 
 @claim("forward-backward-substitution")
-def triangles_are_solved_row_by_row() -> Verdict:
-    rng = np.random.default_rng(0)
+def triangles_are_solved_row_by_row(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     T, b = rng.standard_normal((70, 70)) / 70 + np.eye(70), rng.standard_normal(70)
     return every(
         forward=near(forward_substitution(T, b), scipy.linalg.solve_triangular(T, b, lower=True), tolerance=1e-12),
@@ -58,8 +58,8 @@ def triangles_are_solved_row_by_row() -> Verdict:
 
 
 @claim("lu-decomposition")
-def lu_exists_where_the_leading_minors_do_not_vanish() -> Verdict:
-    rng = np.random.default_rng(0)
+def lu_exists_where_the_leading_minors_do_not_vanish(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     A = rng.standard_normal((7, 7))
     pivoted, plain = lu(A), lu(A, pivot=False)
     example = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -90,15 +90,15 @@ def dominance_is_judged_row_by_row() -> Verdict:
 
 
 @claim("lu-solve")
-def two_substitutions_solve_any_invertible_system() -> Verdict:
-    rng = np.random.default_rng(0)
+def two_substitutions_solve_any_invertible_system(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     A, b = rng.standard_normal((9, 9)), rng.standard_normal(9)
     return near(solve(A, b, method="lu"), np.linalg.solve(A, b), tolerance=1e-10)
 
 
 @claim("singular-value-decomposition")
-def every_matrix_has_a_singular_value_decomposition() -> Verdict:
-    rng = np.random.default_rng(0)
+def every_matrix_has_a_singular_value_decomposition(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     parts = {}
     for shape in ((5, 5), (7, 4), (4, 7)):
         A = rng.standard_normal(shape)
@@ -130,8 +130,8 @@ def a_factor_may_reflect() -> Verdict:
 
 
 @claim("claim-svd-sum-of-rank-one")
-def the_svd_is_a_weighted_sum_of_rank_one_matrices() -> Verdict:
-    A = np.random.default_rng(0).standard_normal((6, 4))
+def the_svd_is_a_weighted_sum_of_rank_one_matrices(seed: int) -> Verdict:
+    A = np.random.default_rng(seed).standard_normal((6, 4))
     s = svd(A).s
     errors = [np.linalg.norm(A - svd_terms(A, k)) for k in range(5)]
     remaining = [np.sqrt(np.sum(s[k:] ** 2)) for k in range(5)]
@@ -139,8 +139,8 @@ def the_svd_is_a_weighted_sum_of_rank_one_matrices() -> Verdict:
 
 
 @claim("claim-svd-eigenvector-relation")
-def singular_vectors_are_eigenvectors_for_any_matrix() -> Verdict:
-    rng = np.random.default_rng(0)
+def singular_vectors_are_eigenvectors_for_any_matrix(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     A, S = rng.standard_normal((4, 3)), random_positive_definite(4, rng)
     U, s, V = svd(A)
     residual = max(np.abs(A @ A.T @ U - U * s**2).max(), np.abs(A.T @ A @ V - V * s**2).max())
@@ -157,8 +157,8 @@ def singular_vectors_are_eigenvectors_for_any_matrix() -> Verdict:
 
 
 @claim("svd-solve")
-def the_svd_solves_singular_systems_too() -> Verdict:
-    rng = np.random.default_rng(0)
+def the_svd_solves_singular_systems_too(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     A, b = rng.standard_normal((5, 5)), rng.standard_normal(5)
     singular = np.array([[1.0, 2.0], [2.0, 4.0]])
     target = np.array([1.0, 1.0])

@@ -21,8 +21,8 @@ from margin.foundations.linalg.arguments import Array
 
 
 @claim("orthogonal-matrix")
-def orthogonal_means_orthonormal() -> Verdict:
-    Q = random_orthogonal(4, np.random.default_rng(0))
+def orthogonal_means_orthonormal(seed: int) -> Verdict:
+    Q = random_orthogonal(4, np.random.default_rng(seed))
     orthogonal_rows, unit_determinant = 2 * np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]])
     stretched = np.linalg.norm(unit_determinant @ [0.0, 1.0])
     return corrected(
@@ -36,8 +36,8 @@ def orthogonal_means_orthonormal() -> Verdict:
 
 
 @claim("rotation-matrix-2d")
-def rotations_are_orthogonal_and_add_their_angles() -> Verdict:
-    a, b = np.random.default_rng(0).uniform(-np.pi, np.pi, 2)
+def rotations_are_orthogonal_and_add_their_angles(seed: int) -> Verdict:
+    a, b = np.random.default_rng(seed).uniform(-np.pi, np.pi, 2)
     return every(
         orthogonal=near(rotation(a).T @ rotation(a), np.eye(2), tolerance=1e-12),
         determinant=near(determinant(rotation(a)), 1.0, tolerance=1e-12),
@@ -46,8 +46,8 @@ def rotations_are_orthogonal_and_add_their_angles() -> Verdict:
 
 
 @claim("claim-orthogonal-determinant-plus-minus-one")
-def determinant_is_one_up_to_sign() -> Verdict:
-    rng = np.random.default_rng(0)
+def determinant_is_one_up_to_sign(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     matrices = [random_orthogonal(n, rng) for n in range(2, 7) for _ in range(6)]
     determinants = np.array([determinant(Q) for Q in matrices])
     names = ["rotation" if np.linalg.det(Q) > 0 else "reflection" for Q in matrices]
@@ -59,8 +59,8 @@ def determinant_is_one_up_to_sign() -> Verdict:
 
 
 @claim("claim-orthogonal-preserves-norm")
-def lengths_and_angles_survive() -> Verdict:
-    rng = np.random.default_rng(0)
+def lengths_and_angles_survive(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     Q, x, y = random_orthogonal(7, rng), rng.standard_normal(7), rng.standard_normal(7)
     return every(
         length=near(np.linalg.norm(Q @ x) / np.linalg.norm(x), 1.0, tolerance=1e-12),
@@ -69,8 +69,8 @@ def lengths_and_angles_survive() -> Verdict:
 
 
 @claim("claim-orthogonal-inverse-is-cheap")
-def transposing_is_faster_than_eliminating() -> Verdict:
-    v = np.random.default_rng(0).standard_normal(1000)
+def transposing_is_faster_than_eliminating(seed: int) -> Verdict:
+    v = np.random.default_rng(seed).standard_normal(1000)
     Q = np.eye(1000) - 2 * np.outer(v, v) / (v @ v)  # a reflection
     cheap, cheap_seconds = _timed(lambda: inverse(Q, structure="orthogonal"))
     general, general_seconds = _timed(lambda: inverse(Q))

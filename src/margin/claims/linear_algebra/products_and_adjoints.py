@@ -58,15 +58,15 @@ def columns_are_the_images_of_the_basis() -> Verdict:
 
 
 @claim("matrix-product-inner-products")
-def product_entries_are_inner_products() -> Verdict:
-    rng = np.random.default_rng(0)
+def product_entries_are_inner_products(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     A, B = rng.standard_normal((4, 6)), rng.standard_normal((6, 3))
     return near(matmul_inner(A, B), A @ B, tolerance=1e-12)
 
 
 @claim("matrix-product-outer-products")
-def product_is_a_sum_of_rank_one_terms() -> Verdict:
-    rng = np.random.default_rng(0)
+def product_is_a_sum_of_rank_one_terms(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     A, B = rng.standard_normal((4, 6)), rng.standard_normal((6, 3))
     total, terms = matmul_outer(A, B)
     return every(
@@ -97,8 +97,8 @@ def adjoint_is_the_transpose_and_adjugate_is_not() -> Verdict:
 
 
 @claim("claim-adjoint-inner-product-identity")
-def the_adjoint_moves_across_the_inner_product() -> Verdict:
-    rng = np.random.default_rng(0)
+def the_adjoint_moves_across_the_inner_product(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     real = rng.standard_normal((5, 3))
     both = real + 1j * rng.standard_normal((5, 3))
 
@@ -113,8 +113,8 @@ def the_adjoint_moves_across_the_inner_product() -> Verdict:
 
 
 @claim("adjoint-of-gradient-is-negative-divergence")
-def minus_divergence_is_the_adjoint_where_the_boundary_vanishes() -> Verdict:
-    rng = np.random.default_rng(0)
+def minus_divergence_is_the_adjoint_where_the_boundary_vanishes(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
 
     def gap(boundary: str) -> float:
         return adjoint_pair(
@@ -135,8 +135,8 @@ def minus_divergence_is_the_adjoint_where_the_boundary_vanishes() -> Verdict:
 
 
 @claim("adjoint-of-fourier-is-inverse")
-def inverse_is_the_adjoint_only_of_the_unitary_transform() -> Verdict:
-    rng = np.random.default_rng(0)
+def inverse_is_the_adjoint_only_of_the_unitary_transform(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
 
     def factor(norm: str) -> complex:
         return adjoint_pair(
@@ -151,8 +151,8 @@ def inverse_is_the_adjoint_only_of_the_unitary_transform() -> Verdict:
 
 
 @claim("laplacian-self-adjoint")
-def laplacian_is_self_adjoint_under_matching_boundaries() -> Verdict:
-    rng = np.random.default_rng(0)
+def laplacian_is_self_adjoint_under_matching_boundaries(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
 
     def gap(boundary: str) -> float:
         L = laplacian((5, 6), boundary)
@@ -165,10 +165,10 @@ def laplacian_is_self_adjoint_under_matching_boundaries() -> Verdict:
 
 
 @claim("interpolation-adjoint-splatting")
-def splatting_is_the_adjoint_of_interpolation() -> Verdict:
+def splatting_is_the_adjoint_of_interpolation(seed: int) -> Verdict:
     import torch
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     line, points = rng.uniform(0, 6, (1, 40)), rng.uniform(0, [[4], [5]], (2, 40))
 
     def gap(phi: Array, shape: tuple[int, ...]) -> float:

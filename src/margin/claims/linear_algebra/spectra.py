@@ -24,8 +24,8 @@ JORDAN_BLOCK = np.array([[1.0, 1.0], [0.0, 1.0]])
 
 
 @claim("eigenvalues-eigenvectors")
-def eigenvalues_are_roots_and_eigenvectors_are_not_zero() -> Verdict:
-    A = np.random.default_rng(0).standard_normal((5, 5))
+def eigenvalues_are_roots_and_eigenvectors_are_not_zero(seed: int) -> Verdict:
+    A = np.random.default_rng(seed).standard_normal((5, 5))
     residual = [float(np.linalg.norm(A @ x - x * values)) for values, x in (eig(A), eig(A, method="qr"))]
     roots = np.sort_complex(np.roots(characteristic_polynomial(A)))
     # Without the condition x != 0, any number with the zero vector satisfies A x = lambda x.
@@ -57,8 +57,8 @@ def a_shear_keeps_one_direction() -> Verdict:
 
 
 @claim("claim-eigenvectors-are-scaling-directions")
-def lengths_along_eigenvectors_grow_by_the_eigenvalue() -> Verdict:
-    rng = np.random.default_rng(0)
+def lengths_along_eigenvectors_grow_by_the_eigenvalue(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     P = random_orthogonal(4, rng) + 0.2 * rng.standard_normal((4, 4))
     A = P @ np.diag([3.0, -2.0, 1.0, 0.5]) @ np.linalg.inv(P)
     values, vectors = eig(A)
@@ -73,21 +73,21 @@ def lengths_along_eigenvectors_grow_by_the_eigenvalue() -> Verdict:
 
 
 @claim("claim-determinant-equals-product-of-eigenvalues")
-def determinant_is_the_product_of_eigenvalues() -> Verdict:
-    A = np.random.default_rng(0).standard_normal((6, 6))
+def determinant_is_the_product_of_eigenvalues(seed: int) -> Verdict:
+    A = np.random.default_rng(seed).standard_normal((6, 6))
     product = np.prod(eig(A, method="qr").values)
     return near(product / determinant(A), 1.0, tolerance=1e-10)
 
 
 @claim("claim-trace-equals-sum-of-eigenvalues")
-def trace_is_the_sum_of_eigenvalues() -> Verdict:
-    A = np.random.default_rng(0).standard_normal((6, 6))
+def trace_is_the_sum_of_eigenvalues(seed: int) -> Verdict:
+    A = np.random.default_rng(seed).standard_normal((6, 6))
     return near(eig(A, method="qr").values.sum(), np.trace(A), tolerance=1e-10)
 
 
 @claim("eigendecomposition")
-def eigenvectors_and_eigenvalues_rebuild_the_matrix() -> Verdict:
-    A = np.random.default_rng(0).standard_normal((5, 5))
+def eigenvectors_and_eigenvalues_rebuild_the_matrix(seed: int) -> Verdict:
+    A = np.random.default_rng(seed).standard_normal((5, 5))
     Q, Lambda = eigendecompose(A)
     return every(
         rebuilt=near(Q @ Lambda @ np.linalg.inv(Q), A, tolerance=1e-10),
@@ -106,8 +106,8 @@ def a_defective_matrix_has_too_few_eigenvectors() -> Verdict:
 
 
 @claim("claim-symmetric-eigendecomposition-orthogonal")
-def symmetric_matrices_have_an_orthonormal_eigenbasis() -> Verdict:
-    M = np.random.default_rng(0).standard_normal((6, 6))
+def symmetric_matrices_have_an_orthonormal_eigenbasis(seed: int) -> Verdict:
+    M = np.random.default_rng(seed).standard_normal((6, 6))
     A = M + M.T
     parts = {}
     for method in ("lapack", "jacobi"):
@@ -123,8 +123,8 @@ def symmetric_matrices_have_an_orthonormal_eigenbasis() -> Verdict:
 
 
 @claim("diagonalization")
-def an_invertible_matrix_makes_it_diagonal() -> Verdict:
-    A = np.random.default_rng(0).standard_normal((5, 5))
+def an_invertible_matrix_makes_it_diagonal(seed: int) -> Verdict:
+    A = np.random.default_rng(seed).standard_normal((5, 5))
     P, D = diagonalize(A)
     return every(
         diagonal=near(np.linalg.solve(P, A @ P), D, tolerance=1e-10),

@@ -13,52 +13,52 @@ from margin.core.verdict import Verdict, corrected, equal, every, near
 SIZES = (3, 5, 4, 2)
 
 
-def problem() -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]:
+def problem(seed: int) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]:
     """Weights, biases, inputs and targets of a small network."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     weights = [rng.normal(size=(b, a)) for a, b in pairwise(SIZES)]
     return weights, [rng.normal(size=b) for b in SIZES[1:]], rng.normal(size=(6, 3)), rng.normal(size=(6, 2))
 
 
-def backpropagated(activation: str) -> tuple[Any, Any]:
+def backpropagated(seed: int, activation: str) -> tuple[Any, Any]:
     """Forward pass and gradients of half the squared error."""
     from margin.neural.backprop import backward_pass, forward_pass
 
-    weights, biases, X, Y = problem()
+    weights, biases, X, Y = problem(seed)
     forward = forward_pass(weights, biases, X, activation)
     return forward, backward_pass(weights, forward, forward.f[-1] - Y, activation)
 
 
-def loss(weights: list[np.ndarray], biases: list[np.ndarray], activation: str) -> float:
+def loss(seed: int, weights: list[np.ndarray], biases: list[np.ndarray], activation: str) -> float:
     from margin.neural.backprop import forward_pass
 
-    _, _, X, Y = problem()
+    _, _, X, Y = problem(seed)
     return float(0.5 * np.sum((forward_pass(weights, biases, X, activation).f[-1] - Y) ** 2))
 
 
-def differences(activation: str, which: str, k: int) -> np.ndarray:
+def differences(seed: int, activation: str, which: str, k: int) -> np.ndarray:
     """Central differences of the loss in the weights or biases of layer ``k``."""
-    weights, biases, _, _ = problem()
+    weights, biases, _, _ = problem(seed)
     array = {"weights": weights, "biases": biases}[which][k]
     gradient, step = np.empty_like(array), 1e-6
     for index in np.ndindex(array.shape):
         kept = array[index]
         array[index] = kept + step
-        up = loss(weights, biases, activation)
+        up = loss(seed, weights, biases, activation)
         array[index] = kept - step
-        gradient[index] = (up - loss(weights, biases, activation)) / (2 * step)
+        gradient[index] = (up - loss(seed, weights, biases, activation)) / (2 * step)
         array[index] = kept
     return gradient
 
 
-def torch_gradients(activation: str) -> list[np.ndarray]:
+def torch_gradients(seed: int, activation: str) -> list[np.ndarray]:
     import torch
 
     from margin.neural.nets.mlp import MLP
     from margin.neural.weights import build, load_weights
 
-    weights, biases, X, Y = problem()
-    net: Any = build(lambda: MLP(SIZES, activation), seed=0, dtype=torch.float64)
+    weights, biases, X, Y = problem(seed)
+    net: Any = build(lambda: MLP(SIZES, activation), seed=seed, dtype=torch.float64)
     named = {f"linears.{k}.weight": w for k, w in enumerate(weights)}
     load_weights(net, named | {f"linears.{k}.bias": b for k, b in enumerate(biases)})
     (0.5 * (net(torch.from_numpy(X)) - torch.from_numpy(Y)).square().sum()).backward()
@@ -66,8 +66,8 @@ def torch_gradients(activation: str) -> list[np.ndarray]:
 
 
 @claim("backprop-forward-pass")
-def the_forward_pass_keeps_all_f_and_h() -> Verdict:
-    (f, h), _ = backpropagated("tanh")
+def the_forward_pass_keeps_all_f_and_h(seed: int) -> Verdict:
+    (f, h), _ = backpropagated(seed, "tanh")
     return every(
         pre_activations=equal(len(f), 3),
         activations=equal(len(h) - 1, 2),  # besides h_0 = x
@@ -76,41 +76,41 @@ def the_forward_pass_keeps_all_f_and_h() -> Verdict:
 
 
 @claim("backpropagation")
-def backpropagation_is_the_gradient() -> Verdict:
+def backpropagation_is_the_gradient(seed: int) -> Verdict:
     parts = {}
     for activation in ("relu", "tanh", "sigmoid", "softplus", "identity"):
-        _, gradients = backpropagated(activation)
-        by_torch = torch_gradients(activation)
+        _, gradients = backpropagated(seed, activation)
+        by_torch = torch_gradients(seed, activation)
         for k in range(3):
             parts[f"{activation}_{k}"] = every(
-                differences=near(gradients.weights[k], differences(activation, "weights", k), tolerance=2e-6),
+                differences=near(gradients.weights[k], differences(seed, activation, "weights", k), tolerance=2e-6),
                 torch=near(gradients.weights[k], by_torch[k], tolerance=1e-10),
             )
     # Read as an ordinary Jacobian, d f_k / d h_k = Omega_k^T; but moving h along each axis moves f by Omega_k.
-    omega = problem()[0][1]
+    omega = problem(seed)[0][1]
     jacobian = np.stack([omega @ axis for axis in np.eye(SIZES[1])], axis=1)
     return corrected(every(**parts), printed=near(omega.T, jacobian, tolerance=1e-6))
 
 
 @claim("claim-bias-gradient")
-def bias_gradient_is_the_pre_activation_gradient() -> Verdict:
-    _, gradients = backpropagated("softplus")
+def bias_gradient_is_the_pre_activation_gradient(seed: int) -> Verdict:
+    _, gradients = backpropagated(seed, "softplus")
     parts = {}
     for k in range(3):
         summed = gradients.pre_activations[k].sum(axis=0)  # one row per example
         parts[f"layer_{k}"] = every(
             equal=near(gradients.biases[k], summed, tolerance=0.0),
-            differences=near(gradients.biases[k], differences("softplus", "biases", k), tolerance=1e-6),
+            differences=near(gradients.biases[k], differences(seed, "softplus", "biases", k), tolerance=1e-6),
         )
     return every(**parts)
 
 
 @claim("claim-weight-gradient-outer-product")
-def weight_gradients_are_outer_products() -> Verdict:
+def weight_gradients_are_outer_products(seed: int) -> Verdict:
     from margin.neural.backprop import backward_pass, forward_pass
 
-    weights, biases, X, Y = problem()
-    whole = backpropagated("tanh")[1]
+    weights, biases, X, Y = problem(seed)
+    whole = backpropagated(seed, "tanh")[1]
     total = [np.zeros_like(w) for w in weights]
     ranks, gap = [], 0.0
     for x, y in zip(X, Y):

@@ -11,14 +11,14 @@ from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 
 
-def network(*sizes: int, activation: str = "relu") -> Any:
+def network(*sizes: int, activation: str = "relu", seed: int) -> Any:
     """A perceptron in double precision with fixed random weights."""
     import torch
 
     from margin.neural.nets.mlp import MLP
     from margin.neural.weights import build
 
-    return build(lambda: MLP(sizes, activation), seed=0, dtype=torch.float64)
+    return build(lambda: MLP(sizes, activation), seed=seed, dtype=torch.float64)
 
 
 def with_parameters(net: Any, *layers: tuple[Any, Any]) -> Any:
@@ -38,8 +38,8 @@ def parameters(net: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [weight for weight, _ in layers], [bias for _, bias in layers]
 
 
-def rows(n: int, d: int) -> np.ndarray:
-    return np.random.default_rng(0).normal(size=(n, d))
+def rows(seed: int, n: int, d: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d))
 
 
 def outputs(net: Any, X: np.ndarray) -> np.ndarray:
@@ -57,9 +57,9 @@ def trace(net: Any, X: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 @claim("neuron-terminology")
-def layers_are_counted_from_the_input_to_k_plus_1() -> Verdict:
-    X = rows(5, 3)
-    f, h = trace(network(3, 4, 2, 1), X)
+def layers_are_counted_from_the_input_to_k_plus_1(seed: int) -> Verdict:
+    X = rows(seed, 5, 3)
+    f, h = trace(network(3, 4, 2, 1, seed=seed), X)
     layers = [*h, f[-1]]  # layer 0 is the input, layer k + 1 the output
     return every(
         count=equal(len(layers), 4),
@@ -69,8 +69,8 @@ def layers_are_counted_from_the_input_to_k_plus_1() -> Verdict:
 
 
 @claim("terminology-weights-biases")
-def a_bias_offsets_y_and_a_weight_is_a_slope() -> Verdict:
-    net, X = network(2, 3, 1), rows(9, 2)
+def a_bias_offsets_y_and_a_weight_is_a_slope(seed: int) -> Verdict:
+    net, X = network(2, 3, 1, seed=seed), rows(seed, 9, 2)
     (W1, W2), (b1, b2) = parameters(net)
     y, h = outputs(net, X).copy(), trace(net, X)[1][1]
     W1, W2, b1, b2 = W1.copy(), W2.copy(), b1.copy(), b2.copy()
@@ -85,8 +85,8 @@ def a_bias_offsets_y_and_a_weight_is_a_slope() -> Verdict:
 
 
 @claim("terminology-preactivation-activation")
-def activation_is_the_function_of_the_pre_activation() -> Verdict:
-    net, X = network(3, 6, 4, 2, activation="tanh"), rows(7, 3)
+def activation_is_the_function_of_the_pre_activation(seed: int) -> Verdict:
+    net, X = network(3, 6, 4, 2, activation="tanh", seed=seed), rows(seed, 7, 3)
     f, h = trace(net, X)
     W, b = parameters(net)
     return every(
@@ -97,16 +97,16 @@ def activation_is_the_function_of_the_pre_activation() -> Verdict:
 
 
 @claim("terminology-capacity-width-depth")
-def widths_4_2_3_are_depth_3_and_capacity_9() -> Verdict:
-    net = network(5, 4, 2, 3, 2)
+def widths_4_2_3_are_depth_3_and_capacity_9(seed: int) -> Verdict:
+    net = network(5, 4, 2, 3, 2, seed=seed)
     return every(widths=equal(net.widths, [4, 2, 3]), depth=equal(net.depth, 3), capacity=equal(net.capacity, 9))
 
 
 @claim("terminology-feed-forward-shallow-deep")
-def deep_means_more_than_one_hidden_layer() -> Verdict:
+def deep_means_more_than_one_hidden_layer(seed: int) -> Verdict:
     import torch
 
-    output = network(2, 3, 3, 1)(torch.ones(1, 2, dtype=torch.float64))
+    output = network(2, 3, 3, 1, seed=seed)(torch.ones(1, 2, dtype=torch.float64))
     seen: list[Any] = []
 
     def visit(node: Any, above_it: tuple[Any, ...]) -> bool:
@@ -117,20 +117,20 @@ def deep_means_more_than_one_hidden_layer() -> Verdict:
         )
 
     truth = every(
-        one=equal(network(2, 3, 1).kind, "shallow"),
-        two=equal(network(2, 3, 3, 1).kind, "deep"),
+        one=equal(network(2, 3, 1, seed=seed).kind, "shallow"),
+        two=equal(network(2, 3, 3, 1, seed=seed).kind, "deep"),
         no_loops=equal(visit(output.grad_fn, ()), True),
         graph_is_not_empty=above(len(seen), 5),
     )
-    return corrected(truth, printed=equal(network(2, 3, 1).kind, "deep"))
+    return corrected(truth, printed=equal(network(2, 3, 1, seed=seed).kind, "deep"))
 
 
 @claim("iteration")
-def an_epoch_has_as_many_iterations_as_batches() -> Verdict:
+def an_epoch_has_as_many_iterations_as_batches(seed: int) -> Verdict:
     from margin.neural import MLPRegressor
 
-    X = rows(103, 2)
-    model = MLPRegressor(hidden=(2,), batch_size=10, epochs=3, random_state=0)
+    X = rows(seed, 103, 2)
+    model = MLPRegressor((2,), batch_size=10, max_iter=3, random_state=seed)
     records = list(model.iterate(X, X[:, 0]))
     return every(
         total=equal(records[-1].total, 3 * 11),  # ceil(103 / 10) = 11
@@ -139,10 +139,10 @@ def an_epoch_has_as_many_iterations_as_batches() -> Verdict:
 
 
 @claim("shallow-network-1d", "three-steps-of-a-shallow-network")
-def three_clipped_lines_weighted_and_added() -> Verdict:
+def three_clipped_lines_weighted_and_added(seed: int) -> Verdict:
     from margin.neural.weights import count_parameters
 
-    net, x = network(1, 3, 1), np.linspace(-2, 2, 41)[:, None]
+    net, x = network(1, 3, 1, seed=seed), np.linspace(-2, 2, 41)[:, None]
     (slopes, weights), (offsets, offset) = parameters(net)
     lines = [offsets[d] + slopes[d, 0] * x[:, 0] for d in range(3)]
     clipped = [np.maximum(line, 0) for line in lines]
@@ -157,11 +157,11 @@ def three_clipped_lines_weighted_and_added() -> Verdict:
 
 
 @claim("general-shallow-network")
-def outputs_sum_over_all_hidden_units() -> Verdict:
+def outputs_sum_over_all_hidden_units(seed: int) -> Verdict:
     from margin.neural.weights import count_parameters
 
     n_in, n_hidden, n_out = 4, 7, 3
-    net, X = network(n_in, n_hidden, n_out), rows(6, n_in)
+    net, X = network(n_in, n_hidden, n_out, seed=seed), rows(seed, 6, n_in)
     (theta, phi), (theta_0, phi_0) = parameters(net)
 
     def double_sum(terms: int) -> np.ndarray:
@@ -176,18 +176,18 @@ def outputs_sum_over_all_hidden_units() -> Verdict:
 
 
 @claim("mlp")
-def a_perceptron_is_the_recursion_and_learns_exclusive_or() -> Verdict:
+def a_perceptron_is_the_recursion_and_learns_exclusive_or(seed: int) -> Verdict:
     from margin.neural import MLPClassifier
     from margin.neural.weights import count_parameters
 
     sizes = [3, 5, 4, 2]
-    net, X = network(*sizes), rows(8, 3)
+    net, X = network(*sizes, seed=seed), rows(seed, 8, 3)
     W, b = parameters(net)
     h = [X]
     for k in range(2):
         h.append(np.maximum(b[k] + h[k] @ W[k].T, 0))
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    exclusive_or = MLPClassifier(hidden=(8,), learning_rate=0.05, random_state=0).fit(corners, [0, 1, 1, 0])
+    exclusive_or = MLPClassifier((8,), learning_rate_init=0.05, random_state=seed).fit(corners, [0, 1, 1, 0])
     truth = every(
         recursion=near(outputs(net, X), b[2] + h[2] @ W[2].T, tolerance=1e-12),
         parameters=equal(count_parameters(net), sum((a + 1) * c for a, c in pairwise(sizes))),
@@ -199,8 +199,8 @@ def a_perceptron_is_the_recursion_and_learns_exclusive_or() -> Verdict:
 
 
 @claim("example-mlp-2-1-2-algebra")
-def a_2_1_2_network_written_out() -> Verdict:
-    net, X = network(2, 1, 2, activation="sigmoid"), rows(5, 2)
+def a_2_1_2_network_written_out(seed: int) -> Verdict:
+    net, X = network(2, 1, 2, activation="sigmoid", seed=seed), rows(seed, 5, 2)
     (W1, W2), (b1, b2) = parameters(net)
     hidden = 1 / (1 + np.exp(-(W1[0, 0] * X[:, 0] + W1[0, 1] * X[:, 1] + b1[0])))
     written_out = np.stack([W2[i, 0] * hidden + b2[i] for i in range(2)], axis=1)
@@ -210,11 +210,11 @@ def a_2_1_2_network_written_out() -> Verdict:
 
 
 @claim("example-mlp-numeric")
-def the_2_1_2_example_gives_132_and_028() -> Verdict:
+def the_2_1_2_example_gives_132_and_028(seed: int) -> Verdict:
     x = np.array([[5.0, 2.0]])
 
     def rectified(bias: list[float]) -> np.ndarray:
-        net = with_parameters(network(2, 1, 2), ([[0.5, -0.5]], [0.1]), ([[0.7], [0.3]], bias))
+        net = with_parameters(network(2, 1, 2, seed=seed), ([[0.5, -0.5]], [0.1]), ([[0.7], [0.3]], bias))
         return np.maximum(outputs(net, x)[0], 0)
 
     # The list of parameters leaves out the first output bias, 0.2, which the computation uses.
@@ -225,8 +225,8 @@ def the_2_1_2_example_gives_132_and_028() -> Verdict:
 
 
 @claim("matrix-notation-network")
-def the_activation_encloses_bias_and_product() -> Verdict:
-    net, X = network(2, 3, 3, 1), rows(6, 2)
+def the_activation_encloses_bias_and_product(seed: int) -> Verdict:
+    net, X = network(2, 3, 3, 1, seed=seed), rows(seed, 6, 2)
     W, b = parameters(net)
 
     def matrices(enclosed: bool) -> np.ndarray:
@@ -252,11 +252,11 @@ def scalar_forward(W: list[np.ndarray], b: list[np.ndarray], x: np.ndarray) -> f
 
 
 @claim("network-parameter-shapes")
-def weights_map_from_the_layer_before() -> Verdict:
+def weights_map_from_the_layer_before(seed: int) -> Verdict:
     from margin.neural.weights import count_parameters
 
     D = [3, 4, 2, 3, 2]
-    net = network(*D)
+    net = network(*D, seed=seed)
     W, b = parameters(net)
     truth = every(
         weights=equal([w.shape for w in W], [(D[k + 1], D[k]) for k in range(4)]),
@@ -267,14 +267,14 @@ def weights_map_from_the_layer_before() -> Verdict:
 
 
 @claim("mlp-forward-complexity")
-def a_forward_pass_costs_the_sum_of_products_of_sizes() -> Verdict:
+def a_forward_pass_costs_the_sum_of_products_of_sizes(seed: int) -> Verdict:
     from torch.utils.flop_counter import FlopCounterMode
 
     sizes = [7, 5, 6, 3]
-    net, X = network(*sizes), rows(1, 7)
+    net, X = network(*sizes, seed=seed), rows(seed, 1, 7)
     with FlopCounterMode(display=False) as counter:
         outputs(net, X)
-    wide, deep, narrow = network(64, 64, 64), network(*[32] * 5), network(32, 32, 32)
+    wide, deep, narrow = network(64, 64, 64, seed=seed), network(*[32] * 5, seed=seed), network(32, 32, 32, seed=seed)
     truth = every(
         counted_by_torch=equal(counter.get_total_flops(), 2 * net.multiply_adds),
         formula=equal(net.multiply_adds, sum(sizes[j - 1] * sizes[j] for j in range(1, 4))),
@@ -286,12 +286,12 @@ def a_forward_pass_costs_the_sum_of_products_of_sizes() -> Verdict:
 
 
 @claim("probability-simplex-classification")
-def class_probabilities_lie_on_a_simplex_of_one_dimension_less() -> Verdict:
+def class_probabilities_lie_on_a_simplex_of_one_dimension_less(seed: int) -> Verdict:
     from margin.neural import MLPClassifier
 
-    n_classes, X = 4, rows(120, 3)
+    n_classes, X = 4, rows(seed, 120, 3)
     y = np.argmax(np.c_[X, X.sum(axis=1)], axis=1)
-    model = MLPClassifier(hidden=(8,), epochs=3, random_state=0).fit(X, y)
+    model = MLPClassifier((8,), max_iter=3, random_state=seed).fit(X, y)
     P = model.predict_proba(X)
     inequalities = np.all(P[:, [1]] >= P, axis=1)  # x_2 > x_j for all other j
     centered = P - P.mean(axis=0)

@@ -13,8 +13,8 @@ from margin.optimize.problems import least_squares
 from margin.optimize.schedules import inverse_time
 
 
-def _problem(n: int = 24, noise: float = 0.3) -> tuple[FiniteSum, np.ndarray]:
-    rng = np.random.default_rng(0)
+def _problem(seed: int, n: int = 24, noise: float = 0.3) -> tuple[FiniteSum, np.ndarray]:
+    rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 2))
     y = X @ [1.0, -2.0] + noise * rng.standard_normal(n)
     return least_squares(X, y), np.linalg.lstsq(X, y)[0]
@@ -34,8 +34,8 @@ def _without_a_rate() -> Verdict:
 
 
 @claim("claim-landscape-depends-on-data")
-def a_batch_has_its_own_surface() -> Verdict:
-    problem, best = _problem()
+def a_batch_has_its_own_surface(seed: int) -> Verdict:
+    problem, best = _problem(seed)
     grid = np.stack(np.meshgrid(np.linspace(-1, 3, 9), np.linspace(-4, 0, 9)), axis=-1).reshape(-1, 2)
     parts = list(batches(problem.n, 6))
     surfaces = np.array([[problem.value(theta, rows) for theta in grid] for rows in parts])
@@ -48,8 +48,8 @@ def a_batch_has_its_own_surface() -> Verdict:
 
 
 @claim("minibatches-and-epochs")
-def batches_partition_the_data() -> Verdict:
-    rng = np.random.default_rng(0)
+def batches_partition_the_data(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     first, second = list(batches(10, 3, rng)), list(batches(10, 3, rng))
     return corrected(
         every(
@@ -63,8 +63,8 @@ def batches_partition_the_data() -> Verdict:
 
 
 @claim("epoch")
-def an_epoch_is_one_pass() -> Verdict:
-    problem, _ = _problem()
+def an_epoch_is_one_pass(seed: int) -> Verdict:
+    problem, _ = _problem(seed)
     seen = np.zeros(problem.n, dtype=int)
 
     def count(theta: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -72,14 +72,14 @@ def an_epoch_is_one_pass() -> Verdict:
         return problem.gradients(theta, rows)
 
     counted = FiniteSum(problem.n, problem.losses, count)
-    trace = list(sgd(counted, np.zeros(2), rng=np.random.default_rng(0), batch_size=5, epochs=3))
+    trace = list(sgd(counted, np.zeros(2), rng=np.random.default_rng(seed), batch_size=5, epochs=3))
     seen -= 1  # the record of the start looks at every example once
     return every(updates=equal(trace[-1].iteration, 3 * 5), visits=equal(seen.tolist(), [3] * problem.n))
 
 
 @claim("full-batch-gd")
-def one_update_per_epoch() -> Verdict:
-    problem, best = _problem()
+def one_update_per_epoch(seed: int) -> Verdict:
+    problem, best = _problem(seed)
     run = follow(sgd(problem, np.zeros(2), learning_rate=0.1, batch_size=None, epochs=250))
     return corrected(
         every(
@@ -92,16 +92,16 @@ def one_update_per_epoch() -> Verdict:
 
 
 @claim("mini-batch-gd")
-def a_batch_estimates_the_gradient_after_scaling() -> Verdict:
-    problem, best = _problem(n=12)
+def a_batch_estimates_the_gradient_after_scaling(seed: int) -> Verdict:
+    problem, best = _problem(seed, n=12)
     theta = np.array([0.5, 0.5])
     full = problem.gradient(theta) * 12
     sums = np.array([3 * problem.gradient(theta, np.array(rows)) for rows in combinations(range(12), 3)])
 
     rate = inverse_time(0.1, half_life=20)
 
-    def run(seed: int, size: int, epochs: int = 10) -> np.ndarray:
-        rng = np.random.default_rng(seed)
+    def run(order: int, size: int, epochs: int = 10) -> np.ndarray:
+        rng = np.random.default_rng([seed, order])
         return follow(sgd(problem, [0.0, 0.0], rng=rng, learning_rate=rate, batch_size=size, epochs=epochs)).x
 
     plain = follow(
@@ -120,21 +120,21 @@ def a_batch_estimates_the_gradient_after_scaling() -> Verdict:
             scaled=near(sums.mean(axis=0) * 12 / 3, full, tolerance=1e-12),
             same_seed=equal(run(1, 4), run(1, 4)),
             whole_batch=near(run(0, 12), plain.x, tolerance=1e-14),
-            least_squares=near(run(0, 4, epochs=400), best, tolerance=1e-2),
+            least_squares=below(problem.value(run(0, 4, epochs=400)) / problem.value(best), 1.01),
         ),
         printed=near(sums.mean(axis=0), full, tolerance=1e-3 * float(np.linalg.norm(full))),
     )
 
 
 @claim("sgd")
-def single_examples_are_unbiased_and_noisy() -> Verdict:
-    problem, best = _problem()
+def single_examples_are_unbiased_and_noisy(seed: int) -> Verdict:
+    problem, best = _problem(seed)
     theta = np.array([0.5, 0.5])
     rate = inverse_time(0.1, half_life=50)
 
     def run(size: int) -> tuple[np.ndarray, float]:
         result = follow(
-            sgd(problem, [0.0, 0.0], rng=np.random.default_rng(0), learning_rate=rate, batch_size=size, epochs=80)
+            sgd(problem, [0.0, 0.0], rng=np.random.default_rng(seed), learning_rate=rate, batch_size=size, epochs=80)
         )
         return result.x, float(np.std(result.history("value")[-24:]))
 
@@ -152,9 +152,9 @@ def single_examples_are_unbiased_and_noisy() -> Verdict:
 
 
 @claim("gradient-descent-batch-variants")
-def noise_falls_with_the_batch() -> Verdict:
-    problem, _ = _problem()
-    theta, rng = np.array([0.5, 0.5]), np.random.default_rng(0)
+def noise_falls_with_the_batch(seed: int) -> Verdict:
+    problem, _ = _problem(seed)
+    theta, rng = np.array([0.5, 0.5]), np.random.default_rng(seed)
     full = problem.gradient(theta)
     spread = []
     for size in (1, 4, 12, 24):
@@ -170,10 +170,10 @@ def noise_falls_with_the_batch() -> Verdict:
 
 
 @claim("claim-sgd-each-point-counts-equally")
-def an_epoch_weighs_all_examples_alike() -> Verdict:
-    problem, _ = _problem()
+def an_epoch_weighs_all_examples_alike(seed: int) -> Verdict:
+    problem, _ = _problem(seed)
     theta = np.array([0.3, -0.7])
-    parts = list(batches(problem.n, 6, np.random.default_rng(0)))
+    parts = list(batches(problem.n, 6, np.random.default_rng(seed)))
     visits = np.bincount(np.concatenate(parts), minlength=problem.n)
     mean = np.mean([problem.gradient(theta, rows) for rows in parts], axis=0)
     return every(
@@ -182,8 +182,8 @@ def an_epoch_weighs_all_examples_alike() -> Verdict:
 
 
 @claim("claim-sgd-cheaper-per-step")
-def small_batches_need_fewer_example_gradients() -> Verdict:
-    rng = np.random.default_rng(0)
+def small_batches_need_fewer_example_gradients(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     X = rng.standard_normal((2000, 5))
     y = X @ np.ones(5) + 0.1 * rng.standard_normal(2000)
     problem = least_squares(X, y)
@@ -191,7 +191,7 @@ def small_batches_need_fewer_example_gradients() -> Verdict:
     def cost(size: int) -> tuple[int, int]:
         """Example gradients per update, and in all until the full loss is below 0.02."""
         for step in sgd(
-            problem, np.zeros(5), rng=np.random.default_rng(1), learning_rate=0.05, batch_size=size, epochs=200
+            problem, np.zeros(5), rng=np.random.default_rng([seed, 1]), learning_rate=0.05, batch_size=size, epochs=200
         ):
             if problem.value(step.x) < 0.02:
                 return step.evaluations // step.iteration, step.evaluations
@@ -202,7 +202,7 @@ def small_batches_need_fewer_example_gradients() -> Verdict:
 
 
 @claim("claim-sgd-escapes-local-minima")
-def batch_noise_crosses_a_barrier() -> Verdict:
+def batch_noise_crosses_a_barrier(seed: int) -> Verdict:
     tilts = np.array([-6.0, -3.0, 3.0, 6.0])  # per-example slopes that cancel in the mean
 
     def losses(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -214,27 +214,27 @@ def batch_noise_crosses_a_barrier() -> Verdict:
     problem = FiniteSum(4, losses, gradients)
     shallow = [0.96]  # the higher of the two wells
 
-    def share(size: int, seeds: int) -> float:
+    def fraction_that_leaves(size: int, runs: int) -> float:
+        rng = np.random.default_rng(seed)
         ends = [
-            follow(
-                sgd(problem, shallow, rng=np.random.default_rng(seed), learning_rate=0.12, batch_size=size, epochs=6)
-            ).x
-            for seed in range(seeds)
+            follow(sgd(problem, shallow, rng=rng, learning_rate=0.12, batch_size=size, epochs=6)).x for _ in range(runs)
         ]
         return float(np.mean(np.array(ends) < 0))
 
-    return every(descent_stays=equal(share(4, 1), 0.0), noise_leaves=above(share(1, 200), 0.25))
+    return every(
+        descent_stays=equal(fraction_that_leaves(4, 1), 0.0), noise_leaves=above(fraction_that_leaves(1, 200), 0.25)
+    )
 
 
 @claim("gradient-accumulation")
-def micro_batches_add_up() -> Verdict:
-    problem, _ = _problem()
+def micro_batches_add_up(seed: int) -> Verdict:
+    problem, _ = _problem(seed)
     theta = np.array([0.2, 0.1])
     parts = [np.arange(0, 5), np.arange(5, 12), np.arange(12, 24)]
     joined = accumulate([problem.gradient(theta, rows) for rows in parts], [5, 7, 12])
 
     def path(size: int, joined: int) -> np.ndarray:
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(seed)
         run = sgd(problem, [0.0, 0.0], rng=rng, learning_rate=0.05, batch_size=size, accumulate=joined, epochs=3)
         return follow(run).path
 

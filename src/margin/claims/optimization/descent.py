@@ -15,28 +15,28 @@ from margin.optimize.quadratics import classify_critical_point, rate_limit
 CONVEX = np.diag([1.0, 30.0])
 
 
-def _regression(n: int = 40, d: int = 3) -> tuple[np.ndarray, np.ndarray, FiniteSum]:
-    rng = np.random.default_rng(0)
+def _regression(seed: int, n: int = 40, d: int = 3) -> tuple[np.ndarray, np.ndarray, FiniteSum]:
+    rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     y = X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(n)
     return X, y, least_squares(X, y)
 
 
 @claim("empirical-risk")
-def risk_is_the_mean_loss_and_its_minimum_the_fit() -> Verdict:
-    X, y, risk = _regression()
+def risk_is_the_mean_loss_and_its_minimum_the_fit(seed: int) -> Verdict:
+    X, y, risk = _regression(seed)
     theta = np.array([1.0, -2.0, 0.5])
     result = minimize(risk.value, np.zeros(3), method="lbfgs", grad=risk.gradient, tol=1e-10)
     return every(
         mean_of_losses=near(risk.value(theta) * risk.n, np.sum((X @ theta - y) ** 2), tolerance=1e-10),
         closed_form=near(result.x, np.linalg.lstsq(X, y)[0], tolerance=1e-6),
-        falling_history=below(float(np.max(np.diff(result.history("value")))), 0.0),
+        never_rises=below(float(np.max(np.diff(result.history("value")))), 1e-12),
     )
 
 
 @claim("gradient-descent")
-def steps_follow_the_gradient_not_its_direction() -> Verdict:
-    X, y, risk = _regression()
+def steps_follow_the_gradient_not_its_direction(seed: int) -> Verdict:
+    X, y, risk = _regression(seed)
     square = follow(
         gradient_descent(lambda t: (t - 3) ** 2, lambda t: 2 * (t - 3), 1.0, learning_rate=0.1, max_iter=200)
     )
@@ -55,12 +55,12 @@ def steps_follow_the_gradient_not_its_direction() -> Verdict:
 
 
 @claim("claim-gradient-steepest-ascent")
-def no_direction_rises_faster_than_the_gradient() -> Verdict:
+def no_direction_rises_faster_than_the_gradient(seed: int) -> Verdict:
     f, grad, _ = quadratic(np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([1.0, -1.0]))
     x, eta = np.array([0.7, 0.3]), 1e-4
     g = grad(x)
     length = float(np.linalg.norm(g))
-    directions = np.random.default_rng(0).standard_normal((10_000, 2))
+    directions = np.random.default_rng(seed).standard_normal((10_000, 2))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     rises = np.array([f(x + eta * u) - f(x) for u in directions])
     along = f(x + eta * g / length) - f(x)
@@ -70,7 +70,7 @@ def no_direction_rises_faster_than_the_gradient() -> Verdict:
         every(
             none_beats_it=below(float(rises.max()) - along, curvature),
             size=near(along, eta * length, tolerance=curvature),
-            downhill=below(f(x - eta * g) - f(x), 0.0),
+            downhill=near(f(x - eta * g / length) - f(x), -eta * length, tolerance=curvature),
             zero_gradient=equal(kinds, ["minimum", "maximum", "saddle"]),
         ),
         printed=equal(kinds, ["maximum"] * 3),
@@ -78,8 +78,8 @@ def no_direction_rises_faster_than_the_gradient() -> Verdict:
 
 
 @claim("claim-gradient-of-sum")
-def gradient_of_the_total_is_the_sum() -> Verdict:
-    rng = np.random.default_rng(0)
+def gradient_of_the_total_is_the_sum(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((12, 2)), rng.standard_normal(12)
     net = tanh_network(X, y, hidden=4)
     theta = rng.standard_normal(network_size(2, 4))
@@ -114,8 +114,8 @@ def rate_must_stay_below_the_curvature_limit() -> Verdict:
 
 
 @claim("claim-gd-learning-rate-sensitivity")
-def convexity_alone_does_not_save_a_large_rate() -> Verdict:
-    X, y, _ = _regression()
+def convexity_alone_does_not_save_a_large_rate(seed: int) -> Verdict:
+    X, y, _ = _regression(seed)
     f, grad, _ = quadratic(2 * X.T @ X, 2 * X.T @ y)
     best = np.linalg.lstsq(X, y)[0]
     steepest = float(np.linalg.eigvalsh(2 * X.T @ X)[-1])
@@ -131,8 +131,8 @@ def convexity_alone_does_not_save_a_large_rate() -> Verdict:
 
 
 @claim("claim-mse-convex")
-def squared_error_of_a_linear_model_is_convex() -> Verdict:
-    rng = np.random.default_rng(0)
+def squared_error_of_a_linear_model_is_convex(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     tall, wide = rng.standard_normal((20, 4)), rng.standard_normal((3, 5))
     y = rng.standard_normal(20)
     import torch
@@ -216,5 +216,5 @@ def one_step_leaves_the_flow_by_the_square_of_the_rate() -> Verdict:
     return every(
         closed_form=near(path[-1], decay, tolerance=1e-9),
         order=near(np.log2(np.divide(gaps[:-1], gaps[1:])), np.full(2, 2.0), tolerance=0.05),
-        falls=below(float(np.max(np.diff([f(p) for p in path]))), 0.0),
+        falls=below(float(np.max(np.diff([f(p) for p in path]))), -1e-3),
     )

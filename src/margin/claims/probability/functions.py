@@ -37,8 +37,8 @@ CONTINUOUS += [StudentT(3), Cauchy(1, 2), Levy(-1, 2), AlphaStable(1.5, 0.5, 2, 
 
 
 @claim("probability-mass-function")
-def masses_sum_to_one_and_are_frequencies() -> Verdict:
-    draws = Poisson(2.5).sample(100_000, np.random.default_rng(0))
+def masses_sum_to_one_and_are_frequencies(seed: int) -> Verdict:
+    draws = Poisson(2.5).sample(100_000, np.random.default_rng(seed))
     frequencies = [np.mean(draws == k) for k in range(8)]
     return every(
         sums=near([law.pmf(law.atoms()).sum() for law in DISCRETE], np.ones(len(DISCRETE)), tolerance=1e-12),
@@ -73,8 +73,8 @@ def a_point_has_probability_zero_and_an_interval_has_not() -> Verdict:
 
 
 @claim("support-of-a-distribution")
-def draws_stay_inside_and_nothing_lies_outside() -> Verdict:
-    rng = np.random.default_rng(0)
+def draws_stay_inside_and_nothing_lies_outside(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     laws = [Uniform(4, 6), Exponential(2), Levy(1, 2), Poisson(3), Binomial(5, 0.5), AlphaStable(0.7, 1.0, 1, 2)]
     inside = [bool(np.all(law.support.contains(law.sample(2000, rng)))) for law in laws]
     outside = [float(np.exp(law.log_prob(law.support.low - 0.5))) for law in laws]
@@ -118,8 +118,8 @@ def slope_of_the_cdf_is_the_density() -> Verdict:
 
 
 @claim("expectation")
-def mean_is_the_integral_and_the_long_run_average() -> Verdict:
-    rng = np.random.default_rng(0)
+def mean_is_the_integral_and_the_long_run_average(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     laws = [Normal(1, 2), Uniform(-1, 3), Exponential(0.5), Poisson(2.5), Binomial(8, 0.4), Geometric(0.4)]
     averages = [law.sample(200_000, rng).mean() for law in laws]
     return every(
@@ -130,8 +130,8 @@ def mean_is_the_integral_and_the_long_run_average() -> Verdict:
 
 
 @claim("variance")
-def variance_is_mean_square_minus_squared_mean() -> Verdict:
-    x = Normal(2, 3).sample(1_000_000, np.random.default_rng(0))
+def variance_is_mean_square_minus_squared_mean(seed: int) -> Verdict:
+    x = Normal(2, 3).sample(1_000_000, np.random.default_rng(seed))
     first, second = x.mean(), np.mean(x**2)
     truth = every(
         identity=near(second - first**2, variance(x), tolerance=1e-8),
@@ -143,9 +143,9 @@ def variance_is_mean_square_minus_squared_mean() -> Verdict:
 
 
 @claim("moments")
-def skewness_is_standardized() -> Verdict:
+def skewness_is_standardized(seed: int) -> Verdict:
     law = Exponential(rate=0.5)
-    x = law.sample(1_000_000, np.random.default_rng(0))
+    x = law.sample(1_000_000, np.random.default_rng(seed))
     third = moment(law, 3)
     truth = every(
         third_central=near(third, 16.0, tolerance=1e-6),
@@ -161,7 +161,7 @@ def skewness_is_standardized() -> Verdict:
 
 
 @claim("claim-variance-additive")
-def independent_second_and_third_central_moments_add() -> Verdict:
+def independent_second_and_third_central_moments_add(seed: int) -> Verdict:
     x, y = Exponential(1), Gamma(2)
     total = Gamma(3)  # the law of their sum when they are independent
     absolute = absolute_central_moment(x, 3) + absolute_central_moment(y, 3)
@@ -170,5 +170,5 @@ def independent_second_and_third_central_moments_add() -> Verdict:
         third=near(moment(x, 3) + moment(y, 3), moment(total, 3), tolerance=1e-6),
         absolute_third_does_not=above(abs(absolute_central_moment(total, 3) - absolute), 1.0),
     )
-    doubled = x.sample(100_000, np.random.default_rng(0)) * 2  # Y = X: as dependent as can be
+    doubled = x.sample(100_000, np.random.default_rng(seed)) * 2  # Y = X: as dependent as can be
     return corrected(truth, printed=near(np.var(doubled), 2 * x.variance, tolerance=0.5))

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from margin.claims import claim
+from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.foundations.probability import (
     Cauchy,
@@ -26,11 +27,11 @@ from margin.foundations.probability import (
 
 
 @claim("convolution-of-distributions")
-def densities_of_independent_variables_convolve() -> Verdict:
+def densities_of_independent_variables_convolve(seed: int) -> Verdict:
     z, triangle = convolve_densities(Uniform(0, 1).pdf, Uniform(0, 1).pdf, 0, 1, n=2000)
     w, bell = convolve_densities(Normal(0, 1).pdf, Normal(0, 1).pdf, -12, 12)
-    draws = Normal(0, 1).sample(200_000, np.random.default_rng(0)) + Normal(0, 1).sample(
-        200_000, np.random.default_rng(1)
+    draws = Normal(0, 1).sample(200_000, np.random.default_rng(seed)) + Normal(0, 1).sample(
+        200_000, np.random.default_rng([seed, 1])
     )
     heights, edges = np.histogram(draws, bins=20, range=(-3, 3), density=False)
     share = [np.trapezoid(bell[(w >= a) & (w <= b)], w[(w >= a) & (w <= b)]) for a, b in pairwise(edges)]
@@ -40,16 +41,16 @@ def densities_of_independent_variables_convolve() -> Verdict:
         normal=near(bell, Normal(0, np.sqrt(2)).pdf(w), tolerance=1e-9),
         histogram=near(heights / draws.size, share, tolerance=0.004),
     )
-    same = 2 * Normal(0, 1).sample(200_000, np.random.default_rng(0))  # Y = X
+    same = 2 * Normal(0, 1).sample(200_000, np.random.default_rng(seed))  # Y = X
     return corrected(truth, printed=near(same.var(), predicted, tolerance=0.5))
 
 
 @claim("convolution-of-densities")
-def noise_blurs_a_density() -> Verdict:
+def noise_blurs_a_density(seed: int) -> Verdict:
     law, sigma = Mixture([0.4, 0.6], [Normal(-1, 0.2), Normal(1.5, 0.3)]), 0.5
     grid = np.linspace(-6, 6, 2401)
     blurred = noised_density(law.pdf, sigma, grid)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     x = law.sample(200_000, rng) + sigma * rng.standard_normal(200_000)
     heights, edges = np.histogram(x, bins=24, range=(-3, 3))
     exact = np.diff(law.noised(sigma).cdf(edges))
@@ -61,8 +62,8 @@ def noise_blurs_a_density() -> Verdict:
 
 
 @claim("law-of-large-numbers")
-def means_settle_only_when_the_expectation_is_finite() -> Verdict:
-    rng = np.random.default_rng(0)
+def means_settle_only_when_the_expectation_is_finite(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     path = running_mean(Exponential(1).sample(100_000, rng))
     spreads = [
         np.subtract(*np.quantile(means_of_samples(Cauchy(), n, 2000, rng), [0.75, 0.25])) for n in (1, 100, 1000)
@@ -77,8 +78,8 @@ def means_settle_only_when_the_expectation_is_finite() -> Verdict:
 
 
 @claim("central-limit-theorem")
-def standardized_sums_become_normal_when_the_variance_is_finite() -> Verdict:
-    rng = np.random.default_rng(0)
+def standardized_sums_become_normal_when_the_variance_is_finite(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     distances = [
         [kolmogorov_distance(standardized_means(law, m, 20_000, rng), Normal().cdf) for m in (1, 4, 64)]
         for law in (Uniform(0, 1), Exponential(1))
@@ -95,13 +96,13 @@ def standardized_sums_become_normal_when_the_variance_is_finite() -> Verdict:
 
 
 @claim("central-limit-resampling-example")
-def means_of_repeated_samples_spread_by_sigma_over_root_m() -> Verdict:
-    rng = np.random.default_rng(0)
+def means_of_repeated_samples_spread_by_sigma_over_root_m(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     means = means_of_samples(Exponential(0.5), 100, 5000, rng)
     fitted = Normal.fit(means)
     return every(
-        mean=near(fitted.mu, 2.0, tolerance=4 * 0.2 / np.sqrt(5000)),
-        deviation=near(fitted.sigma, 2 / np.sqrt(100), tolerance=4 * 0.2 / np.sqrt(2 * 5000)),
+        mean=near(fitted.mu, 2.0, tolerance=ERRORS * 0.2 / np.sqrt(5000)),
+        deviation=near(fitted.sigma, 2 / np.sqrt(100), tolerance=ERRORS * 0.2 / np.sqrt(2 * 5000)),
         nearly_normal=below(kolmogorov_distance(means, fitted.cdf), 0.04),
         population_is_not=above(kolmogorov_distance(Exponential(0.5).sample(5000, rng), Normal(2, 2).cdf), 0.1),
     )
@@ -120,8 +121,8 @@ def six_thousand_rolls() -> Verdict:
 
 
 @claim("monte-carlo-method")
-def averages_miss_by_one_over_root_n() -> Verdict:
-    rng, truth = np.random.default_rng(0), np.exp(0.5)
+def averages_miss_by_one_over_root_n(seed: int) -> Verdict:
+    rng, truth = np.random.default_rng(seed), np.exp(0.5)
     found = [[monte_carlo(np.exp, Normal().sample, n, rng) for _ in range(60)] for n in (100, 10_000)]
     misses = [np.sqrt(np.mean([(e.value - truth) ** 2 for e in row])) for row in found]
     claimed = [np.sqrt(np.mean([e.standard_error**2 for e in row])) for row in found]
@@ -132,9 +133,9 @@ def averages_miss_by_one_over_root_n() -> Verdict:
 
 
 @claim("monte-carlo-pi")
-def quarter_disc_gives_pi() -> Verdict:
-    found = monte_carlo_pi(1_000_000, np.random.default_rng(0))
+def quarter_disc_gives_pi(seed: int) -> Verdict:
+    found = monte_carlo_pi(1_000_000, np.random.default_rng(seed))
     return every(
-        value=near(found.value, np.pi, tolerance=4 * found.standard_error),
+        value=near(found.value, np.pi, tolerance=ERRORS * found.standard_error),
         error=near(found.standard_error, np.sqrt(np.pi * (4 - np.pi) / 1e6), tolerance=1e-5),
     )

@@ -20,17 +20,17 @@ from margin.reduction import (
 from margin.reduction.affinities import powered_squares
 
 
-def _rows(n: int, d: int, seed: int = 0) -> np.ndarray:
+def _rows(seed: int, n: int, d: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
 @claim("t-sne")
-def the_divergence_falls_along_its_gradient() -> Verdict:
-    X = np.vstack([_rows(50, 5), _rows(50, 5) + 6])
-    P, Y, h = joint_affinities(conditional_affinities(X, 10)), _rows(100, 2, seed=1), 1e-6
-    moves = np.random.default_rng(2).normal(size=(5, 100, 2))
+def the_divergence_falls_along_its_gradient(seed: int) -> Verdict:
+    X = np.vstack([_rows(seed, 50, 5), _rows(seed, 50, 5) + 6])
+    P, Y, h = joint_affinities(conditional_affinities(X, 10)), _rows(seed + 1, 100, 2), 1e-6
+    moves = np.random.default_rng([seed, 2]).normal(size=(5, 100, 2))
     slopes = [(kl_divergence(P, Y + h * v) - kl_divergence(P, Y - h * v)) / (2 * h) for v in moves]
-    model = TSNE(perplexity=10, max_iter=500, random_state=0)
+    model = TSNE(perplexity=10, max_iter=500, random_state=seed)
     history = [record["kl"] for record in model.iterate(X)]
     after = np.array(history[30:])  # the first 250 steps serve an exaggerated objective
     same = np.linalg.norm(model.embedding_[:50].mean(axis=0) - model.embedding_[50:].mean(axis=0))
@@ -43,18 +43,18 @@ def the_divergence_falls_along_its_gradient() -> Verdict:
 
 
 @claim("t-sne-conditional-affinities")
-def conditional_affinities_are_distributions_over_the_others() -> Verdict:
-    P = conditional_affinities(_rows(80, 6), 12)
+def conditional_affinities_are_distributions_over_the_others(seed: int) -> Verdict:
+    P = conditional_affinities(_rows(seed, 80, 6), 12)
     return every(
         diagonal=near(np.diag(P), np.zeros(80), tolerance=0.0),
         rows=near(P.sum(axis=1), np.ones(80), tolerance=1e-12),
-        nearer_is_likelier=equal(int(P[0].argmax()), int(np.argsort(squared_distances(_rows(80, 6))[0])[1])),
+        nearer_is_likelier=equal(int(P[0].argmax()), int(np.argsort(squared_distances(_rows(seed, 80, 6))[0])[1])),
     )
 
 
 @claim("t-sne-perplexity-bisection")
-def every_row_has_the_entropy_asked_for() -> Verdict:
-    X = np.vstack([0.1 * _rows(60, 3), 3 * _rows(60, 3, seed=1) + 20])
+def every_row_has_the_entropy_asked_for(seed: int) -> Verdict:
+    X = np.vstack([0.1 * _rows(seed, 60, 3), 3 * _rows(seed + 1, 60, 3) + 20])
     P, sigma = conditional_affinities(X, 15), bandwidths(X, 15)
     entropy = -np.sum(P * np.log(np.maximum(P, 1e-300)), axis=1)
     return every(
@@ -64,8 +64,8 @@ def every_row_has_the_entropy_asked_for() -> Verdict:
 
 
 @claim("t-sne-joint-affinities")
-def joint_affinities_are_symmetric_with_total_one() -> Verdict:
-    P = joint_affinities(conditional_affinities(_rows(80, 6), 12))
+def joint_affinities_are_symmetric_with_total_one(seed: int) -> Verdict:
+    P = joint_affinities(conditional_affinities(_rows(seed, 80, 6), 12))
     return every(
         symmetric=near(P, P.T, tolerance=0.0),
         diagonal=near(np.diag(P), np.zeros(80), tolerance=0.0),
@@ -75,12 +75,12 @@ def joint_affinities_are_symmetric_with_total_one() -> Verdict:
 
 
 @claim("t-sne-student-similarities")
-def heavy_tails_leave_room() -> Verdict:
+def heavy_tails_leave_room(seed: int) -> Verdict:
     """Descending both objectives on ten-dimensional rows: with normal q the map stays crowded."""
-    X = _rows(60, 10)
+    X = _rows(seed, 60, 10)
     P = joint_affinities(conditional_affinities(X, 15))
     Q = student_similarities(X[:, :2])
-    student, normal = 0.1 * _rows(60, 2, seed=1), 0.1 * _rows(60, 2, seed=1)
+    student, normal = 0.1 * _rows(seed + 1, 60, 2), 0.1 * _rows(seed + 1, 60, 2)
     for _ in range(300):
         student -= 10 * kl_gradient(P, student)
         weights = np.exp(-squared_distances(normal))
@@ -95,8 +95,8 @@ def heavy_tails_leave_room() -> Verdict:
 
 
 @claim("claim-affinities-flatten-in-high-dimension")
-def distances_and_affinities_lose_contrast() -> Verdict:
-    rng = np.random.default_rng(0)
+def distances_and_affinities_lose_contrast(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     contrast, spread = [], []
     for d in (2, 10, 100, 1000):
         X = rng.uniform(size=(500, d))
@@ -113,9 +113,9 @@ def distances_and_affinities_lose_contrast() -> Verdict:
 
 
 @claim("t-sne-intrinsic-dimension-power-transform")
-def powers_of_distances_restore_contrast() -> Verdict:
+def powers_of_distances_restore_contrast(seed: int) -> Verdict:
     """Entropies being set by the bandwidths, contrast shows in the distances that enter: their relative spread."""
-    X = np.random.default_rng(0).uniform(size=(200, 1000))
+    X = np.random.default_rng(seed).uniform(size=(200, 1000))
     plain, raised = bandwidths(X, 15), conditional_affinities(X, 15, power="intrinsic")
     entropy = -np.sum(raised * np.log(np.maximum(raised, 1e-300)), axis=1)
     squares = squared_distances(X)[~np.eye(200, dtype=bool)]

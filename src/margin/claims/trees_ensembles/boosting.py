@@ -14,14 +14,14 @@ __all__: list[str] = []
 
 
 @claim("gradient-boosting")
-def line_searched_steps_never_raise_the_training_loss() -> Verdict:
+def line_searched_steps_never_raise_the_training_loss(seed: int) -> Verdict:
     from sklearn.ensemble import GradientBoostingRegressor as Peer
 
-    data = load("friedman", n_samples=300, seed=0)
+    data = load("friedman", n_samples=300, seed=seed)
     X, y = np.asarray(data.X), np.asarray(data.y)
     found = gradient_boosting(X, y, Absolute(), DecisionTreeRegressor(max_depth=2), n_rounds=20)
     ours = gradient_boosting(X, y, Squared(), DecisionTreeRegressor(max_depth=3), 30, learning_rate=0.1)
-    peer = Peer(n_estimators=30, learning_rate=0.1, max_depth=3, random_state=0).fit(X, y)
+    peer = Peer(n_estimators=30, learning_rate=0.1, max_depth=3, random_state=seed).fit(X, y)
     gap = np.sqrt(np.mean((ours.predict(X) - peer.predict(X)) ** 2)) / np.std(y)
     truth = every(
         largest_rise_of_the_loss=below(float(np.diff(found.losses).max()), 1e-12),
@@ -35,10 +35,10 @@ def line_searched_steps_never_raise_the_training_loss() -> Verdict:
 
 
 @claim("pseudo-residuals")
-def pseudo_residuals_are_negative_derivatives() -> Verdict:
+def pseudo_residuals_are_negative_derivatives(seed: int) -> Verdict:
     import torch
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     y, F = rng.normal(size=40), rng.normal(size=40)
     labels = (y > 0).astype(float)
 

@@ -20,10 +20,10 @@ from margin.trees import (
 
 
 @claim("information-gain")
-def gain_is_the_entropy_of_the_class_that_a_feature_removes() -> Verdict:
+def gain_is_the_entropy_of_the_class_that_a_feature_removes(seed: int) -> Verdict:
     days, played = play_tennis()
     gains = {name: information_gain(played, days[name]) for name in days.names}
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     random_gains = [information_gain(rng.integers(3, size=30), rng.integers(5, size=30)) for _ in range(50)]
     truth = every(
         outlook=near(gains["outlook"], 0.247, tolerance=5e-4),
@@ -74,8 +74,8 @@ def the_ratio_sees_through_an_identifier() -> Verdict:
 
 
 @claim("c45")
-def c45_takes_a_table_as_it_is() -> Verdict:
-    rng = np.random.default_rng(0)
+def c45_takes_a_table_as_it_is(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     size, color, noise = rng.uniform(0, 10, 300), rng.choice(["red", "green", "blue"], 300), rng.normal(size=300)
     y = np.where(color == "red", size > 3, size > 7)
     X = np.empty((300, 3), dtype=object)
@@ -111,8 +111,8 @@ def three_cases_end_a_path() -> Verdict:
 
 
 @claim("c45-continuous-threshold")
-def the_threshold_has_the_largest_ratio_of_all_cuts() -> Verdict:
-    rng = np.random.default_rng(0)
+def the_threshold_has_the_largest_ratio_of_all_cuts(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     x, y = rng.normal(size=60).round(1), rng.integers(3, size=60)
     values = np.unique(x)
     brute = {cut: gain_ratio(y, x <= cut) for cut in (values[:-1] + values[1:]) / 2}
@@ -126,7 +126,7 @@ def the_threshold_has_the_largest_ratio_of_all_cuts() -> Verdict:
 
 
 @claim("c45-missing-values")
-def missing_entries_are_left_out_of_gains_and_cost_little() -> Verdict:
+def missing_entries_are_left_out_of_gains_and_cost_little(seed: int) -> Verdict:
     days, played = play_tennis()
     outlook = days["outlook"].astype(object)
     outlook[[0, 5, 11]] = [None, "?", float("nan")]
@@ -134,7 +134,7 @@ def missing_entries_are_left_out_of_gains_and_cost_little() -> Verdict:
     on_known = information_gain(played[known], days["outlook"][known])
     tumors = load("breast-cancer")
     X, y = np.asarray(tumors.X), np.asarray(tumors.y)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     train, test = np.split(rng.permutation(len(y)), [380])
     holed = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     complete = C45().fit(X[train], y[train]).score(X[test], y[test])

@@ -27,22 +27,25 @@ def noisy_sine(rng: np.random.Generator, n: int = 80) -> tuple[np.ndarray, np.nd
     return x[:, None], np.sin(x) + 0.3 * rng.standard_normal(n)
 
 
-def spread_of(make: Any, sets: int) -> tuple[float, float]:
+def spread_of(seed: int, make: Any, sets: int) -> tuple[float, float]:
     """Variance and squared bias of the prediction over training sets, averaged along the sine."""
     grid = np.linspace(0.1, 2 * np.pi - 0.1, 60)
-    said = np.array([make(i).fit(*noisy_sine(np.random.default_rng(i))).predict(grid[:, None]) for i in range(sets)])
+    rows = [noisy_sine(np.random.default_rng([seed, i])) for i in range(sets)]
+    said = np.array([make(i).fit(*rows[i]).predict(grid[:, None]) for i in range(sets)])
     return float(said.var(axis=0).mean()), float(np.mean((said.mean(axis=0) - np.sin(grid)) ** 2))
 
 
 @claim("bagging")
-def bagging_lowers_variance_so_it_suits_full_trees_not_stumps() -> Verdict:
+def bagging_lowers_variance_so_it_suits_full_trees_not_stumps(seed: int) -> Verdict:
     def bagged(depth: int | None) -> Any:
-        return lambda i: BaggingRegressor(DecisionTreeRegressor(max_depth=depth), 8, n_jobs=1, random_state=i)
+        return lambda i: BaggingRegressor(
+            DecisionTreeRegressor(max_depth=depth), 8, n_jobs=1, random_state=1000 * seed + i
+        )
 
-    full, full_bias = spread_of(lambda _: DecisionTreeRegressor(), 16)
-    many, many_bias = spread_of(bagged(None), 16)
-    stump, stump_bias = spread_of(lambda _: DecisionTreeRegressor(max_depth=1), 16)
-    stumps, stumps_bias = spread_of(bagged(1), 16)
+    full, full_bias = spread_of(seed, lambda _: DecisionTreeRegressor(), 16)
+    many, many_bias = spread_of(seed, bagged(None), 16)
+    stump, stump_bias = spread_of(seed, lambda _: DecisionTreeRegressor(max_depth=1), 16)
+    stumps, stumps_bias = spread_of(seed, bagged(1), 16)
     return corrected(
         every(
             variance_of_full_trees=below(many, 0.6 * full),
@@ -57,19 +60,19 @@ def bagging_lowers_variance_so_it_suits_full_trees_not_stumps() -> Verdict:
 
 
 @claim("random-forest")
-def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set() -> Verdict:
+def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set(seed: int) -> Verdict:
     from sklearn.ensemble import RandomForestClassifier as Peer
 
     images, digits = load("digits").arrays()
-    rows = np.random.default_rng(0).permutation(len(images))
+    rows = np.random.default_rng(seed).permutation(len(images))
     train, test = rows[:900], rows[900:]
     X, y, X_test, y_test = images[train], digits[train], images[test], digits[test]
-    forest = RandomForestClassifier(40, oob_score=True, random_state=0).fit(X, y)
+    forest = RandomForestClassifier(40, oob_score=True, random_state=seed).fit(X, y)
     singles = [tree.score(X_test, y_test) for tree in forest.estimators_[:10]]
     accuracy = forest.score(X_test, y_test)
     return every(
         above_its_trees=above(accuracy - float(np.mean(singles)), 0.1),
-        less_peer=above(accuracy - Peer(40, random_state=0).fit(X, y).score(X_test, y_test), -0.02),
+        less_peer=above(accuracy - Peer(40, random_state=seed).fit(X, y).score(X_test, y_test), -0.02),
         out_of_bag_less_test=within(forest.oob_score_ - accuracy, -0.04, 0.04),
         importances_sum=near(forest.feature_importances_.sum(), 1.0, tolerance=1e-12),
         vote_count=equal(set(forest.votes(X_test).sum(axis=1).tolist()), {40}),
@@ -77,10 +80,10 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set() -> Verdict
 
 
 @claim("random-forest-feature-count-rule")
-def the_default_looks_at_sqrt_p_or_a_third_of_the_columns() -> Verdict:
-    data = load("friedman", n_samples=120, seed=0)
-    forest = RandomForestRegressor(5, random_state=0).fit(data.X, data.y)
-    explicit = RandomForestRegressor(5, max_features=3, min_samples_split=5, random_state=0).fit(data.X, data.y)
+def the_default_looks_at_sqrt_p_or_a_third_of_the_columns(seed: int) -> Verdict:
+    data = load("friedman", n_samples=120, seed=seed)
+    forest = RandomForestRegressor(5, random_state=seed).fit(data.X, data.y)
+    explicit = RandomForestRegressor(5, max_features=3, min_samples_split=5, random_state=seed).fit(data.X, data.y)
     smallest = min(int(tree["n_samples"][tree["feature"] >= 0].min()) for tree in forest.trees_)
     return every(
         classification=equal(feature_count(resolved_features("auto", True), 10), 3),
@@ -93,10 +96,10 @@ def the_default_looks_at_sqrt_p_or_a_third_of_the_columns() -> Verdict:
 
 
 @claim("claim-ensemble-reduces-variance")
-def the_variance_of_a_forest_is_below_that_of_a_tree_at_equal_bias() -> Verdict:
-    tree, tree_bias = spread_of(lambda _: DecisionTreeRegressor(), 100)
+def the_variance_of_a_forest_is_below_that_of_a_tree_at_equal_bias(seed: int) -> Verdict:
+    tree, tree_bias = spread_of(seed, lambda _: DecisionTreeRegressor(), 100)
     forest, forest_bias = spread_of(
-        lambda i: RandomForestRegressor(8, min_samples_split=2, n_jobs=1, random_state=i), 100
+        seed, lambda i: RandomForestRegressor(8, min_samples_split=2, n_jobs=1, random_state=1000 * seed + i), 100
     )
     return every(variance=below(forest, 0.6 * tree), squared_bias=below(abs(forest_bias - tree_bias), 0.1 * tree))
 
@@ -107,14 +110,14 @@ def rows_handled(trees: list[dict[str, np.ndarray]]) -> float:
 
 
 @claim("claim-random-forest-pros-and-cons")
-def a_forest_is_more_accurate_and_more_work_than_a_tree() -> Verdict:
-    all_X, all_y = load("moons", n_samples=1200, noise=0.35, seed=0).arrays()
+def a_forest_is_more_accurate_and_more_work_than_a_tree(seed: int) -> Verdict:
+    all_X, all_y = load("moons", n_samples=1200, noise=0.35, seed=seed).arrays()
     X, y, X_test, y_test = all_X[:600], all_y[:600], all_X[600:], all_y[600:]
-    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-    forest = RandomForestClassifier(50, n_jobs=1, random_state=0).fit(X, y)
-    parallel = RandomForestClassifier(50, n_jobs=2, random_state=0).fit(X, y)
-    xor_X, xor_y = load("xor", n_samples=400, seed=0).arrays()
-    on_xor = RandomForestClassifier(20, random_state=0).fit(xor_X[:300], xor_y[:300])
+    tree = DecisionTreeClassifier(random_state=seed).fit(X, y)
+    forest = RandomForestClassifier(50, n_jobs=1, random_state=seed).fit(X, y)
+    parallel = RandomForestClassifier(50, n_jobs=2, random_state=seed).fit(X, y)
+    xor_X, xor_y = load("xor", n_samples=400, seed=seed).arrays()
+    on_xor = RandomForestClassifier(20, random_state=seed).fit(xor_X[:300], xor_y[:300])
     drawn = forest.trees_[0]["weight"][0]  # rows in the bootstrap sample of the first tree, repeats counted
     return corrected(
         every(

@@ -54,11 +54,11 @@ def elbo_from_draws(noise: np.ndarray, shares: np.ndarray) -> float:
 
 
 @claim("elbo")
-def the_bound_is_the_evidence_minus_the_divergence_from_the_posterior() -> Verdict:
+def the_bound_is_the_evidence_minus_the_divergence_from_the_posterior(seed: int) -> Verdict:
     from margin.foundations.information.gaussians import kl_normal
 
     nodes, shares = np.polynomial.hermite_e.hermegauss(20)
-    draws = np.random.default_rng(0).normal(size=200_000)
+    draws = np.random.default_rng(seed).normal(size=200_000)
     evidence, gap = log_normal(X, 0, 2), float(kl_normal(MEAN, math.sqrt(VARIANCE), X / 2, math.sqrt(0.5)))
     truth = every(
         number=near(elbo(X, MEAN, VARIANCE), -1.8471, tolerance=5e-5),
@@ -73,8 +73,8 @@ def the_bound_is_the_evidence_minus_the_divergence_from_the_posterior() -> Verdi
 
 
 @claim("claim-elbo-lower-bounds-evidence")
-def the_bound_never_exceeds_the_evidence() -> Verdict:
-    rng = np.random.default_rng(0)
+def the_bound_never_exceeds_the_evidence(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
     cases = zip(rng.normal(size=200) * 3, rng.normal(size=200) * 3, rng.exponential(size=200) + 1e-3)
     excess = max(elbo(x, mean, variance) - log_normal(x, 0, 2) for x, mean, variance in cases)
     by_prior_divergence = log_normal(X, 0, 2) - kl(MEAN, VARIANCE)
@@ -100,7 +100,7 @@ def the_bound_is_tight_at_the_posterior() -> Verdict:
 
 
 @claim("kl-gaussian-to-standard-normal")
-def divergence_from_the_standard_normal() -> Verdict:
+def divergence_from_the_standard_normal(seed: int) -> Verdict:
     from scipy.integrate import quad
 
     from margin.foundations.information.gaussians import kl_gaussians
@@ -108,7 +108,7 @@ def divergence_from_the_standard_normal() -> Verdict:
     def integrand(z: float) -> float:
         return math.exp(log_normal(z, 1.2, 0.25)) * (log_normal(z, 1.2, 0.25) - log_normal(z, 0, 1))
 
-    z = 1.2 + 0.5 * np.random.default_rng(0).normal(size=200_000)
+    z = 1.2 + 0.5 * np.random.default_rng(seed).normal(size=200_000)
     sampled = np.mean(-np.log(0.5) - 0.5 * ((z - 1.2) / 0.5) ** 2 + 0.5 * z**2)
     mean, covariance = np.array([0.5, -1.0]), np.array([[0.6, 0.2], [0.2, 0.9]])
     truth = every(
@@ -142,7 +142,7 @@ def the_divergence_wants_variance_one_not_zero() -> Verdict:
 
 
 @claim("vae-logvar-output")
-def a_log_variance_is_a_valid_variance_whatever_the_network_says() -> Verdict:
+def a_log_variance_is_a_valid_variance_whatever_the_network_says(seed: int) -> Verdict:
     import torch
 
     from margin.generative.elbo import kl_to_standard_normal, reparameterize
@@ -152,9 +152,9 @@ def a_log_variance_is_a_valid_variance_whatever_the_network_says() -> Verdict:
     log_variance = torch.linspace(-60, 60, 121, dtype=torch.float64)[:, None]
     sigma = reparameterize(torch.zeros(121, 1), log_variance, torch.ones(121, 1))
     divergence = kl_to_standard_normal(torch.zeros(121, 1), log_variance)
-    network = build(lambda: VAENetwork(3, 2, [8]), seed=0, dtype=torch.float64)
+    network = build(lambda: VAENetwork(3, 2, [8]), seed=seed, dtype=torch.float64)
     with torch.no_grad():
-        _, head = network.encode(torch.from_numpy(np.random.default_rng(0).normal(size=(200, 3))))
+        _, head = network.encode(torch.from_numpy(np.random.default_rng(seed).normal(size=(200, 3))))
     truth = every(
         positive=above(float(sigma.min()), 0.0),
         finite=equal(bool(torch.isfinite(sigma).all() and torch.isfinite(divergence).all()), True),
@@ -165,14 +165,14 @@ def a_log_variance_is_a_valid_variance_whatever_the_network_says() -> Verdict:
 
 
 @claim("gaussian-parameter-space")
-def the_encoder_always_gives_a_mean_and_a_positive_definite_covariance() -> Verdict:
+def the_encoder_always_gives_a_mean_and_a_positive_definite_covariance(seed: int) -> Verdict:
     import torch
 
     from margin.generative.vae_network import VAENetwork
     from margin.neural.weights import build
 
-    network = build(lambda: VAENetwork(4, 3, [16]), seed=0, dtype=torch.float64)
-    inputs = torch.from_numpy(10 * np.random.default_rng(0).normal(size=(300, 4)))
+    network = build(lambda: VAENetwork(4, 3, [16]), seed=seed, dtype=torch.float64)
+    inputs = torch.from_numpy(10 * np.random.default_rng(seed).normal(size=(300, 4)))
     mean, log_variance = network.encode(inputs)
     covariances = torch.diag_embed(log_variance.exp()).detach().numpy()
     return every(

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from margin.claims import claim
+from margin.claims.chance import ERRORS, plausible
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 
 
 @cache
-def linear_model(beta: float = 1.0) -> tuple[Any, np.ndarray]:
+def linear_model(seed: int, beta: float = 1.0) -> tuple[Any, np.ndarray]:
     """A VAE without hidden layers on data of one linear factor with noise: its evidence is known."""
     from margin.generative import VAE
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(600, 1)) @ np.array([[1.0, -2.0, 0.5]]) + 0.5 * rng.normal(size=(600, 3))
-    model = VAE(n_components=1, hidden=(), beta=beta, standardize=False, learning_rate=0.03, epochs=50)
-    return model.set_params(random_state=0, bound_samples=64).fit(X), X
+    model = VAE(1, (), beta=beta, standardize=False, learning_rate_init=0.1, max_iter=300, batch_size=200)
+    return model.set_params(random_state=seed, bound_samples=64).fit(X), X
 
 
 def decoder(model: Any) -> tuple[np.ndarray, np.ndarray, float]:
@@ -30,44 +31,44 @@ def decoder(model: Any) -> tuple[np.ndarray, np.ndarray, float]:
     return weights["decoder.linears.0.weight"][:, 0], weights["decoder.linears.0.bias"], noise
 
 
-def network(n_features: int = 4, likelihood: str = "gaussian", variance: float = 1.0) -> Any:
+def network(seed: int, n_features: int = 4, likelihood: str = "gaussian", variance: float = 1.0) -> Any:
     import torch
 
     from margin.generative.vae_network import VAENetwork
     from margin.neural.weights import build
 
     return build(
-        lambda: VAENetwork(n_features, 2, [6], "tanh", likelihood, variance), seed=0, dtype=torch.float64
+        lambda: VAENetwork(n_features, 2, [6], "tanh", likelihood, variance), seed=seed, dtype=torch.float64
     ).requires_grad_(True)
 
 
 @claim("vae")
-def a_linear_vae_reaches_the_evidence_of_probabilistic_pca() -> Verdict:
+def a_linear_vae_reaches_the_evidence_of_probabilistic_pca(seed: int) -> Verdict:
     from sklearn.decomposition import PCA
 
-    model, X = linear_model()
+    model, X = linear_model(seed)
     best = PCA(n_components=1).fit(X).score(X)  # the maximum of the log-likelihood over all such models
     truth = every(
-        bound_within_one_percent=near(model.score(X) / best, 1.0, tolerance=0.01),
+        bound_within_half_a_percent=near(model.score(X) / best, 1.0, tolerance=0.005),
         bound_rises=above(-model.loss_curve_[-1], -model.loss_curve_[0] + 1.0),
         reconstructions=below(float(np.mean((model.reconstruct(X) - X) ** 2)), 0.3),
     )
-    n_latents, n_generated = model.transform(X).shape[1], model.sample(2, random_state=0).shape[1]
+    n_latents, n_generated = model.transform(X).shape[1], model.sample(2, random_state=seed).shape[1]
     return corrected(truth, printed=equal(n_generated, n_latents))  # what is reconstructed has the size of the data
 
 
 @claim("vae-prior-standard-normal")
-def the_divergence_pulls_the_latents_to_the_standard_normal() -> Verdict:
+def the_divergence_pulls_the_latents_to_the_standard_normal(seed: int) -> Verdict:
     def distance_from_prior(beta: float) -> float:
-        model, X = linear_model(beta)
+        model, X = linear_model(seed, beta)
         mean, log_variance = model.encode(X)
         return abs(float(mean.var() + np.exp(log_variance).mean()) - 1) + abs(float(mean.mean()))
 
-    model, _ = linear_model()
+    model, _ = linear_model(seed)
     direction, _, noise = decoder(model)
-    drawn = np.cov(model.sample(20_000, random_state=0, mean=True).T)
+    drawn = np.cov(model.sample(20_000, random_state=seed, mean=True).T)
     truth = every(
-        aggregate_is_standard=below(distance_from_prior(1.0), 0.15),
+        aggregate_is_standard=below(distance_from_prior(1.0), 0.05),
         weaker_without_it=above(distance_from_prior(0.01), 2 * distance_from_prior(1.0)),
         decodes_standard_normals=near(drawn, np.outer(direction, direction), tolerance=0.15),
     )
@@ -76,8 +77,8 @@ def the_divergence_pulls_the_latents_to_the_standard_normal() -> Verdict:
 
 
 @claim("amortised-gaussian-posterior")
-def the_encoder_learns_the_exact_posterior() -> Verdict:
-    model, X = linear_model()
+def the_encoder_learns_the_exact_posterior(seed: int) -> Verdict:
+    model, X = linear_model(seed)
     direction, offset, noise = decoder(model)
     variance = 1 / (1 + direction @ direction / noise)
     exact = variance * (X - offset) @ direction / noise
@@ -90,44 +91,44 @@ def the_encoder_learns_the_exact_posterior() -> Verdict:
 
 
 @claim("vae-generation")
-def generation_needs_only_the_decoder() -> Verdict:
+def generation_needs_only_the_decoder(seed: int) -> Verdict:
     from scipy.stats import kstest
 
     from margin.core.randomness import as_generator
 
-    model, _ = linear_model()
+    model, _ = linear_model(seed)
     direction, offset, noise = decoder(model)
-    drawn = model.sample(2000, random_state=0)
+    drawn = model.sample(2000, random_state=seed)
     encoder = {name: array.copy() for name, array in model.weights_.items() if name.startswith("encoder")}
     try:
         for name in encoder:
             model.weights_[name][...] = 0  # the arrays are the network's own memory
-        without_encoder = model.sample(2000, random_state=0)
+        without_encoder = model.sample(2000, random_state=seed)
     finally:
         for name, array in encoder.items():
             model.weights_[name][...] = array
     spread = np.sqrt(direction**2 + noise)
     p_values = [kstest(drawn[:, j], "norm", args=(offset[j], spread[j])).pvalue for j in range(3)]
-    z = as_generator(0).standard_normal((2000, 1))
+    z = as_generator(seed).standard_normal((2000, 1))
     return every(
         encoder_not_used=equal(without_encoder, drawn),
-        marginals=above(min(p_values), 0.01),
+        marginals=plausible(min(p_values)),
         ancestral=near(model.decode(z), offset + z * direction, tolerance=1e-9),
     )
 
 
 @claim("claim-decoder-likelihood-choices")
-def gaussian_and_bernoulli_decoders_train_and_a_point_mass_does_not() -> Verdict:
+def gaussian_and_bernoulli_decoders_train_and_a_point_mass_does_not(seed: int) -> Verdict:
     import torch
 
     from margin.generative import VAE
     from margin.generative.elbo import bernoulli_log_likelihood, gaussian_log_likelihood
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     real = rng.normal(size=(200, 1)) @ rng.normal(size=(1, 4)) + 0.3 * rng.normal(size=(200, 4))
     gains = {}
     for likelihood, X in {"gaussian": real, "bernoulli": (real > 0).astype(float)}.items():
-        model = VAE(1, (8,), likelihood=likelihood, epochs=15, learning_rate=0.02, random_state=0).fit(X)
+        model = VAE(1, (8,), likelihood=likelihood, max_iter=15, learning_rate_init=0.02, random_state=seed).fit(X)
         gains[likelihood] = above(model.loss_curve_[0] - model.loss_curve_[-1], 0.3)
     bits, logits = torch.from_numpy((real[:1] > 0).astype(float)), torch.from_numpy(real[1:2])
     p = 1 / (1 + np.exp(-real[1]))
@@ -142,12 +143,12 @@ def gaussian_and_bernoulli_decoders_train_and_a_point_mass_does_not() -> Verdict
 
 
 @claim("vae-reconstruction-mse")
-def gaussian_likelihood_is_squared_error_for_a_fixed_variance() -> Verdict:
+def gaussian_likelihood_is_squared_error_for_a_fixed_variance(seed: int) -> Verdict:
     import torch
 
     from margin.generative.elbo import gaussian_log_likelihood
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     x, variance = torch.from_numpy(rng.normal(size=(1, 5))), 0.3
     mean = torch.from_numpy(rng.normal(size=(1, 5))).requires_grad_(True)
     log_variance = torch.tensor(math.log(variance), dtype=torch.float64)
@@ -169,49 +170,51 @@ def gaussian_likelihood_is_squared_error_for_a_fixed_variance() -> Verdict:
 
 
 @claim("single-sample-reconstruction-estimate")
-def the_estimate_is_unbiased_and_its_variance_falls_like_1_over_n() -> Verdict:
+def the_estimate_is_unbiased_and_its_variance_falls_like_1_over_n(seed: int) -> Verdict:
     import torch
 
     from margin.generative.elbo import gaussian_log_likelihood, reparameterize
 
     mean, log_variance = torch.tensor([[0.4]]).double(), torch.tensor([[math.log(0.25)]]).double()
-    noise = torch.from_numpy(np.random.default_rng(0).normal(size=(10_000, 16, 1)))
+    noise = torch.from_numpy(np.random.default_rng(seed).normal(size=(10_000, 16, 1)))
     z = reparameterize(mean, log_variance, noise)
     terms = gaussian_log_likelihood(torch.tensor([1.3]).double(), z, torch.tensor(0.0).double()).numpy()
     exact = -0.5 * (math.log(2 * math.pi) + (1.3 - 0.4) ** 2 + 0.25)
     one, four, sixteen = terms[:, 0], terms[:, :4].mean(axis=1), terms.mean(axis=1)
     error = terms[:, 0].std() / math.sqrt(len(terms))
     return every(
-        unbiased_1=near(one.mean(), exact, tolerance=4 * error),
-        unbiased_16=near(sixteen.mean(), exact, tolerance=4 * error),
+        unbiased_1=near(one.mean(), exact, tolerance=ERRORS * error),
+        unbiased_16=near(sixteen.mean(), exact, tolerance=ERRORS * error),
         quarter=near(four.var() / one.var(), 1 / 4, tolerance=0.02),
         sixteenth=near(sixteen.var() / one.var(), 1 / 16, tolerance=0.005),
     )
 
 
 @claim("vae-loss")
-def the_loss_is_minus_the_bound() -> Verdict:
+def the_loss_is_minus_the_bound(seed: int) -> Verdict:
     import torch
 
     from margin.generative.elbo import kl_to_standard_normal, reparameterize
     from margin.generative.vae import negative_elbo
 
-    x = torch.from_numpy(np.random.default_rng(0).normal(size=(5, 4)))
+    x = torch.from_numpy(np.random.default_rng(seed).normal(size=(5, 4)))
 
     def parts(variance: float) -> tuple[np.ndarray, np.ndarray]:
         """The loss, and squared error plus divergence for the same draw."""
-        net = network(variance=variance)
-        terms = negative_elbo(net, (x, x), torch.Generator().manual_seed(0), beta=1.0, log_volume=0.0)
+        net = network(seed, variance=variance)
+        terms = negative_elbo(net, (x, x), torch.Generator().manual_seed(seed), beta=1.0, log_volume=0.0)
         mean, log_variance = net.encode(x)
-        noise = torch.randn(mean.shape, generator=torch.Generator().manual_seed(0), dtype=mean.dtype)
+        noise = torch.randn(mean.shape, generator=torch.Generator().manual_seed(seed), dtype=mean.dtype)
         squared = (x - net.decode(reparameterize(mean, log_variance, noise))).square().sum(dim=1)
         form = squared + kl_to_standard_normal(mean, log_variance)
         return terms["loss"].detach().numpy(), form.detach().numpy()
 
     def fixed_noise_loss(rows: Any) -> Any:
-        return negative_elbo(net, (rows, rows), torch.Generator().manual_seed(1), beta=1.0, log_volume=0.0)["loss"]
+        return negative_elbo(net, (rows, rows), torch.Generator().manual_seed(seed + 1), beta=1.0, log_volume=0.0)[
+            "loss"
+        ]
 
-    net = network()
+    net = network(seed)
     (half, half_form), (one, one_form) = parts(0.5), parts(1.0)
     truth = every(
         squared_error_form_at_one_half=near(np.ptp(half - half_form), 0.0, tolerance=1e-7),
@@ -222,17 +225,17 @@ def the_loss_is_minus_the_bound() -> Verdict:
 
 
 @claim("reparameterisation-trick")
-def gradients_pass_through_sampling() -> Verdict:
+def gradients_pass_through_sampling(seed: int) -> Verdict:
     import torch
 
     from margin.generative.elbo import reparameterize
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     mean = torch.full((50_000, 1), 1.5, dtype=torch.float64, requires_grad=True)
     log_variance = torch.zeros(50_000, 1, dtype=torch.float64, requires_grad=True)
     z = reparameterize(mean, log_variance, torch.from_numpy(rng.normal(size=(50_000, 1))))
     by_mean, by_log_variance = torch.autograd.grad(z.square().sum(), (mean, log_variance))
-    plain = torch.normal(mean, 1.0, generator=torch.Generator().manual_seed(0))
+    plain = torch.normal(mean, 1.0, generator=torch.Generator().manual_seed(seed))
     (lost,) = torch.autograd.grad(plain.square().sum(), mean)
     # An exponential variable by its inverse distribution function is differentiable in its rate, too.
     rate = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)

@@ -1,4 +1,4 @@
-"""What the functions of this room accept: finite numbers of the right shape, or one sentence saying why not."""
+"""What the functions of this package accept: finite numbers of the right shape, or one sentence saying why not."""
 
 from __future__ import annotations
 

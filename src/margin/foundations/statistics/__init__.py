@@ -21,7 +21,12 @@ from margin.foundations.statistics.covariance import (
     variance,
     variance_shortcut,
 )
-from margin.foundations.statistics.covariance_functions import RBF, Laplace, Linear, Periodic
+from margin.foundations.statistics.covariance_functions import (
+    LaplaceCovariance,
+    LinearCovariance,
+    PeriodicCovariance,
+    RBFCovariance,
+)
 from margin.foundations.statistics.distances import (
     MetricAxioms,
     mahalanobis,
@@ -60,7 +65,6 @@ from margin.foundations.statistics.streaming import (
 from margin.foundations.statistics.t_tests import Summary, t_test, t_test_from_summaries, t_test_one_sample, welch_df
 
 __all__ = [
-    "RBF",
     "BloodPressureTrial",
     "CoMoments",
     "CoefficientTable",
@@ -69,13 +73,14 @@ __all__ = [
     "GaussianProcess",
     "HypothesisTest",
     "Interval",
-    "Laplace",
+    "LaplaceCovariance",
     "LeastSquares",
-    "Linear",
+    "LinearCovariance",
     "LinearPosterior",
     "MetricAxioms",
     "Moments",
-    "Periodic",
+    "PeriodicCovariance",
+    "RBFCovariance",
     "RSquared",
     "Summary",
     "blood_pressure",

@@ -13,9 +13,16 @@ from numpy.typing import ArrayLike
 from margin.foundations.probability.kernels import laplace_kernel, linear_kernel, periodic_kernel, rbf_kernel
 from margin.foundations.statistics.arguments import Floats, finite
 
-__all__ = ["RBF", "Kernel", "Laplace", "Linear", "Periodic", "points"]
+__all__ = [
+    "CovarianceFunction",
+    "LaplaceCovariance",
+    "LinearCovariance",
+    "PeriodicCovariance",
+    "RBFCovariance",
+    "points",
+]
 
-Kernel = Callable[[Floats, Floats], Floats]
+CovarianceFunction = Callable[[Floats, Floats], Floats]
 
 
 def points(values: ArrayLike) -> Floats:
@@ -28,7 +35,7 @@ def points(values: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearCovariance:
     r""":math:`k(x, x') = x^\top x'`: straight lines through the origin; not stationary."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
@@ -36,10 +43,10 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class RBF:
+class RBFCovariance:
     r""":math:`k(x, x') = \exp(-\lVert x - x' \rVert^2 / 2\gamma^2)`: infinitely smooth functions.
 
-    >>> RBF(1.0)([0.0], [0.0, 1.0]).round(4).tolist()
+    >>> RBFCovariance(1.0)([0.0], [0.0, 1.0]).round(4).tolist()
     [[1.0, 0.6065]]
     """
 
@@ -50,7 +57,7 @@ class RBF:
 
 
 @dataclass(frozen=True)
-class Laplace:
+class LaplaceCovariance:
     r""":math:`k(x, x') = \exp(-\lVert x - x' \rVert / \gamma)`: continuous functions with no derivative anywhere."""
 
     gamma: float = 1.0
@@ -60,7 +67,7 @@ class Laplace:
 
 
 @dataclass(frozen=True)
-class Periodic:
+class PeriodicCovariance:
     r""":math:`k(x, x') = \exp\big(-2 \sum_j \sin^2(\pi (x_j - x_j')/p) / \ell^2\big)`: repeats after p."""
 
     period: float = 1.0

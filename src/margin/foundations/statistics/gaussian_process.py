@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, solve_triangular
 
 from margin.foundations.statistics.arguments import Floats, integer, vector
-from margin.foundations.statistics.covariance_functions import Kernel, points
+from margin.foundations.statistics.covariance_functions import CovarianceFunction, points
 
 __all__ = ["GaussianProcess", "stable_cholesky", "zero_mean"]
 
@@ -36,15 +36,15 @@ def zero_mean(x: Floats) -> Floats:
 class GaussianProcess:
     """A mean function and a covariance function; ``condition`` returns another such process.
 
-    >>> from margin.foundations.statistics.covariance_functions import RBF
-    >>> prior = GaussianProcess(RBF(1.0))
+    >>> from margin.foundations.statistics.covariance_functions import RBFCovariance
+    >>> prior = GaussianProcess(RBFCovariance(1.0))
     >>> posterior = prior.condition([0.0], [2.0])
     >>> mean, sd = posterior.predict([0.0, 50.0])
     >>> mean.tolist(), sd.tolist()
     ([2.0, 0.0], [0.0, 1.0])
     """
 
-    kernel: Kernel
+    kernel: CovarianceFunction
     mean: Callable[[Floats], Floats] = zero_mean
 
     def joint(self, x: ArrayLike) -> tuple[Floats, Floats]:
@@ -84,7 +84,7 @@ class GaussianProcess:
 @dataclass(frozen=True, eq=False)
 class _PosteriorMean:
     prior: Callable[[Floats], Floats]
-    kernel: Kernel
+    kernel: CovarianceFunction
     at: Floats
     weights: Floats
 
@@ -94,7 +94,7 @@ class _PosteriorMean:
 
 @dataclass(frozen=True, eq=False)
 class _PosteriorKernel:
-    kernel: Kernel
+    kernel: CovarianceFunction
     at: Floats
     L: Floats
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from margin.foundations.probability.kernels import is_stationary
 from margin.foundations.statistics.arguments import Floats, integer, positive
-from margin.foundations.statistics.covariance_functions import Kernel
+from margin.foundations.statistics.covariance_functions import CovarianceFunction
 
 __all__ = ["field_from_kernel", "field_from_spectrum"]
 
@@ -26,7 +26,7 @@ MAX_PADDING = 16
 
 
 def field_from_kernel(
-    shape: tuple[int, ...], kernel: Kernel, rng: np.random.Generator, n: int = 1, spacing: float = 1.0
+    shape: tuple[int, ...], kernel: CovarianceFunction, rng: np.random.Generator, n: int = 1, spacing: float = 1.0
 ) -> Floats:
     """``n`` fields (n, *shape) on a grid with this spacing, with the covariance of a stationary ``kernel``."""
     sides = _sides("field_from_kernel", shape)
@@ -71,7 +71,7 @@ def _torus_fields(eigenvalues: Floats, n: int, rng: np.random.Generator) -> Floa
     return np.concatenate([fields.real, fields.imag])[:n]
 
 
-def _wrapped_covariance(torus: tuple[int, ...], kernel: Kernel, spacing: float) -> Floats:
+def _wrapped_covariance(torus: tuple[int, ...], kernel: CovarianceFunction, spacing: float) -> Floats:
     """Covariance of every grid point with the origin, going around the torus the shorter way."""
     offsets = [np.minimum(np.arange(side), side - np.arange(side)) * spacing for side in torus]
     grid = np.stack(np.meshgrid(*offsets, indexing="ij"), axis=-1).reshape(-1, len(torus))

@@ -1,0 +1,58 @@
+"""``python -m margin.claims``: run every claim and experiment with several seeds and print the ones that fail.
+
+A statement that holds for one seed only is luck. Rows may be named; the deterministic ones run once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from margin import atlas, claims, experiments
+from margin.core.verdict import Verdict
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m margin.claims", description=__doc__)
+    parser.add_argument("names", nargs="*", help="areas, ids of claims or names of experiments; none means all")
+    parser.add_argument("--seeds", type=int, default=5, help="how many seeds")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    options = parser.parse_args(arguments)
+    seeds = range(options.first, options.first + options.seeds)
+    failures = run = 0
+    for name, is_random, check in _checks(options.names):
+        started = time.perf_counter()
+        verdicts = {seed: _run(check, seed) for seed in (seeds if is_random else seeds[:1])}
+        failed = {seed: verdict for seed, verdict in verdicts.items() if not verdict.ok}
+        run, failures = run + len(verdicts), failures + len(failed)
+        if failed:
+            seconds = (time.perf_counter() - started) / len(verdicts)
+            print(f"{name}: fails for {len(failed)} of {len(verdicts)} seeds, {seconds:.2f} s each", flush=True)
+            for seed, verdict in failed.items():
+                print(f"    seed {seed}: measured {verdict.measured}\n      expected {verdict.expected}", flush=True)
+    print(f"{run} runs, {failures} failures")
+    return int(failures > 0)
+
+
+def _checks(names: Sequence[str]):  # type: ignore[no-untyped-def]
+    """Name, whether it draws anything, and the check as a function of the seed: first claims, then experiments."""
+    for area in atlas.areas():
+        for id, check in claims.of_area(area).items():
+            if not names or area in names or id in names:
+                yield id, check.is_random, check
+    for name in experiments.names():
+        if not names or "experiments" in names or name in names:
+            module = experiments.load(name)
+            yield name, True, lambda seed, module=module: module.check(module.run(seed, fast=True))
+
+
+def _run(check, seed: int) -> Verdict:  # type: ignore[no-untyped-def]
+    try:
+        return check(seed)
+    except Exception as error:  # a check that breaks is one that fails, and the others still run
+        return Verdict(False, f"{type(error).__name__}: {error}", "a verdict")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,133 @@
+"""What every model with a kernel expansion shares: its kernel, its rows, and values of the expansion for new rows."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from margin.core.chunks import map_row_chunks
+from margin.core.parameters import Declared, attribute, check_parameters, parameter
+from margin.kernels.dot_product import LinearKernel
+from margin.kernels.kernel import Kernel
+from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
+from margin.kernels.kernel_names import (
+    COEF0,
+    COEF0_SENTENCE,
+    DEGREE,
+    DEGREE_SENTENCE,
+    GAMMA,
+    GAMMA_SENTENCE,
+    KERNEL,
+    KERNEL_SENTENCE,
+    named_kernel,
+)
+from margin.kernels.sparse_rows import kernel_values
+
+__all__ = ["ROWS_DTYPES", "KernelModel", "columns_for", "expansion", "kept_rows", "linear_weights"]
+
+ROWS_DTYPES = [np.float64, np.float32]  # float32 rows keep their type and halve the work
+BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are judged
+
+
+def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
+    r""":math:`\sum_i c_{pi}\,k(x, x_i)` for every row x of ``X`` and every line p of ``coef``, (n, p), in blocks."""
+    step = max(1, BLOCK_ENTRIES // max(1, rows.shape[0]))
+    weights = np.ascontiguousarray(coef.T)
+    out = np.empty((X.shape[0], weights.shape[1]))
+
+    def stripe(part: slice) -> None:
+        for start in range(part.start, part.stop, step):
+            stop = min(start + step, part.stop)
+            out[start:stop] = kernel_values(kernel, X[start:stop], rows) @ weights
+
+    map_row_chunks(stripe, X.shape[0], work=X.shape[0] * rows.size)
+    return out
+
+
+class KernelModel(Declared):
+    """Mixin of estimators that predict by a kernel expansion."""
+
+    takes_sparse: ClassVar[bool] = False
+
+    _: KW_ONLY
+    kernel: Any = parameter("rbf", KERNEL, KERNEL_SENTENCE)
+    degree: int = parameter(3, DEGREE, DEGREE_SENTENCE)
+    gamma: Any = parameter("scale", GAMMA, GAMMA_SENTENCE)
+    coef0: float = parameter(0.0, COEF0, COEF0_SENTENCE)
+
+    kernel_: Kernel | str = attribute("The kernel object, or 'precomputed'.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = self._accepts_sparse
+        return tags
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _accepts_sparse(self) -> bool:
+        return self.takes_sparse and not self._precomputed
+
+    def _checked(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Rows (and y) as scikit-learn checks them; a sparse table of any kind becomes a CSR array."""
+        sparse = {"accept_sparse": "csr"} if self._accepts_sparse else {}
+        found = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
+        if isinstance(y, str):
+            return sp.csr_array(found) if sp.issparse(found) else found
+        X, y = found
+        return sp.csr_array(X) if sp.issparse(X) else X, y
+
+    def _kernel_for(self, X: Any, weights: NDArray[Any] | None = None) -> Kernel | str:
+        """The kernel object, or "precomputed" after a look at the shape of X."""
+        if not self._precomputed:
+            if isinstance(self.kernel, Kernel):
+                check_parameters(self.kernel)
+            return named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: a precomputed kernel must be a square matrix; got shape {X.shape}."
+            )
+        return "precomputed"
+
+    def _new_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._checked(X, reset=False)
+
+    def _expand(self, X: Any, support: NDArray[np.int64], rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
+        """Values of the expansion for new rows X; of a precomputed kernel X holds k(new, training)."""
+        if isinstance(self.kernel_, str):
+            return X[:, support] @ coef.T
+        if sp.issparse(X) != sp.issparse(rows):  # new rows take the form of the known ones
+            X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
+        return expansion(self.kernel_, X, rows, coef)
+
+
+def kept_rows(kernel: Kernel | str, X: Any, rows: NDArray[np.int64]) -> Any:
+    """The rows that an expansion needs: none of a precomputed kernel."""
+    if isinstance(kernel, str):
+        return np.zeros((0, 0))
+    return X[rows] if sp.issparse(X) else np.ascontiguousarray(X[rows])
+
+
+def columns_for(kernel: Kernel | str, X: Any, rows: NDArray[np.int64], dtype: Any) -> KernelColumns:
+    """The columns of some rows of ``X``."""
+    if isinstance(kernel, str):
+        return columns_of_matrix(np.ascontiguousarray(X[np.ix_(rows, rows)], dtype=np.float64))
+    return columns_of(kernel, X[rows], dtype)
+
+
+def linear_weights(model: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights of the columns behind an expansion with the linear kernel, (p, d); others have none."""
+    check_is_fitted(model)
+    if not isinstance(model.kernel_, LinearKernel):
+        raise AttributeError(f"{type(model).__name__}: coef_ exists for kernel='linear' only; got {model.kernel!r}.")
+    product = coef @ model.support_vectors_
+    return product.toarray() if sp.issparse(product) else np.asarray(product)

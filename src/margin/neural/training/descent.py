@@ -1,0 +1,108 @@
+"""One optimizer's update of one network: gradient, penalty, clipping, learning rate, move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from margin.neural.training.batches import Batch
+from margin.neural.training.meter import Mean
+from margin.neural.training.optimizers import Optimization, load_slots, make_optimizers, slots
+from margin.neural.training.steps import Terms, measured
+from margin.neural.weights import copy_weights, load_weights
+from margin.optimize.schedules import Schedule, as_schedule
+
+__all__ = ["Descent"]
+
+
+class Descent:
+    r"""Moves the weights of ``module`` against the gradient of a mean loss:
+
+    .. math:: \theta \leftarrow \theta - \eta_t\,\mathrm{direction}\Bigl(
+              \nabla_\theta \frac{\sum_{i \in B} w_i\,\ell_i(\theta) + \frac{\alpha}{2}\|W\|^2}{\sum_{i \in B} w_i}\Bigr).
+
+    ``clip_norm`` bounds the Euclidean norm of the whole gradient. ``accumulate`` computes the gradient in so many parts
+    of the batch, one after the other, for batches that do not fit into memory at once: nothing is left over between
+    steps, and the result is that of the whole batch up to rounding. ``penalty`` is :math:`\alpha`, on matrices only.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        optimization: Optimization,
+        schedule: Schedule | float,
+        *,
+        clip_norm: float | None = None,
+        accumulate: int = 1,
+        penalty: float = 0.0,
+    ):
+        if accumulate < 1:
+            raise ValueError(f"Descent: accumulate must be an integer at least 1; got {accumulate!r}.")
+        if penalty and optimization.weight_decay:
+            raise ValueError("Descent: penalty and weight_decay are the same thing twice; give one of them.")
+        self.module, self.schedule = module, as_schedule(schedule)
+        self.clip_norm, self.accumulate, self.penalty = clip_norm, accumulate, penalty
+        # A first decay above 0 keeps matrices and the rest in groups of their own, whatever it is later.
+        if penalty:
+            optimization = Optimization(**{**vars(optimization), "weight_decay": penalty})
+        self.optimizers = make_optimizers(module, optimization, self.schedule(0))
+        self._decayed = [g for o in self.optimizers for g in o.param_groups if g["weight_decay"]] if penalty else []
+        self.parameters = [p for p in module.parameters() if p.requires_grad]
+        self.rate = self.schedule(0)
+
+    def __call__(
+        self, terms_of: Callable[[Batch], Terms], batch: Batch, step: int, *, factor: float = 1.0
+    ) -> dict[str, Mean]:
+        """Update number ``step`` from the terms of ``batch``; what was measured before it."""
+        self.rate = self.schedule(step) * factor
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = self.rate
+        for parameter in self.parameters:
+            parameter.grad = None
+        if self.accumulate == 1:
+            means = self._gradient(terms_of(batch), batch)
+        else:
+            means = self._gradient_in_parts(terms_of, batch)
+        if self.penalty:
+            decay = self.penalty / float(means["loss"].count)
+            for group in self._decayed:
+                group["weight_decay"] = decay
+        if self.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        return means
+
+    def _gradient(self, terms: Terms, batch: Batch) -> dict[str, Mean]:
+        means = measured(terms, batch)
+        loss = terms["loss"]
+        mean = loss if isinstance(loss, Tensor) and loss.ndim == 0 else means["loss"].total / means["loss"].count
+        mean.backward(inputs=self.parameters)
+        return means
+
+    def _gradient_in_parts(self, terms_of: Callable[[Batch], Terms], batch: Batch) -> dict[str, Mean]:
+        """The gradient of the sum, part after part, then divided by the count of all parts."""
+        sums: dict[str, Mean] = {}
+        for part in batch.parts(self.accumulate):
+            means = measured(terms_of(part), part)
+            means["loss"].total.backward(inputs=self.parameters)
+            for name, (total, count) in means.items():
+                before = sums.get(name, Mean(torch.zeros(()), 0.0))
+                sums[name] = Mean(before.total + total.detach(), before.count + count)
+        count = sums["loss"].count
+        with torch.no_grad():
+            for parameter in self.parameters:
+                if parameter.grad is not None:
+                    parameter.grad /= count
+        return sums
+
+    def state(self) -> dict[str, Any]:
+        return {"weights": copy_weights(self.module), "slots": slots(self.optimizers, self.module.named_parameters())}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        load_weights(self.module, state["weights"])
+        load_slots(self.optimizers, self.module.named_parameters(), state["slots"])

@@ -1,0 +1,189 @@
+"""The loop: batch, step, meter, record, stop. Every network of the library learns in it.
+
+A training can be stopped after any step and continued with the same bits: all that decides what comes next is in
+:meth:`Training.state`, the number of threads among it, because torch's bits depend on that.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from margin.core.records import Record
+from margin.core.threads import threads_for, torch_threads
+from margin.neural.generators import GlobalStream
+from margin.neural.training.batches import Batch, Batches
+from margin.neural.training.compute import Compute
+from margin.neural.training.meter import Mean, Meter
+from margin.neural.training.steps import Step
+from margin.neural.training.stopping import Patience
+from margin.neural.training.work import WorkCounter
+from margin.neural.weights import copy_weights, load_weights
+
+__all__ = ["Plan", "Training", "train"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to train, and how often to say so.
+
+    A record is made at the end of every epoch, inside it after every ``record_steps`` steps (None: not), and when
+    ``record_seconds`` have passed since the last one. The clock changes the number of records, never the result.
+    """
+
+    epochs: int
+    record_steps: int | None = 50
+    record_seconds: float | None = None
+
+
+class Training:
+    """Everything one training consists of; :func:`train` runs it.
+
+    ``evaluate`` gives named numbers at the end of every epoch. ``stopping`` watches ``valid_loss`` among them, or else
+    ``train_loss``. ``stream`` stands in for torch's global generator, for networks whose layers draw from it.
+    ``threads`` None: decided by counting the work of the first step, which runs on one.
+    """
+
+    def __init__(
+        self,
+        batches: Batches,
+        step: Step,
+        plan: Plan,
+        *,
+        evaluate: Callable[[], dict[str, float]] | None = None,
+        stopping: Patience | None = None,
+        stream: GlobalStream | None = None,
+        threads: int | None = None,
+        compute: Compute | None = None,
+    ):
+        self.batches, self.step, self.plan = batches, step, plan
+        self.evaluate, self.stopping, self.stream, self.threads = evaluate, stopping, stream, threads
+        self.compute = compute or Compute()
+        self.meter = Meter()
+        self.total = plan.epochs * batches.steps_per_epoch
+        self.steps = self.epoch = 0
+        self.finished = False
+        self.loss_curve: list[float] = []
+        self.scores: list[float] = []  # what ``evaluate`` called valid_score, epoch by epoch
+
+    def advance(self) -> None:
+        """One update of the weights."""
+        batch = self.compute.batch(self.batches.draw())
+        means = self._counted(batch) if self.threads is None else self.step(batch, self.steps)
+        self.meter.add(means)
+        self.steps += 1
+
+    def surroundings(self) -> ExitStack:
+        """Threads and the global generator are settings of the process: whoever gets a record finds them as before."""
+        stack = ExitStack()
+        stack.enter_context(torch_threads(self.threads or 1))
+        if self.stream is not None:
+            stack.enter_context(self.stream.active())
+        return stack
+
+    def values(self) -> dict[str, float]:
+        """The running means of this epoch, with the loss first."""
+        means = self.meter.means()
+        wrong = [name for name, mean in means.items() if name.endswith("loss") and not math.isfinite(mean)]
+        if wrong:
+            raise FloatingPointError(
+                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; "
+                "a smaller learning rate or a clip_norm keeps it finite."
+            )
+        first = {"train_loss": means.pop("loss")} if "loss" in means else {}
+        return {"epoch": self.epoch + 1, **first, **self.step.rates(), **means}
+
+    def end_epoch(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Evaluate, decide whether to go on, and begin the next epoch; what was evaluated."""
+        self.epoch += 1
+        self.meter.clear()
+        if "train_loss" in values:
+            self.loss_curve.append(values["train_loss"])
+        found = {} if self.evaluate is None else self.evaluate()
+        if "valid_score" in found:
+            self.scores.append(found["valid_score"])
+        self.finished = self.epoch >= self.plan.epochs or self.step.converged
+        if self.stopping is not None:
+            loss = found.get("valid_loss", values.get("train_loss"))
+            self.finished |= loss is not None and self.stopping.see(loss, self.step.result)
+            self.step.rate_factor = self.stopping.rate_factor
+            if self.finished:
+                self.stopping.restore_best(self.step.result)
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """Everything that decides what happens next, as plain values and copied arrays; at the end only the result."""
+        state: dict[str, Any] = {
+            "steps": self.steps,
+            "epoch": self.epoch,
+            "finished": self.finished,
+            "threads": self.threads,
+            "loss_curve": list(self.loss_curve),
+            "scores": list(self.scores),
+        }
+        if self.finished:
+            return state | {"result": copy_weights(self.step.result), "best_loss": self._best_loss()}
+        return state | {
+            "batches": self.batches.state(),
+            "step": self.step.state(),
+            "meter": self.meter.state(),
+            "stopping": None if self.stopping is None else self.stopping.state(),
+            "stream": None if self.stream is None else self.stream.state(),
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from ``state``, taken from a training of equal parts."""
+        self.steps, self.epoch, self.finished = int(state["steps"]), int(state["epoch"]), bool(state["finished"])
+        self.threads = state["threads"]
+        self.loss_curve, self.scores = list(state["loss_curve"]), list(state["scores"])
+        if self.finished:
+            load_weights(self.step.result, state["result"])
+            if self.stopping is not None:
+                self.stopping.best_loss = state["best_loss"]
+            return
+        self.batches.load_state(state["batches"])
+        self.step.load_state(state["step"])
+        self.meter.load_state(state["meter"])
+        if self.stopping is not None:
+            self.stopping.load_state(state["stopping"])
+            self.step.rate_factor = self.stopping.rate_factor
+        if self.stream is not None:
+            self.stream.load_state(state["stream"])
+
+    def _best_loss(self) -> float | None:
+        return None if self.stopping is None else self.stopping.best_loss
+
+    def _counted(self, batch: Batch) -> dict[str, Mean]:
+        with WorkCounter() as counter:
+            means = self.step(batch, self.steps)
+        self.threads = threads_for(counter.operations_per_pass)
+        return means
+
+
+def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Iterator[Record]:
+    """Run until the plan is done or its stopping says so, yielding records; ``stop`` is asked after every step.
+
+    A training that was asked to stop is not finished: it says a last record and can be continued.
+    """
+    plan, length = training.plan, training.batches.steps_per_epoch
+    halted = False
+    while not (training.finished or halted):
+        with training.surroundings():
+            began = time.monotonic()
+            training.step.train()
+            while True:
+                training.advance()
+                within = training.steps % length  # steps of this epoch; 0 when it is over
+                halted = stop()
+                due = plan.record_steps is not None and within % plan.record_steps == 0
+                late = plan.record_seconds is not None and time.monotonic() - began >= plan.record_seconds
+                if within == 0 or due or late or halted or training.step.converged:
+                    break
+            values = training.values()
+            if within == 0 or training.step.converged:
+                values |= training.end_epoch(values)
+        yield Record(training.steps, values, training.total)

@@ -1,0 +1,55 @@
+"""Running means with names, each with its own denominator: per row, per token, per step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+__all__ = ["Mean", "Meter"]
+
+
+class Mean(NamedTuple):
+    """A mean as what it is made of, so that means of unequal batches can be joined."""
+
+    total: Tensor
+    count: Tensor | float
+
+
+class Meter:
+    """Adds up totals and counts in double precision, as tensors, so that no step waits for a number.
+
+    >>> meter = Meter()
+    >>> meter.add({"loss": Mean(torch.tensor(6.0), 2.0)})
+    >>> meter.add({"loss": Mean(torch.tensor(1.0), 1.0)})
+    >>> round(meter.means()["loss"], 3)
+    2.333
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.totals: dict[str, Tensor] = {}
+        self.counts: dict[str, Tensor | float] = {}
+
+    def add(self, means: Mapping[str, Mean]) -> None:
+        for name, (total, count) in means.items():
+            if name in self.totals:
+                self.totals[name] += total.detach()
+                self.counts[name] += count.detach() if isinstance(count, Tensor) else count
+            else:
+                self.totals[name] = total.detach().to(torch.float64, copy=True)
+                self.counts[name] = count.detach().to(torch.float64, copy=True) if isinstance(count, Tensor) else count
+
+    def means(self) -> dict[str, float]:
+        return {name: float(total / self.counts[name]) for name, total in self.totals.items()}
+
+    def state(self) -> dict[str, Any]:
+        return {name: [float(total), float(self.counts[name])] for name, total in self.totals.items()}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.totals = {name: torch.tensor(total, dtype=torch.float64) for name, (total, _) in state.items()}
+        self.counts = {name: torch.tensor(count, dtype=torch.float64) for name, (_, count) in state.items()}

@@ -1,0 +1,85 @@
+"""The step of most networks: one objective, one optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from margin.neural.generators import generator_array, load_generator
+from margin.neural.layers.dropout import use_generator
+from margin.neural.training.averages import WeightAverage
+from margin.neural.training.batches import Batch
+from margin.neural.training.compute import Compute
+from margin.neural.training.descent import Descent
+from margin.neural.training.meter import Mean
+from margin.neural.training.optimizers import Optimization
+from margin.neural.training.steps import Objective, Step, Terms
+from margin.optimize.schedules import Schedule
+
+__all__ = ["Minimize"]
+
+
+class Minimize(Step):
+    """Lowers the ``"loss"`` of ``objective``: per row, a scalar, or a :class:`Mean` with a count of its own.
+
+    ``seed`` starts the stream of noise that the objective and the layers of :mod:`margin.neural.layers` draw from.
+    ``average`` (a decay such as 0.999) keeps an exponential average of the weights, which is then the result. The other
+    options are those of :class:`Descent`.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        objective: Objective,
+        optimization: Optimization | None = None,
+        *,
+        schedule: Schedule | float = 1e-3,
+        seed: int = 0,
+        clip_norm: float | None = None,
+        accumulate: int = 1,
+        penalty: float = 0.0,
+        average: float | None = None,
+        compute: Compute | None = None,
+    ):
+        self.compute = compute or Compute()
+        self.module, self.objective = module, objective
+        self.modules = {"network": module}
+        self.descent = Descent(
+            module, optimization or Optimization(), schedule,
+            clip_norm=clip_norm, accumulate=accumulate, penalty=penalty,
+        )  # fmt: skip
+        self.noise = torch.Generator(self.compute.device).manual_seed(seed)
+        use_generator(module, self.noise)
+        self.average = None if average is None else WeightAverage(module, average)
+
+    @property
+    def result(self) -> nn.Module:
+        return self.module if self.average is None else self.average.module
+
+    def __call__(self, batch: Batch, step: int) -> dict[str, Mean]:
+        means = self.descent(self._terms, batch, step, factor=self.rate_factor)
+        if self.average is not None:
+            self.average.update()
+        return means
+
+    def _terms(self, batch: Batch) -> Terms:
+        if self.compute.autocast is None:
+            return self.objective(self.module, batch.tensors, self.noise)
+        with self.compute.products():
+            return self.objective(self.module, batch.tensors, self.noise)
+
+    def rates(self) -> dict[str, float]:
+        return {"learning_rate": self.descent.rate}
+
+    def state(self) -> dict[str, Any]:
+        average = None if self.average is None else self.average.state()
+        return {**self.descent.state(), "noise": generator_array(self.noise), "average": average}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.descent.load_state(state)
+        load_generator(self.noise, state["noise"])
+        if self.average is not None:
+            self.average.load_state(state["average"])
