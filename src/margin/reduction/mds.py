@@ -119,15 +119,15 @@ class MDS(EmbeddingMixin, IterativeEstimator):
         """Majorization for one row: the mean over fitted points of where each alone would want it."""
         target = np.interp(wanted, self.knots_, self.heights_) if self.kind == "nonmetric" else wanted
         points = self.embedding_
-        place, size = points[target.argmin()] + 0.0, np.ptp(points, axis=0).max()
+        position, size = points[target.argmin()] + 0.0, np.ptp(points, axis=0).max()
         for _ in range(PLACING_STEPS):
-            gaps = place - points
+            gaps = position - points
             lengths = np.linalg.norm(gaps, axis=1)
             ratios = np.divide(target, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-            before, place = place, (points + ratios[:, None] * gaps).mean(axis=0)
-            if np.linalg.norm(place - before) <= PLACED * size:
+            before, position = position, (points + ratios[:, None] * gaps).mean(axis=0)
+            if np.linalg.norm(position - before) <= PLACED * size:
                 break
-        return place
+        return position
 
     def _learn(self, loop: _Majorization) -> None:
         self.embedding_, self.stress_, self.n_iter_ = loop.Y, loop.value, loop.iteration

@@ -65,6 +65,6 @@ FORMS: Mapping[str, Form] = {
         },
         [_enough_rows],
     ),
-    "TSNE": Form({**EMBEDDED, "kl_divergence_": Real()}),
+    "TSNE": Form({**EMBEDDED, "kl_divergence_": Real(), "learning_rate_": Real()}),
     "UMAP": Form(EMBEDDED, [_enough_rows]),
 }

@@ -1,7 +1,7 @@
 r"""Uniform manifold approximation and projection: a map whose fuzzy neighborhoods are those of the rows.
 
 The graph of weighted neighborhoods and the cross-entropy between it and that of the map are in
-:mod:`margin.reduction.fuzzy`. The sum is sampled: an edge pulls in proportion to its weight, random places push.
+:mod:`margin.reduction.fuzzy`. The sum is sampled: an edge pulls in proportion to its weight, random positions push.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["UMAP"]
 
 EPOCHS_PER_RECORD = 10
 SMALL, FEW_EPOCHS, MANY_EPOCHS = 10_000, 200, 500  # up to SMALL rows many epochs
-FIRST_WIDTH, FIRST_NOISE = 10.0, 1e-4  # of the first places; the noise parts those that coincide
+FIRST_WIDTH, FIRST_NOISE = 10.0, 1e-4  # of the first positions; the noise parts those that coincide
 
 
 class UMAP(EmbeddingMixin, IterativeEstimator):
     """A map of the rows by UMAP.
 
-    ``n_neighbors`` decides what is local: few show fine structure, many the whole. ``min_dist`` is how near places may
+    ``n_neighbors`` decides what is local: few show fine structure, many the whole. ``min_dist`` is how near positions may
     lie, ``spread`` the scale of the map. ``n_epochs`` None is 500 up to 10,000 rows, 200 beyond. ``init`` starts from
     the eigenvectors of the graph ("spectral"; of a graph in several parts, from the principal components), from "pca"
     or at "random". Every sampled edge brings ``negative_sample_rate`` pushes. Pieces that are far apart tend to stay
@@ -40,7 +40,7 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
 
     Learned: ``embedding_`` (n, n_components), ``X_fit_``, ``n_iter_``. A record per ten epochs carries ``pull``, the
     weighted mean of -log v over the edges. ``transform`` puts a new row at the membership-weighted mean of its
-    neighbors' places; fitted rows stay where they are.
+    neighbors' positions; fitted rows stay where they are.
 
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(size=(40, 5)), rng.normal(size=(40, 5)) + 20])
@@ -103,7 +103,7 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
             yield Record(loop.epoch, {"pull": loop.pull()}, total=loop.epochs)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Places of new rows among the fitted ones, which do not move."""
+        """Positions of new rows among the fitted ones, which do not move."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         gaps, index = nearest_rows(self.X_fit_, self.n_neighbors, X)
@@ -163,7 +163,7 @@ class _Descent:
 
     def restore(self, state: dict[str, Any]) -> None:
         if state["Y"].shape != self.Y.shape:
-            raise ValueError(f"UMAP: state belongs to places of shape {state['Y'].shape}; got {self.Y.shape}.")
+            raise ValueError(f"UMAP: state belongs to positions of shape {state['Y'].shape}; got {self.Y.shape}.")
         self.Y, self.due = state["Y"].copy(), state["due"].copy()
         self.random, self.epoch = np.array([state["random"]], dtype=np.uint64), int(state["epoch"])
 
@@ -177,9 +177,9 @@ def initial_positions(X: np.ndarray, graph: sp.csr_array, d: int, init: str, rng
         root = 1 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
         normalized = sp.csr_array(sp.diags_array(root) @ graph @ sp.diags_array(root))
         _, vectors = largest_eigenpairs(lambda v: normalized @ v, lambda: normalized.toarray(), n, d + 1)
-        places = vectors[:, 1:]  # the first is constant up to degrees
+        positions = vectors[:, 1:]  # the first is constant up to degrees
     else:
-        places = principal_positions(X, d)
-    width = np.abs(places).max()
+        positions = principal_positions(X, d)
+    width = np.abs(positions).max()
     noise = FIRST_NOISE * FIRST_WIDTH * rng.normal(size=(n, d))
-    return np.ascontiguousarray(places * (FIRST_WIDTH / width if width > 0 else 1.0) + noise)
+    return np.ascontiguousarray(positions * (FIRST_WIDTH / width if width > 0 else 1.0) + noise)
