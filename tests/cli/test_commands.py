@@ -19,7 +19,7 @@ from margin import atlas, catalog
 from margin.cli import app
 from margin.cli.output import reported
 
-FAST = ["--set", "hidden=8", "--set", "epochs=3", "--quiet"]
+FAST = ["--set", "hidden_layer_sizes=8", "--set", "max_iter=3", "--quiet"]
 
 
 @pytest.fixture
@@ -95,13 +95,13 @@ def test_fit_predict_score(run, tmp_path):
     assert (rows[0], len(rows)) == (["prediction"], 151)
     proba = list(csv.reader(io.StringIO(run("predict", out, "iris", "--proba").stdout)))
     assert sum(map(float, proba[1])) == pytest.approx(1, abs=1e-5)
-    other = run("fit", "mlp-classifier", "iris", "--out", out, "--set", "epochs=4", "--quiet", code=1)
+    other = run("fit", "mlp-classifier", "iris", "--out", out, "--set", "max_iter=4", "--quiet", code=1)
     assert "holds another run" in other.stderr
 
 
 def test_a_table_with_gaps_and_labels(run, mixed_table, tmp_path):
     out = tmp_path / "r"
-    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "epochs=30", "-q")
+    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "max_iter=30", "-q")
     new = tmp_path / "new.csv"
     new.write_text("town,extra,size\nnorth,1,0.5\nelsewhere,2,\n")
     predictions = list(csv.reader(io.StringIO(run("predict", out, new).stdout)))
@@ -242,7 +242,7 @@ def test_a_closed_pipe_is_no_failure_to_talk_about(capsys):
 def test_ctrl_c_leaves_a_usable_run_and_the_same_command_continues(tmp_path):
     """A real process, a real interrupt."""
     words = [sys.executable, "-m", "margin", "fit", "mlp-classifier", "digits", "--out", str(tmp_path / "d")]
-    words += ["--set", "epochs=40", "--set", "hidden=32", "--json"]
+    words += ["--set", "max_iter=40", "--set", "hidden_layer_sizes=32", "--json"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     metrics = tmp_path / "d" / "metrics.jsonl"

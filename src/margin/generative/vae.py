@@ -89,7 +89,9 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     )
     beta: float = parameter(1.0, Number(low=0), "Weight of the divergence in training; 1 makes the objective a bound.")
     standardize: bool = parameter(
-        True, Flag(), "Whether the encoder sees columns with mean 0 and deviation 1, and a Gaussian decoder explains them."
+        True,
+        Flag(),
+        "Whether the encoder sees columns with mean 0 and deviation 1, and a Gaussian decoder explains them.",
     )
     bound: str = parameter(
         "elbo", Choice("elbo", "iwae"), "Lower bound that score_samples gives; 'iwae' weighs the draws and is tighter."

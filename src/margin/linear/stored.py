@@ -16,6 +16,7 @@ from margin.core.invariants import (
     Fields,
     Form,
     Items,
+    Nothing,
     Real,
     Sizes,
     Stored,
@@ -28,7 +29,7 @@ __all__ = ["FORMS"]
 NUMBER_OR_ROW = Either(Real(finite=True), Array("n_targets"), Array())
 COMMON: dict[str, Stored] = {
     "intercept_": NUMBER_OR_ROW,
-    "n_iter_": Either(Count(), Array(None, kind="i", low=0)),
+    "n_iter_": Either(Count(), Array(None, kind="i", low=0), Nothing()),
     "objective_": Either(Real(), Array(None, finite=False)),
     "duality_gap_": Either(Real(), Array(None, finite=False)),
     "dual_gap_": Either(Real(), Array(None, finite=False)),
@@ -81,7 +82,9 @@ FORMS: Mapping[str, Form] = {
             "moments_": Anything(),
         }
     ),
-    "Ridge": Form({**COMMON, "coef_": _coef(), "alpha_": Either(Real(), Array(None)), "best_score_": Real()}),
+    "Ridge": Form(
+        {**COMMON, "coef_": _coef(), "alpha_": Either(Real(), Array(None)), "best_score_": Real(), "solver_": Text()}
+    ),
     "LogisticRegression": Form(
         {
             **COMMON,

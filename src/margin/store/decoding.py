@@ -48,7 +48,7 @@ class Decoder:
             raise self._damaged(f"{node['!']}: {error}") from None
 
     def _damaged(self, reason: str) -> StoreError:
-        return StoreError(f"{self.path} is damaged or refused: {reason}.")
+        return StoreError(f"{self.path} is damaged or refused: {' '.join(reason.split())}.")
 
     def _float(self, node: dict[str, Any]) -> float:
         return {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[node["value"]]

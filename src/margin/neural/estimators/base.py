@@ -19,7 +19,17 @@ from margin.core.threads import threads_for, torch_threads
 from margin.neural.estimators.parameters import OPEN_ENDED, TrainingParameters
 from margin.neural.generators import GlobalStream, Seeds
 from margin.neural.training import (
-    Minimize, Patience, Plan, QuasiNewton, RowBatches, Rows, Step, Training, Validation, rate_schedule, train,
+    Minimize,
+    Patience,
+    Plan,
+    QuasiNewton,
+    RowBatches,
+    Rows,
+    Step,
+    Training,
+    Validation,
+    rate_schedule,
+    train,
     validation_split,
 )  # fmt: skip
 from margin.neural.training.evaluation import EVALUATION_ROWS, Score
@@ -66,7 +76,9 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     n_iter_: int = attribute("Epochs trained.")
     t_: int = attribute("Rows seen in all epochs.")
     loss_curve_: list[float] = attribute("Mean training loss of every epoch, without the penalty.")
-    validation_scores_: list[float] | None = attribute("Score of the held-out rows after every epoch; None without any.")
+    validation_scores_: list[float] | None = attribute(
+        "Score of the held-out rows after every epoch; None without any."
+    )
 
     _loop: FitLoop
     _module: nn.Module
@@ -127,10 +139,11 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         everything = np.array_equal(train_rows, np.arange(len(rows)))
         rows = rows if everything else rows.take(torch.from_numpy(train_rows))
         module = build(self._network, seeds.weights, rows.dtype)
-        before = {"epochs": 0, "rows": 0, "loss_curve": [], "scores": []}
-        if self._goes_on():
+        going_on = self._goes_on()
+        before = self._done_before(going_on)
+        if going_on:
             load_weights(module, self.weights_)
-            before = self._done_before()
+        self.__dict__.pop("_partial", None)
         step, batches = self._step(module, objective, rows, seeds)
         training = Training(
             batches,
@@ -171,7 +184,10 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         scores = before["scores"] + training.scores
         self.validation_scores_ = scores if training.evaluate is not None else None
 
-    def _done_before(self) -> dict[str, Any]:
+    def _done_before(self, going_on: bool = True) -> dict[str, Any]:
+        """What earlier fits have done that this one goes on with."""
+        if not going_on or not hasattr(self, "weights_"):
+            return {"epochs": 0, "rows": 0, "loss_curve": [], "scores": []}
         return {
             "epochs": self.n_iter_,
             "rows": self.t_,
@@ -241,5 +257,5 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             return torch.cat([function(*piece) for piece in zip(*pieces)]).numpy()
 
     def __getstate__(self) -> dict[str, Any]:
-        running = {"_module", "_stop_requested", "_partial_step"}
+        running = {"_module", "_stop_requested", "_partial"}
         return {name: value for name, value in super().__getstate__().items() if name not in running}

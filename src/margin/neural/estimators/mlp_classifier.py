@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
-from margin.neural.losses import accuracy, binary_cross_entropy, cross_entropy, subset_accuracy
+from margin.neural.training.objectives import accuracy, binary_cross_entropy, cross_entropy, subset_accuracy
 from margin.neural.training.steps import Objective
 
 __all__ = ["MLPClassifier"]

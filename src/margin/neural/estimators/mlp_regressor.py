@@ -12,8 +12,8 @@ from sklearn.utils.validation import validate_data
 from margin.core.parameters import attribute
 from margin.core.records import Record
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
-from margin.neural.losses import explained_variance, squared_error
 from margin.neural.scaling import Scaling
+from margin.neural.training.objectives import explained_variance, squared_error
 
 __all__ = ["MLPRegressor"]
 

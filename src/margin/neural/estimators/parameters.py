@@ -82,7 +82,9 @@ class TrainingParameters(Declared):
         "Whether a part of the rows is held out, training ends when its loss has stopped falling, and the weights of "
         "the best epoch are kept.",
     )
-    validation_fraction: float = parameter(0.1, Number(above=0, below=1), "Fraction of rows that early_stopping holds out.")
+    validation_fraction: float = parameter(
+        0.1, Number(above=0, below=1), "Fraction of rows that early_stopping holds out."
+    )
     n_iter_no_change: int = parameter(
         10,
         Integer(low=1),

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from margin.neural.generators import generator_array, load_generator
 from margin.neural.scaling import Scaling
 from margin.neural.training.batches import Batch, Batches
-from margin.neural.generators import generator_array, load_generator
 
 __all__ = ["RowBatches", "Rows", "SparseRows", "TensorRows"]
 

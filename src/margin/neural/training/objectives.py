@@ -9,7 +9,14 @@ from torch.nn import functional
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.rows import Rows
 
-__all__ = ["accuracy", "binary_cross_entropy", "cross_entropy", "explained_variance", "squared_error", "subset_accuracy"]
+__all__ = [
+    "accuracy",
+    "binary_cross_entropy",
+    "cross_entropy",
+    "explained_variance",
+    "squared_error",
+    "subset_accuracy",
+]
 
 
 def cross_entropy(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
