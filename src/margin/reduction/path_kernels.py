@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-__all__ = ["dijkstra"]
+__all__ = ["dijkstra", "floyd"]
+
+TILE = 64  # vertices of a tile: three tiles of float64 fit the second-level cache
 
 
 @njit(cache=True, nogil=True)
@@ -76,3 +78,36 @@ def dijkstra(starts, neighbors, lengths, sources, out):
                         position[other] = size
                         size += 1
                     _rise(heap, position, distance, position[other])
+
+
+@njit(cache=True, nogil=True)
+def _through(D, via, rows, columns, n):
+    """Paths from a tile of ``rows`` to one of ``columns`` through the vertices of the tile ``via``."""
+    for k in range(via, min(via + TILE, n)):
+        for i in range(rows, min(rows + TILE, n)):
+            first = D[i, k]
+            for j in range(columns, min(columns + TILE, n)):
+                there = first + D[k, j]
+                D[i, j] = there if there < D[i, j] else D[i, j]
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def floyd(D):
+    """Floyd and Warshall's algorithm on ``D`` (n, n) in place, tile by tile: the way for graphs with many edges.
+
+    For every tile of intermediate vertices: itself, then its rows and columns of tiles, then all others.
+    """
+    n = len(D)
+    tiles = (n + TILE - 1) // TILE
+    for step in range(tiles):
+        via = step * TILE
+        _through(D, via, via, via, n)
+        for t in prange(tiles):
+            if t != step:
+                _through(D, via, via, t * TILE, n)
+                _through(D, via, t * TILE, via, n)
+        for t in prange(tiles):
+            if t != step:
+                for s in range(tiles):
+                    if s != step:
+                        _through(D, via, t * TILE, s * TILE, n)

@@ -55,7 +55,16 @@ FORMS: Mapping[str, Form] = {
             "explained_inertia_ratio_": Array("n_components", finite=False),
         }
     ),
-    "MDS": Form({**EMBEDDED, "stress_": Real(), "mean_squares_": Array("n_samples"), "eigenvalues_": Array(None)}),
+    "MDS": Form(
+        {
+            **EMBEDDED,
+            "stress_": Real(),
+            "dissimilarity_matrix_": Array("n_samples", "n_samples"),
+            "mean_squares_": Array("n_samples"),
+            "knots_": Array("n_knots"),
+            "heights_": Array("n_knots"),
+        }
+    ),
     "Isomap": Form(
         {
             **EMBEDDED,

@@ -35,7 +35,7 @@ STEPS_PER_RECORD = 10  # the divergence costs a logarithm per pair, so it is tol
 FIRST_SPREAD = 1e-4  # standard deviation of the first positions: near enough for all to feel one another
 EXAGGERATED_STEPS, EARLY_MOMENTUM, LATE_MOMENTUM = 250, 0.5, 0.8
 EXACT_ROWS = 2500  # up to here all pairs are visited faster than a mesh is filled
-# Spacing of the mesh per unit of ``angle``: exaggerated pulls forgive larger errors, the last steps remove smaller ones.
+# Spacing of the mesh per unit of ``angle``: exaggerated pulls forgive large errors, the last steps remove small ones.
 EARLY_SPACING, SPACING, FINE_SPACING, FINE_STEPS = 1.0, 0.8, 0.5, 150
 MESH_WORK = 200  # operations per point that the mesh is worth when threads are counted
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
@@ -83,8 +83,8 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
     method: str = parameter(
         "barnes_hut",
         Choice("barnes_hut", "exact"),
-        "'exact' keeps the affinities of all pairs; otherwise of three times the perplexity, and repulsion of more than "
-        "2500 rows goes through a mesh: O(n log n) per step in place of O(n^2).",
+        "'exact' keeps the affinities of all pairs; otherwise of three times the perplexity, and the repulsion of more "
+        "than 2500 rows goes through a mesh: O(n log n) per step in place of O(n^2).",
     )
     angle: float = parameter(
         0.5,

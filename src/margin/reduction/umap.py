@@ -7,15 +7,17 @@ The graph of weighted neighborhoods and the cross-entropy between it and that of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Integer, Number, Optional, Seed
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
-from margin.core.randomness import as_generator
+from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.reduction.embedding import EmbeddingMixin, principal_positions
 from margin.reduction.fuzzy import curve_parameters, fuzzy_graph, local_scales, memberships
@@ -30,17 +32,11 @@ FIRST_WIDTH, FIRST_NOISE = 10.0, 1e-4  # of the first positions; the noise parts
 
 
 class UMAP(EmbeddingMixin, IterativeEstimator):
-    """A map of the rows by UMAP.
+    """An embedding of the rows by UMAP.
 
-    ``n_neighbors`` decides what is local: few show fine structure, many the whole. ``min_dist`` is how near positions may
-    lie, ``spread`` the scale of the map. ``n_epochs`` None is 500 up to 10,000 rows, 200 beyond. ``init`` starts from
-    the eigenvectors of the graph ("spectral"; of a graph in several parts, from the principal components), from "pca"
-    or at "random". Every sampled edge brings ``negative_sample_rate`` pushes. Pieces that are far apart tend to stay
-    apart and connected ones together, but nothing guarantees it.
-
-    Learned: ``embedding_`` (n, n_components), ``X_fit_``, ``n_iter_``. A record per ten epochs carries ``pull``, the
-    weighted mean of -log v over the edges. ``transform`` puts a new row at the membership-weighted mean of its
-    neighbors' positions; fitted rows stay where they are.
+    Pieces that are far apart tend to stay apart and connected ones together, but nothing guarantees it. A record per
+    ten epochs carries ``pull``, the weighted mean of -log v over the edges. ``transform`` puts a new row at the
+    membership-weighted mean of its neighbors' positions; fitted rows stay where they are.
 
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(size=(40, 5)), rng.normal(size=(40, 5)) + 20])
@@ -49,39 +45,29 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
     True
     """
 
-    domains = {
-        "n_neighbors": Integer(low=2, search=(5, 50)),
-        "n_components": Integer(low=1),
-        "min_dist": Number(low=0, search=(0.0, 0.9)),
-        "spread": Number(above=0),
-        "n_epochs": Optional(Integer(low=1)),
-        "learning_rate": Number(above=0),
-        "negative_sample_rate": Integer(low=0),
-        "init": Choice("spectral", "pca", "random"),
-        "random_state": Seed(),
-    }
+    n_neighbors: int = parameter(
+        15, Integer(low=2, search=(5, 50)), "What is local: few neighbors show fine structure, many the whole."
+    )
+    _: KW_ONLY
+    n_components: int = parameter(2, Integer(low=1), "Dimensions of the embedding.")
+    min_dist: float = parameter(0.1, Number(low=0, search=(0.0, 0.9)), "How near positions may lie.")
+    spread: float = parameter(1.0, Number(above=0), "Scale of the embedding.")
+    n_epochs: int | None = parameter(
+        None, Optional(Integer(low=1)), "Epochs; None is 500 up to 10,000 rows and 200 beyond."
+    )
+    learning_rate: float = parameter(1.0, Number(above=0), "Step length at the start; it falls to zero.")
+    negative_sample_rate: int = parameter(5, Integer(low=0), "Random pushes that every sampled edge brings.")
+    init: str = parameter(
+        "spectral",
+        Choice("spectral", "pca", "random"),
+        "Start: eigenvectors of the graph (of several parts: principal components), principal components, or random.",
+    )
+    verbose: bool | int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    random_state: RandomLike = parameter(None, Seed(), "Draws the start and the pushes.")
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        n_components: int = 2,
-        min_dist: float = 0.1,
-        spread: float = 1.0,
-        n_epochs: int | None = None,
-        learning_rate: float = 1.0,
-        negative_sample_rate: int = 5,
-        init: str = "spectral",
-        random_state: Any = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.min_dist = min_dist
-        self.spread = spread
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.negative_sample_rate = negative_sample_rate
-        self.init = init
-        self.random_state = random_state
+    embedding_: np.ndarray = attribute("Positions of the rows, (n, n_components).")
+    X_fit_: np.ndarray = attribute("The training rows.")
+    n_iter_: int = attribute("Epochs.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per ten epochs; ``y`` is ignored."""
@@ -91,7 +77,7 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
             raise ValueError(f"UMAP: n_neighbors must be below the number of rows, {len(X)}; got {self.n_neighbors}.")
         if self.min_dist > 3 * self.spread:
             raise ValueError(f"UMAP: min_dist must be at most 3 * spread; got {self.min_dist} and {self.spread}.")
-        self._loop = loop = _Descent(self, X)
+        self._loop = loop = _Epochs(self, X)
         if state is not None:
             loop.restore(state)
         self.X_fit_ = X
@@ -110,12 +96,12 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
         weights = memberships(gaps, *local_scales(gaps))
         return self._among_neighbors(weights, gaps, index)
 
-    def _learn(self, loop: _Descent) -> None:
+    def _learn(self, loop: _Epochs) -> None:
         self.embedding_, self.n_iter_ = loop.Y.copy(), loop.epoch
 
 
-class _Descent:
-    """The running fit: places, the edges with their periods, and when each is due next."""
+class _Epochs:
+    """The running fit: positions, the edges with their periods, and when each is due next."""
 
     def __init__(self, model: UMAP, X: np.ndarray):
         self.model = model
