@@ -55,7 +55,16 @@ FORMS: Mapping[str, Form] = {
             "explained_inertia_ratio_": Array("n_components", finite=False),
         }
     ),
-    "MDS": Form({**EMBEDDED, "stress_": Real(), "mean_squares_": Array("n_samples"), "eigenvalues_": Array(None)}),
+    "MDS": Form(
+        {
+            **EMBEDDED,
+            "stress_": Real(),
+            "dissimilarity_matrix_": Array("n_samples", "n_samples"),
+            "mean_squares_": Array("n_samples"),
+            "knots_": Array("n_knots"),
+            "heights_": Array("n_knots"),
+        }
+    ),
     "Isomap": Form(
         {
             **EMBEDDED,
@@ -65,6 +74,6 @@ FORMS: Mapping[str, Form] = {
         },
         [_enough_rows],
     ),
-    "TSNE": Form({**EMBEDDED, "kl_divergence_": Real()}),
+    "TSNE": Form({**EMBEDDED, "kl_divergence_": Real(), "learning_rate_": Real()}),
     "UMAP": Form(EMBEDDED, [_enough_rows]),
 }
