@@ -54,6 +54,14 @@ def test_every_command_has_help(run):
     assert margin.__version__ in run("--version").stdout
 
 
+def test_help_of_fit_lists_the_parameters_of_the_model(run):
+    text = " ".join(run("fit", "ridge", "--help").stdout.split())
+    assert "Parameters of ridge" in text
+    assert "Strength of the L2 penalty" in text
+    assert "at least 0" in text
+    assert "Parameters of" not in run("fit", "--help").stdout
+
+
 def test_list_json_is_stable(run):
     models = json.loads(run("list", "--json").stdout)
     assert [model["name"] for model in models] == [entry.name for entry in catalog.ENTRIES]
@@ -63,7 +71,7 @@ def test_list_json_is_stable(run):
 
 def test_show_a_model_a_row_and_a_word(run):
     text = run("show", "kmeans").stdout
-    for part in ("n_clusters", "margin/cluster/kmeans.py", "k-means", "holds", "003"):
+    for part in ("n_clusters", "cluster_centers_", "margin/cluster/kmeans.py", "k-means", "holds", "003"):
         assert part in text
     facts = json.loads(run("show", "kmeans", "--json").stdout)
     assert {"equations", "parameters", "source", "rows"} <= set(facts)

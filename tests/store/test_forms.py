@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from problems import build, problem
+from problems import build, ids, problem
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 from sklearn.compose import ColumnTransformer
@@ -18,6 +18,7 @@ import margin
 from margin import catalog
 from margin.core import invariants
 from margin.core.invariants import Array, Count, Either, Fields, Form, Items, Nothing, Real, Table, Text, Violation
+from margin.core.parameters import attributes_of
 from margin.store import StoreError
 from margin.store.forms import form_of
 
@@ -38,6 +39,14 @@ def test_every_attribute_of_every_model_is_declared():
         if missing:
             undeclared[entry.path] = missing
     assert not undeclared, "declare these in the stored.py of their package"
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_every_declared_attribute_has_a_form(entry):
+    """Those too that only some parameters bring about."""
+    cls = catalog.class_of(entry.name)
+    names = [name for name in attributes_of(cls) if not isinstance(getattr(cls, name, None), property)]
+    assert form_of(entry.path).undeclared(dict.fromkeys(names)) == [], "declare these in the stored.py of the package"
 
 
 def table():

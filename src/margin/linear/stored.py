@@ -83,7 +83,14 @@ FORMS: Mapping[str, Form] = {
         }
     ),
     "Ridge": Form(
-        {**COMMON, "coef_": _coef(), "alpha_": Either(Real(), Array(None)), "best_score_": Real(), "solver_": Text()}
+        {
+            **COMMON,
+            "coef_": _coef(),
+            "alpha_": Either(Real(), Array(None)),
+            "alphas_": Array(None),
+            "loo_mse_": Array(None, finite=False),
+            "solver_": Text(),
+        }
     ),
     "LogisticRegression": Form(
         {
