@@ -35,7 +35,7 @@ if kind == "classical":
     model = margin.KMeans(n_clusters=12, n_init=2, max_iter=25, tol=0.0, random_state=3)
 else:
     X, y = load_digits(return_X_y=True)
-    model = margin.MLPClassifier((16,), dropout=0.2, batch_size=2, max_iter=1, random_state=3)
+    model = margin.MLPClassifier(hidden_layer_sizes=(16,), dropout=0.2, batch_size=2, max_iter=1, random_state=3)
 with watch(lambda estimator, record: time.sleep(pause)):
     margin.fit(model, X, y, run=folder, checkpoint_seconds=0.0)
 """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import Array, Count, Fields, Form, Items, Real, Sizes, Table, Text, Violation, optional
-from margin.neural.stored import check_layers
+from margin.core.invariants import Array, Count, Fields, Form, Items, Real, Sizes, Text, Violation
+from margin.neural.stored import TRAINED, check_layers
 
 __all__ = ["FORMS"]
 
@@ -40,11 +40,7 @@ FORMS: Mapping[str, Form] = {
                     "variance": Real(0.0, finite=True),
                 }
             ),
-            "weights_": Table(Text(), Array(...)),
-            "n_iter_": Count(),
-            "t_": Count(),
-            "loss_curve_": Items(Real()),
-            "validation_scores_": optional(Items(Real())),
+            **TRAINED,
         },
         [_layers_are_stored],
     )

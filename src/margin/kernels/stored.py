@@ -22,7 +22,7 @@ from margin.core.invariants import (
 
 __all__ = ["FORMS"]
 
-KERNEL = Either(Model(["__call__"]), Text(("precomputed",)))
+KERNEL = Either(Model(["diag"]), Text(("precomputed",)))
 ROWS = Either(Array("n_support", "n_features"), Array(0, 0), Sparse("n_support", "n_features"))
 FITTED_ROWS = Either(Array("n_samples", "n_features"), Sparse("n_samples", "n_features"))
 PER_MACHINE = Either(Real(), Array(None, finite=False))
@@ -35,7 +35,6 @@ MACHINE: dict[str, Stored] = {
     "gap_": PER_MACHINE,
     "violation_": PER_MACHINE,
     "n_iter_": Either(Count(), Array(None, kind="i", low=0)),
-    "coef_": Array(None, "n_features"),
     "margin_": PER_MACHINE,
     "fit_status_": Count(),
     "shape_fit_": Items(Count()),
@@ -49,7 +48,7 @@ CLASSIFIER: dict[str, Stored] = {
     "class_weight_": Array("n_classes"),
 }
 GAUSSIAN: dict[str, Stored] = {
-    "kernel_": Model(["__call__"]),
+    "kernel_": Model(["diag"]),
     "y_mean_": Either(Real(finite=True), Array("n_targets")),
     "y_std_": Either(Real(finite=True), Array("n_targets")),
     "jitter_": Real(finite=True),
@@ -68,6 +67,19 @@ def _pairs_of_classes(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("dual_coef_ and n_support_ must fit the number of classes and support vectors")
     if sizes["n_machines"] != k * (k - 1) // 2:
         raise Violation("intercept_ must have one entry per pair of classes")
+
+
+def _latent_functions(model: Mapping[str, Any], sizes: Sizes) -> None:
+    k, machines = sizes["n_classes"], sizes["n_machines"]
+    if machines not in ((1,) if k == 2 else (k, k * (k - 1) // 2)):
+        raise Violation("kernels_ must have one entry per class or per pair of classes")
+    parts = zip(model["train_rows_"], model["dual_weights_"], model["root_weights_"], model["factors_"])
+    for rows, weights, roots, factor in parts:
+        n = len(rows)
+        if len(weights) != n or len(roots) != n or factor.shape != (n, n):
+            raise Violation("dual_weights_, root_weights_ and factors_ must have an entry per row of train_rows_")
+        if n and int(rows.max()) >= sizes["n_samples"]:
+            raise Violation("train_rows_ must be rows of X_train_")
 
 
 FORMS: Mapping[str, Form] = {
@@ -102,9 +114,9 @@ FORMS: Mapping[str, Form] = {
             **GAUSSIAN,
             "X_train_": Array("n_samples", "n_features"),
             "y_train_": Either(Array("n_samples"), Array("n_samples", "n_targets")),
-            "alpha_train_": Either(Real(finite=True), Array("n_samples")),
+            "train_noise_": Either(Real(finite=True), Array("n_samples")),
             "L_": Array("n_samples", "n_samples"),
-            "weights_": Either(Array("n_samples"), Array("n_samples", "n_targets")),
+            "alpha_": Either(Array("n_samples"), Array("n_samples", "n_targets")),
         }
     ),
     "GaussianProcessClassifier": Form(
@@ -112,12 +124,14 @@ FORMS: Mapping[str, Form] = {
             **GAUSSIAN,
             "classes_": Array("n_classes", kind="labels"),
             "X_train_": Array("n_samples", "n_features"),
-            "kernels_": Items(Model(["__call__"]), "n_machines"),
-            "pulls_": Items(Array("n_samples"), "n_machines"),
-            "roots_": Items(Array("n_samples"), "n_machines"),
-            "factors_": Items(Array("n_samples", "n_samples"), "n_machines"),
+            "kernels_": Items(Model(["diag"]), "n_machines"),
+            "train_rows_": Items(Array(None, kind="i", low=0), "n_machines"),
+            "dual_weights_": Items(Array(None), "n_machines"),
+            "root_weights_": Items(Array(None), "n_machines"),
+            "factors_": Items(Array(None, None), "n_machines"),
             "log_marginal_likelihoods_": Items(Real(), "n_machines"),
-        }
+        },
+        [_latent_functions],
     ),
     "SparseGaussianProcessRegressor": Form(
         {
@@ -128,4 +142,23 @@ FORMS: Mapping[str, Form] = {
             "weights_": Either(Array("n_inducing"), Array("n_inducing", "n_targets")),
         }
     ),
+    **{
+        name: Form({})
+        for name in (
+            "ConstantKernel",
+            "DotProduct",
+            "ExpSineSquared",
+            "Exponentiation",
+            "LaplaceKernel",
+            "LinearKernel",
+            "Matern",
+            "PeriodicKernel",
+            "PolynomialKernel",
+            "Product",
+            "RBF",
+            "RationalQuadratic",
+            "Sum",
+            "WhiteKernel",
+        )
+    },
 }

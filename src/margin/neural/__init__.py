@@ -1,6 +1,6 @@
 """Deep learning: networks as plain modules, one training loop of small parts, and their scikit-learn faces."""
 
-from margin.neural.estimators import MLPClassifier, MLPRegressor
+from margin.neural.estimators import MLPClassifier, MLPRegressor, NeuralClassifier, NeuralRegressor
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
 
@@ -9,6 +9,8 @@ __all__ = [
     "MLPClassifier",
     "MLPRegressor",
     "Minimize",
+    "NeuralClassifier",
+    "NeuralRegressor",
     "Plan",
     "RowBatches",
     "TensorRows",

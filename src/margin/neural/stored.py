@@ -24,7 +24,9 @@ from margin.core.invariants import (
     optional,
 )
 
-__all__ = ["FORMS", "check_layers"]
+__all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers"]
+
+DEFAULT_WIDTH = 100  # units of the perceptron that stands in where a user gives no module of their own
 
 
 def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix: str = "") -> None:
@@ -44,33 +46,53 @@ def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         return
     layers = model["network_"]["sizes"]
     check_layers(model["weights_"], layers)
-    outputs = sizes.known.get("n_outputs", layers[-1])
-    if layers[0] != sizes["n_features"] or layers[-1] != (1 if outputs == 2 and layers[-1] == 1 else outputs):
+    if layers[0] != sizes["n_features"] or layers[-1] != sizes.known.get("n_outputs", layers[-1]):
         raise Violation("network_ must begin with the columns of X and end with the outputs")
     if len({array.dtype for array in model["weights_"].values()}) > 1:
         raise Violation("weights_ must all have one dtype")
 
 
-NETWORK: dict[str, Stored] = {
-    "center_": Array("n_features"),
-    "scale_": Array("n_features"),
-    "network_": Fields({"sizes": Items(Count(low=1)), "activation": Text(), "dropout": Real(0.0, 1.0, finite=True)}),
+def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """A file names no module, so what it holds is the perceptron that stands in for one."""
+    if "network_" not in model:
+        return
+    network = model["network_"]
+    check_layers(model["weights_"], [network["n_features"], DEFAULT_WIDTH, network["n_outputs"]])
+    if network["n_features"] != sizes["n_features"]:
+        raise Violation("network_ must begin with the columns of X")
+    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
+        raise Violation("network_ must end with the outputs")
+
+
+TRAINED: dict[str, Stored] = {
     "weights_": Table(Text(), Array(...)),
-    "out_activation_": Text(),
     "n_iter_": Count(),
     "t_": Count(),
     "loss_curve_": Items(Real()),
     "validation_scores_": optional(Items(Real())),
 }
+NETWORK: dict[str, Stored] = {
+    **TRAINED,
+    "center_": Array("n_features"),
+    "scale_": Array("n_features"),
+    "network_": Fields({"sizes": Items(Count(low=1)), "activation": Text(), "dropout": Real(0.0, 1.0, finite=True)}),
+}
+MODULE: dict[str, Stored] = {**TRAINED, "network_": Fields({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
+CLASSES: dict[str, Stored] = {"classes_": Array("n_outputs", kind="labels")}
 FORMS: Mapping[str, Form] = {
-    "MLPClassifier": Form({"classes_": Array("n_outputs", kind="labels"), **NETWORK}, [_layers_are_stored]),
+    "MLPClassifier": Form(
+        {**CLASSES, **NETWORK, "out_activation_": Text(("softmax", "logistic"))}, [_layers_are_stored]
+    ),
     "MLPRegressor": Form(
         {
             **NETWORK,
             "target_center_": Array("n_outputs"),
             "target_scale_": Array("n_outputs"),
             "single_target_": Flag(),
+            "out_activation_": Text(("identity",)),
         },
         [_layers_are_stored],
     ),
+    "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
+    "NeuralRegressor": Form({**MODULE, "single_target_": Flag()}, [_stand_in_is_stored]),
 }

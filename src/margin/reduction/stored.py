@@ -32,7 +32,7 @@ FORMS: Mapping[str, Form] = {
             "noise_variance_": Real(finite=True),
             "n_components_": Count(size="n_components"),
             "n_samples_": Count(),
-            "solver_": Text(),
+            "svd_solver_": Text(),
         }
     ),
     "FastICA": Form(

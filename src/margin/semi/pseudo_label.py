@@ -65,7 +65,7 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> network = MLPClassifier(hidden_layer_sizes=(64,), standardize=False, max_iter=8)
+    >>> network = MLPClassifier((64,), standardize=False, max_iter=8, batch_size=64, learning_rate_init=5e-3)
     >>> given = np.where(np.arange(len(y)) < 60, y, -1)
     >>> taught = [PseudoLabel(network, alpha=a, random_state=0).fit(X / 16, given) for a in (0.0, 3.0)]
     >>> alone, with_the_others = (model.score(X / 16, y) for model in taught)

@@ -130,7 +130,7 @@ def an_epoch_has_as_many_iterations_as_batches(seed: int) -> Verdict:
     from margin.neural import MLPRegressor
 
     X = rows(seed, 103, 2)
-    model = MLPRegressor(hidden=(2,), batch_size=10, epochs=3, random_state=seed)
+    model = MLPRegressor((2,), batch_size=10, max_iter=3, random_state=seed)
     records = list(model.iterate(X, X[:, 0]))
     return every(
         total=equal(records[-1].total, 3 * 11),  # ceil(103 / 10) = 11
@@ -187,7 +187,7 @@ def a_perceptron_is_the_recursion_and_learns_exclusive_or(seed: int) -> Verdict:
     for k in range(2):
         h.append(np.maximum(b[k] + h[k] @ W[k].T, 0))
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    exclusive_or = MLPClassifier(hidden=(8,), learning_rate=0.05, random_state=seed).fit(corners, [0, 1, 1, 0])
+    exclusive_or = MLPClassifier((8,), learning_rate_init=0.05, random_state=seed).fit(corners, [0, 1, 1, 0])
     truth = every(
         recursion=near(outputs(net, X), b[2] + h[2] @ W[2].T, tolerance=1e-12),
         parameters=equal(count_parameters(net), sum((a + 1) * c for a, c in pairwise(sizes))),
@@ -291,7 +291,7 @@ def class_probabilities_lie_on_a_simplex_of_one_dimension_less(seed: int) -> Ver
 
     n_classes, X = 4, rows(seed, 120, 3)
     y = np.argmax(np.c_[X, X.sum(axis=1)], axis=1)
-    model = MLPClassifier(hidden=(8,), epochs=3, random_state=seed).fit(X, y)
+    model = MLPClassifier((8,), max_iter=3, random_state=seed).fit(X, y)
     P = model.predict_proba(X)
     inequalities = np.all(P[:, [1]] >= P, axis=1)  # x_2 > x_j for all other j
     centered = P - P.mean(axis=0)

@@ -3,5 +3,6 @@
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp_classifier import MLPClassifier
 from margin.neural.estimators.mlp_regressor import MLPRegressor
+from margin.neural.estimators.module import NeuralClassifier, NeuralRegressor
 
-__all__ = ["MLPClassifier", "MLPRegressor", "NeuralEstimator"]
+__all__ = ["MLPClassifier", "MLPRegressor", "NeuralClassifier", "NeuralEstimator", "NeuralRegressor"]

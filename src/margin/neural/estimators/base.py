@@ -139,10 +139,11 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         everything = np.array_equal(train_rows, np.arange(len(rows)))
         rows = rows if everything else rows.take(torch.from_numpy(train_rows))
         module = build(self._network, seeds.weights, rows.dtype)
-        before = {"epochs": 0, "rows": 0, "loss_curve": [], "scores": []}
-        if self._goes_on():
+        going_on = self._goes_on()
+        before = self._done_before(going_on)
+        if going_on:
             load_weights(module, self.weights_)
-            before = self._done_before()
+        self.__dict__.pop("_partial", None)
         step, batches = self._step(module, objective, rows, seeds)
         training = Training(
             batches,
@@ -183,7 +184,10 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         scores = before["scores"] + training.scores
         self.validation_scores_ = scores if training.evaluate is not None else None
 
-    def _done_before(self) -> dict[str, Any]:
+    def _done_before(self, going_on: bool = True) -> dict[str, Any]:
+        """What earlier fits have done that this one goes on with."""
+        if not going_on or not hasattr(self, "weights_"):
+            return {"epochs": 0, "rows": 0, "loss_curve": [], "scores": []}
         return {
             "epochs": self.n_iter_,
             "rows": self.t_,
@@ -253,5 +257,5 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             return torch.cat([function(*piece) for piece in zip(*pieces)]).numpy()
 
     def __getstate__(self) -> dict[str, Any]:
-        running = {"_module", "_stop_requested", "_partial_step"}
+        running = {"_module", "_stop_requested", "_partial"}
         return {name: value for name, value in super().__getstate__().items() if name not in running}

@@ -49,6 +49,12 @@ class MLPEstimator(NeuralEstimator):
         Choice("adam", "sgd", "lbfgs", *(name for name in OPTIMIZERS if name not in {"adam", "sgd"})),
         "Optimizer. 'lbfgs' works on all rows at once; 'muon' moves hidden matrices by their orthogonalized momentum.",
     )
+    alpha: float = parameter(
+        1.0,
+        Number(low=0, search=(1e-4, 10.0), log=True),
+        "Strength of the L2 penalty alpha/2 |W|^2 on the sum of the losses of a batch, on matrices only. With 'adamw' "
+        "and 'muon' it is the decoupled weight decay.",
+    )
     dropout: float = parameter(
         0.0, Number(low=0, below=1, search=(0, 0.5)), "Probability that a hidden unit is left out of an update."
     )
@@ -131,15 +137,12 @@ class MLPEstimator(NeuralEstimator):
                 f"{self.early_stopping}."
             )
         rows = self._rows(X, target, np.ones(X.shape[0]))
-        first = not hasattr(self, "weights_")
-        if first:
-            self._partial_seed = self._seed(None)
-        seeds = Seeds.of(getattr(self, "_partial_seed", 0))
-        step = getattr(self, "_partial_step", None)
-        before = {"epochs": 0, "rows": 0, "loss_curve": [], "scores": []} if first else self._done_before()
+        before = self._done_before()
+        step, seed = getattr(self, "_partial", (None, self._seed(None)))
+        seeds = Seeds.of(seed)
         if step is None:
             module = build(self._network, seeds.weights, rows.dtype)
-            if not first:
+            if hasattr(self, "weights_"):
                 load_weights(module, self.weights_)
             step, _ = self._step(module, objective, rows, seeds)
         if self.learning_rate == "invscaling":
@@ -147,9 +150,9 @@ class MLPEstimator(NeuralEstimator):
         order = seeds.order + before["epochs"]  # every pass has an order of its own
         batches = RowBatches(rows, self._rows_per_update(len(rows)), order, shuffle=self.shuffle)
         training = Training(batches, step, Plan(1, None), threads=self._threads(step.result, batches.batch_size))
-        for _ in self._follow(training, FitLoop(training, self._partial_seed, len(rows), before)):
+        for _ in self._follow(training, FitLoop(training, seed, len(rows), before)):
             pass
-        self._partial_step = step
+        self._partial = step, seed
         del self._loop
 
     def _outputs(self, X: Any) -> np.ndarray:

@@ -144,7 +144,7 @@ class QuasiNewton(Step):
             loss = mean.total / mean.count
         gradients = torch.autograd.grad(loss, self.parameters, allow_unused=True, materialize_grads=True)
         gradient = parameters_to_vector(list(gradients))
-        value = float(loss)
+        value = float(loss.detach())
         if self.penalty:
             shrink = self.penalty / float(self.means["loss"].count) * self._decayed * x
             value, gradient = value + 0.5 * float(shrink @ x), gradient + shrink
