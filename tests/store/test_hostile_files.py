@@ -122,7 +122,7 @@ def estimator(name, params=None, learned=None):
     return {"!": "estimator", "class": name, "params": params or {}, "learned": learned or {}}
 
 
-WORDS = {"!": "array", "dtype": "<u4", "shape": [624], "data": "a1"}
+GENERATOR_KEY = {"!": "array", "dtype": "<u4", "shape": [624], "data": "a1"}
 HOSTILE = {
     "class outside the registry": (estimator("os.system"), "not in the registry"),
     "path trick": (estimator("../../sklearn/pipeline"), "not in the registry"),
@@ -180,7 +180,7 @@ HOSTILE = {
         ),
         "array",
     ),
-    "generator reading beyond its words": (
+    "generator reading beyond its key": (
         estimator(
             "kmeans",
             {
@@ -190,7 +190,7 @@ HOSTILE = {
                         "!": "dict",
                         "items": [
                             ["bit_generator", "MT19937"],
-                            ["state", {"!": "dict", "items": [["key", WORDS], ["pos", 10**6]]}],
+                            ["state", {"!": "dict", "items": [["key", GENERATOR_KEY], ["pos", 10**6]]}],
                         ],
                     },
                 }

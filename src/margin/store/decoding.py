@@ -144,11 +144,11 @@ class Decoder:
 
 
 def _checked_state(state: Any) -> dict[str, Any]:
-    """The state of a generator; NumPy itself would read beyond the end of the words from a position out of range."""
+    """The state of a generator; NumPy itself would read beyond the end of the key from a position out of range."""
     if state["bit_generator"] == "MT19937":
-        words, position = state["state"]["key"], state["state"]["pos"]
-        if words.shape != (624,) or words.dtype != np.uint32 or type(position) is not int or not 0 <= position <= 624:
-            raise ValueError("a state of MT19937 is 624 words and a position among them")
+        key, position = state["state"]["key"], state["state"]["pos"]
+        if key.shape != (624,) or key.dtype != np.uint32 or type(position) is not int or not 0 <= position <= 624:
+            raise ValueError("a state of MT19937 is a key of 624 integers and a position among them")
     return state
 
 
