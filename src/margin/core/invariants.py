@@ -2,8 +2,8 @@
 
 Kernels trust their arrays: an index out of range would read foreign memory, two children that point at each other would
 never end. So every class that a model file may hold has a :class:`Form`: one :class:`Stored` per attribute, with
-dtype, shape and range. Shapes are written with names (``ArrayOf("n_classes", "n_features")``), and one name has one size
-in the whole model.
+dtype, shape and range. Shapes are written with names (``ArrayOf("n_classes", "n_features")``), and one name has one
+size in the whole model. The forms stand in the ``stored.py`` of each package.
 
 >>> form = Form({"classes_": ArrayOf("n_classes", kind="labels"), "coef_": ArrayOf("n_classes", "n_features")})
 >>> form.check({"n_features_in_": 2, "classes_": np.array([0, 1]), "coef_": np.zeros((2, 2))})
