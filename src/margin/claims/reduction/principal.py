@@ -70,6 +70,8 @@ def right_singular_vectors_are_principal_directions_of_centered_rows(seed: int) 
         every(
             same_directions=near(by["svd"].components, by["eigh"].components, tolerance=1e-10),
             variances=near(by["eigh"].variances, singular**2 / n, tolerance=1e-12 * singular[0] ** 2),
+            estimator=near(np.abs(PCA().fit_transform(X)), np.abs(U * singular), tolerance=1e-10 * singular[0]),
+            explained=near(PCA().fit(X).explained_variance_, singular**2 / (n - 1), tolerance=1e-10 * singular[0] ** 2),
             left=near(centered @ (centered.T @ U), U * singular**2, tolerance=1e-11 * singular[0] ** 2),
         ),
         printed=near(X.T @ X, np.cov(X.T, bias=True), tolerance=1.0),
