@@ -19,6 +19,7 @@ COMPLETE = (
     "optimization",
     "trees-ensembles",
     "supervised",
+    "activations",
 )
 
 
