@@ -135,7 +135,7 @@ def swap_entries(document: Document, rng: random.Random) -> None:
 
 def shuffle(document: Document, rng: random.Random) -> None:
     found = _pick(document, rng)
-    if found:
+    if found and found[1].ndim:
         np.random.default_rng(rng.getrandbits(32)).shuffle(found[1])
 
 

@@ -49,7 +49,7 @@ class IterativeEstimator(CallbackSupport, Estimator):
     sample weights, it repeats ``fit`` with that argument and hands it to ``iterate``.
     """
 
-    _loop: Loop
+    _loop: Loop = attribute("The running fit.")
 
     @abstractmethod
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:

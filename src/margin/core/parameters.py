@@ -193,8 +193,9 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
             taken[name] = replace(value, name=name, annotation=text, kw_only=kw_only)
             delattr(cls, name)
         elif isinstance(value, Attribute):
-            taken[name] = replace(value, name=name, annotation=text)
             delattr(cls, name)
+            if not name.startswith("_"):  # a private one only tells type checkers that it is no argument
+                taken[name] = replace(value, name=name, annotation=text)
     return taken | _learned_properties(cls) | _hand_written(cls)
 
 

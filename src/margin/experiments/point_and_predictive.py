@@ -38,7 +38,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     deterministic = KernelRidge(kernel=RBF(scale), alpha=0.1).fit(X, y)
     X_new, y_new = observe(NEW, rng, gap=True)
     mean, std = probabilistic.predict(X_new, return_std=True, with_noise=True)
-    at_mean, at_std = probabilistic.predict(grid, return_std=True)
+    at_mean, at_std = probabilistic.predict(grid, return_std=True, with_noise=False)
     return {
         "X": X[:, 0],
         "y": y,

@@ -29,6 +29,10 @@ class ProximalNewton:
         self.theta = np.zeros(likelihood.shape)
         self.stuck = False
 
+    def begin_at(self, theta: np.ndarray) -> None:
+        """Start from these parameters instead of zeros."""
+        self.theta = theta
+
     def start(self) -> ProximalNewton:
         loss, self.gradient = self.likelihood.value_and_gradient(self.theta)
         self.value = loss + self._penalty(self.theta)

@@ -74,7 +74,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
 
     coef_: np.ndarray = attribute("Weights of the columns, (p,) or (targets, p).")
     intercept_: float | np.ndarray = attribute("The constant, one number or one per target; 0 if none is fitted.")
-    n_iter_: np.ndarray | None = attribute("Iterations per target, of solvers that iterate.")
+    n_iter_: np.ndarray = attribute("Iterations per target; 1 where a closed form was solved.")
     solver_: str = attribute("The method that was used.")
     alpha_: float | np.ndarray = attribute("The penalty that was used.")
     alphas_: np.ndarray = attribute('Penalties that were compared under alpha="loo".')
@@ -103,7 +103,8 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
             raise ValueError(f"Ridge: {error}") from None
         self.__dict__.pop("alphas_", None), self.__dict__.pop("loo_mse_", None)
         self.__dict__.update(tried)
-        self.alpha_, self.solver_, self.n_iter_ = alpha, solver, n_iter
+        self.alpha_, self.solver_ = alpha, solver
+        self.n_iter_ = np.ones(Y.shape[1], dtype=int) if n_iter is None else n_iter
         intercept = found.intercept if self.fit_intercept else np.zeros(Y.shape[1])
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
         self.coef_ = found.coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(found.coef.T)

@@ -78,6 +78,8 @@ def duality_gap(
     length = residual_square + l2 * float(w @ w)
     pull = slack - l2 * w
     steepest = float((pull if positive else np.abs(pull)).max(initial=0.0))
+    if l1 == 0.0 and l2 > 0.0:  # no corner: strong convexity bounds the distance by the gradient
+        return Gap(0.5 * length, float(pull @ pull) / (2.0 * l2))
     c = 1.0 if steepest <= l1 else l1 / steepest
     absolute = l1 * float(np.abs(w).sum())
     gap = 0.5 * (1.0 + c * c) * length + absolute - c * target_product
