@@ -86,7 +86,7 @@ def test_verify_json_is_stable(run):
     ids = [id for id, expected in atlas.inventory().items() if expected.area == "unsupervised"]
     rows = json.loads(run("verify", "unsupervised", "--json").stdout)
     assert [row["id"] for row in rows] == ids
-    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds", "seed"}
+    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds", "seed", "slips"}
     assert all(set(row) == fields for row in rows)
     assert {row["verdict"] for row in rows} <= {"holds", "corrected", "fails", "missing"}
     assert "neither an area" in run("verify", "no-such-area", code=2).stderr

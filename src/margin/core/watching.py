@@ -36,13 +36,15 @@ class Watcher:
 
 
 class RecordPrinter(Watcher):
-    """Prints a line per record: what ``verbose`` does.
+    """Prints a line per record, or one in ``verbose_interval`` where the estimator has it: what ``verbose`` does.
 
     >>> RecordPrinter().record(Watcher(), Record(3, {"loss": 0.25}, total=10))
     Watcher: iteration 3 of 10: loss 0.25
     """
 
     def record(self, estimator: Any, record: Record) -> None:
+        if record.iteration % getattr(estimator, "verbose_interval", 1):
+            return
         of_total = "" if record.total is None else f" of {record.total}"
         print(f"{type(estimator).__name__}: iteration {record.iteration}{of_total}: {shown_values(record.values)}")
 

@@ -55,7 +55,16 @@ FORMS: Mapping[str, Form] = {
             "explained_inertia_ratio_": ArrayOf("n_components", finite=False),
         }
     ),
-    "MDS": Form({**EMBEDDED, "stress_": Real(), "mean_squares_": ArrayOf("n_samples"), "eigenvalues_": ArrayOf(None)}),
+    "MDS": Form(
+        {
+            **EMBEDDED,
+            "stress_": Real(),
+            "dissimilarity_matrix_": ArrayOf("n_samples", "n_samples"),
+            "mean_squares_": ArrayOf("n_samples"),
+            "knots_": ArrayOf("n_knots"),
+            "heights_": ArrayOf("n_knots"),
+        }
+    ),
     "Isomap": Form(
         {
             **EMBEDDED,
@@ -65,6 +74,6 @@ FORMS: Mapping[str, Form] = {
         },
         [_enough_rows],
     ),
-    "TSNE": Form({**EMBEDDED, "kl_divergence_": Real()}),
+    "TSNE": Form({**EMBEDDED, "kl_divergence_": Real(), "learning_rate_": Real()}),
     "UMAP": Form(EMBEDDED, [_enough_rows]),
 }

@@ -32,6 +32,7 @@ class Checked:
     expected: Any
     seconds: float
     seed: int = SEED
+    slips: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -85,7 +86,7 @@ def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked
             continue
         verdict = _verdict(row, outcomes, seed)
         seconds = time.perf_counter() - started
-        yield Checked(row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, seconds, seed)
+        yield Checked(row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, seconds, seed, verdict.slips)
 
 
 def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict:
@@ -104,8 +105,8 @@ def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict
     if not parts:
         return Verdict(False, "no claim and no experiment", "a check")
     verdict = next(iter(parts.values())) if len(parts) == 1 else every(**parts)
-    # An experiment may correct another of its rows: only a row with an erratum is itself corrected.
-    return replace(verdict, corrected=verdict.corrected and bool(row.erratum))
+    # An experiment may correct another of its rows: only a row with a slip is itself corrected.
+    return replace(verdict, corrected=verdict.corrected and bool(row.slips))
 
 
 def run_experiment(

@@ -125,7 +125,8 @@ def _describe_experiment(name: str) -> dict[str, Any]:
 
 
 def _row(row: atlas.Row) -> dict[str, Any]:
-    return {name: value for name, value in vars(row).items() if value not in ("", ())}
+    facts = {**vars(row), "erratum": row.erratum}
+    return {name: value for name, value in facts.items() if value not in ("", ())}
 
 
 def _source(cls: type) -> str:

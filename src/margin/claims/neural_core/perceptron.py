@@ -237,7 +237,11 @@ def the_activation_encloses_bias_and_product(seed: int) -> Verdict:
 
     loops = np.array([[scalar_forward(W, b, x)] for x in X])
     return corrected(
-        every(matrices=near(matrices(True), loops, tolerance=1e-12), theta_0_is_a_vector=equal(b[0].shape, (3,))),
+        every(
+            network=near(trace(net, X)[0][-1], loops, tolerance=1e-12),
+            matrices=near(matrices(True), loops, tolerance=1e-12),
+            theta_0_is_a_vector=equal(b[0].shape, (3,)),
+        ),
         printed=near(matrices(False), loops, tolerance=1e-6),
     )
 

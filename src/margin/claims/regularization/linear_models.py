@@ -11,7 +11,7 @@ from margin.foundations.probability import Laplace, Normal
 from margin.linear import Lasso, LinearRegression, LogisticRegression, PolynomialRegression, Ridge, map_fit
 from margin.linear.interpolation import interpolating_solutions, minimum_norm_solution, null_space_part
 from margin.linear.map_estimation import log_posterior
-from margin.linear.penalized_least_squares import ridge
+from margin.linear.penalized_least_squares import leave_one_out, ridge
 from margin.linear.sparse_problem import elastic_net_objective
 from margin.optimize import minimize
 
@@ -77,6 +77,7 @@ def ridge_solves_penalized_normal_equations_and_leaves_the_intercept(seed: int) 
     model = Ridge(alpha=5.0).fit(X, y)
     shifted = Ridge(alpha=5.0).fit(X, y + 1000.0)
     lengths = [float(np.linalg.norm(Ridge(alpha=a).fit(X, y).coef_)) for a in (0.1, 1.0, 10.0, 100.0)]
+    left_out = [y[i] - Ridge(alpha=5.0).fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[[i]])[0] for i in range(3)]
     w, rate, lam = model.coef_.copy(), 1e-3, 5.0
     gradient = -2 * X.T @ (y - X @ w)
     step = w - rate * (gradient + 2 * lam * w)
@@ -84,7 +85,8 @@ def ridge_solves_penalized_normal_equations_and_leaves_the_intercept(seed: int) 
         every(
             normal_equations=near(np.append(model.intercept_, model.coef_), by_hand, tolerance=1e-10),
             shift_moves_intercept_only=near(shifted.coef_, model.coef_, tolerance=1e-9),
-            lengths_fall=below(float(np.diff(lengths).max()), 0.0),
+            lengths_fall=below(float(np.diff(lengths).max()), -1e-6),
+            left_out=near(left_out, leave_one_out(X, y[:, None], [5.0])[:3, 0, 0], tolerance=1e-9),
             step_shrinks=near(step, (1 - 2 * rate * lam) * w - rate * gradient, tolerance=1e-12),
             squared_length=near(float(np.sum(w**2)), float(np.linalg.norm(w)) ** 2, tolerance=1e-9),
         ),

@@ -159,12 +159,12 @@ def the_drug_trial_clearly_rejects() -> Verdict:
         welch_p=near(welch.p_value, 7.8e-6, tolerance=5e-8),
         rejected=equal(result.reject(0.05), True),
     )
-    printed = every(
-        t=near(result.statistic, 1.61, tolerance=0.01),
-        p=near(result.p_value, 0.058, tolerance=1e-3),
-        rejected=equal(result.reject(0.05), False),
-    )
-    return corrected(truth, printed=printed)
+    printed = {
+        "t": near(result.statistic, 1.61, tolerance=0.01),
+        "p": near(result.p_value, 0.058, tolerance=1e-3),
+        "rejected": equal(result.reject(0.05), False),
+    }
+    return corrected(truth, **printed)
 
 
 @claim("t-confidence-interval")

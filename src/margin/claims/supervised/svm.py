@@ -115,11 +115,11 @@ def hard_margin_touches_one_whatever_the_scale(seed: int) -> Verdict:
         widest=near(model.margin_[0] / 1000, 1 / np.linalg.norm(w), tolerance=1e-4),
         refuses=raises(ValueError, lambda: HardMarginSVC().fit(*_overlapping(seed)), match="not separable"),
     )
-    printed = every(
-        zero_for_the_second_class=above((np.where(y > 0, 1, 0) * f).min(), 1 - 1e-5),
-        only_standardised_data_touch_one=above(abs((y * f).min() - 1), 1e-3),
-    )
-    return corrected(truth, printed=printed)
+    printed = {
+        "zero_for_the_second_class": above((np.where(y > 0, 1, 0) * f).min(), 1 - 1e-5),
+        "only_standardised_data_touch_one": above(abs((y * f).min() - 1), 1e-3),
+    }
+    return corrected(truth, **printed)
 
 
 @claim("support-vectors")
@@ -189,11 +189,11 @@ def dual_gives_the_primal_plane(seed: int) -> Verdict:
         w_is_the_weighted_sum=near(w, primal, tolerance=1e-4),
         half_the_norm=near(model.objective_[0], 0.5 * primal @ primal, tolerance=1e-4),
     )
-    printed = every(
-        gradient_without_multipliers=near(w, y[chosen] @ X[chosen], tolerance=1e-2),
-        dual_is_the_whole_norm=near(model.objective_[0], primal @ primal, tolerance=1e-2),
-    )
-    return corrected(truth, printed=printed)
+    printed = {
+        "gradient_without_multipliers": near(w, y[chosen] @ X[chosen], tolerance=1e-2),
+        "dual_is_the_whole_norm": near(model.objective_[0], primal @ primal, tolerance=1e-2),
+    }
+    return corrected(truth, **printed)
 
 
 @claim("claim-strong-duality-svm")
