@@ -18,6 +18,7 @@ import margin
 from margin import atlas, catalog
 from margin.cli import app
 from margin.cli.output import reported
+from margin.core.watching import watch
 
 FAST = ["--set", "hidden_layer_sizes=8", "--set", "max_iter=3", "--quiet"]
 
@@ -214,6 +215,32 @@ def test_predict_score_and_show_take_a_comparison_as_they_take_a_fit(run, mixed_
     run(*arguments, "-m", "gaussian-nb", "--metric", "log_loss")
     winner = json.loads((out / "board.json").read_text())[0]["model"]
     assert json.loads(run("show", out, "--json").stdout)["model"] == winner
+
+
+def test_a_comparison_that_ends_in_the_winners_fit_continues_with_the_same_bits(tmp_path):
+    """Checkpoints, trials and the winner are kept as a fit keeps them."""
+    from margin.service.comparison import run_comparison
+
+    class Killed(BaseException):
+        pass
+
+    def kill(estimator, record):
+        trials = tmp_path / "killed" / "trials.jsonl"
+        if trials.exists() and len(trials.read_text().splitlines()) == 4 and record.iteration == 3:
+            raise Killed
+
+    def compare(name):
+        chosen = {"models": ["mlp-classifier"], "n_folds": 2, "n_jobs": 1}
+        return run_comparison("iris", out=tmp_path / name, **chosen)
+
+    with watch(kill), pytest.raises(Killed):
+        compare("killed")
+    manifest = json.loads((tmp_path / "killed" / "manifest.json").read_text())
+    assert (manifest["status"], manifest["winner"]["finished"]) == ("running", False)
+    assert compare("killed").run.status == "finished"
+    compare("whole")
+    for name in ("model.safetensors", "metrics.jsonl"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_show_a_fit_and_a_model_file(run, tmp_path):
