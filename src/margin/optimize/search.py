@@ -1,4 +1,7 @@
-"""Search over hyperparameters: every point of a grid, or points of it drawn at random."""
+"""Search over hyperparameters: every point of a grid, or points of it drawn at random.
+
+Textbook form; models are searched with scikit-learn's ``GridSearchCV`` and compared by :mod:`margin.selection`.
+"""
 
 from __future__ import annotations
 

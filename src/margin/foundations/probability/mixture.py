@@ -1,4 +1,7 @@
-r"""Mixtures :math:`f(x) = \sum_j w_j f_j(x)` of laws on the line, and the empirical law of a sample."""
+r"""Mixtures :math:`f(x) = \sum_j w_j f_j(x)` of laws on the line, and the empirical law of a sample.
+
+Textbook form on the line; :class:`~margin.mixture.GaussianMixture` fits them in any dimension.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@ r"""The bootstrap: what a statistic would do on other samples, learned by resamp
 
 Given the data, resamples are independent of each other. Without that condition they are not: all of them
 follow the same data, so their statistics rise and fall together from one data set to the next.
+
+Textbook form; bagging and forests draw their rows inside compiled code (:mod:`margin.trees`).
 """
 
 from __future__ import annotations
