@@ -18,7 +18,7 @@ from margin.foundations.probability.normal import Normal
 
 __all__ = ["Empirical", "Mixture"]
 
-# A component narrower than this share of the data's spread has collapsed onto a point, where the likelihood is
+# A component narrower than this fraction of the data's spread has collapsed onto a point, where the likelihood is
 # unbounded and no maximum exists.
 COLLAPSED = 1e-6
 
