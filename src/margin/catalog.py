@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-__all__ = ["ENTRIES", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
+__all__ = ["ENTRIES", "FUNCTIONS", "PARTS", "Entry", "class_of", "create", "entry", "name_of", "registry"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,17 @@ ENTRIES: tuple[Entry, ...] = (
     *GENERATIVE,
 )
 
+# What `margin` offers besides the estimators, and where it is defined.
+FUNCTIONS: Mapping[str, str] = {
+    "save": "margin.store",
+    "load": "margin.store",
+    "fit": "margin.runs",
+    "Run": "margin.runs",
+    "watch": "margin.core.watching",
+    "Record": "margin.core.records",
+    "search_space": "margin.core.parameters",
+}
+
 # Besides the estimators above, a model file may hold these: scikit-learn's preprocessing around a model.
 PARTS: Mapping[str, str] = {
     "sklearn/pipeline": "sklearn.pipeline.Pipeline",
@@ -177,6 +188,10 @@ PARTS: Mapping[str, str] = {
     "margin/white-kernel": "margin.kernels.WhiteKernel",
     "margin/kernel-sum": "margin.kernels.Sum",
     "margin/kernel-product": "margin.kernels.Product",
+    "margin/kernel-power": "margin.kernels.Exponentiation",
+    "margin/dot-product-kernel": "margin.kernels.DotProduct",
+    "margin/rational-quadratic-kernel": "margin.kernels.RationalQuadratic",
+    "margin/exp-sine-squared-kernel": "margin.kernels.ExpSineSquared",
 }
 
 

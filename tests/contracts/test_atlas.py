@@ -18,6 +18,7 @@ COMPLETE = (
     "optimization",
     "trees-ensembles",
     "supervised",
+    "activations",
 )
 
 

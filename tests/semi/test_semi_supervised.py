@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression as SklearnLogistic
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from margin.neural.estimators.mlp import MLPClassifier
+from margin.neural.estimators import MLPClassifier
 from margin.semi import PseudoLabel, SelfTraining
 from margin.semi.labels import coded_labels, has_label
 
@@ -50,7 +50,7 @@ def test_which_entries_are_labels():
     assert codes.tolist() == [1, 0, -1]
 
 
-@pytest.mark.parametrize("model", [SelfTraining(), PseudoLabel(MLPClassifier(epochs=1))])
+@pytest.mark.parametrize("model", [SelfTraining(), PseudoLabel(MLPClassifier(max_iter=1))])
 @pytest.mark.parametrize(
     ("y", "sentence"),
     [
@@ -66,7 +66,7 @@ def test_too_few_labels_are_refused(model, y, sentence):
 def test_without_weight_for_the_others_only_labeled_rows_teach(digits):
     """With alpha 0, rows without a label fill batches and nothing else: other such rows give the same network."""
     X, _, partial = digits
-    network = MLPClassifier(hidden=(32,), standardize=False, epochs=8)
+    network = MLPClassifier(hidden_layer_sizes=(32,), standardize=False, max_iter=8)
     changed = np.where((partial < 0)[:, None], 1 - X, X)
     same, other = (
         PseudoLabel(network, alpha=0.0, random_state=0).fit(rows, partial).predict_proba(X) for rows in (X, changed)
@@ -78,7 +78,7 @@ def test_without_weight_for_the_others_only_labeled_rows_teach(digits):
 
 def test_records_carry_both_losses_and_the_ramp_starts_at_zero(digits):
     X, _, partial = digits
-    model = PseudoLabel(MLPClassifier(epochs=10, batch_size=64), ramp_start=0.3, ramp_end=0.6, random_state=0)
+    model = PseudoLabel(MLPClassifier(max_iter=10, batch_size=64), ramp_start=0.3, ramp_end=0.6, random_state=0)
     records = list(model.iterate(X, partial))
     early, late = records[0], records[-1]
     assert early["train_loss"] == pytest.approx(early["labeled_loss"], rel=1e-12)
@@ -87,7 +87,7 @@ def test_records_carry_both_losses_and_the_ramp_starts_at_zero(digits):
 
 def test_validation_rows_are_labeled_ones(digits):
     X, _, partial = digits
-    model = PseudoLabel(MLPClassifier(epochs=3, early_stopping=True, validation_fraction=0.2), random_state=0)
+    model = PseudoLabel(MLPClassifier(max_iter=3, early_stopping=True, validation_fraction=0.2), random_state=0)
     record = list(model.iterate(X, partial))[-1]
     assert record["valid_pseudo_loss"] == 0.0
     assert record["valid_labeled_loss"] > 0.0

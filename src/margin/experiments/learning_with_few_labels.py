@@ -15,7 +15,7 @@ import numpy as np
 from margin.core.verdict import Verdict, above, every
 from margin.data import load
 from margin.linear import LogisticRegression
-from margin.neural.estimators.mlp import MLPClassifier
+from margin.neural.estimators import MLPClassifier
 from margin.semi import PseudoLabel, SelfTraining
 from margin.semi.labels import UNKNOWN
 
@@ -40,7 +40,9 @@ def _trial(X: np.ndarray, y: np.ndarray, rng: np.random.Generator, epochs: int) 
     given = np.full(len(y), UNKNOWN)
     given[kept] = y[kept]
     known = given != UNKNOWN
-    network = MLPClassifier(hidden=(64,), standardize=False, epochs=epochs)
+    network = MLPClassifier(
+        (64,), standardize=False, max_iter=epochs, batch_size=64, learning_rate="cosine", learning_rate_init=5e-3
+    )
     models: list[Any] = [
         LogisticRegression(C=10).fit(X[known], y[known]),
         SelfTraining(LogisticRegression(C=10), threshold=0.8, max_iter=None).fit(X, given),

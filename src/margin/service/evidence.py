@@ -54,20 +54,20 @@ class Outcome:
         return asdict(self)
 
 
-def select(words: Sequence[str]) -> list[atlas.Expected]:
+def select(names: Sequence[str]) -> list[atlas.Expected]:
     """The rows meant by areas and ids; none named means all that are built or expected."""
     inventory = atlas.inventory()
-    if not words:
+    if not names:
         return list(inventory.values())
     chosen: dict[str, atlas.Expected] = {}
-    for word in words:
-        if word in atlas.areas():
-            chosen.update({id: expected for id, expected in inventory.items() if expected.area == word})
-        elif word in inventory:
-            chosen[word] = inventory[word]
+    for name in names:
+        if name in atlas.areas():
+            chosen.update({id: expected for id, expected in inventory.items() if expected.area == name})
+        elif name in inventory:
+            chosen[name] = inventory[name]
         else:
             raise KeyError(
-                f"{word!r} is neither an area of the atlas ({', '.join(atlas.areas())}) nor the id of a row."
+                f"{name!r} is neither an area of the atlas ({', '.join(atlas.areas())}) nor the id of a row."
             )
     return list(chosen.values())
 

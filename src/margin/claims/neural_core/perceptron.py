@@ -131,7 +131,7 @@ def an_epoch_has_as_many_iterations_as_batches(seed: int) -> Verdict:
     from margin.neural import MLPRegressor
 
     X = rows(seed, 103, 2)
-    model = MLPRegressor(hidden=(2,), batch_size=10, epochs=3, random_state=seed)
+    model = MLPRegressor((2,), batch_size=10, max_iter=3, random_state=seed)
     records = list(model.iterate(X, X[:, 0]))
     return every(
         total=equal(records[-1].total, 3 * 11),  # ceil(103 / 10) = 11
@@ -178,7 +178,7 @@ def outputs_sum_over_all_hidden_units(seed: int) -> Verdict:
 
 @claim("mlp")
 def a_perceptron_is_the_recursion_and_learns_exclusive_or(seed: int) -> Verdict:
-    from margin.neural import MLPClassifier
+    from margin.neural import MLPClassifier, MLPRegressor
     from margin.neural.weights import count_parameters
 
     sizes = [3, 5, 4, 2]
@@ -188,7 +188,7 @@ def a_perceptron_is_the_recursion_and_learns_exclusive_or(seed: int) -> Verdict:
     for k in range(2):
         h.append(np.maximum(b[k] + h[k] @ W[k].T, 0))
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    exclusive_or = MLPClassifier(hidden=(8,), learning_rate=0.05, random_state=seed).fit(corners, [0, 1, 1, 0])
+    exclusive_or = MLPClassifier((8,), learning_rate_init=0.05, random_state=seed).fit(corners, [0, 1, 1, 0])
     line = MLPRegressor((8,), learning_rate_init=0.02, random_state=seed).fit(X, X @ [1.0, -2.0, 0.5])
     truth = every(
         regression=above(line.score(X, X @ [1.0, -2.0, 0.5]), 0.9),
@@ -301,7 +301,7 @@ def class_probabilities_lie_on_a_simplex_of_one_dimension_less(seed: int) -> Ver
 
     n_classes, X = 4, rows(seed, 120, 3)
     y = np.argmax(np.c_[X, X.sum(axis=1)], axis=1)
-    model = MLPClassifier(hidden=(8,), epochs=3, random_state=seed).fit(X, y)
+    model = MLPClassifier((8,), max_iter=3, random_state=seed).fit(X, y)
     P = model.predict_proba(X)
     inequalities = np.all(P[:, [1]] >= P, axis=1)  # x_2 > x_j for all other j
     centered = P - P.mean(axis=0)

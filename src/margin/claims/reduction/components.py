@@ -55,9 +55,9 @@ def classical_scaling_is_exact_and_not_the_least_stress(seed: int) -> Verdict:
     exact = classical_coordinates(D, 2)[0]
     beyond = np.sqrt(squared_distances(rng.normal(size=(40, 6))))  # no plane has these distances
     classical = stress(beyond, classical_coordinates(beyond, 2)[0])
-    model = MDS(dissimilarity="precomputed")
+    model = MDS(metric="precomputed")
     falling = [record["stress"] for record in model.iterate(beyond)]
-    nonmetric = MDS(kind="nonmetric", dissimilarity="precomputed").fit(beyond)
+    nonmetric = MDS(metric_mds=False, metric="precomputed").fit(beyond)
     return corrected(
         every(
             recovered=near(np.sqrt(squared_distances(exact)), D, tolerance=1e-7),

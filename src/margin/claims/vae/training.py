@@ -20,7 +20,7 @@ def linear_model(seed: int, beta: float = 1.0) -> tuple[Any, np.ndarray]:
 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(600, 1)) @ np.array([[1.0, -2.0, 0.5]]) + 0.5 * rng.normal(size=(600, 3))
-    model = VAE(n_components=1, hidden=(), beta=beta, standardize=False, learning_rate=0.1, epochs=300, batch_size=200)
+    model = VAE(1, (), beta=beta, standardize=False, learning_rate_init=0.1, max_iter=300, batch_size=200)
     return model.set_params(random_state=seed, bound_samples=64).fit(X), X
 
 
@@ -128,7 +128,7 @@ def gaussian_and_bernoulli_decoders_train_and_a_point_mass_does_not(seed: int) -
     real = rng.normal(size=(200, 1)) @ rng.normal(size=(1, 4)) + 0.3 * rng.normal(size=(200, 4))
     gains = {}
     for likelihood, X in {"gaussian": real, "bernoulli": (real > 0).astype(float)}.items():
-        model = VAE(1, (8,), likelihood=likelihood, epochs=15, learning_rate=0.02, random_state=seed).fit(X)
+        model = VAE(1, (8,), likelihood=likelihood, max_iter=15, learning_rate_init=0.02, random_state=seed).fit(X)
         gains[likelihood] = above(model.loss_curve_[0] - model.loss_curve_[-1], 0.3)
     bits, logits = torch.from_numpy((real[:1] > 0).astype(float)), torch.from_numpy(real[1:2])
     p = 1 / (1 + np.exp(-real[1]))

@@ -80,7 +80,10 @@ def _hidden_matrices(module: nn.Module, named: Mapping[str, Tensor], decayed: se
 def _first_order(
     name: str, named: Mapping[str, Tensor], decayed: set[str], optimization: Optimization, rate: float
 ) -> Optimizer:
-    groups = [[named[name] for name in named if name in decayed], [named[name] for name in named if name not in decayed]]
+    groups = [
+        [named[name] for name in named if name in decayed],
+        [named[name] for name in named if name not in decayed],
+    ]
     decays = [optimization.weight_decay, 0.0]
     if not all(groups):  # one kind only
         groups, decays = [list(named.values())], decays[:1] if groups[0] else decays[1:]

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
 from margin.neural.training.batches import Batch
-from margin.neural.training.generators import generator_array, load_generator
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import decayed_names
 from margin.neural.training.steps import Objective, Step, measured
@@ -144,7 +144,7 @@ class QuasiNewton(Step):
             loss = mean.total / mean.count
         gradients = torch.autograd.grad(loss, self.parameters, allow_unused=True, materialize_grads=True)
         gradient = parameters_to_vector(list(gradients))
-        value = float(loss)
+        value = float(loss.detach())
         if self.penalty:
             shrink = self.penalty / float(self.means["loss"].count) * self._decayed * x
             value, gradient = value + 0.5 * float(shrink @ x), gradient + shrink

@@ -37,7 +37,13 @@ SCHEDULES: dict[str, Callable[[float, int], Schedule]] = {
 
 
 def rate_schedule(
-    name: str, rate: float, *, steps: int, warmup: float = 0.0, steps_per_epoch: int = 1, n_rows: int = 1,
+    name: str,
+    rate: float,
+    *,
+    steps: int,
+    warmup: float = 0.0,
+    steps_per_epoch: int = 1,
+    n_rows: int = 1,
     power: float = 0.5,
 ) -> Schedule:
     r"""The learning rate of every update, counted from 0, of ``steps`` in all.

@@ -47,7 +47,5 @@ class TokenWindows(Batches):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         if state["n_tokens"] != len(self.tokens):
-            raise ValueError(
-                f"TokenWindows: the state belongs to {state['n_tokens']} tokens; got {len(self.tokens)}."
-            )
+            raise ValueError(f"TokenWindows: the state belongs to {state['n_tokens']} tokens; got {len(self.tokens)}.")
         self.rng = generator_from_state(dict(state["rng"]))
