@@ -20,6 +20,7 @@ COMPLETE = (
     "trees-ensembles",
     "supervised",
     "activations",
+    "losses",
 )
 
 
