@@ -7,6 +7,7 @@ Left a pixel seen as 0, 0, 0, 10; in the middle the two losses of a constant; ri
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,13 +37,15 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         data["curves"][name], data["best"][name] = curve.numpy(), float(grid[curve.argmin()])
         image = torch.nn.Parameter(torch.full((WIDTH,), 0.5, dtype=torch.float64))
         for rate in (0.1, 0.01):
-            descend(
-                [image], lambda i=image, f=loss: f(i.expand(n, -1), images), steps=100, rate=rate, rule=torch.optim.Adam
-            )
+            descend([image], partial(mismatch, loss, image, images), steps=100, rate=rate, rule=torch.optim.Adam)
         data["image"][name] = image.detach().numpy()
     data["steepest"] = {name: float(np.diff(image).max()) for name, image in data["image"].items()}
     data["targets"] = {"L1": images.median(dim=0).values.numpy(), "L2": images.mean(dim=0).numpy()}
     return data
+
+
+def mismatch(loss: Any, image: torch.Tensor, images: torch.Tensor) -> torch.Tensor:
+    return loss(image.expand_as(images), images)
 
 
 def check(data: dict[str, Any]) -> Verdict:

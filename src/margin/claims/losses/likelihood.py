@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from margin.core.verdict import Verdict, below, corrected, equal, every, near
 from margin.neural import losses
 from margin.neural.losses.families import FAMILIES, Family
 from margin.neural.losses.likelihood import NegativeLogLikelihood
+from margin.neural.weights import build
 
 
 @claim("loss-choice-table")
@@ -119,18 +121,22 @@ def a_registered_density_and_a_link_make_a_loss(seed: int) -> Verdict:
     )
 
 
+def surprise(name: str, raw: torch.Tensor, y: float) -> float:
+    """Minus the logarithm of the density at y."""
+    target = torch.tensor([y], dtype=torch.int64 if name == "categorical" else torch.float64)
+    return -float(FAMILIES[name].log_prob(FAMILIES[name].link(raw), target)[0])
+
+
 @claim("inference-by-mode")
 def predictions_are_the_modes_of_the_distributions(seed: int) -> Verdict:
     parts = {}
     for name, (raw, _, _) in drawn(seed).items():
         loss, theta = losses.build_loss(name), raw[:1]
-        density = lambda y, name=name, theta=theta: float(FAMILIES[name].log_prob(FAMILIES[name].link(theta), y)[0])  # noqa: E731
         if name in ("normal", "laplace"):
-            best = optimize.minimize_scalar(lambda v, d=density: -d(torch.tensor([v]).double()), bracket=(-1, 1)).x
+            best = optimize.minimize_scalar(partial(surprise, name, theta), bracket=(-1, 1)).x
         else:
-            dtype = torch.int64 if name == "categorical" else torch.float64
             support = range({"bernoulli": 2, "categorical": 3}.get(name, 200))
-            best = max(support, key=lambda v, d=density, t=dtype: d(torch.tensor([v], dtype=t)))
+            best = min(support, key=partial(surprise, name, theta))
         parts[name] = near(float(loss.predict(theta)[0]), float(best), tolerance=1e-4)
     return every(**parts)
 
@@ -140,7 +146,7 @@ def independent_heads_add_their_losses(seed: int) -> Verdict:
     x, _ = vectors(seed, 12, 4)
     rng = np.random.default_rng(seed)
     target = {"y1": torch.from_numpy(rng.normal(size=12)), "y2": torch.from_numpy(rng.integers(0, 3, size=12))}
-    body, first, second = nn.Linear(4, 8).double(), nn.Linear(8, 2).double(), nn.Linear(8, 3).double()
+    body, first, second = (build(partial(nn.Linear, *sizes), seed, torch.float64) for sizes in ((4, 8), (8, 2), (8, 3)))
     h = torch.tanh(body(x))
     raw = {"y1": first(h), "y2": second(h)}
     heads = losses.sum_of([("y1", "normal"), ("y2", "categorical")])

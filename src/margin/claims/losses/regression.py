@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from margin.core.verdict import Verdict, above, below, corrected, equal, every, 
 from margin.data.bundled import cholesterol
 from margin.neural import losses
 from margin.neural.diagnostics import descend
+from margin.neural.weights import build
 
 
 def vectors(seed: int, *shape: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -43,7 +45,7 @@ def minimizer(objective: Any, start: torch.Tensor) -> torch.Tensor:
         value.backward()
         return value
 
-    optimizer.step(closure)  # type: ignore[arg-type]
+    optimizer.step(closure)
     return theta.detach()
 
 
@@ -51,15 +53,18 @@ def minimizer(objective: Any, start: torch.Tensor) -> torch.Tensor:
 def a_loss_is_one_number_for_the_mismatch(seed: int) -> Verdict:
     X, _ = vectors(seed, 60, 3)
     y = X @ torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64) + 0.3 * vectors(seed + 100, 60)[0]
-    model = nn.Linear(3, 1, bias=False).double()
+    model, squares = (build(partial(nn.Linear, 3, 1, bias=False), seed, torch.float64) for _ in range(2))
     risk = lambda loss: losses.empirical_risk(lambda rows: model(rows)[:, 0], X, y, loss)  # noqa: E731
-    descend(model.parameters(), lambda: risk(losses.squared_error), steps=300, rate=0.3)
     any_loss = descend(model.parameters(), lambda: risk(lambda f, t: (f - t).abs() ** 1.5), steps=50, rate=0.1)
     ordered = [float(losses.mse_loss(y + error, y)) for error in (0.0, 0.1, 1.0)]
-    model_theta = nn.Linear(3, 1, bias=False).double()
-    descend(model_theta.parameters(), lambda: losses.mse_loss(model_theta(X)[:, 0], y), steps=300, rate=0.3)
+    descend(
+        squares.parameters(),
+        lambda: losses.empirical_risk(lambda rows: squares(rows)[:, 0], X, y, losses.squared_error),
+        steps=300,
+        rate=0.3,
+    )
     truth = every(
-        least_squares=near(model_theta.weight[0].detach(), least_squares(X, y), tolerance=1e-8),
+        least_squares=near(squares.weight[0].detach(), least_squares(X, y), tolerance=1e-8),
         any_differentiable_loss=below(any_loss[-1], any_loss[0]),
         perfect_is_0_and_worse_is_more=equal(ordered[0] == 0.0 and ordered[0] < ordered[1] < ordered[2], True),
     )
@@ -99,6 +104,7 @@ def the_mean_squared_error_divides_by_n(seed: int) -> Verdict:
     patients = cholesterol()
     rows, target = (torch.from_numpy(np.asarray(part, float)) for part in (patients.X, patients.y))
     design = torch.column_stack([torch.ones(len(rows), dtype=torch.float64), rows])
+    assert patients.split is not None
     train, test = (torch.as_tensor(np.asarray(part)) for part in patients.split)
     theta = least_squares(design[train], target[train])
     of = {name: (design[part] @ theta, target[part]) for name, part in (("train", train), ("test", test))}
