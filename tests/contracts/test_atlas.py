@@ -21,6 +21,7 @@ COMPLETE = (
     "supervised",
     "activations",
     "losses",
+    "layers",
 )
 
 

@@ -169,7 +169,7 @@ def test_bad_input_is_told_in_one_sentence():
     with pytest.raises(ValueError, match="at least one output"):
         losses.sum_of([])
     with pytest.raises(ValueError, match="registered without a mode"):
-        losses.NegativeLogLikelihood("own", losses.Family(lambda theta, y: y)).predict(torch.zeros(1))
+        losses.NegativeLogLikelihood("own", losses.LikelihoodFamily(lambda theta, y: y)).predict(torch.zeros(1))
 
 
 def test_raw_scores_are_warned_about_and_log_probabilities_are_not(recwarn):

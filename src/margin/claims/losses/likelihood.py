@@ -15,7 +15,7 @@ from margin.claims import claim
 from margin.claims.losses.regression import gradient, minimizer, vectors
 from margin.core.verdict import Verdict, below, corrected, equal, every, near
 from margin.neural import losses
-from margin.neural.losses.families import FAMILIES, Family
+from margin.neural.losses.families import FAMILIES, LikelihoodFamily
 from margin.neural.losses.likelihood import NegativeLogLikelihood
 from margin.neural.weights import build
 
@@ -101,7 +101,7 @@ def a_registered_density_and_a_link_make_a_loss(seed: int) -> Verdict:
     design = torch.cat([X, torch.ones(400, 1)], dim=1)
     # Only a logarithm of the density and a link, as a user would bring them.
     own = NegativeLogLikelihood(
-        "count", Family(lambda rate, k: k * torch.log(rate) - rate - torch.lgamma(k + 1), torch.exp)
+        "count", LikelihoodFamily(lambda rate, k: k * torch.log(rate) - rate - torch.lgamma(k + 1), torch.exp)
     )
     start = torch.zeros(3, dtype=torch.float64)
     theta, built_in = (
