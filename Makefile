@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 FAMILY ?= house
+FILES ?= 10000
 SEEDS ?= 1
 TESTS ?=
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
@@ -13,7 +14,7 @@ export OMP_WAIT_POLICY := passive
 # Array API checks of scikit-learn run only with this, and it must be set before SciPy is imported.
 test portable check: export SCIPY_ARRAY_API := 1
 
-.PHONY: help compare test portable verify bench check clean
+.PHONY: help compare test portable verify bench fuzz check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -43,6 +44,10 @@ verify: $(VENV)/.base ## SEEDS=5: check every built row of the notes by running 
 
 bench: $(VENV)/.bench ## FAMILY=a,b: time ours against its peers, side by side
 	$(BIN)/python -m benchmarks $(FAMILY)
+
+fuzz: $(VENV)/.dev ## FILES=n: mutated model files may be refused, but never crash, hang, start or touch anything
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 MARGIN_NUM_THREADS=1 \
+		$(BIN)/python -m fuzz --files $(FILES)
 
 check: $(VENV)/.dev ## style and types
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import resource
 import sys
 import tempfile
@@ -37,8 +38,10 @@ class Guard:
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self.on:
             return
-        if event == "open" and not str(arguments[0]).startswith(self.allowed) and not isinstance(arguments[0], int):
-            self.files.append(str(arguments[0]))
+        if event == "open" and isinstance(arguments[0], str | bytes):
+            path = os.path.abspath(os.fsdecode(arguments[0]))
+            if not path.startswith(self.allowed):
+                self.files.append(path)
         elif event in self.STARTS or event == "socket.connect":
             self.processes.append(event)
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from problems import build, problem
+from problems import build, ids, problem
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 from sklearn.compose import ColumnTransformer
@@ -17,7 +17,20 @@ from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder,
 import margin
 from margin import catalog
 from margin.core import invariants
-from margin.core.invariants import Array, Count, Either, Fields, Form, Items, Nothing, Real, Table, Text, Violation
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    DictOf,
+    FieldsOf,
+    Form,
+    ListOf,
+    NoneOnly,
+    OneOf,
+    Real,
+    StringOf,
+    Violation,
+)
+from margin.core.parameters import attributes_of
 from margin.store import StoreError
 from margin.store.forms import form_of
 
@@ -38,6 +51,14 @@ def test_every_attribute_of_every_model_is_declared():
         if missing:
             undeclared[entry.path] = missing
     assert not undeclared, "declare these in the stored.py of their package"
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_every_declared_attribute_has_a_form(entry):
+    """Those too that only some parameters bring about."""
+    cls = catalog.class_of(entry.name)
+    names = [name for name in attributes_of(cls) if not isinstance(getattr(cls, name, None), property)]
+    assert form_of(entry.path).undeclared(dict.fromkeys(names)) == [], "declare these in the stored.py of the package"
 
 
 def table():
@@ -221,25 +242,25 @@ def test_a_parameter_outside_its_domain_is_refused(tmp_path):
 
 ONE = np.ones(1)
 REFUSED = {
-    "array": (Array("n"), [1.0], "must be an array"),
-    "dtype": (Array("n"), np.ones(1, dtype=int), "must have dtype f"),
-    "exact dtype": (Array("n", kind="int32"), np.ones(1, dtype=np.int64), "must have dtype int32"),
-    "dimensions": (Array("n", "n"), ONE, "not 2 dimensions"),
-    "fixed size": (Array(3), ONE, "should be 3"),
-    "finite": (Array("n"), np.array([np.inf]), "must be finite"),
-    "low": (Array("n", low=2), ONE, "at least 2"),
-    "high": (Array("n", high=0), ONE, "at most 0"),
-    "below": (Items(Array("n", kind="i", below="k"), "k"), [np.array([1])], "less than k"),
-    "unknown size": (Array("n", kind="i", below="other"), np.array([1]), "other is not stored"),
+    "array": (ArrayOf("n"), [1.0], "must be an array"),
+    "dtype": (ArrayOf("n"), np.ones(1, dtype=int), "must have dtype f"),
+    "exact dtype": (ArrayOf("n", kind="int32"), np.ones(1, dtype=np.int64), "must have dtype int32"),
+    "dimensions": (ArrayOf("n", "n"), ONE, "not 2 dimensions"),
+    "fixed size": (ArrayOf(3), ONE, "should be 3"),
+    "finite": (ArrayOf("n"), np.array([np.inf]), "must be finite"),
+    "low": (ArrayOf("n", low=2), ONE, "at least 2"),
+    "high": (ArrayOf("n", high=0), ONE, "at most 0"),
+    "below": (ListOf(ArrayOf("n", kind="i", below="k"), "k"), [np.array([1])], "less than k"),
+    "unknown size": (ArrayOf("n", kind="i", below="other"), np.array([1]), "other is not stored"),
     "number": (Real(), True, "must be a number"),
     "range": (Real(0.0, 1.0), 2.0, "from 0.0 to 1.0"),
     "count": (Count(low=1), 0, "integer of at least 1"),
-    "text": (Text(("a", "b")), "c", "a or b"),
-    "items": (Items(Count()), {1: 2}, "must be a list"),
-    "item": (Items(Count()), [1, -1], r"a_\[1\] must be"),
-    "keys": (Table(Count(), Text()), {"x": "y"}, "a key of a_"),
-    "fields": (Fields({"a": Count()}), {"a": 1, "b": 2}, "dict of a"),
-    "either": (Either(Count(), Nothing()), "x", "integer"),
+    "text": (StringOf(("a", "b")), "c", "a or b"),
+    "items": (ListOf(Count()), {1: 2}, "must be a list"),
+    "item": (ListOf(Count()), [1, -1], r"a_\[1\] must be"),
+    "keys": (DictOf(Count(), StringOf()), {"x": "y"}, "a key of a_"),
+    "fields": (FieldsOf({"a": Count()}), {"a": 1, "b": 2}, "dict of a"),
+    "either": (OneOf(Count(), NoneOnly()), "x", "integer"),
 }
 
 
@@ -251,12 +272,12 @@ def test_each_kind_of_declaration_refuses(name):
 
 
 def test_an_option_that_does_not_fit_leaves_no_sizes_behind():
-    form = Form({"a_": Either(Array("n", "k"), Array("k")), "b_": Array("n", "k")})
+    form = Form({"a_": OneOf(ArrayOf("n", "k"), ArrayOf("k")), "b_": ArrayOf("n", "k")})
     form.check({"a_": np.ones(3), "b_": np.ones((2, 3))})
     with pytest.raises(Violation, match="k is 3 elsewhere"):
         form.check({"a_": np.ones(3), "b_": np.ones((3, 2))})
 
 
 def test_declarations_are_all_public():
-    assert set(invariants.__all__) >= {"Array", "Form", "Stored", "Violation"}
-    assert copy.copy(Array("n")) == Array("n")
+    assert set(invariants.__all__) >= {"ArrayOf", "Form", "Stored", "Violation"}
+    assert copy.copy(ArrayOf("n")) == ArrayOf("n")

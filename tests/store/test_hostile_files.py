@@ -25,7 +25,11 @@ def write_raw(path, manifest, arrays=None, metadata_key="margin"):
 
 
 def model_file(path, root, **other):
-    return write_raw(path, {"format_version": 1, "kind": "model", "root": root, **other}, {"a0": np.zeros(3)})
+    return write_raw(
+        path,
+        {"format_version": 1, "kind": "model", "root": root, **other},
+        {"a0": np.zeros(3), "a1": np.zeros(624, np.uint32)},
+    )
 
 
 @pytest.fixture
@@ -118,6 +122,7 @@ def estimator(name, params=None, learned=None):
     return {"!": "estimator", "class": name, "params": params or {}, "learned": learned or {}}
 
 
+GENERATOR_KEY = {"!": "array", "dtype": "<u4", "shape": [624], "data": "a1"}
 HOSTILE = {
     "class outside the registry": (estimator("os.system"), "not in the registry"),
     "path trick": (estimator("../../sklearn/pipeline"), "not in the registry"),
@@ -174,6 +179,24 @@ HOSTILE = {
             "sklearn/standard-scaler", learned={"mean_": {"!": "array", "dtype": "O", "shape": [10**9], "items": []}}
         ),
         "array",
+    ),
+    "generator reading beyond its key": (
+        estimator(
+            "kmeans",
+            {
+                "random_state": {
+                    "!": "random-state",
+                    "state": {
+                        "!": "dict",
+                        "items": [
+                            ["bit_generator", "MT19937"],
+                            ["state", {"!": "dict", "items": [["key", GENERATOR_KEY], ["pos", 10**6]]}],
+                        ],
+                    },
+                }
+            },
+        ),
+        "position among them",
     ),
     "unhashable key": (
         estimator("sklearn/standard-scaler", learned={"mean_": {"!": "dict", "items": [[[1], 2]]}}),

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import Array, Form, Items, Sizes, Stored, Violation
+from margin.core.invariants import ArrayOf, Form, ListOf, Sizes, Stored, Violation
 
 __all__ = ["FORMS"]
 
-CLASSES: dict[str, Stored] = {"classes_": Array("n_classes", kind="labels")}
-COUNTS: dict[str, Stored] = {**CLASSES, "class_count_": Array("n_classes", low=0)}
-COUNTED = Form({**COUNTS, "feature_count_": Array("n_classes", "n_features", low=0)})
+CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_classes", kind="labels")}
+COUNTS: dict[str, Stored] = {**CLASSES, "class_count_": ArrayOf("n_classes", low=0)}
+COUNTED = Form({**COUNTS, "feature_count_": ArrayOf("n_classes", "n_features", low=0)})
 
 
 def _categories_ascend(model: Mapping[str, Any], _: Sizes) -> None:
@@ -24,39 +24,39 @@ def _categories_ascend(model: Mapping[str, Any], _: Sizes) -> None:
 
 FORMS: Mapping[str, Form] = {
     "GaussianNB": Form(
-        {**COUNTS, "theta_": Array("n_classes", "n_features"), "scatter_": Array("n_classes", "n_features", low=0)}
+        {**COUNTS, "theta_": ArrayOf("n_classes", "n_features"), "scatter_": ArrayOf("n_classes", "n_features", low=0)}
     ),
     "MultinomialNB": COUNTED,
     "BernoulliNB": COUNTED,
     "CategoricalNB": Form(
         {
             **COUNTS,
-            "categories_": Items(Array(None), "n_features"),
-            "category_count_": Items(Array("n_classes", None, low=0), "n_features"),
+            "categories_": ListOf(ArrayOf(None), "n_features"),
+            "category_count_": ListOf(ArrayOf("n_classes", None, low=0), "n_features"),
         },
         [_categories_ascend],
     ),
     "LinearDiscriminantAnalysis": Form(
         {
             **CLASSES,
-            "means_": Array("n_classes", "n_features"),
-            "priors_": Array("n_classes", low=0),
-            "xbar_": Array("n_features"),
-            "scalings_": Array("n_features", None),
-            "explained_variance_ratio_": Array(None, finite=False),
-            "coef_": Array("n_rows", "n_features"),
-            "intercept_": Array("n_rows"),
-            "covariance_": Array("n_features", "n_features"),
+            "means_": ArrayOf("n_classes", "n_features"),
+            "priors_": ArrayOf("n_classes", low=0),
+            "xbar_": ArrayOf("n_features"),
+            "scalings_": ArrayOf("n_features", None),
+            "explained_variance_ratio_": ArrayOf(None, finite=False),
+            "coef_": ArrayOf("n_rows", "n_features"),
+            "intercept_": ArrayOf("n_rows"),
+            "covariance_": ArrayOf("n_features", "n_features"),
         }
     ),
     "QuadraticDiscriminantAnalysis": Form(
         {
             **CLASSES,
-            "means_": Array("n_classes", "n_features"),
-            "priors_": Array("n_classes", low=0),
-            "rotations_": Array("n_classes", "n_features", "n_axes"),
-            "scalings_": Array("n_classes", "n_axes"),
-            "covariance_": Items(Array("n_features", "n_features"), "n_classes"),
+            "means_": ArrayOf("n_classes", "n_features"),
+            "priors_": ArrayOf("n_classes", low=0),
+            "rotations_": ArrayOf("n_classes", "n_features", "n_axes"),
+            "scalings_": ArrayOf("n_classes", "n_axes"),
+            "covariance_": ListOf(ArrayOf("n_features", "n_features"), "n_classes"),
         }
     ),
 }

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def _areas_and_rows(incomplete: str) -> list[str]:
     from margin import atlas
 
-    return [word for word in (*atlas.areas(), *atlas.rows()) if word.startswith(incomplete)]
+    return [name for name in (*atlas.areas(), *atlas.rows()) if name.startswith(incomplete)]
 
 
 def _experiment_names(incomplete: str) -> list[str]:
@@ -34,7 +34,7 @@ def _experiment_names(incomplete: str) -> list[str]:
 
 
 def verify(
-    words: Annotated[
+    names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[AREA|ID]...", help="Areas or ids of rows.", autocompletion=_areas_and_rows),
     ] = None,
@@ -49,7 +49,7 @@ def verify(
     from margin.service import evidence
 
     with reported():
-        rows = [row for row in evidence.select(words or []) if not built or row.id in atlas.rows()]
+        rows = [row for row in evidence.select(names or []) if not built or row.id in atlas.rows()]
         checked = []
         for item in (item for one in range(seed, seed + seeds) for item in evidence.verify(rows, one)):
             checked.append(item)
@@ -62,7 +62,9 @@ def verify(
         print_json(verdicts)
     else:
         counts = Counter(item.verdict for item in checked)
-        result().print(", ".join(f"{counts[word]} {word}" for word in STYLES if counts[word]), highlight=False)
+        result().print(
+            ", ".join(f"{counts[verdict]} {verdict}" for verdict in STYLES if counts[verdict]), highlight=False
+        )
     if any(item.verdict == "fails" for item in checked):
         raise typer.Exit(FAILED)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from margin.cli.output import print_json, print_table, reported, result
 from margin.service import models
 
-__all__ = ["model_names", "register"]
+__all__ = ["model_names", "parameters_as_table", "register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -85,14 +87,28 @@ def _print(facts: dict[str, Any]) -> None:
         console.print(f"\n    {equation}", markup=False, highlight=False, soft_wrap=True)
     if facts.get("parameters"):
         console.print()
-        rows = [[p["name"], repr(p["default"]), p["allowed"]] for p in facts["parameters"]]
-        print_table(["parameter", "default", "allowed"], rows)
+        result().print(parameters_as_table(facts["parameters"]))
+    if facts.get("attributes"):
+        console.print()
+        print_table(["learned", "meaning"], [[a["name"], a["sentence"]] for a in facts["attributes"]])
     if facts.get("rows"):
         console.print()
         print_table(
             ["row of the notes", "where", "verdict"],
             [[row["id"], "; ".join(row["where"]), row.get("verdict", "")] for row in facts["rows"]],
         )
+
+
+def parameters_as_table(parameters: list[dict[str, Any]]) -> Table:
+    """One row per parameter: what it does, and below that what it may be."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("parameter", no_wrap=True)
+    table.add_column("default", max_width=16)
+    table.add_column("meaning")
+    for parameter in parameters:
+        meaning = Text.assemble(parameter["sentence"], ("\n" + parameter["allowed"], "dim"))
+        table.add_row(parameter["name"], Text(repr(parameter["default"])), meaning)
+    return table
 
 
 def _print_row(row: dict[str, Any]) -> None:

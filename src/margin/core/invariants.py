@@ -2,10 +2,10 @@
 
 Kernels trust their arrays: an index out of range would read foreign memory, two children that point at each other would
 never end. So every class that a model file may hold has a :class:`Form`: one :class:`Stored` per attribute, with
-dtype, shape and range. Shapes are written with names (``Array("n_classes", "n_features")``), and one name has one size
-in the whole model.
+dtype, shape and range. Shapes are written with names (``ArrayOf("n_classes", "n_features")``), and one name has one
+size in the whole model. The forms stand in the ``stored.py`` of each package.
 
->>> form = Form({"classes_": Array("n_classes", kind="labels"), "coef_": Array("n_classes", "n_features")})
+>>> form = Form({"classes_": ArrayOf("n_classes", kind="labels"), "coef_": ArrayOf("n_classes", "n_features")})
 >>> form.check({"n_features_in_": 2, "classes_": np.array([0, 1]), "coef_": np.zeros((2, 2))})
 >>> form.check({"n_features_in_": 2, "classes_": np.array([0, 1]), "coef_": np.zeros((3, 2))})
 Traceback (most recent call last):
@@ -23,21 +23,21 @@ import numpy as np
 
 __all__ = [
     "Anything",
-    "Array",
+    "ArrayOf",
     "Count",
-    "Either",
-    "Fields",
-    "Flag",
+    "DictOf",
+    "FieldsOf",
     "Form",
-    "Items",
-    "Model",
-    "Nothing",
+    "ListOf",
+    "ModelWith",
+    "NoneOnly",
+    "OneOf",
     "Real",
     "Sizes",
-    "Sparse",
+    "SparseOf",
     "Stored",
-    "Table",
-    "Text",
+    "StringOf",
+    "TrueOrFalse",
     "Violation",
     "optional",
 ]
@@ -83,8 +83,8 @@ class Stored(ABC):
 
 
 @dataclass(frozen=True)
-class Array(Stored):
-    """An array: ``dims`` are sizes, names of sizes, or None for any size; ``Array(...)`` has any shape.
+class ArrayOf(Stored):
+    """An array: ``dims`` are sizes, names of sizes, or None for any size; ``ArrayOf(...)`` has any shape.
 
     Values lie from ``low`` to ``high``; ``below`` names a size that all of them, being indices, are less than.
     """
@@ -145,7 +145,7 @@ def _check_below(largest: int, name: str, where: str, sizes: Sizes) -> None:
 
 
 @dataclass(frozen=True)
-class Sparse(Stored):
+class SparseOf(Stored):
     """A sparse matrix whose indices were checked when it was read."""
 
     rows: str
@@ -154,7 +154,7 @@ class Sparse(Stored):
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         if not hasattr(value, "indptr"):
             raise Violation(f"{where} must be a sparse matrix; got {type(value).__name__}")
-        Array(...).check(value.data, where, sizes)
+        ArrayOf(...).check(value.data, where, sizes)
         for name, size in zip((self.rows, self.columns), value.shape):
             sizes.agree(name, size, f"{where} has shape {value.shape}")
 
@@ -191,14 +191,14 @@ class Count(Stored):
 
 
 @dataclass(frozen=True)
-class Flag(Stored):
+class TrueOrFalse(Stored):
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         if not isinstance(value, bool | np.bool_):
             raise Violation(f"{where} must be True or False; got {type(value).__name__}")
 
 
 @dataclass(frozen=True)
-class Text(Stored):
+class StringOf(Stored):
     """A string, one of ``allowed`` if any are named."""
 
     allowed: tuple[str, ...] = ()
@@ -209,7 +209,7 @@ class Text(Stored):
 
 
 @dataclass(frozen=True)
-class Nothing(Stored):
+class NoneOnly(Stored):
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         if value is not None:
             raise Violation(f"{where} must be None; got {type(value).__name__}")
@@ -224,7 +224,7 @@ class Anything(Stored):
 
 
 @dataclass(frozen=True)
-class Either(Stored):
+class OneOf(Stored):
     """The first option that fits."""
 
     options: tuple[Stored, ...]
@@ -249,11 +249,11 @@ class Either(Stored):
 
 def optional(stored: Stored) -> Stored:
     """``stored`` or None."""
-    return Either(stored, Nothing())
+    return OneOf(stored, NoneOnly())
 
 
 @dataclass(frozen=True)
-class Items(Stored):
+class ListOf(Stored):
     """A list or tuple of ``of``; ``size`` names its length. Names in ``own`` are sizes of each item by itself."""
 
     of: Stored
@@ -274,7 +274,7 @@ class Items(Stored):
 
 
 @dataclass(frozen=True)
-class Table(Stored):
+class DictOf(Stored):
     """A dict with ``keys`` and ``values`` of one kind each."""
 
     keys: Stored
@@ -289,7 +289,7 @@ class Table(Stored):
 
 
 @dataclass(frozen=True)
-class Fields(Stored):
+class FieldsOf(Stored):
     """A dict with exactly these keys; ``rule`` checks what the fields are to each other."""
 
     fields: Mapping[str, Stored]
@@ -305,7 +305,7 @@ class Fields(Stored):
 
 
 @dataclass(frozen=True)
-class Model(Stored):
+class ModelWith(Stored):
     """A model, itself checked already, that can do all of ``can``; ``columns`` names the size of its input."""
 
     can: Sequence[str] = ()
@@ -324,7 +324,7 @@ class Model(Stored):
 Rule = Callable[[Any, Sizes], None]
 COMMON: Mapping[str, Stored] = {
     "n_features_in_": Count(low=1, size="n_features"),
-    "feature_names_in_": Array("n_features", kind="names"),
+    "feature_names_in_": ArrayOf("n_features", kind="names"),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import Array, Count, Fields, Form, Items, Real, Sizes, Text, Violation
+from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation
 from margin.neural.stored import TRAINED, check_layers
 
 __all__ = ["FORMS"]
@@ -28,15 +28,15 @@ def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
 FORMS: Mapping[str, Form] = {
     "VAE": Form(
         {
-            "center_": Array("n_features"),
-            "scale_": Array("n_features"),
-            "network_": Fields(
+            "center_": ArrayOf("n_features"),
+            "scale_": ArrayOf("n_features"),
+            "network_": FieldsOf(
                 {
                     "n_features": Count(low=1),
                     "n_components": Count(low=1),
-                    "hidden": Items(Count(low=1)),
-                    "activation": Text(),
-                    "likelihood": Text(("gaussian", "bernoulli")),
+                    "hidden": ListOf(Count(low=1)),
+                    "activation": StringOf(),
+                    "likelihood": StringOf(("gaussian", "bernoulli")),
                     "variance": Real(0.0, finite=True),
                 }
             ),

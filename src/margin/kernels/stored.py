@@ -6,53 +6,53 @@ from collections.abc import Mapping
 from typing import Any
 
 from margin.core.invariants import (
-    Array,
+    ArrayOf,
     Count,
-    Either,
     Form,
-    Items,
-    Model,
+    ListOf,
+    ModelWith,
+    OneOf,
     Real,
     Sizes,
-    Sparse,
+    SparseOf,
     Stored,
-    Text,
+    StringOf,
     Violation,
 )
 
 __all__ = ["FORMS"]
 
-KERNEL = Either(Model(["diag"]), Text(("precomputed",)))
-ROWS = Either(Array("n_support", "n_features"), Array(0, 0), Sparse("n_support", "n_features"))
-FITTED_ROWS = Either(Array("n_samples", "n_features"), Sparse("n_samples", "n_features"))
-PER_MACHINE = Either(Real(), Array(None, finite=False))
+KERNEL = OneOf(ModelWith(["diag"]), StringOf(("precomputed",)))
+ROWS = OneOf(ArrayOf("n_support", "n_features"), ArrayOf(0, 0), SparseOf("n_support", "n_features"))
+FITTED_ROWS = OneOf(ArrayOf("n_samples", "n_features"), SparseOf("n_samples", "n_features"))
+PER_MACHINE = OneOf(Real(), ArrayOf(None, finite=False))
 MACHINE: dict[str, Stored] = {
     "kernel_": KERNEL,
-    "support_": Array("n_support", kind="i", low=0),
+    "support_": ArrayOf("n_support", kind="i", low=0),
     "support_vectors_": ROWS,
-    "intercept_": Array("n_machines"),
+    "intercept_": ArrayOf("n_machines"),
     "objective_": PER_MACHINE,
     "gap_": PER_MACHINE,
     "violation_": PER_MACHINE,
-    "n_iter_": Either(Count(), Array(None, kind="i", low=0)),
+    "n_iter_": OneOf(Count(), ArrayOf(None, kind="i", low=0)),
     "margin_": PER_MACHINE,
     "fit_status_": Count(),
-    "shape_fit_": Items(Count()),
+    "shape_fit_": ListOf(Count()),
 }
 CLASSIFIER: dict[str, Stored] = {
     **MACHINE,
-    "classes_": Array("n_classes", kind="labels"),
-    "n_support_": Array("n_classes", kind="i", low=0),
-    "dual_coef_": Array(None, "n_support"),
-    "sigmoids_": Array("n_machines", 2, finite=False),
-    "class_weight_": Array("n_classes"),
+    "classes_": ArrayOf("n_classes", kind="labels"),
+    "n_support_": ArrayOf("n_classes", kind="i", low=0),
+    "dual_coef_": ArrayOf(None, "n_support"),
+    "sigmoids_": ArrayOf("n_machines", 2, finite=False),
+    "class_weight_": ArrayOf("n_classes"),
 }
 GAUSSIAN: dict[str, Stored] = {
-    "kernel_": Model(["diag"]),
-    "y_mean_": Either(Real(finite=True), Array("n_targets")),
-    "y_std_": Either(Real(finite=True), Array("n_targets")),
+    "kernel_": ModelWith(["diag"]),
+    "y_mean_": OneOf(Real(finite=True), ArrayOf("n_targets")),
+    "y_std_": OneOf(Real(finite=True), ArrayOf("n_targets")),
     "jitter_": Real(finite=True),
-    "noise_": Either(Real(), Array("n_targets")),
+    "noise_": OneOf(Real(), ArrayOf("n_targets")),
     "log_marginal_likelihood_value_": Real(),
     "bound_": Real(),
     "n_iter_": Count(),
@@ -85,61 +85,61 @@ def _latent_functions(model: Mapping[str, Any], sizes: Sizes) -> None:
 FORMS: Mapping[str, Form] = {
     "SVC": Form(CLASSIFIER, [_pairs_of_classes]),
     "HardMarginSVC": Form(CLASSIFIER, [_pairs_of_classes]),
-    "SVR": Form({**MACHINE, "dual_coef_": Array(1, "n_support")}),
+    "SVR": Form({**MACHINE, "dual_coef_": ArrayOf(1, "n_support")}),
     "LinearSVC": Form(
         {
             **MACHINE,
-            "classes_": Array("n_classes", kind="labels"),
-            "coef_": Array("n_machines", "n_features"),
-            "dual_coef_": Array(...),
+            "classes_": ArrayOf("n_classes", kind="labels"),
+            "coef_": ArrayOf("n_machines", "n_features"),
+            "dual_coef_": ArrayOf(...),
         }
     ),
     "KernelRidge": Form(
         {
             "kernel_": KERNEL,
             "X_fit_": FITTED_ROWS,
-            "dual_coef_": Either(Array("n_samples"), Array("n_samples", None)),
+            "dual_coef_": OneOf(ArrayOf("n_samples"), ArrayOf("n_samples", None)),
         }
     ),
     "KernelRegression": Form(
         {
             "kernel_": KERNEL,
             "X_fit_": FITTED_ROWS,
-            "y_fit_": Either(Array("n_samples"), Array("n_samples", None)),
-            "weights_": Array("n_samples"),
+            "y_fit_": OneOf(ArrayOf("n_samples"), ArrayOf("n_samples", None)),
+            "weights_": ArrayOf("n_samples"),
         }
     ),
     "GaussianProcessRegressor": Form(
         {
             **GAUSSIAN,
-            "X_train_": Array("n_samples", "n_features"),
-            "y_train_": Either(Array("n_samples"), Array("n_samples", "n_targets")),
-            "train_noise_": Either(Real(finite=True), Array("n_samples")),
-            "L_": Array("n_samples", "n_samples"),
-            "alpha_": Either(Array("n_samples"), Array("n_samples", "n_targets")),
+            "X_train_": ArrayOf("n_samples", "n_features"),
+            "y_train_": OneOf(ArrayOf("n_samples"), ArrayOf("n_samples", "n_targets")),
+            "train_noise_": OneOf(Real(finite=True), ArrayOf("n_samples")),
+            "L_": ArrayOf("n_samples", "n_samples"),
+            "alpha_": OneOf(ArrayOf("n_samples"), ArrayOf("n_samples", "n_targets")),
         }
     ),
     "GaussianProcessClassifier": Form(
         {
             **GAUSSIAN,
-            "classes_": Array("n_classes", kind="labels"),
-            "X_train_": Array("n_samples", "n_features"),
-            "kernels_": Items(Model(["diag"]), "n_machines"),
-            "train_rows_": Items(Array(None, kind="i", low=0), "n_machines"),
-            "dual_weights_": Items(Array(None), "n_machines"),
-            "root_weights_": Items(Array(None), "n_machines"),
-            "factors_": Items(Array(None, None), "n_machines"),
-            "log_marginal_likelihoods_": Items(Real(), "n_machines"),
+            "classes_": ArrayOf("n_classes", kind="labels"),
+            "X_train_": ArrayOf("n_samples", "n_features"),
+            "kernels_": ListOf(ModelWith(["diag"]), "n_machines"),
+            "train_rows_": ListOf(ArrayOf(None, kind="i", low=0), "n_machines"),
+            "dual_weights_": ListOf(ArrayOf(None), "n_machines"),
+            "root_weights_": ListOf(ArrayOf(None), "n_machines"),
+            "factors_": ListOf(ArrayOf(None, None), "n_machines"),
+            "log_marginal_likelihoods_": ListOf(Real(), "n_machines"),
         },
         [_latent_functions],
     ),
     "SparseGaussianProcessRegressor": Form(
         {
             **GAUSSIAN,
-            "inducing_points_": Array("n_inducing", "n_features"),
-            "L_": Array("n_inducing", "n_inducing"),
-            "B_factor_": Array("n_inducing", "n_inducing"),
-            "weights_": Either(Array("n_inducing"), Array("n_inducing", "n_targets")),
+            "inducing_points_": ArrayOf("n_inducing", "n_features"),
+            "L_": ArrayOf("n_inducing", "n_inducing"),
+            "B_factor_": ArrayOf("n_inducing", "n_inducing"),
+            "weights_": OneOf(ArrayOf("n_inducing"), ArrayOf("n_inducing", "n_targets")),
         }
     ),
     **{

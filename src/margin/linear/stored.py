@@ -10,34 +10,34 @@ import numpy as np
 
 from margin.core.invariants import (
     Anything,
-    Array,
+    ArrayOf,
     Count,
-    Either,
-    Fields,
+    FieldsOf,
     Form,
-    Items,
-    Nothing,
+    ListOf,
+    NoneOnly,
+    OneOf,
     Real,
     Sizes,
     Stored,
-    Text,
+    StringOf,
     Violation,
 )
 
 __all__ = ["FORMS"]
 
-NUMBER_OR_ROW = Either(Real(finite=True), Array("n_targets"), Array())
+NUMBER_OR_ROW = OneOf(Real(finite=True), ArrayOf("n_targets"), ArrayOf())
 COMMON: dict[str, Stored] = {
     "intercept_": NUMBER_OR_ROW,
-    "n_iter_": Either(Count(), Array(None, kind="i", low=0), Nothing()),
-    "objective_": Either(Real(), Array(None, finite=False)),
-    "duality_gap_": Either(Real(), Array(None, finite=False)),
-    "dual_gap_": Either(Real(), Array(None, finite=False)),
+    "n_iter_": OneOf(Count(), ArrayOf(None, kind="i", low=0), NoneOnly()),
+    "objective_": OneOf(Real(), ArrayOf(None, finite=False)),
+    "duality_gap_": OneOf(Real(), ArrayOf(None, finite=False)),
+    "dual_gap_": OneOf(Real(), ArrayOf(None, finite=False)),
 }
 
 
 def _coef(columns: str = "n_features") -> Stored:
-    return Either(Array(columns), Array("n_targets", columns))
+    return OneOf(ArrayOf(columns), ArrayOf("n_targets", columns))
 
 
 def _exponents_are_possible(model: Mapping[str, Any], sizes: Sizes) -> None:
@@ -70,27 +70,34 @@ def _knots_ascend(model: Mapping[str, Any], _: Sizes) -> None:
             raise Violation("knots_ must ascend, with one value at each")
 
 
-POWERS = Array("n_terms", "n_features", kind="int64", low=0, high=1000)
+POWERS = ArrayOf("n_terms", "n_features", kind="int64", low=0, high=1000)
 FORMS: Mapping[str, Form] = {
     "LinearRegression": Form(
         {
             **COMMON,
             "coef_": _coef(),
             "rank_": Count(),
-            "residual_variance_": Either(Real(), Array(None, finite=False)),
-            "singular_": Array(None),
+            "residual_variance_": OneOf(Real(), ArrayOf(None, finite=False)),
+            "singular_": ArrayOf(None),
             "moments_": Anything(),
         }
     ),
     "Ridge": Form(
-        {**COMMON, "coef_": _coef(), "alpha_": Either(Real(), Array(None)), "best_score_": Real(), "solver_": Text()}
+        {
+            **COMMON,
+            "coef_": _coef(),
+            "alpha_": OneOf(Real(), ArrayOf(None)),
+            "alphas_": ArrayOf(None),
+            "loo_mse_": ArrayOf(None, finite=False),
+            "solver_": StringOf(),
+        }
     ),
     "LogisticRegression": Form(
         {
             **COMMON,
-            "classes_": Array("n_classes", kind="labels"),
-            "coef_": Array("n_rows", "n_features"),
-            "intercept_": Array("n_rows"),
+            "classes_": ArrayOf("n_classes", kind="labels"),
+            "coef_": ArrayOf("n_rows", "n_features"),
+            "intercept_": ArrayOf("n_rows"),
             "separable_": Anything(),
         }
     ),
@@ -99,19 +106,21 @@ FORMS: Mapping[str, Form] = {
     "BasisRegression": Form(
         {
             **COMMON,
-            "coef_": Either(Array(None), Array("n_targets", None)),
-            "basis_": Either(
-                Fields({"kind": Text(("polynomial",)), "powers": POWERS}),
-                Fields(
+            "coef_": OneOf(ArrayOf(None), ArrayOf("n_targets", None)),
+            "basis_": OneOf(
+                FieldsOf({"kind": StringOf(("polynomial",)), "powers": POWERS}),
+                FieldsOf(
                     {
-                        "kind": Text(("fourier",)),
-                        "low": Array("n_features"),
-                        "period": Array("n_features"),
+                        "kind": StringOf(("fourier",)),
+                        "low": ArrayOf("n_features"),
+                        "period": ArrayOf("n_features"),
                         "order": Count(low=1),
                     }
                 ),
-                Fields({"kind": Text(("radial",)), "centers": Array(None, "n_features"), "width": Real(finite=True)}),
-                Fields({"kind": Text(("named",)), "names": Items(Text())}),
+                FieldsOf(
+                    {"kind": StringOf(("radial",)), "centers": ArrayOf(None, "n_features"), "width": Real(finite=True)}
+                ),
+                FieldsOf({"kind": StringOf(("named",)), "names": ListOf(StringOf())}),
             ),
         },
         [_basis_is_of_its_size],
@@ -120,8 +129,8 @@ FORMS: Mapping[str, Form] = {
     "SplineRegression": Form(
         {
             **COMMON,
-            "knots_": Items(Array(None), "n_features"),
-            "values_": Items(Array(None), "n_features"),
+            "knots_": ListOf(ArrayOf(None), "n_features"),
+            "values_": ListOf(ArrayOf(None), "n_features"),
             "smoothing_": Real(),
             "df_": Real(),
             "gcv_": Real(),
@@ -131,16 +140,16 @@ FORMS: Mapping[str, Form] = {
     "HeteroscedasticRegression": Form(
         {
             **COMMON,
-            "scaling_": Fields(
+            "scaling_": FieldsOf(
                 {
-                    "center": Array("n_features"),
-                    "spread": Array("n_features"),
+                    "center": ArrayOf("n_features"),
+                    "spread": ArrayOf("n_features"),
                     "middle": Real(finite=True),
                     "size": Real(finite=True),
                 }
             ),
-            "mean_coef_": Array(None),
-            "log_variance_coef_": Array(None),
+            "mean_coef_": ArrayOf(None),
+            "log_variance_coef_": ArrayOf(None),
             "nll_": Real(),
         },
         [_exponents_are_possible],

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.invariants import Array, Count, Either, Flag, Form, Items, Sizes, Stored, Violation, optional
+from margin.core.invariants import ArrayOf, Count, Form, ListOf, OneOf, Sizes, Stored, TrueOrFalse, Violation, optional
 
 __all__ = ["FORMS"]
 
 ROWS: dict[str, Stored] = {
-    "points_": Array("n_samples", "n_points"),
-    "whitener_": optional(Array(None, None)),
+    "points_": ArrayOf("n_samples", "n_points"),
+    "whitener_": optional(ArrayOf(None, None)),
     "n_samples_fit_": Count(low=1, size="n_samples"),
 }
 
@@ -37,14 +37,14 @@ FORMS: Mapping[str, Form] = {
     "KNeighborsClassifier": Form(
         {
             **ROWS,
-            "classes_": Either(Array(None, kind="labels"), Items(Array(None, kind="labels"))),
-            "codes_": Either(
-                Array("n_samples", kind="int64", low=0), Array("n_samples", "n_targets", kind="int64", low=0)
+            "classes_": OneOf(ArrayOf(None, kind="labels"), ListOf(ArrayOf(None, kind="labels"))),
+            "codes_": OneOf(
+                ArrayOf("n_samples", kind="int64", low=0), ArrayOf("n_samples", "n_targets", kind="int64", low=0)
             ),
         },
         [_enough_rows, _codes_name_classes],
     ),
     "KNeighborsRegressor": Form(
-        {**ROWS, "values_": Array("n_samples", None, kind="float64"), "single_output_": Flag()}, [_enough_rows]
+        {**ROWS, "values_": ArrayOf("n_samples", None, kind="float64"), "single_output_": TrueOrFalse()}, [_enough_rows]
     ),
 }

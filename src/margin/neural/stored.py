@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from margin.core.invariants import (
-    Array,
+    ArrayOf,
     Count,
-    Fields,
-    Flag,
+    DictOf,
+    FieldsOf,
     Form,
-    Items,
+    ListOf,
     Real,
     Sizes,
     Stored,
-    Table,
-    Text,
+    StringOf,
+    TrueOrFalse,
     Violation,
     optional,
 )
@@ -65,34 +65,36 @@ def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 TRAINED: dict[str, Stored] = {
-    "weights_": Table(Text(), Array(...)),
+    "weights_": DictOf(StringOf(), ArrayOf(...)),
     "n_iter_": Count(),
     "t_": Count(),
-    "loss_curve_": Items(Real()),
-    "validation_scores_": optional(Items(Real())),
+    "loss_curve_": ListOf(Real()),
+    "validation_scores_": optional(ListOf(Real())),
 }
 NETWORK: dict[str, Stored] = {
     **TRAINED,
-    "center_": Array("n_features"),
-    "scale_": Array("n_features"),
-    "network_": Fields({"sizes": Items(Count(low=1)), "activation": Text(), "dropout": Real(0.0, 1.0, finite=True)}),
+    "center_": ArrayOf("n_features"),
+    "scale_": ArrayOf("n_features"),
+    "network_": FieldsOf(
+        {"sizes": ListOf(Count(low=1)), "activation": StringOf(), "dropout": Real(0.0, 1.0, finite=True)}
+    ),
 }
-MODULE: dict[str, Stored] = {**TRAINED, "network_": Fields({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
-CLASSES: dict[str, Stored] = {"classes_": Array("n_outputs", kind="labels")}
+MODULE: dict[str, Stored] = {**TRAINED, "network_": FieldsOf({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
+CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
 FORMS: Mapping[str, Form] = {
     "MLPClassifier": Form(
-        {**CLASSES, **NETWORK, "out_activation_": Text(("softmax", "logistic"))}, [_layers_are_stored]
+        {**CLASSES, **NETWORK, "out_activation_": StringOf(("softmax", "logistic"))}, [_layers_are_stored]
     ),
     "MLPRegressor": Form(
         {
             **NETWORK,
-            "target_center_": Array("n_outputs"),
-            "target_scale_": Array("n_outputs"),
-            "single_target_": Flag(),
-            "out_activation_": Text(("identity",)),
+            "target_center_": ArrayOf("n_outputs"),
+            "target_scale_": ArrayOf("n_outputs"),
+            "single_target_": TrueOrFalse(),
+            "out_activation_": StringOf(("identity",)),
         },
         [_layers_are_stored],
     ),
     "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
-    "NeuralRegressor": Form({**MODULE, "single_target_": Flag()}, [_stand_in_is_stored]),
+    "NeuralRegressor": Form({**MODULE, "single_target_": TrueOrFalse()}, [_stand_in_is_stored]),
 }

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from margin.core.invariants import Anything, Array, Count, Form, Model, Stored, Text
+from margin.core.invariants import Anything, ArrayOf, Count, Form, ModelWith, Stored, StringOf
 
 __all__ = ["FORMS"]
 
 COMMON: dict[str, Stored] = {
-    "classes_": Array("n_classes", kind="labels"),
-    "estimator_": Model(["predict"], columns="n_features"),
+    "classes_": ArrayOf("n_classes", kind="labels"),
+    "estimator_": ModelWith(["predict"], columns="n_features"),
     "n_iter_": Count(),
 }
 FORMS: Mapping[str, Form] = {
     "SelfTraining": Form(
         {
             **COMMON,
-            "labeled_iter_": Array(None, kind="i"),
-            "termination_condition_": Text(),
-            "transduction_": Array(None, kind="labels"),
+            "labeled_iter_": ArrayOf(None, kind="i"),
+            "termination_condition_": StringOf(),
+            "transduction_": ArrayOf(None, kind="labels"),
         }
     ),
     "PseudoLabel": Form({**COMMON, "loss_curve_": Anything()}),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from margin import atlas, catalog, experiments
-from margin.core.parameters import parameter_table
+from margin.core.parameters import attributes_of, parameter_table
 
-__all__ = ["describe", "describe_run", "list_models", "rows_of"]
+__all__ = ["describe", "describe_run", "list_models", "parameters", "rows_of"]
 
 
 def list_models(family: str | None = None, task: str | None = None) -> list[dict[str, Any]]:
@@ -57,6 +58,11 @@ def describe(name: str) -> dict[str, Any]:
     raise KeyError(f"Neither a model, a row of the notes, an experiment nor a run is called {name!r}.")
 
 
+def parameters(name: str) -> list[dict[str, Any]]:
+    """The parameters of a model: name, default, what is allowed, what it does."""
+    return parameter_table(catalog.class_of(catalog.entry(name).name))
+
+
 def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
     cls = catalog.class_of(entry.name)
     rows = rows_of(entry)
@@ -66,9 +72,10 @@ def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
         "path": entry.path,
         "family": entry.family,
         "task": entry.task,
-        "summary": inspect.getdoc(cls) or "",
+        "summary": _before_sections(inspect.getdoc(cls) or ""),
         "equations": [row.equation for row in rows if row.equation],
         "parameters": parameter_table(cls),
+        "attributes": [{"name": a.name, "sentence": a.sentence} for a in attributes_of(cls).values()],
         "source": _source(cls),
         "rows": [_row(row) for row in rows],
     }
@@ -105,6 +112,12 @@ def _facts_of(model: Any) -> dict[str, Any]:
     return {"model": catalog.name_of(inner) or type(inner).__name__, "parameters_set": changed}
 
 
+def _before_sections(docstring: str) -> str:
+    """A docstring without its numpydoc sections, which have a table of their own here."""
+    found = re.search(r"^(Parameters|Attributes|Examples)\n-+$", docstring, flags=re.MULTILINE)
+    return docstring[: found.start()].strip() if found else docstring
+
+
 def _describe_experiment(name: str) -> dict[str, Any]:
     module = experiments.load(name)
     rows = [_row(row) for row in atlas.rows().values() if row.experiment == name]
@@ -112,7 +125,8 @@ def _describe_experiment(name: str) -> dict[str, Any]:
 
 
 def _row(row: atlas.Row) -> dict[str, Any]:
-    return {name: value for name, value in vars(row).items() if value not in ("", ())}
+    facts = {**vars(row), "erratum": row.erratum}
+    return {name: value for name, value in facts.items() if value not in ("", (), {})}
 
 
 def _source(cls: type) -> str:

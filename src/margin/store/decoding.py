@@ -44,7 +44,15 @@ class Decoder:
             return reader(self, node)
         except StoreError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, ImportError) as error:
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            ImportError,
+            RuntimeError,
+        ) as error:
             raise self._damaged(f"{node['!']}: {error}") from None
 
     def _damaged(self, reason: str) -> StoreError:
@@ -91,11 +99,11 @@ class Decoder:
 
     def _random_state(self, node: dict[str, Any]) -> np.random.RandomState:
         generator = np.random.RandomState(0)
-        generator.set_state(self.decode(node["state"]))
+        generator.set_state(_checked_state(self.decode(node["state"])))
         return generator
 
     def _generator(self, node: dict[str, Any]) -> np.random.Generator:
-        state = self.decode(node["state"])
+        state = _checked_state(self.decode(node["state"]))
         bits = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}[state["bit_generator"]](0)
         bits.state = state
         return np.random.Generator(bits)
@@ -133,6 +141,15 @@ class Decoder:
             self.resources.add(name)
             warn_user(f"{self.path} sets {name}, which is left to whoever loads a model: it is ignored.")
         return name in RESOURCES
+
+
+def _checked_state(state: Any) -> dict[str, Any]:
+    """The state of a generator; NumPy itself would read beyond the end of the key from a position out of range."""
+    if state["bit_generator"] == "MT19937":
+        key, position = state["state"]["key"], state["state"]["pos"]
+        if key.shape != (624,) or key.dtype != np.uint32 or type(position) is not int or not 0 <= position <= 624:
+            raise ValueError("a state of MT19937 is a key of 624 integers and a position among them")
+    return state
 
 
 def _safe_dtype(name: str) -> np.dtype:

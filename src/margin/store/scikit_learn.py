@@ -13,30 +13,30 @@ import numpy as np
 
 from margin.core.invariants import (
     Anything,
-    Array,
+    ArrayOf,
     Count,
-    Either,
-    Flag,
+    DictOf,
     Form,
-    Items,
-    Model,
+    ListOf,
+    ModelWith,
+    OneOf,
     Real,
     Sizes,
     Stored,
-    Table,
-    Text,
+    StringOf,
+    TrueOrFalse,
     Violation,
     optional,
 )
 
 __all__ = ["FORMS"]
 
-OUTPUT: dict[str, Stored] = {"_sklearn_output_config": Table(Text(), Text())}
-SEEN = Either(Count(), Array("n_features", kind="i", low=0), Real(0.0, finite=True))
-PER_COLUMN = optional(Array("n_features", finite=False))  # a column without values has NaN
+OUTPUT: dict[str, Stored] = {"_sklearn_output_config": DictOf(StringOf(), StringOf())}
+SEEN = OneOf(Count(), ArrayOf("n_features", kind="i", low=0), Real(0.0, finite=True))
+PER_COLUMN = optional(ArrayOf("n_features", finite=False))  # a column without values has NaN
 
-CATEGORIES = Items(Array(None, kind="labels"), "n_features")
-DROPPED = optional(Array("n_features", kind="O"))
+CATEGORIES = ListOf(ArrayOf(None, kind="labels"), "n_features")
+DROPPED = optional(ArrayOf("n_features", kind="O"))
 
 
 def _indices_are_categories(model: Mapping[str, Any], _: Sizes) -> None:
@@ -81,10 +81,10 @@ def _counts_follow_from_categories(model: Mapping[str, Any], _: Sizes) -> None:
 ENCODER: dict[str, Stored] = {
     **OUTPUT,
     "categories_": CATEGORIES,
-    "_infrequent_enabled": Flag(),
-    "_infrequent_indices": optional(Items(optional(Array(None, kind="i")), "n_features")),
+    "_infrequent_enabled": TrueOrFalse(),
+    "_infrequent_indices": optional(ListOf(optional(ArrayOf(None, kind="i")), "n_features")),
     "infrequent_categories_": Anything(),
-    "_default_to_infrequent_mappings": optional(Items(optional(Array(None, kind="i")), "n_features")),
+    "_default_to_infrequent_mappings": optional(ListOf(optional(ArrayOf(None, kind="i")), "n_features")),
 }
 CHECKS = (_indices_are_categories, _groups_are_of_categories)
 
@@ -113,28 +113,28 @@ FORMS: Mapping[str, Form] = {
     "ColumnTransformer": Form(
         {
             **OUTPUT,
-            "transformers_": Items(Items(Anything())),
-            "sparse_output_": Flag(),
-            "output_indices_": Table(Text(), Anything()),
+            "transformers_": ListOf(ListOf(Anything())),
+            "sparse_output_": TrueOrFalse(),
+            "output_indices_": DictOf(StringOf(), Anything()),
             "_n_features": Count(size="n_features"),
             "_remainder": Anything(),
             "_columns": Anything(),
-            "_transformer_to_input_indices": Table(Text(), Either(Items(Count()), Array(None, kind="i", low=0))),
-            "_name_to_fitted_passthrough": Table(Text(), Model()),
+            "_transformer_to_input_indices": DictOf(StringOf(), OneOf(ListOf(Count()), ArrayOf(None, kind="i", low=0))),
+            "_name_to_fitted_passthrough": DictOf(StringOf(), ModelWith()),
         }
     ),
     "TransformedTargetRegressor": Form(
         {
-            "regressor_": Model(["predict"], columns="n_features"),
-            "transformer_": Model(["inverse_transform"]),
+            "regressor_": ModelWith(["predict"], columns="n_features"),
+            "transformer_": ModelWith(["inverse_transform"]),
             "_training_dim": Count(low=1),
         }
     ),
     "SimpleImputer": Form(
         {
             **OUTPUT,
-            "statistics_": Array("n_features", kind="labels", finite=False),
-            "indicator_": optional(Model(["transform"])),
+            "statistics_": ArrayOf("n_features", kind="labels", finite=False),
+            "indicator_": optional(ModelWith(["transform"])),
             "_fit_dtype": Anything(),
             "_fill_dtype": Anything(),
         }
@@ -142,9 +142,9 @@ FORMS: Mapping[str, Form] = {
     "MissingIndicator": Form(
         {
             **OUTPUT,
-            "features_": Array(None, kind="i", low=0, below="n_features"),
+            "features_": ArrayOf(None, kind="i", low=0, below="n_features"),
             "_n_features": Count(size="n_features"),
-            "_precomputed": Flag(),
+            "_precomputed": TrueOrFalse(),
         }
     ),
     "StandardScaler": Form(
@@ -160,9 +160,9 @@ FORMS: Mapping[str, Form] = {
     "KBinsDiscretizer": Form(
         {
             **OUTPUT,
-            "bin_edges_": Array("n_features", kind="O"),
-            "n_bins_": Array("n_features", kind="i", low=1, high=10**6),
-            "_encoder": Model(["transform"]),
+            "bin_edges_": ArrayOf("n_features", kind="O"),
+            "n_bins_": ArrayOf("n_features", kind="i", low=1, high=10**6),
+            "_encoder": ModelWith(["transform"]),
         },
         [_edges_ascend],
     ),
@@ -171,10 +171,10 @@ FORMS: Mapping[str, Form] = {
             **ENCODER,
             "drop_idx_": DROPPED,
             "_drop_idx_after_grouping": DROPPED,
-            "_n_features_outs": Items(Count()),
+            "_n_features_outs": ListOf(Count()),
         },
         [*CHECKS, _counts_follow_from_categories],
     ),
-    "OrdinalEncoder": Form({**ENCODER, "_missing_indices": Table(Count(), Count())}, CHECKS),
+    "OrdinalEncoder": Form({**ENCODER, "_missing_indices": DictOf(Count(), Count())}, CHECKS),
     "FunctionTransformer": Form(OUTPUT),
 }

@@ -9,17 +9,17 @@ import numpy as np
 
 from margin.core.invariants import (
     Anything,
-    Array,
+    ArrayOf,
     Count,
-    Either,
-    Fields,
+    DictOf,
+    FieldsOf,
     Form,
-    Items,
-    Model,
+    ListOf,
+    ModelWith,
+    OneOf,
     Real,
     Sizes,
     Stored,
-    Table,
     Violation,
     optional,
 )
@@ -61,22 +61,22 @@ def check_multiway_tree(tree: Mapping[str, np.ndarray], where: str) -> None:
 
 def _binary_fields(value: Stored) -> dict[str, Stored]:
     return {
-        "feature": Array("n_nodes", kind="int32", low=-1, below="n_features"),
-        "threshold": Array("n_nodes", kind="float64", finite=False),
-        "left": Array("n_nodes", kind="int32", low=-1),
-        "right": Array("n_nodes", kind="int32", low=-1),
-        "missing_left": Array("n_nodes", kind="b"),
-        "category_row": Array("n_nodes", kind="int32", low=-1),
-        "category_set": Array("n_sets", 32, kind="uint8"),
+        "feature": ArrayOf("n_nodes", kind="int32", low=-1, below="n_features"),
+        "threshold": ArrayOf("n_nodes", kind="float64", finite=False),
+        "left": ArrayOf("n_nodes", kind="int32", low=-1),
+        "right": ArrayOf("n_nodes", kind="int32", low=-1),
+        "missing_left": ArrayOf("n_nodes", kind="b"),
+        "category_row": ArrayOf("n_nodes", kind="int32", low=-1),
+        "category_set": ArrayOf("n_sets", 32, kind="uint8"),
         "value": value,
-        "n_samples": Array("n_nodes", kind="int64"),
-        "weight": Array("n_nodes", kind="float64", finite=False),
+        "n_samples": ArrayOf("n_nodes", kind="int64"),
+        "weight": ArrayOf("n_nodes", kind="float64", finite=False),
     }
 
 
 def _tree(outputs: str) -> Stored:
-    fields = _binary_fields(Array("n_nodes", outputs, kind="float64"))
-    return Fields({**fields, "impurity": Array("n_nodes", kind="float64", finite=False)}, rule=_one_tree)
+    fields = _binary_fields(ArrayOf("n_nodes", outputs, kind="float64"))
+    return FieldsOf({**fields, "impurity": ArrayOf("n_nodes", kind="float64", finite=False)}, rule=_one_tree)
 
 
 def _one_tree(tree: Any, where: str, _: Sizes) -> None:
@@ -100,13 +100,13 @@ def _categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:
             raise Violation("a node asks about categories of a column that has none in categories_")
 
 
-NAMES = Table(Count(), Items(Anything()))
-CODED: dict[str, Stored] = {"categories_": Table(Count(), Array(None, kind="float64")), "category_names_": NAMES}
-CLASSES: dict[str, Stored] = {"classes_": Array("n_classes", kind="labels")}
+NAMES = DictOf(Count(), ListOf(Anything()))
+CODED: dict[str, Stored] = {"categories_": DictOf(Count(), ArrayOf(None, kind="float64")), "category_names_": NAMES}
+CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_classes", kind="labels")}
 JUDGED: dict[str, Stored] = {
     "oob_score_": Real(),
-    "oob_prediction_": Array(..., finite=False),
-    "oob_decision_function_": Array(..., finite=False),
+    "oob_prediction_": ArrayOf(..., finite=False),
+    "oob_decision_function_": ArrayOf(..., finite=False),
 }
 
 
@@ -115,23 +115,23 @@ def _single(outputs: str) -> dict[str, Stored]:
 
 
 def _forest(outputs: str) -> dict[str, Stored]:
-    return {"trees_": Items(_tree(outputs), own=("n_nodes", "n_sets")), **CODED, **JUDGED}
+    return {"trees_": ListOf(_tree(outputs), own=("n_nodes", "n_sets")), **CODED, **JUDGED}
 
 
 MULTIWAY = Form(
     {
         **CLASSES,
-        "categories_": Table(Count(), Either(Array(None, kind="float64"), Items(Anything()))),
-        "tree_": Fields(
+        "categories_": DictOf(Count(), OneOf(ArrayOf(None, kind="float64"), ListOf(Anything()))),
+        "tree_": FieldsOf(
             {
-                "feature": Array("n_nodes", kind="int32", low=-1, below="n_features"),
-                "threshold": Array("n_nodes", kind="float64", finite=False),
-                "gain": Array("n_nodes", kind="float64", finite=False),
-                "parent": Array("n_nodes", kind="int32", low=-1),
-                "branch": Array("n_nodes", kind="int32", low=-1),
-                "first_child": Array("n_nodes", kind="int32", low=-1),
-                "n_children": Array("n_nodes", kind="int32", low=0),
-                "value": Array("n_nodes", "n_classes", kind="float64", low=0),
+                "feature": ArrayOf("n_nodes", kind="int32", low=-1, below="n_features"),
+                "threshold": ArrayOf("n_nodes", kind="float64", finite=False),
+                "gain": ArrayOf("n_nodes", kind="float64", finite=False),
+                "parent": ArrayOf("n_nodes", kind="int32", low=-1),
+                "branch": ArrayOf("n_nodes", kind="int32", low=-1),
+                "first_child": ArrayOf("n_nodes", kind="int32", low=-1),
+                "n_children": ArrayOf("n_nodes", kind="int32", low=0),
+                "value": ArrayOf("n_nodes", "n_classes", kind="float64", low=0),
             },
             rule=lambda tree, where, _: check_multiway_tree(tree, where),
         ),
@@ -166,27 +166,27 @@ def _outputs_divide_trees(model: Mapping[str, Any], _: Sizes) -> None:
 
 BOOSTED: dict[str, Stored] = {
     "category_names_": NAMES,
-    "trees_": Fields(
+    "trees_": FieldsOf(
         {
-            "start": Array(None, kind="int64", low=0),
-            **_binary_fields(Array("n_nodes", kind="float64")),
-            "code": Array("n_nodes", kind="uint8"),
-            "gain": Array("n_nodes", kind="float64", finite=False),
+            "start": ArrayOf(None, kind="int64", low=0),
+            **_binary_fields(ArrayOf("n_nodes", kind="float64")),
+            "code": ArrayOf("n_nodes", kind="uint8"),
+            "gain": ArrayOf("n_nodes", kind="float64", finite=False),
         },
         rule=_boosted_trees,
     ),
-    "start_": Array("n_outputs", kind="float64"),
-    "bins_": Fields(
+    "start_": ArrayOf("n_outputs", kind="float64"),
+    "bins_": FieldsOf(
         {
-            "edges": Array(None, kind="float64"),
-            "offsets": Array(None, kind="int64", low=0),
-            "categorical": Array("n_features", kind="b"),
-            "exact": Array("n_features", kind="b"),
+            "edges": ArrayOf(None, kind="float64"),
+            "offsets": ArrayOf(None, kind="int64", low=0),
+            "categorical": ArrayOf("n_features", kind="b"),
+            "exact": ArrayOf("n_features", kind="b"),
         },
         rule=_bins,
     ),
-    "train_loss_": Array(None, finite=False),
-    "validation_loss_": Array(None, finite=False),
+    "train_loss_": ArrayOf(None, finite=False),
+    "validation_loss_": ArrayOf(None, finite=False),
     "n_iter_": Count(),
     "seed_": Count(),
 }
@@ -206,21 +206,21 @@ def _members_have_the_same_columns(model: Mapping[str, Any], sizes: Sizes) -> No
 
 
 BAGGED: dict[str, Stored] = {
-    "estimators_": Items(Model(["predict"]), "n_members"),
-    "estimators_features_": Items(Array(None, kind="i", low=0, below="n_features"), "n_members"),
+    "estimators_": ListOf(ModelWith(["predict"]), "n_members"),
+    "estimators_features_": ListOf(ArrayOf(None, kind="i", low=0, below="n_features"), "n_members"),
     **JUDGED,
 }
 WEIGHTED: dict[str, Stored] = {
-    "estimators_": Items(Model(["predict"]), "n_members"),
-    "estimator_weights_": Array("n_members", kind="float64"),
-    "estimator_errors_": Array("n_members", kind="float64", finite=False),
+    "estimators_": ListOf(ModelWith(["predict"]), "n_members"),
+    "estimator_weights_": ArrayOf("n_members", kind="float64"),
+    "estimator_errors_": ArrayOf("n_members", kind="float64", finite=False),
     "n_iter_": Count(),
 }
 
 _CODES = (_categories_are_coded,)
 FORMS: Mapping[str, Form] = {
     "DecisionTreeClassifier": Form({**CLASSES, **_single("n_classes")}, _CODES),
-    "DecisionTreeRegressor": Form({"classes_": optional(Array(...)), **_single("n_outputs")}, _CODES),
+    "DecisionTreeRegressor": Form({"classes_": optional(ArrayOf(...)), **_single("n_outputs")}, _CODES),
     "RandomForestClassifier": Form({**CLASSES, **_forest("n_classes")}, _CODES),
     "RandomForestRegressor": Form(_forest("n_outputs"), _CODES),
     "ExtraTreesClassifier": Form({**CLASSES, **_forest("n_classes")}, _CODES),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import scipy.optimize
 
 from margin.claims import claim
+from margin.claims.chance import rate
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
 from margin.optimize import descend, follow, genetic, grid_search, minimize, quadratic_program, random_search
 from margin.optimize.interior_point import hard_margin_primal, svm_dual
@@ -47,14 +50,24 @@ def random_search_tries_points_of_the_grid(seed: int) -> Verdict:
     space: dict[str, list[float]] = {"degree": [1, 2, 3, 4, 5, 6, 7, 8], "ridge": [1e-6, 1e-3, 1e-1, 10.0]}
     every_point = grid_search(loss, space)
     some, same = (random_search(loss, space, 12, np.random.default_rng([seed, 1])) for _ in range(2))
+    shuffled = random_search(loss, space, 32, rng)
+    order = [every_point.configurations.index(c) for c in shuffled.configurations]
+    corners = [random_search(lambda a, b: a + b, {"a": [0, 1], "b": [0, 2, 4]}, 1, rng).best_loss for _ in range(1200)]
+    sizes = [tuple(map(len, holdout(n, rng, share))) for n, share in ((10, 0.3), (2, 0.9), (3, 0.01))]
     return every(
         split=equal((len(train), len(valid)), (80, 20)),
-        grid=equal(len(every_point.losses), 32),
+        nobody_lost=equal(sorted([*train, *valid]), list(range(100))),
+        other_splits=equal(sizes, [(7, 3), (1, 1), (2, 1)]),
+        grid=equal([tuple(c.values()) for c in every_point.configurations], list(product(*space.values()))),
+        losses_belong=near(every_point.losses, [loss(**c) for c in every_point.configurations], tolerance=1e-12),  # type: ignore[arg-type]
+        all_points_in_another_order=equal((sorted(order), order == sorted(order)), (list(range(32)), False)),
+        its_losses_belong=near(shuffled.losses, every_point.losses[order], tolerance=1e-12),
+        **{f"uniform_{total}": rate(corners.count(total) / 1200, 1 / 6, 1200) for total in range(6)},
+        failures_never_win=equal(grid_search(lambda a: 1 / (a - 1), {"a": [1, 3, 2]}).best, {"a": 3}),
         reproducible=equal(some.configurations, same.configurations),
         distinct=equal(len({tuple(c.values()) for c in some.configurations}), 12),
         best=near(some.best_loss, loss(**some.best), tolerance=1e-15),
         no_better_than_the_grid=above(some.best_loss, every_point.best_loss - 1e-15),
-        close_to_it=below(some.best_loss / every_point.best_loss, 1.3),
     )
 
 

@@ -16,6 +16,7 @@ from margin.foundations.probability import (
     Uniform,
     binomial_normal_approximation,
     convolve_densities,
+    convolve_masses,
     kolmogorov_distance,
     means_of_samples,
     monte_carlo,
@@ -38,6 +39,9 @@ def densities_of_independent_variables_convolve(seed: int) -> Verdict:
     predicted = float(np.trapezoid(w**2 * bell, w))
     truth = every(
         triangle=near(triangle, np.minimum(z, 2 - z), tolerance=1e-3),
+        two_dice=near(
+            convolve_masses([1 / 6] * 6, [1 / 6] * 6), [*range(1, 7), *range(5, 0, -1)] / np.array(36), tolerance=1e-15
+        ),
         normal=near(bell, Normal(0, np.sqrt(2)).pdf(w), tolerance=1e-9),
         histogram=near(heights / draws.size, share, tolerance=0.004),
     )

@@ -105,5 +105,5 @@ def the_marginal_score_gives_the_posterior_mean(seed: int) -> Verdict:
         a_mean_not_a_value=above(near_x_t.std(), 0.3),
     )
     conditional = tweedie(y, noise**2, Normal(-2, noise).score(y))  # the score of N(y; mu_z, .) at one mu_z
-    as_printed = every(conditional_score=near(conditional, direct, tolerance=0.1), x_0=within(near_x_t.std(), 0, 0.05))
-    return corrected(truth, printed=as_printed)
+    as_printed = {"conditional_score": near(conditional, direct, tolerance=0.1), "x_0": within(near_x_t.std(), 0, 0.05)}
+    return corrected(truth, **as_printed)

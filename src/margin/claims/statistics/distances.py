@@ -6,7 +6,7 @@ import numpy as np
 
 from margin.claims import claim
 from margin.claims.chance import plausible
-from margin.core.verdict import Verdict, above, corrected, equal, every, near, within
+from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.foundations.statistics import (
     mahalanobis,
     metric_axioms,
@@ -63,19 +63,31 @@ def squared_distances_of_normal_data_are_chi_square(seed: int) -> Verdict:
 
 @claim("mahalanobis-distance-between-points")
 def two_points_are_compared_by_their_difference(seed: int) -> Verdict:
+    from scipy.spatial import distance
+
     rng = np.random.default_rng(seed)
-    axioms = metric_axioms(lambda a, b: float(mahalanobis(a, b, SIGMA)), rng.normal(size=(10, 2)))
-    a = np.array([2.0, 0.0])
-    mean, covariance = np.zeros(2), np.eye(2)
-    inner_product = float((a - mean) @ np.linalg.solve(covariance, -a - mean))
+    points, others = rng.normal(size=(2, 10, 2))
+    axioms = metric_axioms(lambda a, b: float(mahalanobis(a, b, SIGMA)), points)
+    by_scipy = [distance.mahalanobis(p, q, np.linalg.inv(SIGMA)) for p, q in zip(points, others)]
+    a, mean = np.array([2.0, 0.0]), np.zeros(2)
+
+    def inner_product(s_i: np.ndarray, s_j: np.ndarray) -> float:
+        """What the notes print under the root."""
+        return float((s_i - mean) @ np.linalg.solve(np.eye(2), s_j - mean))
+
     truth = every(
+        scipy=near(mahalanobis(points, others, SIGMA), by_scipy, tolerance=1e-10),
+        one_against_many=near(mahalanobis(points, others[0], SIGMA)[0], by_scipy[0], tolerance=1e-10),
         metric=equal(axioms.is_metric, True),
-        symmetric=near(mahalanobis(a, -a, SIGMA), mahalanobis(-a, a, SIGMA), tolerance=1e-12),
         itself=near(mahalanobis(a, a, SIGMA), 0.0, tolerance=0.0),
-        opposite_points=near(mahalanobis(a, -a, covariance), 4.0, tolerance=1e-12),
-        printed_value=near(inner_product, -4.0, tolerance=1e-12),
+        opposite_points=near(mahalanobis(a, -a, np.eye(2)), 4.0, tolerance=1e-12),
+        printed_value=near(inner_product(a, -a), -4.0, tolerance=1e-12),
     )
-    return corrected(truth, printed=within(inner_product, 0.0, np.inf))  # a squared distance is not negative
+    return corrected(
+        truth,
+        opposite_points=near(inner_product(a, -a), mahalanobis(a, -a, np.eye(2)) ** 2, tolerance=1.0),
+        equal_points=near(inner_product(a, a), mahalanobis(a, a, np.eye(2)) ** 2, tolerance=1.0),
+    )
 
 
 @claim("spherical-normalised-distance")

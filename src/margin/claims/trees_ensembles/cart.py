@@ -26,9 +26,9 @@ def the_root_splits_where_information_gain_is_largest(seed: int) -> Verdict:
     rows = np.random.default_rng(seed).permutation(len(X))
     X, y = X[rows], y[rows]
     gains = [entropy_drop(x, y, t) for x in X.T for t in np.unique(x)[:-1]]
-    tree = DecisionTreeClassifier("entropy", max_depth=4).fit(X[:100], y[:100])
+    tree = DecisionTreeClassifier(criterion="entropy", max_depth=4).fit(X[:100], y[:100])
     peer = Peer(criterion="entropy", max_depth=4, random_state=seed).fit(X[:100], y[:100])
-    root = DecisionTreeClassifier("entropy", max_depth=1).fit(X, y).tree_
+    root = DecisionTreeClassifier(criterion="entropy", max_depth=1).fit(X, y).tree_
     found = entropy_drop(X[:, root["feature"][0]], y, root["threshold"][0])
     return every(
         root_gain=near(found, max(gains), tolerance=1e-12),

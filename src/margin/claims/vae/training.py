@@ -216,7 +216,18 @@ def the_loss_is_minus_the_bound(seed: int) -> Verdict:
 
     net = network(seed)
     (half, half_form), (one, one_form) = parts(0.5), parts(1.0)
+    terms = negative_elbo(net, (x, 2 * x), torch.Generator().manual_seed(seed), beta=3.0, log_volume=0.7)
+    kl, reconstruction = terms["kl"].detach().numpy(), terms["reconstruction"].detach().numpy()
+    with torch.no_grad():
+        mean, log_variance = net.encode(x)
+        noise = torch.randn(mean.shape, generator=torch.Generator().manual_seed(seed), dtype=mean.dtype)
+        density = net.log_likelihood(2 * x, reparameterize(mean, log_variance, noise)).numpy() - 0.7
+        divergence = 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(dim=1).numpy()
     truth = every(
+        divergence=near(kl, divergence, tolerance=1e-12),
+        reconstruction=near(reconstruction, density, tolerance=1e-12),
+        loss=near(terms["loss"].detach().numpy(), 3.0 * kl - reconstruction, tolerance=1e-12),
+        bound=near(terms["elbo"].detach().numpy(), reconstruction - kl, tolerance=1e-12),
         squared_error_form_at_one_half=near(np.ptp(half - half_form), 0.0, tolerance=1e-7),
         constant=near((half - half_form)[0], 2 * math.log(math.pi), tolerance=1e-7),  # (4/2) log(2 pi / 2)
         gradient=equal(torch.autograd.gradcheck(fixed_noise_loss, (x.clone().requires_grad_(True),)), True),

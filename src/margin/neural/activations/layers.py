@@ -58,7 +58,7 @@ class Maxout(nn.Module):
     .. math:: y_o = \max_{k=1..K}\,(w_{ok}^\top x + b_{ok})
 
     A convex piecewise linear function; K = 2 holds the rectifier (x and 0) and the absolute value (x and -x). Only the
-    winning piece receives a gradient. ``linear`` maps (..., in) to (..., out * pieces), the pieces of an output together.
+    winning piece receives a gradient. ``linear`` maps (..., in) to (..., out * pieces), pieces of an output adjacent.
 
     >>> layer = Maxout(1, 1, pieces=2)
     >>> with torch.no_grad():

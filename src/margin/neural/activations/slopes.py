@@ -56,7 +56,7 @@ def relu_slope(x: Tensor) -> Tensor:
 
 def leaky_relu_slope(x: Tensor, slope: float = 0.01) -> Tensor:
     """1 for positive inputs, ``slope`` for the others."""
-    return torch.where(x > 0, 1.0, slope).to(x.dtype)
+    return torch.where(x > 0, torch.ones_like(x), torch.full_like(x, slope))
 
 
 def elu_slope(x: Tensor, alpha: float = 1.0) -> Tensor:

@@ -13,8 +13,8 @@ def logsumexp(x: Tensor, dim: int = -1, keepdim: bool = False) -> Tensor:
 
     The largest exponential is then 1: none overflows, and not all vanish.
 
-    >>> logsumexp(torch.tensor([1000.0, 1000.0])), logsumexp(torch.tensor([-1000.0, -1000.0]))
-    (tensor(1000.6931), tensor(-999.3069))
+    >>> [round(float(logsumexp(torch.tensor([x, x]))), 2) for x in (1000.0, -1000.0)]
+    [1000.69, -999.31]
     """
     m = x.detach().amax(dim=dim, keepdim=True)
     m = torch.where(m.isfinite(), m, torch.zeros_like(m))  # all -inf: the sum is 0, not exp(-inf + inf)
@@ -28,6 +28,7 @@ def log_softmax(x: Tensor, dim: int = -1) -> Tensor:
     >>> log_softmax(torch.tensor([200.0, 0.0]))
     tensor([   0., -200.])
     """
+    x = x - x.detach().amax(dim=dim, keepdim=True)  # first, so that the digits of large inputs cancel exactly
     return x - logsumexp(x, dim=dim, keepdim=True)
 
 
@@ -37,7 +38,8 @@ def softmax(x: Tensor, dim: int = -1) -> Tensor:
     >>> softmax(torch.tensor([1000.0, 1000.0, -1000.0]))
     tensor([0.5000, 0.5000, 0.0000])
     """
-    return torch.exp(log_softmax(x, dim=dim))
+    grown = torch.exp(x - x.detach().amax(dim=dim, keepdim=True))
+    return grown / grown.sum(dim=dim, keepdim=True)
 
 
 def softmax_jacobian(s: Tensor) -> Tensor:

@@ -15,8 +15,8 @@ from margin.neural.activations import slopes as d
 
 __all__ = ["GELU_MINIMUM", "SILU_MINIMUM", "TABLE", "Activation", "activation_table"]
 
-GELU_MINIMUM = -0.1699712074799  # at x = -0.7517915896
-SILU_MINIMUM = -0.2784645427611  # at x = -1.2784645428, where x = -1 - value
+GELU_MINIMUM = -0.1699712074799  # at x = -0.7517915247
+SILU_MINIMUM = -0.2784645427611  # at x = -1.2784645428, where x = value - 1
 SMOOTH = math.inf
 
 

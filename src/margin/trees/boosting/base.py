@@ -22,10 +22,9 @@ from margin.trees.binning import Bins, apply_bins, find_bins
 from margin.trees.boosting.collected import compiled_view, tree_at
 from margin.trees.boosting.losses import Loss
 from margin.trees.boosting.rounds import Problem, Rounds, Settings, add_trees
-from margin.trees.cart.structure import Tree
-from margin.trees.cart.training import MONOTONE
-from margin.trees.category_encoding import CATEGORICAL, learn_words, read_words
-from margin.trees.columns import categorical_flags, monotone_signs
+from margin.trees.cart.structure import TreeArrays
+from margin.trees.category_encoding import CATEGORICAL, encode_strings, find_string_categories
+from margin.trees.columns import MONOTONE, categorical_flags, monotone_signs
 
 __all__ = ["SHARED_DOMAINS", "BoostedTrees"]
 
@@ -106,7 +105,7 @@ class BoostedTrees(IterativeEstimator):
         """Learn, yielding a record per round: training loss, leaves and, if rows are held back, validation loss."""
         self._check_parameters()
         owner = type(self).__name__
-        X, categorical, words = learn_words(owner, X, self.categorical_features)
+        X, categorical, words = find_string_categories(owner, X, self.categorical_features)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan", **self._y_rules)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         loss, y, weight = self._targets(y, weight)
@@ -147,7 +146,7 @@ class BoostedTrees(IterativeEstimator):
         """Trees grown: one per round and output."""
         return len(self.trees_["start"]) - 1
 
-    def tree(self, number: int) -> Tree:
+    def tree(self, number: int) -> TreeArrays:
         """Tree ``number`` in the form of :mod:`margin.trees.cart.structure`, its values as they are added."""
         check_is_fitted(self)
         return tree_at(self.trees_, number)
@@ -179,7 +178,7 @@ class BoostedTrees(IterativeEstimator):
 
     def _codes(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = read_words(X, self.category_names_)
+        X = encode_strings(X, self.category_names_)
         X = validate_data(self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
         return apply_bins(X, Bins(**self.bins_))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from margin.trees.binning import Bins
 from margin.trees.boosting.kernel_types import CATEGORY_SHIFT, CODE_SHIFT, FEATURE_SHIFT, MISSING_SHIFT, Trees
-from margin.trees.cart.structure import Tree
+from margin.trees.cart.structure import TreeArrays
 
 __all__ = ["Collected", "compiled_view", "tree_at"]
 
@@ -78,7 +78,7 @@ def compiled_view(trees: dict[str, np.ndarray]) -> Trees:
     return Trees(trees["start"], word, trees["category_row"], trees["category_set"], trees["value"])
 
 
-def tree_at(trees: dict[str, np.ndarray], number: int) -> Tree:
+def tree_at(trees: dict[str, np.ndarray], number: int) -> TreeArrays:
     """Tree ``number`` of a collection in the form of :mod:`margin.trees.cart.structure`."""
     tree = _part(trees, number)
     return tree | {"value": tree["value"][:, None]}
