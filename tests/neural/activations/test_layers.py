@@ -15,7 +15,6 @@ from margin.neural.activations import (
     smoothness,
 )
 
-
 ALIASES = {"logistic": "sigmoid"}  # scikit-learn's name
 
 
