@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any
 
-from fuzz.mutation import Mutant, apply, functions_of, mutants_of
+from fuzz.mistakes import Mutant, apply, functions_of, mutants_of
 from margin import atlas, claims, experiments
 from margin.claims.citations import resolve
 
@@ -113,7 +113,7 @@ def _whole_statements(lines: set[tuple[str, int]], functions: list[Any]) -> set[
     """All lines of every statement of which one line was reached: a statement may span several."""
     import ast
 
-    from fuzz.mutation import _node
+    from fuzz.mistakes import _node
 
     for function in functions:
         file = function.__code__.co_filename

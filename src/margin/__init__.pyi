@@ -34,6 +34,8 @@ from margin.neighbors import KNeighborsClassifier as KNeighborsClassifier
 from margin.neighbors import KNeighborsRegressor as KNeighborsRegressor
 from margin.neural.estimators import MLPClassifier as MLPClassifier
 from margin.neural.estimators import MLPRegressor as MLPRegressor
+from margin.neural.estimators import NeuralClassifier as NeuralClassifier
+from margin.neural.estimators import NeuralRegressor as NeuralRegressor
 from margin.reduction import CorrespondenceAnalysis as CorrespondenceAnalysis
 from margin.reduction import FastICA as FastICA
 from margin.reduction import Isomap as Isomap

@@ -129,6 +129,8 @@ REDUCTION = (
 NEURAL = (
     Entry("mlp-classifier", "margin.neural.estimators.MLPClassifier", "classification"),
     Entry("mlp-regressor", "margin.neural.estimators.MLPRegressor", "regression"),
+    Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),
+    Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),
 )
 
 SEMI = (

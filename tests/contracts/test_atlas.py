@@ -19,6 +19,8 @@ COMPLETE = (
     "trees-ensembles",
     "supervised",
     "activations",
+    "losses",
+    "layers",
 )
 
 

@@ -33,16 +33,7 @@ FITS = [
     (VAE(**SMALL, n_components=2), None),
     (VAE(**SMALL, n_components=2, early_stopping=True, beta=2.0), None),
 ]
-NAMES = [
-    "classifier",
-    "classifier-stops-early",
-    "regressor-sgd",
-    "regressor-adamw",
-    "muon",
-    "adaptive",
-    "vae",
-    "vae-early-stopping",
-]
+NAMES = ["classifier", "stops-early", "sgd", "adamw", "muon", "adaptive", "vae", "vae-early-stopping"]
 
 
 def flat(state):

@@ -223,8 +223,8 @@ def test_tsne_takes_metrics_and_distances(metric):
 
 def test_tsne_ends_without_progress():
     X = load_iris().data
-    short = TSNE(n_iter_without_progress=0, max_iter=1000, random_state=0).fit(X)
-    assert short.n_iter_ < TSNE(max_iter=1000, random_state=0).fit(X).n_iter_
+    short = TSNE(n_iter_without_progress=-1, max_iter=1000, random_state=0).fit(X)
+    assert short.n_iter_ == 260 < TSNE(max_iter=400, random_state=0).fit(X).n_iter_
     with pytest.raises(ValueError, match="n_components must be at most 3 unless method='exact'"):
         TSNE(n_components=4).fit(X)
     assert TSNE(n_components=4, method="exact", max_iter=20).fit_transform(X).shape == (150, 4)

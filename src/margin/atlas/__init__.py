@@ -7,7 +7,8 @@ that the notes ask for. This module only reads them: it knows no code.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 __all__ = ["Expected", "Row", "areas", "find", "inventory", "row", "rows"]
 
 FIELDS = {"id", "title", "kind", "where", "equation", "statement", "code", "experiment", "numbers", "erratum"}
-FIELDS |= {"notation"}
+FIELDS |= {"notation", "values"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Row:
     ``code`` are dotted paths; ``experiment`` names a module of :mod:`margin.experiments`. The claim that
     checks the row, if it has one, is registered under ``id`` in :mod:`margin.claims`.
 
+    ``numbers`` are the numbers of the notes as a reader sees them, ``values`` those that the check reads.
     ``slips`` are the mistakes of the notes that running something shows, one sentence or two for each, and its
     check has a counter-example for every one. ``notation`` are those that no run can show: spelling, symbols,
     references, words.
@@ -50,6 +52,7 @@ class Row:
     equation: str = ""
     experiment: str = ""
     numbers: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
     slips: tuple[str, ...] = ()
     notation: str = ""
 

@@ -127,6 +127,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if within is not None:
             self.covariance_ = within
         if found is None:
+            assert rule is not None
             self._store_rule(*rule)
             return self
         self.xbar_, self.scalings_ = center, found.scalings

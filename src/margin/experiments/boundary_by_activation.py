@@ -55,7 +55,8 @@ def _best(activation: str, X: np.ndarray, y: np.ndarray, seed: int, steps: int) 
     from margin.neural.nets.mlp import MLP
     from margin.neural.weights import build
 
-    rows, labels, best = torch.from_numpy(X), torch.from_numpy(y.astype(float)), (None, -1.0)
+    rows, labels = torch.from_numpy(X), torch.from_numpy(y.astype(float))
+    best: tuple[Any, float] = (None, -1.0)
     for start in range(1 if activation == "identity" else STARTS):
         net = build(lambda: MLP([2, WIDTH, 1], activation), 100 * seed + start, torch.float64)
         objective = lambda net=net: bce_with_logits(net(rows)[:, 0], labels)  # noqa: E731

@@ -79,9 +79,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     def convolution(rows: np.ndarray) -> np.ndarray:
         return read_by_convolution(rows[train], y[train], rows[test], seed, epochs)
 
-    perceptron = MLPClassifier((64,), max_iter=2 * epochs, learning_rate_init=5e-3, random_state=seed).fit(
-        X[train], y[train]
-    )
+    perceptron = MLPClassifier((64,), max_iter=2 * epochs, learning_rate_init=5e-3, random_state=seed)
+    perceptron.fit(X[train], y[train])
     read = {
         "perceptron": perceptron.predict(X[test]),
         "convolutional network": convolution(X),

@@ -7,6 +7,7 @@ weights keep them, and with weights half as large lose them too.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     for name, (activation, scheme, scale) in CASES.items():
         data["norms"][name] = np.empty(len(depths))
         for k, depth in enumerate(depths):
-            net = build(lambda d=depth, a=activation: MLP([WIDTH] * (d + 1) + [1], a), seed, torch.float64)
+            net = build(partial(MLP, [WIDTH] * (depth + 1) + [1], activation), seed, torch.float64)
             initialize_(net, scheme, generator=generator, scale=scale)
             objective = lambda net=net: (net(X) - y).square().mean()  # noqa: E731
             data["norms"][name][k] = float(gradient_norms(net, objective)[0])

@@ -7,6 +7,7 @@ not asserted: for each activation the largest rate at which the loss still ends 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,13 +32,17 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     rng, steps = np.random.default_rng(seed), 150 if fast else 1500
     X = torch.from_numpy(rng.uniform(-2, 2, size=(100, 1)))
     y = torch.sin(2 * X)
+
+    def error(net: MLP) -> torch.Tensor:
+        return mse_loss(net(X), y)
+
     rates = np.geomspace(3e-3, 3, 6 if fast else 13)
     final, reached = {}, {}
     for name in NAMES:
         final[name], reached[name] = np.full(len(rates), np.inf), np.full(len(rates), np.inf)
         for k, rate in enumerate(rates):
-            net = build(lambda n=name: MLP([1, 32, 1], n), seed, torch.float64)
-            losses = descend(net.parameters(), lambda net=net: mse_loss(net(X), y), steps=steps, rate=float(rate))
+            net = build(partial(MLP, [1, 32, 1], name), seed, torch.float64)
+            losses = descend(net.parameters(), partial(error, net), steps=steps, rate=float(rate))
             relative = np.array(losses) / float(y.var())
             final[name][k] = relative[-1] if np.isfinite(relative[-1]) else np.inf
             hit = np.flatnonzero(relative < TARGET)

@@ -91,7 +91,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     standardize: bool = parameter(
         True,
         Flag(),
-        "Whether the encoder sees columns with mean 0 and deviation 1, and a Gaussian decoder explains them.",
+        "Whether columns are brought to mean 0 and deviation 1 for the encoder and a Gaussian decoder.",
     )
     bound: str = parameter(
         "elbo", Choice("elbo", "iwae"), "Lower bound that score_samples gives; 'iwae' weighs the draws and is tighter."

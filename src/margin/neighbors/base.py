@@ -71,7 +71,7 @@ class NeighborsEstimator(Estimator, ABC):
     def effective_metric_(self) -> Any:
         """The metric that is used: "minkowski" of exponent 1 or 2 has a name of its own."""
         name = self._metric
-        return {1: "manhattan", 2: "euclidean"}.get(self.p, name) if name == "minkowski" else name
+        return {1.0: "manhattan", 2.0: "euclidean"}.get(float(self.p), name) if name == "minkowski" else name
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Any:

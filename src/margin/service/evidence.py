@@ -86,7 +86,8 @@ def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked
             continue
         verdict = _verdict(row, outcomes, seed)
         seconds = time.perf_counter() - started
-        yield Checked(row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, seconds, seed, verdict.slips)
+        told = (verdict.word, verdict.measured, verdict.expected)
+        yield Checked(row.id, row.area, row.kind, *told, seconds, seed, verdict.slips)
 
 
 def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict:

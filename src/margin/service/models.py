@@ -126,7 +126,7 @@ def _describe_experiment(name: str) -> dict[str, Any]:
 
 def _row(row: atlas.Row) -> dict[str, Any]:
     facts = {**vars(row), "erratum": row.erratum}
-    return {name: value for name, value in facts.items() if value not in ("", ())}
+    return {name: value for name, value in facts.items() if value not in ("", (), {})}
 
 
 def _source(cls: type) -> str:

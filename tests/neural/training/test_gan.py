@@ -54,11 +54,12 @@ def critic_net():
 
 
 def game(seed=0, epochs=2, width=32, batch=32, rate=2e-3, average=0.95):
+    maker = build(lambda: MLP([LATENT, width, 2]), seed + 1)
     players = [
         Player("critic", build(critic_net, seed), critic_loss, ADAM, rate, updates=2, clip_norm=5.0),
         Player(
             "generator",
-            build(lambda: MLP([LATENT, width, 2]), seed + 1),
+            maker,
             generator_loss,
             ADAM,
             lambda t: rate * 0.999**t,

@@ -46,19 +46,9 @@ def network(seed=0):
 
 
 def training_of(
-    module,
-    plan,
-    *,
-    rows=None,
-    objective=squared_error,
-    batch_size=16,
-    seed=5,
-    rate=0.02,
-    valid=None,
-    stopping=None,
-    optimization=None,
-    **options,
-):
+    module, plan, *, rows=None, objective=squared_error, batch_size=16, seed=5, rate=0.02, valid=None, stopping=None,
+    optimization=None, **options,
+):  # fmt: skip
     rows = TensorRows.of(X, Y) if rows is None else rows
     step = Minimize(module, objective, optimization, schedule=rate, seed=seed, **options)
     evaluate = None if valid is None else Validation(step, objective, valid, seed=1)
@@ -188,9 +178,8 @@ def test_an_adaptive_rate_is_divided_by_five_until_it_is_too_small():
 
 
 def test_a_diverging_loss_is_an_error_that_says_what_helps():
-    training = training_of(
-        network(), Plan(50), rows=TensorRows.of(X, Y * 1e200), rate=1e6, optimization=Optimization("sgd")
-    )
+    rows = TensorRows.of(X, Y * 1e200)
+    training = training_of(network(), Plan(50), rows=rows, rate=1e6, optimization=Optimization("sgd"))
     with pytest.raises(FloatingPointError, match="smaller learning rate"):
         list(train(training))
 

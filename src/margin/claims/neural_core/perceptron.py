@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from margin import atlas
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 
@@ -177,7 +178,7 @@ def outputs_sum_over_all_hidden_units(seed: int) -> Verdict:
 
 @claim("mlp")
 def a_perceptron_is_the_recursion_and_learns_exclusive_or(seed: int) -> Verdict:
-    from margin.neural import MLPClassifier
+    from margin.neural import MLPClassifier, MLPRegressor
     from margin.neural.weights import count_parameters
 
     sizes = [3, 5, 4, 2]
@@ -188,7 +189,9 @@ def a_perceptron_is_the_recursion_and_learns_exclusive_or(seed: int) -> Verdict:
         h.append(np.maximum(b[k] + h[k] @ W[k].T, 0))
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     exclusive_or = MLPClassifier((8,), learning_rate_init=0.05, random_state=seed).fit(corners, [0, 1, 1, 0])
+    line = MLPRegressor((8,), learning_rate_init=0.02, random_state=seed).fit(X, X @ [1.0, -2.0, 0.5])
     truth = every(
+        regression=above(line.score(X, X @ [1.0, -2.0, 0.5]), 0.9),
         recursion=near(outputs(net, X), b[2] + h[2] @ W[2].T, tolerance=1e-12),
         parameters=equal(count_parameters(net), sum((a + 1) * c for a, c in pairwise(sizes))),
         exclusive_or=equal(exclusive_or.predict(corners), np.array([0, 1, 1, 0])),
@@ -274,6 +277,7 @@ def weights_map_from_the_layer_before(seed: int) -> Verdict:
 def a_forward_pass_costs_the_sum_of_products_of_sizes(seed: int) -> Verdict:
     from torch.utils.flop_counter import FlopCounterMode
 
+    told = atlas.row("mlp-forward-complexity").values
     sizes = [7, 5, 6, 3]
     net, X = network(*sizes, seed=seed), rows(seed, 1, 7)
     with FlopCounterMode(display=False) as counter:
@@ -282,6 +286,8 @@ def a_forward_pass_costs_the_sum_of_products_of_sizes(seed: int) -> Verdict:
     truth = every(
         counted_by_torch=equal(counter.get_total_flops(), 2 * net.multiply_adds),
         formula=equal(net.multiply_adds, sum(sizes[j - 1] * sizes[j] for j in range(1, 4))),
+        equal_widths=equal(told["multiply_adds"], (told["k"] + 1) * told["n"] ** 2),
+        counted=equal(network(*[told["n"]] * (told["k"] + 2), seed=seed).multiply_adds, told["multiply_adds"]),
         twice_as_wide=equal(wide.multiply_adds / narrow.multiply_adds, 4.0),
         twice_as_deep=equal(deep.multiply_adds / narrow.multiply_adds, 2.0),
     )

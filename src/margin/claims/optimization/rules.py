@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from margin import atlas
 from margin.claims import claim
 from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
@@ -178,17 +179,19 @@ def first_step_is_the_rate_in_every_coordinate() -> Verdict:
 
 @claim("claim-adagrad-needs-sqrt")
 def without_the_root_the_rate_dies_at_once() -> Verdict:
-    f, grad, _ = quadratic(np.diag([1.0, 100.0]))
+    told = atlas.row("claim-adagrad-needs-sqrt").values
+    f, grad, _ = quadratic(np.diag(told["curvatures"]))
 
     def end(root: bool, rate: float) -> float:
-        return follow(descend(f, grad, [10.0, 10.0], AdaGrad(root=root), learning_rate=rate, max_iter=500)).value
+        rule, steps = AdaGrad(root=root), told["steps"]
+        return follow(descend(f, grad, told["start"], rule, learning_rate=rate, max_iter=steps)).value
 
-    best = [min(end(root, rate) for rate in np.geomspace(0.1, 100, 7)) for root in (True, False)]
+    best = [min(end(root, rate) for rate in np.geomspace(1e-2, 1e3, 11)) for root in (True, False)]
     gradients = np.array([[3.0, -4.0], [1.0, 2.0], [-2.0, 0.5]])
     squares = np.cumsum(gradients**2, axis=0)
     return every(
-        with_root=below(best[0], 1e-6),
-        without=above(best[1], 10.0),
+        with_root=near(best[0], told["with_root"], tolerance=1e-6),
+        without=near(best[1], told["without"], tolerance=0.05),
         rule=near(feed(AdaGrad(eps=0.0), gradients, 0.1), -0.1 * gradients / np.sqrt(squares), tolerance=1e-12),
         rule_without_root=near(
             feed(AdaGrad(eps=0.0, root=False), gradients, 0.1), -0.1 * gradients / squares, tolerance=1e-12

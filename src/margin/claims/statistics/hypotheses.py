@@ -13,6 +13,7 @@ from margin.foundations.statistics import (
     blood_pressure_t_test,
     bootstrap,
     bootstrap_indices,
+    bootstrap_interval,
     confidence_interval,
     distinct_fraction,
     linearity_test,
@@ -234,8 +235,11 @@ def resamples_are_independent_only_given_the_data(seed: int) -> Verdict:
 
     given_data = np.corrcoef(np.array([pair_of_means(x) for _ in range(2000)]).T)[0, 1]
     over_data = np.corrcoef(np.array([pair_of_means(rng.normal(size=100)) for _ in range(2000)]).T)[0, 1]
+    interval = bootstrap_interval(x, np.mean, rng, level=0.9, method="percentile")
+    by_quantiles = np.quantile(bootstrap(x, np.mean, 20_000, rng), [0.05, 0.95])
     truth = every(
-        standard_error=near(error / (x.std(ddof=1) / 10), 1.0, tolerance=0.1),
+        interval=near(interval, by_quantiles, tolerance=0.2 * error),
+        standard_error=near(error / (x.std(ddof=1) / 10), 1.0, tolerance=0.15),
         distinct=near([unique, distinct_fraction(10**6)], [1 - 1 / np.e] * 2, tolerance=0.005),
         independent_given_the_data=near(given_data, 0.0, tolerance=0.06),
         correlated_over_data_sets=near(over_data, 0.5, tolerance=0.06),

@@ -47,7 +47,7 @@ class FitLoop:
 
     def __init__(self, training: Training, seed: int, n_rows: int, before: Mapping[str, Any]):
         self.training: Training | None = training
-        self.own = {"seed": seed, "n_rows": n_rows, "before": dict(before)}
+        self.own: dict[str, Any] = {"seed": seed, "n_rows": n_rows, "before": dict(before)}
 
     def now(self) -> float:
         """How much of the training is done, from 0 to 1."""
@@ -76,9 +76,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     n_iter_: int = attribute("Epochs trained.")
     t_: int = attribute("Rows seen in all epochs.")
     loss_curve_: list[float] = attribute("Mean training loss of every epoch, without the penalty.")
-    validation_scores_: list[float] | None = attribute(
-        "Score of the held-out rows after every epoch; None without any."
-    )
+    validation_scores_: list[float] | None = attribute("Score of held-out rows after every epoch; None without.")
 
     _loop: FitLoop
     _module: nn.Module

@@ -49,12 +49,6 @@ class MLPEstimator(NeuralEstimator):
         Choice("adam", "sgd", "lbfgs", *(name for name in OPTIMIZERS if name not in {"adam", "sgd"})),
         "Optimizer. 'lbfgs' works on all rows at once; 'muon' moves hidden matrices by their orthogonalized momentum.",
     )
-    alpha: float = parameter(
-        1.0,
-        Number(low=0, search=(1e-4, 10.0), log=True),
-        "Strength of the L2 penalty alpha/2 |W|^2 on the sum of the losses of a batch, on matrices only. With 'adamw' "
-        "and 'muon' it is the decoupled weight decay.",
-    )
     dropout: float = parameter(
         0.0, Number(low=0, below=1, search=(0, 0.5)), "Probability that a hidden unit is left out of an update."
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import KW_ONLY
@@ -82,6 +83,12 @@ class ModuleEstimator(NeuralEstimator):
             self.module_params = {**(self.module_params or {}), **inner}
         return self
 
+    @abstractmethod
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from ``X`` and ``y``; rows may have any shape, and weights if the criterion gives a loss per row."""
         return self._consume(self.iterate(X, y, sample_weight), X, y)
@@ -91,7 +98,7 @@ class ModuleEstimator(NeuralEstimator):
         from safetensors.numpy import save
 
         check_is_fitted(self)
-        arrays = {name: np.ascontiguousarray(array) for name, array in self.weights_.items()}
+        arrays = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in self.weights_.items()}
         path = Path(path)
         temporary = path.with_name(f".{path.name}.tmp")
         temporary.write_bytes(save(arrays, metadata={"margin": json.dumps(self._facts())}))
@@ -144,7 +151,7 @@ class ModuleEstimator(NeuralEstimator):
         return TensorRows.of(np.asarray(X, dtype=self.dtype), target, weight=weight)
 
     def _objective(self, default: Callable[[Tensor, Tensor], Tensor], weighted: bool) -> Objective:
-        criterion = default if self.criterion is None else self.criterion
+        criterion: Any = default if self.criterion is None else self.criterion
         if inspect.isclass(criterion):
             criterion = criterion()
         owner = type(self).__name__
@@ -153,9 +160,7 @@ class ModuleEstimator(NeuralEstimator):
             X, y = batch
             loss = criterion(module(X), y)
             if weighted and loss.ndim == 0:
-                raise ValueError(
-                    f"{owner}: criterion must give a loss per row where rows have weights; it gave a scalar."
-                )
+                raise ValueError(f"{owner}: criterion must give a loss per row where rows have weights; got a scalar.")
             return {"loss": loss}
 
         return objective

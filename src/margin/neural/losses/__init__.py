@@ -3,7 +3,7 @@
 from margin.neural.losses.binary import bce_loss, bce_with_logits, bernoulli_log_likelihood, multilabel_bce
 from margin.neural.losses.classes import cross_entropy, nll_loss
 from margin.neural.losses.divergence import kl_div_loss
-from margin.neural.losses.families import FAMILIES, Family, register_family
+from margin.neural.losses.families import FAMILIES, LikelihoodFamily, register_family
 from margin.neural.losses.likelihood import NegativeLogLikelihood, SumOfLosses, build_loss, gaussian_nll, sum_of
 from margin.neural.losses.margins import hinge_loss, soft_margin_objective, triplet_loss
 from margin.neural.losses.overlap import dice_loss
@@ -13,7 +13,7 @@ from margin.neural.losses.risk import default_loss, empirical_risk
 
 __all__ = [
     "FAMILIES",
-    "Family",
+    "LikelihoodFamily",
     "NegativeLogLikelihood",
     "SumOfLosses",
     "bce_loss",

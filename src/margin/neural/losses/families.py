@@ -17,10 +17,10 @@ from margin.neural.activations.functions import identity
 from margin.neural.activations.softmax import log_softmax
 from margin.neural.losses.binary import bce_with_logits
 
-__all__ = ["FAMILIES", "Family", "register_family"]
+__all__ = ["FAMILIES", "LikelihoodFamily", "register_family"]
 
 
-class Family(NamedTuple):
+class LikelihoodFamily(NamedTuple):
     """``log_prob(theta, y)`` gives one number per example; ``link(raw)`` gives theta; ``mode(theta)`` predicts."""
 
     log_prob: Callable[[Tensor, Tensor], Tensor]
@@ -61,12 +61,12 @@ def _positive_second(raw: Tensor) -> Tensor:
     return torch.stack([first, torch.exp(second)], dim=-1)
 
 
-FAMILIES: dict[str, Family] = {
-    "normal": Family(_normal, _positive_second, lambda theta: theta[..., 0]),
-    "laplace": Family(_laplace, _positive_second, lambda theta: theta[..., 0]),
-    "poisson": Family(_poisson, torch.exp, torch.floor),
-    "bernoulli": Family(_bernoulli, identity, lambda theta: (theta > 0).to(theta.dtype)),
-    "categorical": Family(_categorical, identity, lambda theta: theta.argmax(dim=-1)),
+FAMILIES: dict[str, LikelihoodFamily] = {
+    "normal": LikelihoodFamily(_normal, _positive_second, lambda theta: theta[..., 0]),
+    "laplace": LikelihoodFamily(_laplace, _positive_second, lambda theta: theta[..., 0]),
+    "poisson": LikelihoodFamily(_poisson, torch.exp, torch.floor),
+    "bernoulli": LikelihoodFamily(_bernoulli, identity, lambda theta: (theta > 0).to(theta.dtype)),
+    "categorical": LikelihoodFamily(_categorical, identity, lambda theta: theta.argmax(dim=-1)),
 }
 
 
@@ -75,9 +75,9 @@ def register_family(
     log_prob: Callable[[Tensor, Tensor], Tensor],
     link: Callable[[Tensor], Tensor] = identity,
     mode: Callable[[Tensor], Tensor] | None = None,
-) -> Family:
+) -> LikelihoodFamily:
     """Add a family under a new name, for :func:`~margin.neural.losses.likelihood.build_loss`."""
     if name in FAMILIES:
         raise ValueError(f"register_family: name must be new; {name!r} is a family already.")
-    FAMILIES[name] = Family(log_prob, link, mode)
+    FAMILIES[name] = LikelihoodFamily(log_prob, link, mode)
     return FAMILIES[name]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from margin.neural.losses.families import FAMILIES, Family
+from margin.neural.losses.families import FAMILIES, LikelihoodFamily
 from margin.neural.losses.reduction import reduce, same_shape
 
 __all__ = ["NegativeLogLikelihood", "SumOfLosses", "build_loss", "gaussian_nll", "sum_of"]
@@ -19,7 +19,7 @@ __all__ = ["NegativeLogLikelihood", "SumOfLosses", "build_loss", "gaussian_nll",
 class NegativeLogLikelihood:
     """The loss of a family: called with what a network gives and the targets; predicts by the mode."""
 
-    def __init__(self, name: str, family: Family):
+    def __init__(self, name: str, family: LikelihoodFamily):
         self.name, self.family = name, family
 
     def __call__(self, raw: Tensor, target: Tensor, reduction: str = "sum") -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -64,20 +65,20 @@ class Adversarial(Step):
         return self.players[-1].module if self.average is None else self.average.module
 
     def __call__(self, batch: Batch, step: int) -> dict[str, Mean]:
-        means = {}
+        means: dict[str, Mean] = {}
         for player in self.players:
             descend = self.descents[player.name]
             for turn in range(player.updates):
                 found = descend(
-                    lambda part, player=player: player.objective(self.modules, part.tensors, self.noise),
-                    batch,
-                    step * player.updates + turn,
-                    factor=self.rate_factor,
+                    partial(self._terms, player), batch, step * player.updates + turn, factor=self.rate_factor
                 )
             means |= {f"{player.name}_{name}": mean for name, mean in found.items()}
         if self.average is not None:
             self.average.update()
         return means
+
+    def _terms(self, player: Player, batch: Batch) -> Terms:
+        return player.objective(self.modules, batch.tensors, self.noise)
 
     def rates(self) -> dict[str, float]:
         return {f"{name}_learning_rate": descent.rate for name, descent in self.descents.items()}

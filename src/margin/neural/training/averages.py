@@ -1,6 +1,7 @@
 r"""An exponential average of the weights: often a better model than the last weights, at the cost of a copy.
 
-.. math:: \bar\theta_t = d_t\,\bar\theta_{t-1} + (1 - d_t)\,\theta_t, \qquad d_t = \min\bigl(d, \tfrac{1 + t}{10 + t}\bigr)
+.. math:: \bar\theta_t = d_t\,\bar\theta_{t-1} + (1 - d_t)\,\theta_t, \qquad
+          d_t = \min\bigl(d, \tfrac{1 + t}{10 + t}\bigr)
 
 The smaller factor of the first steps lets the average forget the random weights it started from.
 """

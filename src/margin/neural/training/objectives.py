@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from margin.neural.training.batches import Batch
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.rows import Rows
 
@@ -60,6 +61,10 @@ def explained_variance(module: nn.Module, rows: Rows) -> float:
 
 def _outputs(module: nn.Module, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
     """What the network gives for the first tensor of every batch, the last tensor, and the weights."""
-    parts = [(module(part.tensors[0]), part.tensors[-1], part.weight) for part in rows.chunks(EVALUATION_ROWS)]
+    parts = [(module(part.tensors[0]), part.tensors[-1], weights_of(part)) for part in rows.chunks(EVALUATION_ROWS)]
     outputs, targets, weights = (torch.cat([part[k] for part in parts]) for k in range(3))
     return outputs, targets, weights
+
+
+def weights_of(batch: Batch) -> Tensor:
+    return torch.ones(len(batch.tensors[0])) if batch.weight is None else batch.weight

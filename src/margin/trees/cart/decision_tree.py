@@ -52,7 +52,6 @@ class _DecisionTree(GrowthLimits, Estimator):
         "Of every categorical column its categories in the order of their codes: strings, or ascending numbers."
     )
     max_features_: int = attribute("Number of columns looked at per split.")
-    _tree: Mapping[str, np.ndarray]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Grow the tree, and prune it if ``ccp_alpha`` asks for it."""
@@ -61,7 +60,7 @@ class _DecisionTree(GrowthLimits, Estimator):
         seed = seed_from(self.random_state)
         rules = growth_rules(self, data, random=self.splitter == "random")
         tree = grow_tree(data.codes(self.max_bins, seed), data.target, data.weight, rules, seed)
-        self._tree = prune_by_cost(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
+        self._tree: Mapping[str, np.ndarray] = prune_by_cost(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
         self.categories_, self.max_features_ = data.categories, rules.max_features
         if data.classes is not None:
             self.classes_ = data.classes

@@ -73,7 +73,6 @@ class _Bagging(IterativeEstimator):
     oob_score_: float = attribute(
         "Accuracy, or coefficient of determination, of the out-of-bag averages, if oob_score=True."
     )
-    _sampling: dict[str, Any]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit all members."""
@@ -129,7 +128,7 @@ class _Bagging(IterativeEstimator):
 
     def _learn(self, loop: _Members, classes: np.ndarray | None) -> None:
         self.estimators_, self.estimators_features_ = loop.members[:], loop.columns[:]
-        self._sampling = {
+        self._sampling: dict[str, Any] = {
             "seed": loop.seed,
             "rows": len(loop.X),
             "drawn": loop.rows_drawn,

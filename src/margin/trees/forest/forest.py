@@ -76,7 +76,6 @@ class _Forest(GrowthLimits, IterativeEstimator):
     oob_score_: float = attribute(
         "Accuracy, or coefficient of determination, of the out-of-bag averages, if oob_score=True."
     )
-    _seed: int
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow all trees."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mult: ast.Div,
     ast.Div: ast.Mult,
 }
+GUARD = re.compile(r"EPS|TOL|TINY|SMALL|WITHIN|NOTHING|MOST|LIMIT|tol$|tiny|max_iter")  # names of guards and limits
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good
 
 
@@ -108,6 +110,10 @@ def _left_alone(node: ast.AST) -> set[ast.AST]:
         elif isinstance(part, ast.AnnAssign):
             roots.append(part.annotation)
         elif isinstance(part, ast.Raise | ast.JoinedStr | ast.Assert):
+            roots.append(part)
+        elif isinstance(part, ast.keyword) and part.arg in ("total", "atol", "rtol", "tol", "tolerance"):
+            roots.append(part)  # how far a progress bar runs, how near is near enough
+        elif isinstance(part, ast.BinOp) and any(GUARD.search(n.id) for n in ast.walk(part) if isinstance(n, ast.Name)):
             roots.append(part)
         elif isinstance(part, ast.If) and any(isinstance(child, ast.Raise) for child in part.body):
             roots.append(part.test)
