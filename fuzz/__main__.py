@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import sys
@@ -36,10 +37,11 @@ def main() -> int:
     rounds = itertools.count(arguments.seed)
     tasks = itertools.islice(((name, number) for number in rounds for name in chosen), arguments.files)
     report, shown_at = Report(), 0.0
-    for report in run(folder, tasks):
-        if time.monotonic() - shown_at > 1.0:
-            _show(f"{report.total} files: {dict(report.counts)}")
-            shown_at = time.monotonic()
+    with contextlib.suppress(KeyboardInterrupt):  # what was tried so far is told
+        for report in run(folder, tasks):
+            if time.monotonic() - shown_at > 1.0:
+                _show(f"{report.total} files: {dict(report.counts)}")
+                shown_at = time.monotonic()
     _show("")
     print(json.dumps({"files": report.total, **report.counts}))
     for finding in report.findings[:20]:

@@ -135,7 +135,7 @@ def test_a_tree_that_lies_is_refused(lie, tmp_path):
     model = build(IRIS).fit(*problem(IRIS))
 
     def change(root, arrays):
-        spoil(arrays[field(root, "tree_", name)["data"]])
+        spoil(arrays[field(root, "_tree", name)["data"]])
 
     with pytest.raises(StoreError, match=match):
         margin.load(changed(model, tmp_path, change))
@@ -146,8 +146,8 @@ def test_a_tree_without_nodes_and_one_of_other_length_are_refused(tmp_path):
 
     def shorten(keep):
         def change(root, arrays):
-            for name in ("left",) if keep else [key for key, _ in root["learned"]["tree_"]["items"]]:
-                node = field(root, "tree_", name)
+            for name in ("left",) if keep else [key for key, _ in root["learned"]["_tree"]["items"]]:
+                node = field(root, "_tree", name)
                 arrays[node["data"]] = arrays[node["data"]][:keep]
                 node["shape"][0] = len(arrays[node["data"]])
 
@@ -165,8 +165,8 @@ def test_categories_of_a_column_that_has_none_are_refused(tmp_path):
     model = margin.DecisionTreeClassifier(random_state=0).fit(frame[["town", "rooms"]], y)
 
     def change(root, arrays):
-        feature = arrays[field(root, "tree_", "feature")["data"]]
-        asked = arrays[field(root, "tree_", "category_row")["data"]] >= 0
+        feature = arrays[field(root, "_tree", "feature")["data"]]
+        asked = arrays[field(root, "_tree", "category_row")["data"]] >= 0
         assert asked.any()
         feature[asked] = 1
 
@@ -255,6 +255,7 @@ REFUSED = {
     "number": (Real(), True, "must be a number"),
     "range": (Real(0.0, 1.0), 2.0, "from 0.0 to 1.0"),
     "count": (Count(low=1), 0, "integer of at least 1"),
+    "large count": (Count(high=3), 4, "at most 3"),
     "text": (StringOf(("a", "b")), "c", "a or b"),
     "items": (ListOf(Count()), {1: 2}, "must be a list"),
     "item": (ListOf(Count()), [1, -1], r"a_\[1\] must be"),

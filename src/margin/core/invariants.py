@@ -182,10 +182,13 @@ class Count(Stored):
 
     low: int = 0
     size: str = ""
+    high: int = 2**63 - 1
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < self.low:
             raise Violation(f"{where} must be an integer of at least {self.low}; got {str(value)[:40]}")
+        if value > self.high:
+            raise Violation(f"{where} must be at most {self.high}; got {str(value)[:40]}")
         if self.size:
             sizes.agree(self.size, int(value), where)
 

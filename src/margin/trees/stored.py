@@ -23,10 +23,9 @@ from margin.core.invariants import (
     Violation,
     optional,
 )
+from margin.trees.category_encoding import MAX_CATEGORIES
 
 __all__ = ["FORMS", "check_binary_nodes", "check_multiway_tree"]
-
-MOST_CATEGORIES = 256  # bits of a set of categories
 
 
 def check_binary_nodes(nodes: Mapping[str, np.ndarray], first: np.ndarray, size: np.ndarray, where: str) -> None:
@@ -90,18 +89,16 @@ def _categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:
     """A node that asks about categories reads codes: its column must be one that is coded."""
     known = model.get("categories_", {})
     for column, values in known.items():
-        if column >= sizes["n_features"] or len(values) > MOST_CATEGORIES or np.any(np.diff(values) <= 0):
-            raise Violation(
-                f"categories_[{column}] must be at most {MOST_CATEGORIES} ascending values of a column of X"
-            )
-    for tree in [model["tree_"]] if "tree_" in model else model.get("trees_", []):
+        ascends = not isinstance(values, np.ndarray) or np.all(np.diff(values) > 0)
+        if column >= sizes["n_features"] or len(values) > MAX_CATEGORIES or not ascends:
+            raise Violation(f"categories_[{column}] must be at most {MAX_CATEGORIES} strings or ascending numbers")
+    for tree in [model["_tree"]] if "_tree" in model else model.get("trees_", []):
         asked = np.unique(tree["feature"][(tree["category_row"] >= 0) & (tree["feature"] >= 0)])
         if not set(asked.tolist()) <= known.keys():
             raise Violation("a node asks about categories of a column that has none in categories_")
 
 
-NAMES = DictOf(Count(), ListOf(Anything()))
-CODED: dict[str, Stored] = {"categories_": DictOf(Count(), ArrayOf(None, kind="float64")), "category_names_": NAMES}
+CATEGORIES = DictOf(Count(), OneOf(ArrayOf(None, kind="float64"), ListOf(Anything())))
 CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_classes", kind="labels")}
 JUDGED: dict[str, Stored] = {
     "oob_score_": Real(),
@@ -111,17 +108,22 @@ JUDGED: dict[str, Stored] = {
 
 
 def _single(outputs: str) -> dict[str, Stored]:
-    return {"tree_": _tree(outputs), **CODED}
+    return {"_tree": _tree(outputs), "categories_": CATEGORIES, "max_features_": Count(low=1)}
 
 
 def _forest(outputs: str) -> dict[str, Stored]:
-    return {"trees_": ListOf(_tree(outputs), own=("n_nodes", "n_sets")), **CODED, **JUDGED}
+    return {
+        "trees_": ListOf(_tree(outputs), own=("n_nodes", "n_sets")),
+        "categories_": CATEGORIES,
+        "_seed": Count(),
+        **JUDGED,
+    }
 
 
 MULTIWAY = Form(
     {
         **CLASSES,
-        "categories_": DictOf(Count(), OneOf(ArrayOf(None, kind="float64"), ListOf(Anything()))),
+        "categories_": CATEGORIES,
         "tree_": FieldsOf(
             {
                 "feature": ArrayOf("n_nodes", kind="int32", low=-1, below="n_features"),
@@ -165,7 +167,7 @@ def _outputs_divide_trees(model: Mapping[str, Any], _: Sizes) -> None:
 
 
 BOOSTED: dict[str, Stored] = {
-    "category_names_": NAMES,
+    "category_names_": DictOf(Count(), ListOf(Anything())),
     "trees_": FieldsOf(
         {
             "start": ArrayOf(None, kind="int64", low=0),
@@ -208,6 +210,15 @@ def _members_have_the_same_columns(model: Mapping[str, Any], sizes: Sizes) -> No
 BAGGED: dict[str, Stored] = {
     "estimators_": ListOf(ModelWith(["predict"]), "n_members"),
     "estimators_features_": ListOf(ArrayOf(None, kind="i", low=0, below="n_features"), "n_members"),
+    "_sampling": FieldsOf(
+        {
+            "seed": Count(),
+            "rows": Count(low=1, high=10**10),
+            "drawn": Count(low=1, high=10**10),
+            "columns": Count(low=1, high=10**10),
+            "attempts": ListOf(Count(low=1, high=10**4), "n_members"),
+        }
+    ),
     **JUDGED,
 }
 WEIGHTED: dict[str, Stored] = {
