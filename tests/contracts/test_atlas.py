@@ -22,6 +22,7 @@ COMPLETE = (
     "activations",
     "losses",
     "layers",
+    "initialization",
 )
 
 
