@@ -10,8 +10,8 @@ from margin.trees import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
 from margin.trees.category_encoding import learn_words, read_words
@@ -22,7 +22,7 @@ MODELS = [
     DecisionTreeClassifier(random_state=0),
     ExtraTreesClassifier(5, random_state=0),
     RandomForestClassifier(5, random_state=0),
-    GradientBoostingClassifier(10, min_samples_leaf=5),
+    HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=5),
 ]
 
 
@@ -74,7 +74,7 @@ def test_an_array_of_objects_needs_to_be_told_which_columns_are_words():
 def test_columns_of_words_that_are_not_chosen_are_refused():
     words, _, y = frames()
     with pytest.raises(ValueError, match="could not convert string to float"):
-        GradientBoostingClassifier(5, categorical_features=["size"]).fit(words, y)
+        HistGradientBoostingClassifier(max_iter=5, categorical_features=["size"]).fit(words, y)
 
 
 def test_objects_that_are_numbers_stay_numbers():
@@ -112,7 +112,7 @@ def test_a_tree_speaks_in_words():
 def test_attributions_of_words_add_up():
     words, _, _ = frames()
     target = words["size"].to_numpy() + words["color"].eq("red").to_numpy()
-    for model in (DecisionTreeRegressor(max_depth=4), GradientBoostingRegressor(n_estimators=8)):
+    for model in (DecisionTreeRegressor(max_depth=4), HistGradientBoostingRegressor(max_iter=8)):
         fitted = model.fit(words, target)
         np.testing.assert_allclose(explain(fitted, words).predictions[:, 0], fitted.predict(words), atol=1e-9)
 
@@ -129,12 +129,12 @@ def test_a_stored_model_still_knows_its_words(model, tmp_path):
 
 def test_a_resumed_fit_on_words_gives_the_same_bits():
     words, _, y = frames()
-    whole = GradientBoostingClassifier(8, random_state=0).fit(words, y)
-    part = GradientBoostingClassifier(8, random_state=0)
+    whole = HistGradientBoostingClassifier(max_iter=8, random_state=0).fit(words, y)
+    part = HistGradientBoostingClassifier(max_iter=8, random_state=0)
     for record in part.iterate(words, y):
         if record.iteration == 3:
             break
-    state, rest = part.get_state(), GradientBoostingClassifier(8, random_state=0)
+    state, rest = part.get_state(), HistGradientBoostingClassifier(max_iter=8, random_state=0)
     for _ in rest.iterate(words, y, state=state):
         pass
     np.testing.assert_array_equal(rest.predict_proba(words), whole.predict_proba(words))
