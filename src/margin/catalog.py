@@ -119,6 +119,8 @@ TREES = (
     Entry("adaboost-regressor", "margin.trees.AdaBoostRegressor", "regression"),
     Entry("gradient-boosting-classifier", "margin.trees.GradientBoostingClassifier", "classification"),
     Entry("gradient-boosting-regressor", "margin.trees.GradientBoostingRegressor", "regression"),
+    Entry("hist-gradient-boosting-classifier", "margin.trees.HistGradientBoostingClassifier", "classification"),
+    Entry("hist-gradient-boosting-regressor", "margin.trees.HistGradientBoostingRegressor", "regression"),
 )
 
 CLUSTER = (Entry("kmeans", "margin.cluster.KMeans", "clustering"),)
