@@ -145,7 +145,7 @@ NEURAL = (
 )
 
 SEMI = (
-    Entry("self-training", "margin.semi.SelfTraining", "classification", compared=False),
+    Entry("self-training-classifier", "margin.semi.SelfTrainingClassifier", "classification", compared=False),
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
 )
 
