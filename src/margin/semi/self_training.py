@@ -56,7 +56,7 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
 
     estimator: Any = parameter(
         None,
-        Optional(Nested("fit", "predict")),
+        Optional(Nested("fit")),
         "Classifier with probabilities that is fitted in every round; None: logistic regression.",
     )
     threshold: float = parameter(
