@@ -8,6 +8,7 @@ from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near
 from margin.data import load
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from margin.trees.cart.structure import apply
 from margin.trees.multiway.gains import class_entropy
 
 __all__: list[str] = []
@@ -30,8 +31,17 @@ def the_root_splits_where_information_gain_is_largest(seed: int) -> Verdict:
     peer = Peer(criterion="entropy", max_depth=4, random_state=seed).fit(X[:100], y[:100])
     root = DecisionTreeClassifier(criterion="entropy", max_depth=1).fit(X, y).tree_
     found = entropy_drop(X[:, root["feature"][0]], y, root["threshold"][0])
+    rest, length = X[:, 1:], X[:, 0]
+    line = DecisionTreeRegressor(max_depth=3).fit(rest, length)
+    leaf = apply(line.tree_, rest)
+    means = [length[leaf == own].mean() for own in leaf]
+    sides = [(x <= t, x > t) for x in rest.T for t in np.unique(x)[:-1]]
+    least = min(sum(length[side].var() * side.sum() for side in pair) for pair in sides)
+    split = rest[:, line.tree_["feature"][0]] <= line.tree_["threshold"][0]
     return every(
         root_gain=near(found, max(gains), tolerance=1e-12),
+        leaves_hold_means=near(line.predict(rest), means, tolerance=1e-9),
+        root_error=near(sum(length[s].var() * s.sum() for s in (split, ~split)), least, tolerance=1e-9),
         accuracy_less_peer=above(tree.score(X[100:], y[100:]) - peer.score(X[100:], y[100:]), -0.02),
         text_lines=equal(tree.to_text().count("rows"), tree.get_n_leaves()),
     )

@@ -10,10 +10,12 @@ import numpy as np
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.data import load
+from margin.interpretation import permutation_importance
 from margin.trees import (
     BaggingRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreesClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -70,7 +72,15 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set(seed: int) -
     forest = RandomForestClassifier(40, oob_score=True, random_state=seed).fit(X, y)
     singles = [tree.score(X_test, y_test) for tree in forest.estimators_[:10]]
     accuracy = forest.score(X_test, y_test)
+    extra = ExtraTreesClassifier(40, random_state=seed).fit(X, y)
+    table = load("friedman", n_samples=400, seed=seed)  # ten columns, of which five count
+    numbers = RandomForestRegressor(40, random_state=seed).fit(table.X[:300], table.y[:300])
+    drops = permutation_importance(numbers, table.X[300:], table.y[300:], random_state=seed).mean(axis=1)
     return every(
+        extra_trees=near(extra.score(X_test, y_test), accuracy, tolerance=0.04),
+        regression=above(numbers.score(table.X[300:], table.y[300:]), 0.6),
+        columns_that_count=equal(set(np.argsort(drops)[-2:].tolist()) <= {0, 1, 3}, True),
+        columns_that_do_not=below(float(np.abs(drops[5:]).max()), 0.1),
         above_its_trees=above(accuracy - float(np.mean(singles)), 0.1),
         less_peer=above(accuracy - Peer(40, random_state=seed).fit(X, y).score(X_test, y_test), -0.02),
         out_of_bag_less_test=within(forest.oob_score_ - accuracy, -0.04, 0.04),
