@@ -23,6 +23,7 @@ COMPLETE = (
     "losses",
     "layers",
     "initialization",
+    "normalization",
 )
 
 
