@@ -6,6 +6,7 @@ output at the marked cell depends on: found by differentiating the layers themse
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N, C, SPACE, GROUPS = 4, 6, 4, 3
-CELL = (1, 2, 1)
+CELL = (0, 2, 3)
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
@@ -50,9 +51,12 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for k, (name, mask) in enumerate(data.items()):
         axis: Any = figure.add_subplot(1, 4, k + 1, projection="3d")
         cells = mask.transpose(1, 0, 2)  # C to the right, N into the page, space upward
-        colors = np.where(cells, "#3b78c2", "#ffffff18").astype(object)
+        colors = np.full(cells.shape, "#3b78c2", dtype=object)
         colors[CELL[1], CELL[0], CELL[2]] = "#d62728"
-        axis.voxels(np.ones_like(cells), facecolors=colors, edgecolor="#00000030", linewidth=0.4)
+        axis.voxels(cells, facecolors=colors, edgecolor="white", linewidth=0.5)
+        for start, end in combinations(product((0, C), (0, N), (0, SPACE)), 2):
+            if sum(a != b for a, b in zip(start, end)) == 1:  # an edge of the whole cube
+                axis.plot(*zip(start, end), color="gray", lw=0.8)
         axis.set(title=f"{name}: {int(mask.sum())} cells", xlabel="C", ylabel="N", zlabel="H, W")
-        axis.set(xticks=[], yticks=[], zticks=[])
+        axis.set(xticks=[], yticks=[], zticks=[], aspect="equal")
         axis.view_init(elev=24, azim=-58)
