@@ -9,22 +9,15 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+from margin import catalog
 
-_LAZY = {
-    "save": "margin.store",
-    "load": "margin.store",
-    "watch": "margin.core.watching",
-    "Record": "margin.core.records",
-}
+__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in catalog.FUNCTIONS:
+        return getattr(importlib.import_module(catalog.FUNCTIONS[name]), name)
     if name[:1].isupper():  # a class; lower-case names are submodules, which the import system finds itself
-        from margin import catalog
-
         for entry in catalog.ENTRIES:
             if entry.class_name == name:
                 return catalog.class_of(entry.name)
@@ -32,6 +25,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from margin import catalog
-
-    return sorted([*globals(), *_LAZY, *(entry.class_name for entry in catalog.ENTRIES)])
+    return sorted([*globals(), *catalog.FUNCTIONS, *(entry.class_name for entry in catalog.ENTRIES)])

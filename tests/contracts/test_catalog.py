@@ -10,7 +10,7 @@ from problems import EXPECTED_FAILURES, TEST_PARAMETERS, build, ids, problem
 import margin
 from margin import catalog
 from margin.core.estimator import Estimator
-from margin.core.parameters import InvalidParameter, parameters_of
+from margin.core.parameters import InvalidParameter, attributes_of, parameters_of
 
 ROOMS_WITHOUT_MODELS = {"cli", "lab", "claims", "experiments"}
 
@@ -88,3 +88,31 @@ def test_an_invalid_parameter_is_one_sentence_at_fit(entry, name, value):
     with pytest.raises(InvalidParameter, match=rf"^{type(model).__name__}: {name} must be .*; got .*\.$"):
         model.fit(X) if y is None else model.fit(X, y)
     assert not [attribute for attribute in vars(model) if attribute.endswith("_")], "a refused fit changes nothing"
+
+
+def learned(model):
+    """The public names that a fit has set."""
+    return {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_every_parameter_and_learned_attribute_has_a_sentence(entry):
+    cls = catalog.class_of(entry.name)
+    X, y = problem(entry)
+    model = build(entry)
+    model.fit(X) if y is None else model.fit(X, y)
+    attributes = attributes_of(cls)
+    assert learned(model) <= set(attributes), "a learned attribute that nothing declares"
+    for declared in [*parameters_of(cls).values(), *attributes.values()]:
+        assert declared.sentence.endswith("."), f"{declared.name} needs a sentence"
+        assert declared.annotation, f"{declared.name} needs a type"
+        assert declared.sentence in " ".join((cls.__doc__ or "").split()), f"help() does not show {declared.name}"
+    assert ">>> " in (cls.__doc__ or ""), "an example"
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_a_finished_fit_keeps_no_loop(entry):
+    X, y = problem(entry)
+    model = build(entry)
+    model.fit(X) if y is None else model.fit(X, y)
+    assert "_loop" not in vars(model), "the running fit holds training data and optimizer slots"

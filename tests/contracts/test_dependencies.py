@@ -1,4 +1,4 @@
-"""Arrows point only downward: a module imports its own room and the rooms below it, never above or beside."""
+"""Arrows point only downward: a module imports its own package and the packages below it, never above or beside."""
 
 import ast
 from pathlib import Path
@@ -9,7 +9,7 @@ import margin
 
 ROOT = Path(margin.__file__).parent
 
-# From the bottom up; rooms on one line are siblings and never import each other unless named in MAY_SEE.
+# From the bottom up; packages on one line are siblings and never import each other unless named in MAY_SEE.
 LAYERS = [
     {"atlas", "core"},
     {"foundations"},
@@ -20,9 +20,9 @@ LAYERS = [
     {"selection", "interpretation", "report"},
     {"claims", "experiments"},
     {"catalog", "store", "runs", "service"},
-    {"cli", "lab"},
+    {"cli", "lab", "stub"},
 ]
-LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages}
 # The catalog is names only, so the store may read it; the top of the house is read in this order.
 ORDER_AT_THE_TOP = ["catalog", "store", "runs", "service"]
 MAY_SEE = {
@@ -30,14 +30,14 @@ MAY_SEE = {
     ("claims", "experiments"),  # a claim may check an experiment's data
     ("mixture", "cluster"),  # EM starts from k-means
 }
-HEAVY = {"torch": "neural", "numba": "linear", "matplotlib": "claims"}  # the lowest room that may import it
+HEAVY = {"torch": "neural", "numba": "linear", "matplotlib": "claims"}  # the lowest package that may import it
 
 
 def modules():
     return sorted(path for path in ROOT.rglob("*.py"))
 
 
-def room(path):
+def package(path):
     first = path.relative_to(ROOT).parts[0]
     return first.removesuffix(".py")
 
@@ -61,7 +61,7 @@ def allowed(source, target):
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_downward(path):
-    source = room(path)
+    source = package(path)
     if source in ("__init__", "__main__"):
         return
     tree = ast.parse(path.read_text())
@@ -73,19 +73,19 @@ def test_imports_point_downward(path):
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_heavy_libraries_stay_in_their_rooms(path):
-    source = room(path)
+def test_heavy_libraries_stay_in_their_packages(path):
+    source = package(path)
     if source in ("__init__", "__main__"):
         return
     for name in imports(ast.parse(path.read_text()), top_only=True):
         library = name.partition(".")[0]
         if library == "numba" and path.stem.endswith("_kernels"):
-            continue  # compiled loops may stand in any room; whoever needs one imports its file inside a function
+            continue  # compiled loops may stand in any package; whoever needs one imports its file inside a function
         if library in HEAVY:
             assert LEVEL[source] >= LEVEL[HEAVY[library]], f"{source} must not import {library} when it is imported"
             assert library != "matplotlib", "matplotlib is imported only inside draw()"
 
 
-def test_every_room_is_in_the_plan():
-    rooms = {room(path) for path in modules()} - {"__init__", "__main__"}
-    assert rooms <= LEVEL.keys(), f"rooms without a place in the layers: {rooms - LEVEL.keys()}"
+def test_every_package_is_in_the_plan():
+    packages = {package(path) for path in modules()} - {"__init__", "__main__"}
+    assert packages <= LEVEL.keys(), f"packages without a place in the layers: {packages - LEVEL.keys()}"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import margin.stub
 from margin import atlas, catalog, experiments
 from margin.cli import app
 from margin.cli.reference import render
@@ -82,3 +83,8 @@ def test_the_project_speaks_of_itself_alone():
     for page in PAGES:
         for word in FORBIDDEN:
             assert word not in page.read_text().lower(), f"{page.name} says {word!r}"
+
+
+def test_the_stub_of_the_package_is_current():
+    stub = ROOT / "src" / "margin" / "__init__.pyi"
+    assert stub.read_text() == margin.stub.render(), "run: python -m margin.stub > src/margin/__init__.pyi"

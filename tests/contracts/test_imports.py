@@ -20,10 +20,10 @@ def test_importing_margin_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "room", ["foundations.linalg", "foundations.probability", "optimize", "metrics", "data", "catalog", "atlas"]
+    "package", ["foundations.linalg", "foundations.probability", "optimize", "metrics", "data", "catalog", "atlas"]
 )
-def test_light_rooms_load_neither_torch_nor_numba_nor_sklearn(room):
-    assert not modules_after(f"import margin.{room}") & {"torch", "numba", "sklearn"}
+def test_light_packages_load_neither_torch_nor_numba_nor_sklearn(package):
+    assert not modules_after(f"import margin.{package}") & {"torch", "numba", "sklearn"}
 
 
 def test_the_command_line_starts_without_torch_numba_and_sklearn():

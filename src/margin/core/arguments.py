@@ -1,6 +1,6 @@
 """What a pure function accepts: each check gives back the plain form of an argument, or one sentence saying why not.
 
-The sentence names the function (``owner``), the argument and the value. Rooms build their own checks (a simplex, a
+The sentence names the function (``owner``), the argument and the value. Packages build their own checks (a simplex, a
 symmetric matrix, a list of masses) on these.
 """
 

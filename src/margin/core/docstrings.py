@@ -57,7 +57,7 @@ def _section(title: str, entries: list[tuple[str, Any]]) -> str:
         return ""
     indent = " " * 4
     texts = [
-        f"{head}\n" + textwrap.fill(declared.sentence, WIDTH, initial_indent=indent, subsequent_indent=indent)
+        "\n".join([head, *(indent + line for line in textwrap.wrap(declared.sentence, WIDTH, break_on_hyphens=False))])
         for head, declared in entries
     ]
     return "\n".join([title, "-" * len(title), *texts])

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RandomLike", "as_generator", "generator_from_state", "generator_state", "seed_from", "spawn_seeds"]
+__all__ = [
+    "RandomLike",
+    "as_generator",
+    "generator_from_state",
+    "generator_state",
+    "seed_estimator",
+    "seed_from",
+    "spawn_seeds",
+]
 
 RandomLike = None | int | np.integer | np.random.RandomState | np.random.Generator
 
@@ -42,6 +50,21 @@ def as_generator(random_state: RandomLike) -> np.random.Generator:
 def spawn_seeds(rng: np.random.Generator, n: int) -> list[int]:
     """``n`` seeds for parts that must not share a stream: trees of a forest, restarts, folds."""
     return [int(seed) for seed in rng.integers(SEED_BOUND, size=n)]
+
+
+def seed_estimator(estimator: Any, rng: np.random.Generator) -> None:
+    """Give every ``random_state`` in ``estimator`` a seed from ``rng``, those of nested estimators and steps too.
+
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> pipeline = make_pipeline(SGDClassifier())
+    >>> seed_estimator(pipeline, np.random.default_rng(0))
+    >>> isinstance(pipeline[0].random_state, int)
+    True
+    """
+    names = [name for name in sorted(estimator.get_params(deep=True)) if f"__{name}".endswith("__random_state")]
+    if names:
+        estimator.set_params(**{name: int(rng.integers(SEED_BOUND)) for name in names})
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Choosing between models by evidence: cross-validated scores with intervals, costs, and failures as rows.
 
-This room knows models by ``fit`` and ``predict`` only.
+This package knows models by ``fit`` and ``predict`` only.
 """
 
 from margin.selection.board import Standing, board, corrected_interval

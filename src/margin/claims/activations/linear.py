@@ -73,7 +73,7 @@ def one_monotone_output_activation_cuts_along_a_hyperplane(seed: int) -> Verdict
 
 
 @claim("claim-monotone-activation-convex")
-def convexity_needs_a_loss_that_matches() -> Verdict:
+def convexity_needs_a_loss_that_matches(seed: int) -> Verdict:
     grid = torch.linspace(-6, 6, 601, dtype=torch.float64)
 
     def squared(w: torch.Tensor) -> torch.Tensor:  # x = 1, y = 0
@@ -82,7 +82,7 @@ def convexity_needs_a_loss_that_matches() -> Verdict:
     def entropy(w: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.softplus(w, threshold=100).sum()
 
-    rows = torch.from_numpy(np.random.default_rng(0).normal(size=(20, 2)))
+    rows = torch.from_numpy(np.random.default_rng(seed).normal(size=(20, 2)))
     labels = (rows[:, 0] > 0).double()
     axis = torch.linspace(-4, 4, 17, dtype=torch.float64)
     curvature = {

@@ -1,4 +1,4 @@
-"""What every function of this room accepts as a distribution, a pair of them and a base of the logarithm."""
+"""What every function of this package accepts as a distribution, a pair of them and a base of the logarithm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions of this room accept: finite numbers of the right shape, or one sentence saying why not."""
+"""What the functions of this package accept: finite numbers of the right shape, or one sentence saying why not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Array", "as_array", "as_matrix", "as_square", "as_symmetric", "as_ve
 Array = NDArray[Any]
 
 # Forming X^T X or averaging a matrix with its transpose leaves asymmetries of a few rounding errors; a matrix that
-# is asymmetric by more than this share of its largest entry was not meant to be symmetric.
+# is asymmetric by more than this fraction of its largest entry was not meant to be symmetric.
 SYMMETRY_TOLERANCE = 1e-10
 
 

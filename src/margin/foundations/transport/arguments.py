@@ -1,4 +1,4 @@
-"""What every function of this room accepts: points, masses and a cost between them."""
+"""What every function of this package accepts: points, masses and a cost between them."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
     "softplus": nn.Softplus,
     "tanh": nn.Tanh,
     "sigmoid": nn.Sigmoid,
+    "logistic": nn.Sigmoid,  # the name scikit-learn has for it
     "identity": nn.Identity,
 }
 
