@@ -22,6 +22,7 @@ COMPLETE = (
     "losses",
     "layers",
     "initialization",
+    "normalization",
 )
 
 

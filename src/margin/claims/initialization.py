@@ -65,7 +65,7 @@ def typical(seed: int, depth: int, sigma2: float, width: int = 100, scale_of_x: 
 def bad_starting_points(seed: int) -> Verdict:
     X = draw(seed, 50, 3)
     y = X[:, :1] * X[:, 1:2]
-    net = initialize_(deep(seed, [3, 6, 1], nn.Tanh), "zeros", generator=generator(seed))
+    net: Any = initialize_(deep(seed, [3, 6, 1], nn.Tanh), "zeros", generator=generator(seed))
     nn.init.constant_(net[2].weight, 0.3)  # all alike, so that there is a gradient
     descend(net.parameters(), lambda: mse_loss(net(X), y), steps=100, rate=0.1)
     hidden = net[0].weight.detach()
