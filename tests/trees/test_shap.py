@@ -70,7 +70,7 @@ def test_attributions_of_regressors_add_up(model):
 
 
 @pytest.mark.parametrize("cls", [DecisionTreeClassifier, RandomForestClassifier])
-def test_attributions_of_class_shares_add_up(cls):
+def test_attributions_of_class_fractions_add_up(cls):
     X, y = load_iris(return_X_y=True)
     model = cls(random_state=0).fit(X, y)
     np.testing.assert_allclose(explain(model, X).predictions, model.predict_proba(X), atol=1e-12)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from margin.core.verdict import Verdict, corrected, equal, every, near
 from margin.trees import ID3, play_tennis, split_information
 from margin.trees.multiway.tree_drawing import draw_tree
-from margin.trees.multiway.tree_language import Words, condition
+from margin.trees.multiway.tree_text import TreeNames, condition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,13 +37,13 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
                 "gains": {name: gain for name, gain in gains.items() if gain is not None},
             }
         )
-    words = model.words
+    names = model.names
     return {
         "steps": steps,
         "tree": model.tree_,
-        "names": list(words.columns),
-        "categories": list(words.categories.values()),
-        "classes": list(words.classes),
+        "names": list(names.columns),
+        "categories": list(names.categories.values()),
+        "classes": list(names.classes),
         "own_entropy": {name: split_information(days[name]) for name in days.names},
     }
 
@@ -64,14 +64,14 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     grid = figure.add_gridspec(1, 2, width_ratios=(1.7, 1))
-    words = Words(data["names"], dict(enumerate(data["categories"])), data["classes"])
+    names = TreeNames(data["names"], dict(enumerate(data["categories"])), data["classes"])
     tree = figure.add_subplot(grid[0, 0])
-    draw_tree(data["tree"], words, tree)
+    draw_tree(data["tree"], names, tree)
     tree.set_title("The tree; leaves show no : yes")
     bars = grid[0, 1].subgridspec(len(data["steps"]), 1).subplots(sharex=True, squeeze=False)
     for axis, step in zip(bars.flat, data["steps"]):
         node = step["node"]
-        where = "all days" if node == 0 else condition(data["tree"], node, words)
+        where = "all days" if node == 0 else condition(data["tree"], node, names)
         _draw_gains(axis, step, data["names"], where)
     figure.suptitle("ID3 on fourteen days of tennis: the attribute with the largest gain is asked")
 

@@ -46,7 +46,7 @@ def test_the_published_golf_tree_with_a_missing_outlook():
     golf.loc[5, "outlook"] = "?"
     model = C45(confidence=None).fit(golf, PLAY)
     tree = model.tree_
-    assert model.words.columns[tree["feature"][0]] == "outlook"
+    assert model.names.columns[tree["feature"][0]] == "outlook"
     assert tree["gain"][0] == pytest.approx(0.199, abs=5e-4)
     np.testing.assert_allclose(tree["value"][1:4].sum(axis=1), [3 + 3 / 13, 5 + 5 / 13, 5 + 5 / 13])
     assert "|   humidity > 77.5: no (3.38462/0.384615)" in model.text()

@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 import margin
 from margin.data import Table
 from margin.trees import ID3, information_gain, play_tennis
-from margin.trees.multiway.category_tree import class_shares, depths, subtree
+from margin.trees.multiway.category_tree import class_fractions, depths, subtree
 
 
 def recursion(X, y, left):
@@ -167,9 +167,9 @@ def test_cutting_a_node_makes_it_answer_itself():
     pruned = subtree(model.tree_, cut)
     assert np.count_nonzero(pruned["n_children"] == 0) == 4
     sunny = np.array([[2.0, 0, 0, 0]])
-    np.testing.assert_allclose(class_shares(pruned, sunny), [[3 / 5, 2 / 5]])
+    np.testing.assert_allclose(class_fractions(pruned, sunny), [[3 / 5, 2 / 5]])
     rain = np.array([[1.0, 0, 0, 0]])
-    np.testing.assert_allclose(class_shares(pruned, rain), class_shares(model.tree_, rain))
+    np.testing.assert_allclose(class_fractions(pruned, rain), class_fractions(model.tree_, rain))
 
 
 def test_cross_validation_on_a_frame():

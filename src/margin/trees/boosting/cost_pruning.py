@@ -41,11 +41,11 @@ def _with_leaves(grown: GrownTree, cut: np.ndarray) -> GrownTree:
     for number in range(len(nodes)):
         if kept[number] and not cut[number]:
             kept[[nodes["left"][number], nodes["right"][number]]] = True
-    number = np.cumsum(kept) - 1
+    new_number = np.cumsum(kept) - 1
     pruned = nodes[kept].copy()
     closed = cut[kept]
     for side in ("left", "right"):
-        pruned[side] = np.where(closed, -1, number[pruned[side]])
+        pruned[side] = np.where(closed, -1, new_number[pruned[side]])
     for name, nothing in (("feature", -1), ("code", 0), ("missing_left", False), ("is_category", False), ("gain", 0.0)):
         pruned[name][closed] = nothing
     leaves = np.flatnonzero(closed)

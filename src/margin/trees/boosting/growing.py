@@ -73,7 +73,8 @@ class TreeGrower:
         self.progress = np.zeros(1, dtype=PROGRESS)
         self.category_sets = np.zeros((capacity, 32), dtype=np.uint8) if columns["categorical"].any() else None
         self.bounds = np.empty((capacity, 2)) if columns["monotone"].any() else None
-        self.members, self.member_start = (None, None) if bundles is None else (bundles.members, bundles.first)
+        self.members = None if bundles is None else bundles.members
+        self.member_start = None if bundles is None else bundles.first
         self.active = None if groups is None else np.ones((capacity, len(groups)), dtype=bool)
 
     def grow(

@@ -68,10 +68,10 @@ def add_rows(codes, rows, start, stop, packed, first, last, histogram):
     for i in range(np.uint64(start), np.uint64(stop)):
         row = np.uint64(rows[i])
         value = packed[row]
-        at = low << EIGHT
+        offset = low << EIGHT
         for j in range(width):
-            histogram[at + np.uint64(codes[row, low + np.uint64(j)])] += value
-            at += NEXT_COLUMN
+            histogram[offset + np.uint64(codes[row, low + np.uint64(j)])] += value
+            offset += NEXT_COLUMN
 
 
 @njit(**INNER)

@@ -47,7 +47,7 @@ class AttributeCosts(Domain):
         return {"anyOf": [costs, {"type": "null"}]}
 
     def wrong(self) -> list[Any]:
-        return ["a word", 3, {"age": 0.0}, {-1: 2.0}]
+        return ["a string", 3, {"age": 0.0}, {-1: 2.0}]
 
 
 def costs_of_columns(owner: str, costs: dict[Any, float] | None, names: Sequence[str], n_columns: int) -> np.ndarray:

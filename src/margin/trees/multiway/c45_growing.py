@@ -19,13 +19,13 @@ from margin.trees.multiway.category_tree import GrowingTree, Tree
 from margin.trees.multiway.gains import gain_of_counts
 from margin.trees.multiway.thresholds import threshold_scan
 
-__all__ = ["Rows", "Settings", "Split", "best_split", "divide", "grow"]
+__all__ = ["C45Settings", "PartialRows", "Split", "best_split", "divide", "grow"]
 
 # A gain (in bits) or a part of a node's weight below this is rounding error, not information.
 NOTHING = 1e-10
 
 
-class Rows(NamedTuple):
+class PartialRows(NamedTuple):
     """The rows of a node: their numbers, and how much of each is here (less than its weight if it was split)."""
 
     number: np.ndarray
@@ -42,7 +42,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
+class C45Settings:
     """What the growth obeys: the columns' costs and kinds (p,), and limits."""
 
     costs: np.ndarray
@@ -55,10 +55,10 @@ class Settings:
     threshold_penalty: bool
 
 
-def grow(X: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, settings: Settings) -> Tree:
+def grow(X: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, settings: C45Settings) -> Tree:
     """The unpruned tree on encoded ``X`` (n, p) and class numbers ``y``."""
     growing = GrowingTree.root(np.bincount(y, weights, minlength=n_classes))
-    waiting = deque([(0, 0, Rows(np.arange(len(y)), weights))])
+    waiting = deque([(0, 0, PartialRows(np.arange(len(y)), weights))])
     while waiting:
         node, depth, rows = waiting.popleft()
         value = growing.arrays["value"][node]
@@ -74,7 +74,7 @@ def grow(X: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, sett
     return growing.finished()
 
 
-def best_split(X: np.ndarray, y: np.ndarray, rows: Rows, n_classes: int, settings: Settings) -> Split | None:
+def best_split(X: np.ndarray, y: np.ndarray, rows: PartialRows, n_classes: int, settings: C45Settings) -> Split | None:
     """The column to ask about, or None if none tells anything."""
     threshold, gain, ratio = np.full(X.shape[1], np.nan), np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if settings.numeric.any():
@@ -99,12 +99,12 @@ def best_split(X: np.ndarray, y: np.ndarray, rows: Rows, n_classes: int, setting
 
 
 def _category_gain(
-    x: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, settings: Settings, column: int
+    x: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, settings: C45Settings, column: int
 ) -> tuple[float, float]:
     known = ~np.isnan(x)
     width = int(settings.n_categories[column])
-    place = x[known].astype(np.int64) * n_classes + y[known]
-    counts = np.bincount(place, weights[known], minlength=width * n_classes).reshape(width, n_classes)
+    cell = x[known].astype(np.int64) * n_classes + y[known]
+    counts = np.bincount(cell, weights[known], minlength=width * n_classes).reshape(width, n_classes)
     sizes = counts.sum(axis=1)
     if np.count_nonzero(sizes) < 2 or np.count_nonzero(sizes >= settings.min_samples_leaf) < 2:
         return 0.0, 0.0
@@ -112,7 +112,7 @@ def _category_gain(
     return float(gain), float(ratio)
 
 
-def divide(X: np.ndarray, rows: Rows, split: Split) -> tuple[np.ndarray, list[Rows]]:
+def divide(X: np.ndarray, rows: PartialRows, split: Split) -> tuple[np.ndarray, list[PartialRows]]:
     """The branches that have known rows, and the rows of each; a row with a missing value goes into all, in parts."""
     x = X[rows.number, split.feature]
     known = ~np.isnan(x)
@@ -121,10 +121,10 @@ def divide(X: np.ndarray, rows: Rows, split: Split) -> tuple[np.ndarray, list[Ro
     order = np.argsort(belongs, kind="stable")
     ends = np.cumsum(np.bincount(belongs))[:-1]
     numbers, weights = rows.number[known][order], rows.weight[known][order]
-    shares = np.bincount(belongs, rows.weight[known]) / rows.weight[known].sum()
+    fractions = np.bincount(belongs, rows.weight[known]) / rows.weight[known].sum()
     lost, lost_weight = rows.number[~known], rows.weight[~known]
     parts = [
-        Rows(np.concatenate([number, lost]), np.concatenate([weight, share * lost_weight]))
-        for number, weight, share in zip(np.split(numbers, ends), np.split(weights, ends), shares)
+        PartialRows(np.concatenate([number, lost]), np.concatenate([weight, fraction * lost_weight]))
+        for number, weight, fraction in zip(np.split(numbers, ends), np.split(weights, ends), fractions)
     ]
     return branches, parts

@@ -1,4 +1,4 @@
-"""What ID3 and C4.5 share once the tree is grown: predictions, words, pictures."""
+"""What ID3 and C4.5 share once the tree is grown: predictions, text, drawings."""
 
 from __future__ import annotations
 
@@ -9,54 +9,55 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
+from margin.core.parameters import Declared, attribute
 from margin.trees.multiway.category_columns import Categories, columns_of, encode_columns
-from margin.trees.multiway.category_tree import Tree, class_shares, depths
-from margin.trees.multiway.tree_language import Words, tree_rules, tree_text
+from margin.trees.multiway.category_tree import Tree, class_fractions, depths
+from margin.trees.multiway.tree_text import TreeNames, tree_rules, tree_text
 
 __all__ = ["CategoryTreeClassifier"]
 
 
-class CategoryTreeClassifier(ClassifierMixin):
+class CategoryTreeClassifier(ClassifierMixin, Declared):
     """A classifier whose fitted tree is ``tree_``: a base for the two learners, not a model by itself."""
 
-    tree_: Tree
-    classes_: np.ndarray
-    categories_: dict[int, Categories]
-    n_features_in_: int
+    tree_: Tree = attribute("The tree as flat arrays, see :mod:`margin.trees.multiway.category_tree`.")
+    classes_: np.ndarray = attribute("The classes, ascending.")
+    categories_: dict[int, Categories] = attribute("The categories of every categorical column, by column.")
+
     takes_missing: ClassVar[bool]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest share; the first of those that share it."""
-        shares = self.predict_proba(X)
-        return self.classes_[shares.argmax(axis=1)]
+        """The class with the largest fraction; the first of several."""
+        fractions = self.predict_proba(X)
+        return self.classes_[fractions.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The shares of the classes among the training rows that a row ends with, (n, classes)."""
+        """The fractions of the classes among the training rows that a row ends with, (n, classes)."""
         check_is_fitted(self, "tree_")
-        return class_shares(self.tree_, self._encoded(self._columns(X, reset=False)))
+        return class_fractions(self.tree_, self._encoded(self._columns(X, reset=False)))
 
     def text(self) -> str:
         """The tree as indented text."""
-        words = self.words
-        return tree_text(self.tree_, words)
+        names = self.names
+        return tree_text(self.tree_, names)
 
     def rules(self) -> list[str]:
         """The tree as if-then rules, one per leaf."""
-        words = self.words
-        return tree_rules(self.tree_, words)
+        names = self.names
+        return tree_rules(self.tree_, names)
 
     def draw(self, axis: Any) -> None:
         """The tree on a Matplotlib axis."""
         from margin.trees.multiway.tree_drawing import draw_tree
 
-        words = self.words
-        draw_tree(self.tree_, words, axis)
+        names = self.names
+        draw_tree(self.tree_, names, axis)
 
     @property
-    def words(self) -> Words:
+    def names(self) -> TreeNames:
         """The names of columns, categories and classes."""
         check_is_fitted(self, "tree_")
-        return Words(self._column_names(), self.categories_, self.classes_.tolist())
+        return TreeNames(self._column_names(), self.categories_, self.classes_.tolist())
 
     def get_depth(self) -> int:
         """The most questions between the root and a leaf."""

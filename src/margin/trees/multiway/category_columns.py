@@ -1,7 +1,7 @@
 """Columns of numbers and of categories: a table taken apart, and one float64 matrix put together from it.
 
 A column is float64 (numbers, NaN where a value is missing) or object (categories, None where missing). In the matrix
-a category is its place among the categories that training saw. Missing are None, NaN, pandas' NA and the mark "?".
+a category is its position among the categories that training saw. Missing are None, NaN, pandas' NA and the mark "?".
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ def known_of(column: np.ndarray) -> Categories:
 
 
 def encode(column: np.ndarray, known: Categories) -> np.ndarray:
-    """Every category as its place in ``known``; NaN where missing, :data:`UNSEEN` where not known.
+    """Every category as its position in ``known``; NaN where missing, :data:`UNSEEN` where not known.
 
     >>> encode(np.array(["yes", None, "maybe"], dtype=object), ["no", "yes"])
     array([ 1., nan, -1.])
     """
     if column.dtype != object and isinstance(known, np.ndarray):
-        place = np.minimum(np.searchsorted(known, column), max(len(known) - 1, 0))
-        met = known[place] == column if len(known) else np.zeros(len(column), dtype=bool)
-        return np.where(np.isnan(column), np.nan, np.where(met, place, UNSEEN))
-    places = {value: float(place) for place, value in enumerate(list(known))}
+        position = np.minimum(np.searchsorted(known, column), max(len(known) - 1, 0))
+        met = known[position] == column if len(known) else np.zeros(len(column), dtype=bool)
+        return np.where(np.isnan(column), np.nan, np.where(met, position, UNSEEN))
+    positions = {value: float(position) for position, value in enumerate(list(known))}
     missing = np.isnan(column) if column.dtype != object else np.array([value is None for value in column], dtype=bool)
-    codes = np.array([places.get(value, UNSEEN) for value in column.tolist()], dtype=np.float64)
+    codes = np.array([positions.get(value, UNSEEN) for value in column.tolist()], dtype=np.float64)
     return np.where(missing, np.nan, codes)
 
 
@@ -98,7 +98,7 @@ def encode_columns(owner: str, columns: Sequence[np.ndarray], categories: Mappin
 
 
 def column_number(owner: str, argument: str, key: Any, names: Sequence[str], n_columns: int) -> int:
-    """The place of the column that ``key`` (its name, or a whole number) means."""
+    """The number of the column that ``key`` (its name, or an integer) means."""
     if isinstance(key, str) and key in names:
         return list(names).index(key)
     if not isinstance(key, str) and 0 <= key < n_columns:
@@ -140,6 +140,6 @@ def _column(owner: str, values: np.ndarray, declared: bool = False) -> np.ndarra
 
 def _numbers(owner: str, j: int, column: np.ndarray) -> np.ndarray:
     if any(isinstance(value, str) for value in column.tolist()):
-        word = next(value for value in column.tolist() if isinstance(value, str))
-        raise ValueError(f"{owner}: column {j} of X held numbers in training; got {word!r}.")
+        string = next(value for value in column.tolist() if isinstance(value, str))
+        raise ValueError(f"{owner}: column {j} of X held numbers in training; got {string!r}.")
     return column.astype(np.float64)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["GrowingTree", "Tree", "children", "class_shares", "depths", "subtree"]
+__all__ = ["GrowingTree", "Tree", "children", "class_fractions", "depths", "subtree"]
 
 Tree = dict[str, np.ndarray]
 
@@ -85,20 +85,20 @@ class GrowingTree:
         self.arrays = {name: np.concatenate([array, np.zeros_like(array)]) for name, array in self.arrays.items()}
 
 
-def class_shares(tree: Tree, X: np.ndarray) -> np.ndarray:
-    """What the tree says about every row of encoded ``X``: the share of each class, (n, classes).
+def class_fractions(tree: Tree, X: np.ndarray) -> np.ndarray:
+    """What the tree says about every row of encoded ``X``: the fraction of each class, (n, classes).
 
     A row goes down to a leaf. Where the category asked about has no branch (training did not meet it there), the
-    node's own shares answer. Where the value is missing, all branches answer, each by its share of the weight.
+    node's own fractions answer. Where the value is missing, all branches answer, each by its fraction of the weight.
     """
-    shares = np.zeros((len(X), tree["value"].shape[1]))
+    fractions = np.zeros((len(X), tree["value"].shape[1]))
     keys = _branch_keys(tree)
     for start in range(0, len(X), WALK_ROWS):
-        _walk(tree, keys, X[start : start + WALK_ROWS], shares[start : start + WALK_ROWS])
-    return shares
+        _walk(tree, keys, X[start : start + WALK_ROWS], fractions[start : start + WALK_ROWS])
+    return fractions
 
 
-def _walk(tree: Tree, keys: tuple[np.ndarray, int], X: np.ndarray, shares: np.ndarray) -> None:
+def _walk(tree: Tree, keys: tuple[np.ndarray, int], X: np.ndarray, fractions: np.ndarray) -> None:
     weight_of = tree["value"].sum(axis=1)
     says = tree["value"] / weight_of[:, None]
     row, node, weight = np.arange(len(X)), np.zeros(len(X), dtype=np.int64), np.ones(len(X))
@@ -108,7 +108,7 @@ def _walk(tree: Tree, keys: tuple[np.ndarray, int], X: np.ndarray, shares: np.nd
         missing = np.isnan(x) & (feature >= 0)
         child = np.where((feature >= 0) & ~missing, _child(tree, keys, node, x), -1)
         ends = (child < 0) & ~missing
-        np.add.at(shares, row[ends], weight[ends, None] * says[node[ends]])
+        np.add.at(fractions, row[ends], weight[ends, None] * says[node[ends]])
         many = np.repeat(np.flatnonzero(missing), tree["n_children"][node[missing]])
         below = tree["first_child"][node[many]] + _counted(many)
         spread = weight[many] * weight_of[below] / _sum_over_siblings(many, weight_of[below])
@@ -133,15 +133,15 @@ def _child(tree: Tree, keys: tuple[np.ndarray, int], node: np.ndarray, x: np.nda
     branch = np.where(np.isnan(threshold), np.where(np.isnan(x), -1.0, x), x > threshold)
     outside = (branch < 0) | (branch >= width)
     key = node * width + np.where(outside, 0, branch).astype(np.int64)
-    place = np.minimum(np.searchsorted(sorted_keys, key), len(sorted_keys) - 1)
-    return np.where((sorted_keys[place] == key) & ~outside, place + 1, -1)
+    position = np.minimum(np.searchsorted(sorted_keys, key), len(sorted_keys) - 1)
+    return np.where((sorted_keys[position] == key) & ~outside, position + 1, -1)
 
 
 def _counted(groups: np.ndarray) -> np.ndarray:
     """0, 1, 2, ... within every run of equal entries."""
-    places = np.arange(len(groups))
+    positions = np.arange(len(groups))
     begins = np.r_[True, groups[1:] != groups[:-1]][: len(groups)]
-    return places - np.maximum.accumulate(np.where(begins, places, 0))
+    return positions - np.maximum.accumulate(np.where(begins, positions, 0))
 
 
 def _sum_over_siblings(groups: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -1,12 +1,12 @@
 r"""Error-based pruning: a branch stays only if a pessimist expects fewer errors from it than from a leaf.
 
 Of the N rows in a leaf, E are wrong. The pessimist takes for its error rate the upper confidence limit of a binomial
-share, the largest rate at which so few errors are still as likely as ``confidence``:
+fraction, the largest rate at which so few errors are still as likely as ``confidence``:
 
 .. math:: \sum_{k \le E} \binom{N}{k} U^k (1 - U)^{N - k} = CF
     \quad\Longleftrightarrow\quad U_{CF}(E, N) = I^{-1}_{1 - CF}(E + 1, N - E)
 
-with the inverse of the regularized incomplete beta function, which also takes weights that are not whole.
+with the inverse of the regularized incomplete beta function, which also takes weights that are not integers.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def information_gain(y: ArrayLike, feature: ArrayLike, sample_weight: ArrayLike 
 
     :math:`H(S)` is the entropy of the *class* among the rows, and :math:`S_v` are the rows in which F has the value
     v; so it is the mutual information of class and feature, never negative, and H(S) for a perfect split. Rows in
-    which F is missing are left out, and the gain is multiplied by the share of the known ones.
+    which F is missing are left out, and the gain is multiplied by the fraction of the known ones.
 
     >>> information_gain(["no", "no", "yes", "yes"], ["hot", "hot", "cool", "cool"])
     1.0
@@ -75,7 +75,7 @@ def gain_ratio(y: ArrayLike, feature: ArrayLike, sample_weight: ArrayLike | None
     r"""Information gain per bit of the split, :math:`IG(S, F) / \mathrm{split}(S, F)`; 0 if F has one value.
 
     A feature with a value of its own for every row has the largest gain there is and tells nothing about a new row;
-    its split information, :math:`\log_2 n`, puts it in its place.
+    its split information, :math:`\log_2 n`, outweighs its gain.
 
     >>> y = ["no", "no", "yes", "yes"]
     >>> gain_ratio(y, ["hot", "hot", "cool", "cool"]), gain_ratio(y, [1, 2, 3, 4])

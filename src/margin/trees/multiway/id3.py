@@ -9,12 +9,14 @@ attribute's own values.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from margin.core.domains import Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
+from margin.core.parameters import parameter
 from margin.core.records import Record
 from margin.trees.multiway.category_classifier import CategoryTreeClassifier
 from margin.trees.multiway.category_columns import known_of
@@ -31,14 +33,15 @@ class ID3(CategoryTreeClassifier, IterativeEstimator):
     """A tree with one branch per category, grown by information gain, level by level.
 
     Every column is categorical: strings, or numbers of which each distinct one is a category. A path never asks about
-    a column twice. A node becomes a leaf when it is pure, when no column is left that differs among its rows, when it
-    is ``max_depth`` questions deep, has less weight than ``min_samples_split``, or no column gains ``min_gain`` bits.
+    a column twice. A node becomes a leaf when it is pure or when no column is left that differs among its rows.
     A category that has no branch where it is asked for (never seen, or not seen there) gets the answer of the
     node that asks: the majority of the parent. Missing values are refused; :class:`margin.trees.C45` takes them.
 
     A record is one split: ``node``, ``depth``, ``rows`` (weight), ``entropy``, ``split`` (the column chosen) and
     the ``gain`` of every column that could be chosen. Cost: O(n p) per level.
 
+    Examples
+    --------
     >>> from margin.trees import play_tennis
     >>> days, played = play_tennis()
     >>> print(ID3().fit(days, played).text())
@@ -53,16 +56,16 @@ class ID3(CategoryTreeClassifier, IterativeEstimator):
 
     takes_missing = False
 
-    domains = {
-        "max_depth": Optional(Integer(low=1, search=(1, 10))),
-        "min_samples_split": Number(low=0, search=(2, 20)),
-        "min_gain": Number(low=0),
-    }
-
-    def __init__(self, max_depth: int | None = None, min_samples_split: float = 2, min_gain: float = 0.0):
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_gain = min_gain
+    _: KW_ONLY
+    max_depth: int | None = parameter(
+        None,
+        Optional(Integer(low=1, search=(1, 10))),
+        "Most questions above a leaf; None sets no limit.",
+    )
+    min_samples_split: float = parameter(
+        2, Number(low=0, search=(2, 20)), "Weight that a node needs to be split (a row weighs 1)."
+    )
+    min_gain: float = parameter(0.0, Number(low=0), "Information gain, in bits, that a split needs.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ID3:
         """Grow the whole tree."""
@@ -158,9 +161,9 @@ class _Growth:
     def _gains(self, rows: np.ndarray, before: float) -> tuple[np.ndarray, np.ndarray]:
         """The gain of every column (p,), and whether it takes more than one value among ``rows``."""
         n_columns = len(self.offsets)
-        place = (self.codes[rows] + self.offsets) * self.n_classes + self.labels[rows, None]
+        cell = (self.codes[rows] + self.offsets) * self.n_classes + self.labels[rows, None]
         weights = np.repeat(self.weights[rows], n_columns)
-        counts = np.bincount(place.ravel(), weights, minlength=self.n_categories * self.n_classes)
+        counts = np.bincount(cell.ravel(), weights, minlength=self.n_categories * self.n_classes)
         counts = counts.reshape(self.n_categories, self.n_classes)
         sizes = counts.sum(axis=1)
         after = np.add.reduceat(sizes * entropy_bits(counts), self.offsets) / self.weights[rows].sum()
@@ -182,8 +185,8 @@ class _Growth:
         rows = rows[np.argsort(self.codes[rows, feature], kind="stable")]
         self.rows[begin:end] = rows
         branches, first, counts = np.unique(self.codes[rows, feature], return_index=True, return_counts=True)
-        place = np.repeat(np.arange(len(branches)), counts) * self.n_classes + self.labels[rows]
-        values = np.bincount(place, self.weights[rows], minlength=len(branches) * self.n_classes)
+        cell = np.repeat(np.arange(len(branches)), counts) * self.n_classes + self.labels[rows]
+        values = np.bincount(cell, self.weights[rows], minlength=len(branches) * self.n_classes)
         self.growing.split(node, feature, np.nan, gain, branches, values.reshape(len(branches), self.n_classes))
         self.start += (begin + first).tolist()
         self.stop += (begin + first + counts).tolist()

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from margin.trees.multiway.category_tree import Tree, children, depths
-from margin.trees.multiway.tree_language import Words, condition
+from margin.trees.multiway.tree_text import TreeNames, condition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_tree", "node_places"]
+__all__ = ["draw_tree", "node_positions"]
 
 COLORS = ("#c8553d", "#3b6fb6", "#4f9d69", "#8e5aa8", "#d29a2e", "#3f9aa0", "#7a6f5d", "#b0478c")
 
 
-def node_places(tree: Tree) -> np.ndarray:
+def node_positions(tree: Tree) -> np.ndarray:
     """Where to draw every node, (nodes, 2): leaves evenly from left to right, a parent above the middle of its own.
 
     The second coordinate is minus the depth.
@@ -36,37 +36,37 @@ def node_places(tree: Tree) -> np.ndarray:
     return np.column_stack([x, -depths(tree)])
 
 
-def draw_tree(tree: Tree, words: Words, axis: Axes) -> None:
+def draw_tree(tree: Tree, names: TreeNames, axis: Axes) -> None:
     """Questions with their gain, branches with their value, leaves with class and class weights."""
-    places = node_places(tree)
-    for node, (x, y) in enumerate(places):
+    positions = node_positions(tree)
+    for node, (x, y) in enumerate(positions):
         if node:
-            _draw_branch(tree, node, words, places, axis)
-        label, color, style = _node_look(tree, node, words)
+            _draw_branch(tree, node, names, positions, axis)
+        label, color, style = _node_look(tree, node, names)
         axis.text(x, y, label, ha="center", va="center", fontsize=9.5, color=color, bbox=style, zorder=3)
-    axis.set_xlim(places[:, 0].min() - 0.6, places[:, 0].max() + 0.6)
-    axis.set_ylim(places[:, 1].min() - 0.4, 0.4)
+    axis.set_xlim(positions[:, 0].min() - 0.6, positions[:, 0].max() + 0.6)
+    axis.set_ylim(positions[:, 1].min() - 0.4, 0.4)
     axis.set_axis_off()
 
 
-def _draw_branch(tree: Tree, node: int, words: Words, places: np.ndarray, axis: Axes) -> None:
+def _draw_branch(tree: Tree, node: int, names: TreeNames, positions: np.ndarray, axis: Axes) -> None:
     above = int(tree["parent"][node])
-    (x, y), (x_above, y_above) = places[node], places[above]
+    (x, y), (x_above, y_above) = positions[node], positions[above]
     axis.plot([x_above, x], [y_above, y], color="#999999", linewidth=1.2, zorder=1)
-    asked = words.columns[int(tree["feature"][above])]
-    said = condition(tree, node, words).removeprefix(f"{asked} ").removeprefix("= ")
+    asked = names.columns[int(tree["feature"][above])]
+    said = condition(tree, node, names).removeprefix(f"{asked} ").removeprefix("= ")
     plate = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     x, y = 0.4 * x_above + 0.6 * x, 0.4 * y_above + 0.6 * y
     axis.text(x, y, said, ha="center", va="center", fontsize=9, bbox=plate, zorder=2)
 
 
-def _node_look(tree: Tree, node: int, words: Words) -> tuple[str, str, dict[str, str]]:
+def _node_look(tree: Tree, node: int, names: TreeNames) -> tuple[str, str, dict[str, str]]:
     """The label of a node, its color, and its box."""
     if tree["n_children"][node]:
-        label = f"{words.columns[int(tree['feature'][node])]}?\ngain {tree['gain'][node]:.3f}"
+        label = f"{names.columns[int(tree['feature'][node])]}?\ngain {tree['gain'][node]:.3f}"
         return label, "black", {"facecolor": "#f2efe9", "edgecolor": "#666666", "boxstyle": "round,pad=0.4"}
     value = tree["value"][node]
     best = int(value.argmax())
-    label = f"{words.classes[best]}\n" + " : ".join(f"{weight:g}" for weight in value.round(2))
+    label = f"{names.classes[best]}\n" + " : ".join(f"{weight:g}" for weight in value.round(2))
     fill = COLORS[best % len(COLORS)]
     return label, "white", {"facecolor": fill, "edgecolor": "none", "boxstyle": "round,pad=0.4"}
