@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.harness import Case
 from benchmarks.tabular.race import Contender, Table, fitting, predicting, threads
 from benchmarks.tabular.tables import Data, covertype_like, friedman, generated, has_real, real
-from margin.trees import GradientBoostingClassifier, GradientBoostingRegressor
+from margin.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 __all__ = ["cases"]
 
@@ -75,9 +75,10 @@ def contenders(rounds: int) -> tuple[Contender, ...]:
 
 
 def _ours(rounds: int, d: Data) -> Any:
-    model = GradientBoostingClassifier if d["task"] == "classification" else GradientBoostingRegressor
+    model = HistGradientBoostingClassifier if d["task"] == "classification" else HistGradientBoostingRegressor
     return model(
-        n_estimators=rounds,
+        max_iter=rounds,
+        early_stopping=False,
         learning_rate=RATE,
         max_leaf_nodes=LEAVES,
         min_samples_leaf=ROWS_PER_LEAF,
@@ -123,9 +124,10 @@ def _xgboost(rounds: int, d: Data) -> Any:
 
 
 def _histogram(rounds: int, d: Data) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn import ensemble
 
-    model = HistGradientBoostingClassifier if d["task"] == "classification" else HistGradientBoostingRegressor
+    classify = d["task"] == "classification"
+    model = ensemble.HistGradientBoostingClassifier if classify else ensemble.HistGradientBoostingRegressor
     return model(
         max_iter=rounds,
         max_leaf_nodes=LEAVES,

@@ -24,7 +24,7 @@ from margin import atlas, claims, experiments
 from margin.claims.citations import resolve
 
 NOTICED, MISSED = "noticed", "missed"
-LEAST_LIMIT, SLOWER = 20.0, 20.0  # seconds a check with a mistake may take, and how many times longer than without
+LEAST_LIMIT, SLOWER, MOST_LIMIT = 20.0, 20.0, 300.0  # seconds for a check with a mistake; times as long as without
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,10 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.sample and len(results) >= options.sample:
             break
         results += _try_row(row, options.per_row or (3 if options.sample else 0), rng, options.verbose)
+        if options.out:  # after every row: the program may be stopped at any time
+            with open(options.out, "w") as file:
+                json.dump(results, file, indent=1)
     _report(results)
-    if options.out:
-        with open(options.out, "w") as file:
-            json.dump(results, file, indent=1)
     return 0
 
 
@@ -61,7 +61,7 @@ def _try_row(row: atlas.Row, most: int, rng: random.Random, verbose: bool) -> li
         found = rng.sample(found, min(most, len(found)))
     results = []
     for mutant in found:
-        outcome = _outcome(mutant, run, max(LEAST_LIMIT, SLOWER * seconds))
+        outcome = _outcome(mutant, run, min(max(LEAST_LIMIT, SLOWER * seconds), MOST_LIMIT))
         results.append(
             {"row": row.id, "area": row.area, "kind": mutant.kind, "mutant": str(mutant), "outcome": outcome}
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -23,7 +23,8 @@ class Entry:
     ``takes`` says what the columns of a table must look like before they reach the model: "standard" numbers,
     non-negative "counts" or "categories". Above ``max_rows`` its cost (quadratic or cubic in the rows) makes a
     comparison leave it out, with a remark. ``standard_target``: its defaults suit a target of deviation 1, so a
-    comparison gives it one. ``compared`` is False for what would only repeat another model of the board.
+    comparison gives it one. ``settings`` are parameters with which a comparison tries it, where the default would only
+    repeat another model; ``compared`` is False where all would.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Entry:
     takes: str = "standard"
     max_rows: int | None = None
     standard_target: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
     compared: bool = True
 
     @property
@@ -61,7 +63,14 @@ KERNELS = (
     Entry("svc", "margin.kernels.SVC", "classification", max_rows=50_000),
     Entry("hard-margin-svc", "margin.kernels.HardMarginSVC", "classification", max_rows=20_000),
     Entry("linear-svc", "margin.kernels.LinearSVC", "classification"),
-    Entry("kernel-ridge", "margin.kernels.KernelRidge", "regression", max_rows=10_000, standard_target=True),
+    Entry(
+        "kernel-ridge",
+        "margin.kernels.KernelRidge",
+        "regression",
+        max_rows=10_000,
+        standard_target=True,
+        settings={"kernel": "rbf"},
+    ),
     Entry("kernel-regression", "margin.kernels.KernelRegression", "regression", max_rows=50_000),
     Entry("svr", "margin.kernels.SVR", "regression", max_rows=50_000, standard_target=True),
     Entry(
@@ -110,6 +119,8 @@ TREES = (
     Entry("adaboost-regressor", "margin.trees.AdaBoostRegressor", "regression"),
     Entry("gradient-boosting-classifier", "margin.trees.GradientBoostingClassifier", "classification"),
     Entry("gradient-boosting-regressor", "margin.trees.GradientBoostingRegressor", "regression"),
+    Entry("hist-gradient-boosting-classifier", "margin.trees.HistGradientBoostingClassifier", "classification"),
+    Entry("hist-gradient-boosting-regressor", "margin.trees.HistGradientBoostingRegressor", "regression"),
 )
 
 CLUSTER = (Entry("kmeans", "margin.cluster.KMeans", "clustering"),)
@@ -134,7 +145,7 @@ NEURAL = (
 )
 
 SEMI = (
-    Entry("self-training", "margin.semi.SelfTraining", "classification", compared=False),
+    Entry("self-training-classifier", "margin.semi.SelfTrainingClassifier", "classification", compared=False),
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
 )
 

@@ -10,8 +10,8 @@ from margin.trees import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
 from margin.trees.category_encoding import encode_strings, find_string_categories
@@ -22,7 +22,7 @@ MODELS = [
     DecisionTreeClassifier(random_state=0),
     ExtraTreesClassifier(5, random_state=0),
     RandomForestClassifier(5, random_state=0),
-    GradientBoostingClassifier(10, min_samples_leaf=5),
+    HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=5),
 ]
 
 
@@ -74,7 +74,7 @@ def test_an_array_of_objects_needs_to_be_told_which_columns_are_strings():
 def test_columns_of_strings_that_are_not_chosen_are_refused():
     strings, _, y = frames()
     with pytest.raises(ValueError, match="could not convert string to float"):
-        GradientBoostingClassifier(5, categorical_features=["size"]).fit(strings, y)
+        HistGradientBoostingClassifier(max_iter=5, categorical_features=["size"]).fit(strings, y)
 
 
 def test_objects_that_are_numbers_stay_numbers():
@@ -112,7 +112,7 @@ def test_a_tree_speaks_in_strings():
 def test_attributions_of_strings_add_up():
     strings, _, _ = frames()
     target = strings["size"].to_numpy() + strings["color"].eq("red").to_numpy()
-    for model in (DecisionTreeRegressor(max_depth=4), GradientBoostingRegressor(n_estimators=8)):
+    for model in (DecisionTreeRegressor(max_depth=4), HistGradientBoostingRegressor(max_iter=8)):
         fitted = model.fit(strings, target)
         np.testing.assert_allclose(explain(fitted, strings).predictions[:, 0], fitted.predict(strings), atol=1e-9)
 
@@ -129,12 +129,12 @@ def test_a_stored_model_still_knows_its_strings(model, tmp_path):
 
 def test_a_resumed_fit_on_strings_gives_the_same_bits():
     strings, _, y = frames()
-    whole = GradientBoostingClassifier(8, random_state=0).fit(strings, y)
-    part = GradientBoostingClassifier(8, random_state=0)
+    whole = HistGradientBoostingClassifier(max_iter=8, random_state=0).fit(strings, y)
+    part = HistGradientBoostingClassifier(max_iter=8, random_state=0)
     for record in part.iterate(strings, y):
         if record.iteration == 3:
             break
-    state, rest = part.get_state(), GradientBoostingClassifier(8, random_state=0)
+    state, rest = part.get_state(), HistGradientBoostingClassifier(max_iter=8, random_state=0)
     for _ in rest.iterate(strings, y, state=state):
         pass
     np.testing.assert_array_equal(rest.predict_proba(strings), whole.predict_proba(strings))

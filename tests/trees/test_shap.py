@@ -7,8 +7,9 @@ from sklearn.datasets import load_diabetes, load_iris
 from margin.trees import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
-    GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     explain,
@@ -30,7 +31,7 @@ def test_a_tree_agrees_with_all_coalitions(weighted):
     rng = np.random.default_rng(0)
     X, y = mixed_table(rng)
     w = rng.uniform(0.5, 2.0, len(y)) if weighted else None
-    model = GradientBoostingRegressor(n_estimators=2, min_samples_leaf=3, categorical_features=[4]).fit(X, y, w)
+    model = HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=3, categorical_features=[4]).fit(X, y, w)
     known = {4: model.bins_["edges"][model.bins_["offsets"][4] :]}
     rows = encode_numbers(X[:15], known)
     for i in range(2):
@@ -50,10 +51,19 @@ def test_a_deep_tree_that_asks_the_same_column_again():
         np.testing.assert_allclose(tree_shap(model.tree_, row[None]).values[0], exact, atol=1e-11)
 
 
-@pytest.mark.parametrize("cls", [DecisionTreeRegressor, RandomForestRegressor, GradientBoostingRegressor])
-def test_attributions_of_regressors_add_up(cls):
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeRegressor(random_state=0),
+        RandomForestRegressor(n_estimators=10, random_state=0),
+        HistGradientBoostingRegressor(max_iter=10),
+        GradientBoostingRegressor(n_estimators=10, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_attributions_of_regressors_add_up(model):
     X, y = load_diabetes(return_X_y=True)
-    model = cls(random_state=0).set_params(**({} if cls is DecisionTreeRegressor else {"n_estimators": 10})).fit(X, y)
+    model.fit(X, y)
     found = explain(model, X[:100])
     np.testing.assert_allclose(found.predictions[:, 0], model.predict(X[:100]), rtol=1e-9)
     assert found.values.shape == (100, 10, 1)
@@ -68,7 +78,7 @@ def test_attributions_of_class_shares_add_up(cls):
 
 def test_attributions_of_scores_add_up():
     X, y = load_iris(return_X_y=True)
-    model = GradientBoostingClassifier(n_estimators=10).fit(X, y)
+    model = HistGradientBoostingClassifier(max_iter=10).fit(X, y)
     np.testing.assert_allclose(explain(model, X).predictions, model.decision_function(X), rtol=1e-9, atol=1e-12)
 
 
@@ -76,7 +86,7 @@ def test_a_column_never_asked_about_gets_nothing():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(300, 4))
     X[:, 2] = 1.0
-    model = GradientBoostingRegressor(n_estimators=10).fit(X, X[:, 0])
+    model = HistGradientBoostingRegressor(max_iter=10).fit(X, X[:, 0])
     assert np.all(explain(model, X).values[:, 2] == 0)
 
 

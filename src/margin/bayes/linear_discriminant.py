@@ -72,7 +72,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     solver: str = parameter(
         "svd",
-        Choice("svd", "lsqr", "eigen"),
+        Choice("svd", "lsqr", "eigen", search=False),
         '"svd" works on the factor of the centered rows and drops dependent columns; "eigen" solves a generalized '
         'eigenproblem with the mean of the class covariances; "lsqr" solves for the rule alone, without directions.',
     )

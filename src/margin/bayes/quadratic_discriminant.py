@@ -45,7 +45,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     _: KW_ONLY
     solver: str = parameter(
         "svd",
-        Choice("svd", "eigen"),
+        Choice("svd", "eigen", search=False),
         '"svd" works on the factor of the centered rows, which keeps all digits; "eigen" on covariances, as shrinkage '
         "and covariance_estimator need.",
     )

@@ -134,13 +134,20 @@ def kl_is_a_divergence_and_no_distance(seed: int) -> Verdict:
     many_p, many_q = _simplex(rng, 200, 5), _simplex(rng, 200, 5)
     x = rng.normal(1, 2, size=50_000)
     sampled, error = kl_monte_carlo(x, stats.norm(1, 2).logpdf, stats.norm(0, 1).logpdf)
+    bits, _ = kl_monte_carlo(x, stats.norm(1, 2).logpdf, stats.norm(0, 1).logpdf, base=2)
     return corrected(
         every(
             scipy=near(kl_divergence(many_p, many_q), stats.entropy(many_p, many_q, axis=1), tolerance=1e-12),
             notes=near(notes_pair, 0.218012, tolerance=5e-7),
             equal_gives_zero=equal(float(kl_divergence(p, p)), 0.0),
             missing_mass=equal(float(kl_divergence([0.5, 0.5], [1, 0])), math.inf),
+            in_bits=near(
+                kl_divergence(many_p, many_q, base=2) * math.log(2), kl_divergence(many_p, many_q), tolerance=1e-12
+            ),
             sampled=near(sampled, kl_normal(1, 2, 0, 1), tolerance=ERRORS * error),
+            # The variance of the log-ratio under p is 8.5: that of 3/2 z^2 + 2 z.
+            standard_error=near(error / math.sqrt(8.5 / 50_000), 1.0, tolerance=0.1),
+            sampled_in_bits=near(bits * math.log(2), sampled, tolerance=1e-9),
         ),
         non_zero=above(float(kl_divergence(p, p)), 0.0),
         triangle=below(direct, detour),

@@ -271,28 +271,33 @@ def _partly_labeled(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @claim("semi-supervised-learning")
 def rows_without_a_label_are_used_however_they_are_marked(seed: int) -> Verdict:
-    from margin.semi import SelfTraining
+    from margin.neural.estimators import MLPClassifier
+    from margin.semi import PseudoLabel, SelfTrainingClassifier
 
     X, y = _partly_labeled(seed)
     known = y >= 0
     as_none = y.astype(object)
     as_none[~known] = None
     spellings = [y, np.where(known, y, np.nan), as_none]
-    answers = [SelfTraining().fit(X, labels).predict_proba(X) for labels in spellings]
-    alone = SelfTraining().fit(X[known], y[known]).predict_proba(X)
+    answers = [SelfTrainingClassifier().fit(X, labels).predict_proba(X) for labels in spellings]
+    alone = SelfTrainingClassifier().fit(X[known], y[known]).predict_proba(X)
+    network = PseudoLabel(MLPClassifier((8,), max_iter=2), random_state=seed)
+    taught = [network.fit(X, labels).predict_proba(X) for labels in spellings]
     return every(
         as_nan=equal(answers[1], answers[0]),
         as_none=equal(answers[2], answers[0]),
+        network_as_nan=equal(taught[1], taught[0]),
+        network_as_none=equal(taught[2], taught[0]),
         used=above(float(np.abs(answers[0] - alone).max()), 0.01),
     )
 
 
 @claim("self-training")
 def only_confident_rows_are_added_and_given_labels_stay(seed: int) -> Verdict:
-    from margin.semi import SelfTraining
+    from margin.semi import SelfTrainingClassifier
 
     X, y = _partly_labeled(seed)
-    model, least, left = SelfTraining(threshold=0.9, max_iter=None), [], [int((y < 0).sum())]
+    model, least, left = SelfTrainingClassifier(threshold=0.9, max_iter=None), [], [int((y < 0).sum())]
     before = None
     for record in model.iterate(X, y):
         if before is not None and record["added"]:

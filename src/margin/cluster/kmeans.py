@@ -71,7 +71,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     copy_x: bool = parameter(True, Flag(), COPY)
     algorithm: str = parameter(
         "hamerly",
-        Choice("lloyd", "elkan", "hamerly"),
+        Choice("lloyd", "elkan", "hamerly", search=False),
         'All take the same steps. "hamerly" and "elkan" skip rows that cannot have changed, by one bound per row; '
         '"lloyd" computes every distance.',
     )

@@ -72,13 +72,14 @@ def raises(error: type[Exception], call: Callable[[], Any], *, match: str = "") 
 
 
 def every(**parts: Verdict) -> Verdict:
-    """All named parts hold; measured and expected keep their names."""
+    """All named parts hold; measured and expected keep their names, and a slip without one takes that of its part."""
+    slips = (name if slip == "printed" else slip for name, part in parts.items() for slip in part.slips)
     return Verdict(
         all(part.ok for part in parts.values()),
         {name: part.measured for name, part in parts.items()},
         {name: part.expected for name, part in parts.items()},
         corrected=any(part.corrected for part in parts.values()),
-        slips=tuple(dict.fromkeys(slip for part in parts.values() for slip in part.slips)),
+        slips=tuple(dict.fromkeys(slips)),
     )
 
 

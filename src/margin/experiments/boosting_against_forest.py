@@ -93,6 +93,6 @@ def _errors(table: str, name: str, folds: int, seed: int) -> list[float]:
 def _model(name: str, classify: bool, seed: int) -> Any:
     if name == "boosting":
         boosting = GradientBoostingClassifier if classify else GradientBoostingRegressor
-        return boosting(n_estimators=60, max_leaf_nodes=6, min_samples_leaf=5, random_state=seed)
+        return boosting(n_estimators=60, max_depth=None, max_leaf_nodes=6, min_samples_leaf=5, random_state=seed)
     forest = RandomForestClassifier if classify else RandomForestRegressor
     return forest(n_estimators=40, random_state=seed)

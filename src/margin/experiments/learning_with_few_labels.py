@@ -16,7 +16,7 @@ from margin.core.verdict import Verdict, above, every
 from margin.data import load
 from margin.linear import LogisticRegression
 from margin.neural.estimators import MLPClassifier
-from margin.semi import PseudoLabel, SelfTraining
+from margin.semi import PseudoLabel, SelfTrainingClassifier
 from margin.semi.labels import UNKNOWN
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _trial(X: np.ndarray, y: np.ndarray, rng: np.random.Generator, epochs: int) 
     )
     models: list[Any] = [
         LogisticRegression(C=10).fit(X[known], y[known]),
-        SelfTraining(LogisticRegression(C=10), threshold=0.8, max_iter=None).fit(X, given),
+        SelfTrainingClassifier(LogisticRegression(C=10), threshold=0.8, max_iter=None).fit(X, given),
         PseudoLabel(network, alpha=0.0, random_state=0).fit(X, given),
         PseudoLabel(network, alpha=3.0, random_state=0).fit(X, given),
     ]

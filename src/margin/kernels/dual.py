@@ -38,6 +38,7 @@ WHOLE_ROWS = 2000  # up to here the kernel matrix (32 MB) is kept and all variab
 PART, PARTS = 256, 4  # variables that are new in a working set, and how many such generations it holds
 INNER_TOLERANCE = 0.1  # of the violation before: solving a working set further is wasted, the others will change it
 STEPS_PER_VARIABLE = 20  # pair steps in one working set, at most, for each of its variables
+LEAST_GAIN = 1e-14  # of the objective: what rounding of its terms may pretend
 STALLED = 20  # working sets without any gain of the objective: rounding is larger than what is left of the violation
 PATIENCE = 3  # working sets for which a variable must have been idle before it may leave
 COST_OF_LEAVING = 2.0  # working sets: about what compacting the columns takes
@@ -64,7 +65,8 @@ class DualProblem:
         self.epsilon, self.tol, self.shrinking, self.cache_size = epsilon, tol, shrinking, cache_size
         self.beta, self.score = np.zeros(columns.n), target.copy()
         self.iteration, self.steps = 0, 0
-        self.without_gain = 0  # working sets in a row that did not raise the objective
+        self.climbed = self.highest = 0.0  # what the objective has gained so far, and the most it ever had
+        self.without_gain = 0  # working sets in a row that did not raise the highest
         self.generations: list[Indices] = []  # oldest first; together the working set
         self.inner = np.zeros((0, 0))  # its kernel matrix
         self.active = np.arange(columns.n)
@@ -145,6 +147,8 @@ class DualProblem:
             "patience": self.patience.copy(),
             "removed": [{"rows": rows.copy(), "beta": then.copy()} for rows, then in self.removed],
             "gained": self.gained,
+            "climbed": self.climbed,
+            "highest": self.highest,
             "without_gain": self.without_gain,
             "wasted": self.wasted,
             "cache": None if self.cache is None else self.cache.state(),
@@ -156,6 +160,7 @@ class DualProblem:
         )
         self.violation, self.gained, self.wasted = (float(state[name]) for name in ("violation", "gained", "wasted"))
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
+        self.climbed, self.highest = float(state["climbed"]), float(state["highest"])
         self.without_gain = int(state["without_gain"])
         self.removed = [(np.array(left["rows"]), np.array(left["beta"])) for left in state["removed"]]
         self.cache = None
@@ -186,8 +191,13 @@ class DualProblem:
         self.score = self.target - K @ self.beta
 
     def _judge_gain(self, gain: float) -> None:
-        rounding = np.finfo(np.float64).eps * abs(float(self.target @ self.beta))
-        self.without_gain = 0 if gain > rounding else self.without_gain + 1
+        """Whether the objective has risen above all it was before, by more than rounding makes it go up and down."""
+        self.climbed += gain
+        rounding = LEAST_GAIN * max(abs(float(self.target @ self.beta)), abs(self.highest))
+        if self.climbed > self.highest + rounding:
+            self.highest, self.without_gain = self.climbed, 0
+        else:
+            self.without_gain += 1
 
     def _renew(self) -> None:
         """The oldest generation gives way to the worst violators outside the others."""

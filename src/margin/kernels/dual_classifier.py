@@ -171,7 +171,8 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self.intercept_ = sign * np.array(loop.offsets())
         self.objective_, self.gap_, self.violation_ = (np.array(loop.numbers(name)) for name in NUMBERS)
         self.n_iter_ = np.array(loop.numbers("iteration"), dtype=np.int64)
-        self.fit_status_, self.shape_fit_ = int(loop.unsolved > 0), tuple(map(int, loop.X.shape))
+        self.fit_status_ = int(loop.unsolved > 0)
+        self.shape_fit_ = (int(loop.X.shape[0]), int(loop.X.shape[1]))
 
 
 NUMBERS = ("objective", "gap", "violation")

@@ -132,7 +132,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         numbers = describe(problem)
         self.objective_, self.gap_, self.violation_ = (numbers[name] for name in ("objective", "gap", "violation"))
         self.n_iter_, self.fit_status_ = problem.iteration, int(not problem.solved)
-        self.shape_fit_ = tuple(map(int, X.shape))
+        self.shape_fit_ = (int(X.shape[0]), int(X.shape[1]))
 
 
 class _Solving:

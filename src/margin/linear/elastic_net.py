@@ -55,7 +55,9 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
     positive: bool = parameter(False, Flag(), "Whether coefficients must not be negative.")
     random_state: RandomLike = parameter(None, Seed(), 'Draws the order of the columns for selection="random".')
     selection: str = parameter(
-        "cyclic", Choice("cyclic", "random"), "Whether a sweep visits the columns in their order or in a random one."
+        "cyclic",
+        Choice("cyclic", "random", search=False),
+        "Whether a sweep visits the columns in their order or in a random one.",
     )
 
     coef_: np.ndarray = attribute("Weights of the columns with exact zeros, (p,) or (targets, p).")

@@ -55,7 +55,7 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
 
     penalty: str | None = parameter(
         "auto",
-        Optional(Choice("auto", "l2", "l1", "elasticnet")),
+        Optional(Choice("auto", "l2", "l1", "elasticnet", search=False)),
         'The kind of penalty: "auto" and "elasticnet" mix both by l1_ratio, "l2" and "l1" take one, None takes none.',
     )
     _: KW_ONLY
@@ -81,13 +81,13 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
     )
     fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
     intercept_scaling: float = parameter(
-        1.0, Number(above=0), 'Value of the constant column whose coefficient solver "liblinear" penalizes.'
+        1, Number(above=0), 'Value of the constant column whose coefficient solver "liblinear" penalizes.'
     )
     class_weight: Any = parameter(None, ClassWeight(), 'Weights of the classes; "balanced" makes them count equally.')
     random_state: RandomLike = parameter(None, Seed(), 'Draws the rows that "sag" and "saga" visit.')
     solver: str = parameter(
         "auto",
-        Choice(*SOLVERS),
+        Choice(*SOLVERS, search=False),
         '"auto" takes "newton-cholesky" for two classes in small tables, else "lbfgs" (preconditioned by the curvature '
         'of the rows), and "proximal" where the penalty has a corner. "newton-cg" takes products with the Hessian, '
         '"sag" and "saga" visit one random row at a time, "liblinear" penalizes the intercept.',

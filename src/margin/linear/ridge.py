@@ -58,7 +58,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
     tol: float = parameter(1e-4, Number(low=0), "Precision at which a solver that iterates stops.")
     solver: str = parameter(
         "auto",
-        Choice("auto", *SOLVERS),
+        Choice("auto", *SOLVERS, search=False),
         'The method. "auto" and "cholesky" are closed forms, exact to rounding; the others reach the same solution by '
         "other ways.",
     )

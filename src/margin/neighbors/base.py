@@ -45,7 +45,7 @@ class NeighborsEstimator(Estimator, ABC):
     )
     algorithm: str = parameter(
         "auto",
-        Choice(*ALGORITHMS),
+        Choice(*ALGORITHMS, search=False),
         'The search: "brute" compares all pairs, "kd_tree" and "ball_tree" build a tree, "auto" takes a k-d tree for '
         "up to six columns. Neighbors are exact and the same for all; of equally near rows the first is nearer.",
     )
@@ -53,7 +53,7 @@ class NeighborsEstimator(Estimator, ABC):
     p: float = parameter(2, Number(low=1, search=(1, 4)), 'Exponent of metric "minkowski".')
     metric: Any = parameter(
         "minkowski",
-        Either(Choice(*METRICS, *ALIASES, *PAIRWISE_METRICS, "precomputed"), Function("two rows")),
+        Either(Choice(*METRICS, *ALIASES, *PAIRWISE_METRICS, "precomputed", search=False), Function("two rows")),
         'The distance. "mahalanobis" takes the covariance of the training rows unless one is given; "precomputed" '
         "means that X holds distances; names beyond the first six and functions of two rows compare all pairs.",
     )

@@ -95,7 +95,7 @@ class Isomap(EmbeddingMixin, Estimator):
             method = {"auto": "auto", "FW": "floyd", "D": "dijkstra"}[self.path_method]
             D = shortest_paths(graph, method, threads=self._threads(len(X)))
         D = np.minimum(D, D.T)  # sums in two directions differ in the last digit
-        solver = {"solver": self.eigen_solver, "tol": float(self.tol), "max_iter": self.max_iter}
+        solver: dict[str, Any] = {"solver": self.eigen_solver, "tol": float(self.tol), "max_iter": self.max_iter}
         self.embedding_, self.eigenvalues_ = classical_coordinates(D, self.n_components, **solver)
         self.dist_matrix_, self.X_fit_, self.n_parts_ = D, X, parts
         return self

@@ -14,7 +14,7 @@ COMMON: dict[str, Stored] = {
     "n_iter_": Count(),
 }
 FORMS: Mapping[str, Form] = {
-    "SelfTraining": Form(
+    "SelfTrainingClassifier": Form(
         {
             **COMMON,
             "labeled_iter_": ArrayOf(None, kind="i"),

@@ -197,8 +197,10 @@ def _fit_winner(comparison: Comparison) -> None:
 
 def _make(name: str, prepare: Any, seed: int) -> Any:
     cls: Any = catalog.class_of(name)
-    model = behind(prepare, cls(random_state=seed) if "random_state" in parameters_of(cls) else cls())
-    return on_standard_target(model) if catalog.entry(name).standard_target else model
+    entry = catalog.entry(name)
+    seeded = {"random_state": seed} if "random_state" in parameters_of(cls) else {}
+    model = behind(prepare, cls(**entry.settings, **seeded))
+    return on_standard_target(model) if entry.standard_target else model
 
 
 def _make_baseline(task: str) -> Any:

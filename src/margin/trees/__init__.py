@@ -1,6 +1,11 @@
 """Decision trees and what is built from many of them: bagging, random forests, extremely randomized trees, boosting."""
 
-from margin.trees.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from margin.trees.boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from margin.trees.boosting.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.forest.bagging import BaggingClassifier, BaggingRegressor
@@ -27,6 +32,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "Threshold",

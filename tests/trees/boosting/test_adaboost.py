@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.ensemble import AdaBoostClassifier as PeerClassifier
 from sklearn.linear_model import LogisticRegression
@@ -11,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from margin.trees import AdaBoostClassifier, AdaBoostRegressor
+from margin.trees import DecisionTreeClassifier as OwnTree
 from margin.trees.boosting.adaboost import training_error_bound, weighted_median
 
 
@@ -76,3 +78,59 @@ def test_weighted_median_minimizes_absolute_deviations(values, seed):
     median = weighted_median(values[None], weights)[0]
     cost = [(weights * np.abs(values - v)).sum() for v in values]
     assert (weights * np.abs(values - median)).sum() <= min(cost) + 1e-9
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_own_trees_take_a_shorter_way_to_the_same_model(load, monkeypatch):
+    """A table coded once and rows that pass all trees at once, against fit and predict of every learner."""
+    X, y = load(return_X_y=True)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
+    learner = OwnTree(max_depth=2, max_features=2, splitter="random")
+    short = AdaBoostClassifier(learner, n_estimators=8, random_state=3).fit(X, y)
+    monkeypatch.setattr("margin.trees.boosting.adaboost.TreeLearners.of", lambda *_: None)
+    long = AdaBoostClassifier(learner, n_estimators=8, random_state=3).fit(X, y)
+    for one, other in zip(short.estimators_, long.estimators_, strict=True):
+        for name, array in one.tree_.items():
+            np.testing.assert_array_equal(array, other.tree_[name])
+    monkeypatch.setattr("margin.trees.boosting.adaboost.all_own_trees", lambda _: False)
+    said = long.decision_function(X)
+    monkeypatch.undo()
+    np.testing.assert_allclose(short.decision_function(X), said, rtol=1e-12, atol=1e-14)
+
+
+def test_own_regression_trees_take_the_same_way(monkeypatch):
+    X, y = load_diabetes(return_X_y=True)
+    short = AdaBoostRegressor(n_estimators=8, random_state=3).fit(X, y)
+    monkeypatch.setattr("margin.trees.boosting.adaboost.TreeLearners.of", lambda *_: None)
+    monkeypatch.setattr("margin.trees.boosting.adaboost.all_own_trees", lambda _: False)
+    long = AdaBoostRegressor(n_estimators=8, random_state=3).fit(X, y)
+    np.testing.assert_array_equal(short.predict(X), long.predict(X))
+
+
+def test_stages_and_importances_are_scikit_learns():
+    X, y = load_wine(return_X_y=True)
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    ours = AdaBoostClassifier(stump, n_estimators=10, random_state=0).fit(X, y)
+    theirs = PeerClassifier(stump, n_estimators=10, random_state=0).fit(X, y)
+    np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, rtol=1e-9)
+    for name in ("staged_decision_function", "staged_predict_proba", "staged_predict"):
+        for one, other in zip(getattr(ours, name)(X), getattr(theirs, name)(X), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(list(ours.staged_score(X, y)), list(theirs.staged_score(X, y)))
+    regressor = AdaBoostRegressor(n_estimators=6, random_state=0).fit(X, y)
+    *_, last = regressor.staged_predict(X)
+    np.testing.assert_array_equal(last, regressor.predict(X))
+    assert list(regressor.staged_score(X, y))[-1] == pytest.approx(regressor.score(X, y))
+    with pytest.raises(AttributeError, match="LogisticRegression has no feature_importances_"):
+        AdaBoostClassifier(LogisticRegression(max_iter=500), n_estimators=2).fit(X, y).feature_importances_  # noqa: B018
+
+
+def test_seeds_reach_the_parts_of_a_learner():
+    X, y = load_iris(return_X_y=True)
+    learner = CalibratedClassifierCV(DecisionTreeClassifier(max_depth=2, splitter="random"), cv=2)
+    first, second, other = (
+        AdaBoostClassifier(learner, n_estimators=5, random_state=seed).fit(X, y).decision_function(X)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other)

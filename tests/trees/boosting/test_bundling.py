@@ -2,12 +2,19 @@
 
 import numpy as np
 import pytest
+from numba import njit
+from sklearn.base import clone
 
-from margin.trees import GradientBoostingClassifier, GradientBoostingRegressor
-from margin.trees.boosting import bundling, growing, rounds
-from margin.trees.boosting.bundle_kernels import shared_sums, store
-from margin.trees.boosting.bundling import apart, bundled, find_bundles
-from margin.trees.boosting.histogram_kernels import add_rows
+from margin.trees import GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from margin.trees.boosting import boosting_rounds, bundle_kernels, bundling, growing, histogram_kernels
+from margin.trees.boosting.bundle_kernels import store
+from margin.trees.boosting.bundling import bundled, find_bundles
+from margin.trees.boosting.kernel_types import COLUMN
+
+# Kernels that only kernels call, compiled once more with a wrapper for Python.
+add_rows, shared_sums = (
+    njit(kernel.py_func, error_model="numpy") for kernel in (histogram_kernels.add_rows, bundle_kernels.shared_sums)
+)
 
 
 def one_hot_table(n=3000, seed=0):
@@ -34,8 +41,8 @@ def sparse_part():
 def read_back(stored, bundles, n_bins):
     """Every column from the stored ones, written with masks."""
     found = []
-    for place, base, bins in zip(bundles.place, bundles.base, n_bins, strict=True):
-        here = stored[:, place].astype(int)
+    for column, base, bins in zip(bundles.stored, bundles.base, n_bins, strict=True):
+        here = stored[:, column].astype(int)
         inside = (here > base) & (here <= base + bins - 1)
         found.append(here if base < 0 else np.where(inside, here - base, 0))
     return np.column_stack(found)
@@ -52,7 +59,9 @@ def test_store_says_who_is_in_the_way():
     codes = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 3], [0, 0, 0]], dtype=np.uint8)
     bundles = bundling._bundles(np.zeros(3, dtype=np.int64), np.array([2, 2, 4]))
     stored, conflict = np.empty((4, 1), dtype=np.uint8), np.zeros(3, dtype=bool)
-    store(codes, bundles, stored, conflict)
+    columns = np.zeros(3, dtype=COLUMN)
+    columns["stored"], columns["base"] = bundles.stored, bundles.base
+    store(codes, columns, stored, conflict)
     assert conflict.tolist() == [False, False, True]
     assert stored[[0, 1, 3], 0].tolist() == [1, 2, 0]
 
@@ -97,8 +106,7 @@ def test_a_dense_table_is_returned_as_it_is():
     codes = np.random.default_rng(0).integers(0, 255, (500, 4)).astype(np.uint8)
     stored, bundles = bundled(codes, np.full(4, 255), np.zeros(4, dtype=bool))
     assert stored is codes
-    for found, expected in zip(bundles, apart(4), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    assert bundles is None
 
 
 def test_sums_of_members_are_exact():
@@ -109,9 +117,9 @@ def test_sums_of_members_are_exact():
     rows = np.sort(rng.choice(len(codes), 700, replace=False)).astype(np.int32)
     histogram = np.empty(stored.shape[1] * 256, dtype=np.int64)
     add_rows(stored, rows, 0, 700, cells, 0, stored.shape[1], histogram)
-    for j, (place, base) in enumerate(zip(bundles.place, bundles.base, strict=True)):
+    for j, (column, base) in enumerate(zip(bundles.stored, bundles.base, strict=True)):
         sums, twin = np.zeros(256, dtype=np.int64), np.zeros(n_bins[j], dtype=np.int64)
-        own = histogram[place * 256 : (place + 1) * 256]
+        own = histogram[column * 256 : (column + 1) * 256]
         shared_sums(own, cells[rows].sum(), base, n_bins[j], sums)
         np.add.at(twin, codes[rows, j], cells[rows])
         np.testing.assert_array_equal(sums[base : base + n_bins[j] - 1], np.cumsum(twin)[:-1])
@@ -120,22 +128,30 @@ def test_sums_of_members_are_exact():
 
 
 def without_bundles(monkeypatch):
-    monkeypatch.setattr(rounds, "bundled", lambda codes, n_bins, categorical: (codes, apart(codes.shape[1])))
+    monkeypatch.setattr(boosting_rounds, "bundled", lambda codes, n_bins, categorical: (codes, None))
+
+
+def fitted(model, X, y):
+    """The model, and its running fit, which a finished ``fit`` drops."""
+    for _ in model.iterate(X, y):
+        pass
+    return model, model._loop
 
 
 SETTINGS = [
     {},
-    {"max_features": 0.4, "subsample": 0.6},
-    {"early_stopping": True, "subsample": 0.8},
+    {"max_features": 0.4},
+    {"early_stopping": True},
     {"monotonic_cst": [1] + [0] * 5 + [0, 1, -1] + [0] * 11},
     {"categorical_features": [False] * 9 + [False, True] + [False] * 9},
+    {"interaction_cst": [[0, 1, 2, 7], [3, 4, 10]], "max_features": 0.7},
 ]
 
 
 def same_trees(one, other):
     for name, array in one.trees_.items():
         np.testing.assert_array_equal(array, other.trees_[name], err_msg=name)
-    np.testing.assert_array_equal(one.train_loss_, other.train_loss_)
+    np.testing.assert_array_equal(one.train_score_, other.train_score_)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -149,29 +165,36 @@ def test_trees_are_the_same_with_and_without(monkeypatch, settings, missing, cla
         y = np.searchsorted(np.quantile(y, np.arange(1, classes) / classes), y)
     if classes > 2 and "monotonic_cst" in settings:
         settings = {"max_leaf_nodes": None, "max_depth": 4}  # monotone columns need one output
-    make = GradientBoostingClassifier if classes else GradientBoostingRegressor
-    model = make(n_estimators=6, min_samples_leaf=5, random_state=3, **settings)
-    together = model.fit(X, y)
-    assert together._loop.problem.codes.shape[1] < X.shape[1] - 9
+    make = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    model = make(max_iter=6, min_samples_leaf=5, random_state=3, **settings)
+    together, loop = fitted(model, X, y)
+    assert loop.data.codes.shape[1] < X.shape[1] - 9
     used = together.trees_["feature"][together.trees_["feature"] >= 0]
-    assert (together._loop.problem.bundles.base[used] >= 0).any()
+    assert (loop.data.bundles.base[used] >= 0).any()
     without_bundles(monkeypatch)
-    alone = make(**model.get_params()).fit(X, y)
-    assert alone._loop.problem.codes.shape[1] == X.shape[1]
+    alone, loop = fitted(make(**model.get_params()), X, y)
+    assert loop.data.codes.shape[1] == X.shape[1]
     same_trees(together, alone)
 
 
-@pytest.mark.parametrize("settings", [{}, {"subsample": 0.5, "early_stopping": True}])
-def test_a_fit_continues_exactly(settings):
+@pytest.mark.parametrize(
+    "model",
+    [
+        HistGradientBoostingRegressor(max_iter=8, random_state=1),
+        HistGradientBoostingRegressor(max_iter=8, random_state=1, early_stopping=True),
+        GradientBoostingRegressor(n_estimators=8, random_state=1, subsample=0.5, n_iter_no_change=5),
+    ],
+    ids=str,
+)
+def test_a_fit_continues_exactly(model):
     X, y = one_hot_table()
-    model = GradientBoostingRegressor(n_estimators=8, random_state=1, **settings)
-    whole = model.fit(X, y)
-    first = GradientBoostingRegressor(**model.get_params())
+    whole = clone(model).fit(X, y)
+    first = clone(model)
     for record in first.iterate(X, y):
         if record.iteration == 3:
             break
-    second = GradientBoostingRegressor(**model.get_params())
-    for _ in second.iterate(X, y, state=first._loop.state()):
+    second = clone(model)
+    for _ in second.iterate(X, y, state=first.get_state()):
         pass
     same_trees(whole, second)
     np.testing.assert_array_equal(whole._raw(X), second._raw(X))
@@ -182,12 +205,13 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     found = []
     for threads in (1, 2):
         monkeypatch.setattr(growing, "threads_for", lambda work, threads=threads: threads)
-        found.append(GradientBoostingRegressor(n_estimators=4, random_state=0).fit(X, y))
-        assert found[-1]._loop.grower.threads == threads
+        model = HistGradientBoostingRegressor(max_iter=4, early_stopping=False, random_state=0)
+        found.append(fitted(model, X, y)[0])
+        assert model._loop.grower.threads == (None if threads == 1 else threads)
     same_trees(*found)
 
 
 def test_rows_that_were_stored_end_where_rows_do_that_were_not():
     X, y = one_hot_table()
-    model = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model._raw(X), model._loop.predictions)
+    model, loop = fitted(HistGradientBoostingRegressor(max_iter=5, random_state=0), X, y)
+    np.testing.assert_array_equal(model._raw(X), loop.predictions)

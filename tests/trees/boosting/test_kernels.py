@@ -2,13 +2,20 @@
 
 import numpy as np
 import pytest
+from numba import njit
 
-from margin.trees.boosting.bundling import apart
-from margin.trees.boosting.growing import EMPTY, Grower
-from margin.trees.boosting.histogram_kernels import add_rows, pack, subtract
-from margin.trees.boosting.kernel_types import Rules, Table
+from margin.trees.boosting import histogram_kernels
+from margin.trees.boosting.cost_pruning import prune_grown
+from margin.trees.boosting.growing import EMPTY, UNLIMITED, TreeGrower, column_table
+from margin.trees.boosting.histogram_kernels import pack
+from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.packing import COUNTED_ROWS, choose_packing
-from margin.trees.boosting.split_kernels import unpack
+
+# Kernels that only kernels call, compiled once more with a wrapper for Python.
+add_rows, subtract, unpack = (
+    njit(kernel.py_func, error_model="numpy")
+    for kernel in (histogram_kernels.add_rows, histogram_kernels.subtract, histogram_kernels.unpack)
+)
 
 
 def derivatives(n, rng, constant=False):
@@ -21,7 +28,7 @@ def test_packed_sums_are_the_sums(n, constant):
     rng = np.random.default_rng(n)
     g, h = derivatives(n, rng, constant)
     packing, cells = choose_packing(g, h), np.empty(n, dtype=np.int64)
-    pack(g, h, 3, packing, cells)
+    pack(g, h, 3 if packing.dithered else None, packing, cells)
     for rows in (slice(None), slice(0, n // 2 + 1), np.flatnonzero(g > 0), np.flatnonzero(g <= 0)):
         gradient, hessian, count = unpack(cells[rows].sum(), packing)
         # Random rounding: each row is off by at most a unit, and the errors have mean zero.
@@ -76,31 +83,29 @@ def test_histogram_and_sibling():
         np.testing.assert_array_equal(whole.reshape(7, 256)[j], other)
 
 
-def rules(**changes):
+def limits(**changes):
     chosen = {
-        "max_leaves": 0,
+        "best_first": "max_leaves" in changes,
+        "max_leaves": UNLIMITED,
         "max_depth": 1,
+        "min_split": 2 * changes.get("min_leaf", 1),
         "min_leaf": 1,
         "min_hessian": 1e-3,
         "l2": 0.0,
         "min_gain": 0.0,
-        "max_features": 10**6,
-        "constrained": False,
+        "feature_fraction": 1.0,
+        "random_ties": False,
         "pooled_below": 1,
     }
-    return Rules(**(chosen | changes))
+    return SplitLimits(**(chosen | changes))
 
 
-def table(codes, categorical=None, monotone=None):
+def grower(codes, limits, categorical=None):
     p = codes.shape[1]
     known = np.where(codes == 255, 0, codes)
-    return Table(
-        codes,
-        known.max(axis=0).astype(np.int64) + 1,
-        np.zeros(p, dtype=bool) if categorical is None else np.array(categorical),
-        np.zeros(p, dtype=np.int64) if monotone is None else np.array(monotone),
-        *apart(p),
-    )
+    flags = np.zeros(p, dtype=bool) if categorical is None else np.array(categorical)
+    columns = column_table(known.max(axis=0).astype(np.int64) + 1, flags, np.zeros(p, dtype=np.int64), None)
+    return TreeGrower(codes, columns, limits)
 
 
 def gain_of(left, g, h, l2):
@@ -131,15 +136,15 @@ def test_the_first_split_is_the_best_of_all(constant, l2, min_leaf):
     codes[rng.random((120, 3)) < 0.1] = 255
     g, h = derivatives(120, rng, constant)
     curvature = np.ones(120) if constant else h
-    grown = Grower(table(codes), rules(l2=l2, min_leaf=min_leaf)).grow(g, h)
+    grown = grower(codes, limits(l2=l2, min_leaf=min_leaf)).grow(g, h)
     best = max(
         gain_of(left, g, curvature, l2)
         for j in range(3)
         for left in every_question(codes[:, j], False)
         if min_leaf <= left.sum() <= 120 - min_leaf
     )
-    assert grown.nodes.gain[0] == pytest.approx(best, rel=1e-4)
-    left = np.isin(np.arange(120), grown.rows[: grown.nodes.stop[1]])
+    assert grown.nodes["gain"][0] == pytest.approx(best, rel=1e-4)
+    left = np.isin(np.arange(120), grown.rows[: grown.nodes["stop"][1]])
     assert gain_of(left, g, curvature, l2) == pytest.approx(best, rel=1e-4)
 
 
@@ -149,9 +154,9 @@ def test_a_set_of_categories_is_the_best_of_all_sets():
     codes = np.repeat(np.arange(8), 40).astype(np.uint8)[:, None]
     codes[rng.random(320) < 0.05] = 255
     g = rng.normal(size=320) + rng.normal(size=256)[codes[:, 0]]
-    grown = Grower(table(codes, [True]), rules()).grow(g, EMPTY)
+    grown = grower(codes, limits(), [True]).grow(g, EMPTY)
     best = max(gain_of(left, g, np.ones(320), 0.0) for left in every_question(codes[:, 0], True))
-    assert grown.nodes.gain[0] == pytest.approx(best, rel=1e-9)
+    assert grown.nodes["gain"][0] == pytest.approx(best, rel=1e-9)
 
 
 def twin(codes, g, h, rows, leaves, min_leaf):
@@ -185,7 +190,7 @@ def test_growth_leaf_by_leaf(subset):
     codes = rng.integers(0, 30, size=(300, 4)).astype(np.uint8)
     g, h = rng.normal(size=300) + (codes[:, 0] > 10) - (codes[:, 1] > 20), rng.uniform(0.5, 1.0, 300)
     rows = np.sort(rng.choice(300, 200, replace=False)) if subset else None
-    grown = Grower(table(codes), rules(max_leaves=9, max_depth=99, min_leaf=5)).grow(g, h, rows)
+    grown = grower(codes, limits(max_leaves=9, max_depth=99, min_leaf=5)).grow(g, h, rows)
     found = {tuple(sorted(grown.rows[a:b].tolist())) for a, b in zip(grown.starts, grown.stops, strict=True)}
     assert found == twin(codes, g, h, np.arange(300) if rows is None else rows, 9, 5)
 
@@ -193,14 +198,14 @@ def test_growth_leaf_by_leaf(subset):
 def test_no_limit_of_leaves_grows_until_nothing_is_gained():
     rng = np.random.default_rng(7)
     codes = np.arange(200).astype(np.uint8)[:, None]
-    grown = Grower(table(codes), rules(max_depth=10**6)).grow(rng.normal(size=200), EMPTY)
+    grown = grower(codes, limits(max_depth=10**6)).grow(rng.normal(size=200), EMPTY)
     assert len(grown.leaves) == 200
 
 
 def test_equal_gradients_are_never_split():
     codes = np.arange(200).astype(np.uint8)[:, None]
     for h in (EMPTY, np.full(200, 0.2)):
-        grown = Grower(table(codes), rules(max_depth=10**6)).grow(np.full(200, 0.3), h)
+        grown = grower(codes, limits(max_depth=10**6)).grow(np.full(200, 0.3), h)
         assert len(grown.leaves) == 1
 
 
@@ -208,11 +213,56 @@ def test_leaf_sums_and_additions():
     rng = np.random.default_rng(8)
     codes = rng.integers(0, 50, size=(400, 3)).astype(np.uint8)
     g, h, w = rng.normal(size=400), rng.uniform(size=400), rng.uniform(size=400)
-    grower = Grower(table(codes), rules(max_leaves=7, max_depth=99))
-    grown = grower.grow(g, h)
-    sums, F = grower.sums(grown, g, h, w), np.zeros(400)
-    grower.add(grown, np.arange(7.0), F)
+    growing, F = grower(codes, limits(max_leaves=7, max_depth=99)), np.zeros(400)
+    grown = growing.grow(g, h)
+    sums = np.column_stack([growing.sums(grown, values) for values in (g, h, w, EMPTY)])
+    growing.add(grown, np.arange(7.0), F)
     for k, (a, b) in enumerate(zip(grown.starts, grown.stops, strict=True)):
         rows = grown.rows[a:b]
-        np.testing.assert_allclose(sums[k], [g[rows].sum(), h[rows].sum(), w[rows].sum()], rtol=1e-12, atol=1e-12)
+        expected = [g[rows].sum(), h[rows].sum(), w[rows].sum(), b - a]
+        np.testing.assert_allclose(sums[k], expected, rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(F[rows], k)
+
+
+@pytest.mark.parametrize("leaves", [3, 90, UNLIMITED])
+def test_a_pool_that_is_too_small_is_enlarged_on_the_way(leaves, monkeypatch):
+    """Growth stops where histograms run out and goes on with more: the tree is that of a pool which is large enough."""
+    rng = np.random.default_rng(9)
+    codes, g = rng.integers(0, 200, size=(2000, 3)).astype(np.uint8), rng.normal(size=2000)
+    rules = limits(max_depth=10**6) if leaves == UNLIMITED else limits(max_leaves=leaves, max_depth=10**6)
+    ample = grower(codes, rules).grow(g, EMPTY)
+    monkeypatch.setattr("margin.trees.boosting.growing.FIRST_HISTOGRAMS", 2)
+    tight = grower(codes, rules)
+    grown = tight.grow(g, EMPTY)
+    assert len(tight.pool) > 2 or leaves == 3
+    for name in ("feature", "code", "gain", "left", "start", "stop"):
+        np.testing.assert_array_equal(grown.nodes[name], ample.nodes[name])
+
+
+def test_pruning_minimizes_error_plus_leaves():
+    """Against scikit-learn's pruning of the same tree (an exact one: few distinct values)."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(10)
+    codes = rng.integers(0, 30, size=(400, 3)).astype(np.uint8)
+    y = np.sin(codes[:, 0] / 5.0) + 0.1 * codes[:, 1] + rng.normal(size=400)
+    grown = grower(codes, limits(max_depth=10**6, min_leaf=5)).grow(-y, EMPTY)
+    for alpha in (1e-4, 3e-3, 1e-2, 0.1, 10.0):
+        pruned = prune_grown(grown, alpha, 400.0)
+        peer = DecisionTreeRegressor(min_samples_leaf=5, ccp_alpha=alpha).fit(codes, y)
+        assert len(pruned.leaves) == peer.get_n_leaves()
+        sizes = sorted(np.bincount(peer.apply(codes))[np.unique(peer.apply(codes))])
+        assert sorted(pruned.stops - pruned.starts) == sizes
+
+
+def test_columns_that_gain_the_same_are_drawn_if_asked():
+    """Three copies of one column: the first is asked, or each about as often."""
+    rng = np.random.default_rng(11)
+    codes, g = np.repeat(rng.integers(0, 40, size=(500, 1)), 3, axis=1).astype(np.uint8), rng.normal(size=500)
+    asked = {
+        random: [int(grower(codes, limits(random_ties=random)).grow(g, EMPTY, seed=seed).nodes["feature"][0])
+                 for seed in range(300)]
+        for random in (False, True)
+    }  # fmt: skip
+    assert set(asked[False]) == {0}
+    assert np.bincount(asked[True]).min() > 60

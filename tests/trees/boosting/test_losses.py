@@ -6,19 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from sklearn.datasets import make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier as Peer
 from sklearn.metrics import log_loss
 
-from margin.trees import GradientBoostingClassifier
-from margin.trees.boosting.location import huber_location, weighted_quantile
+from margin.trees import HistGradientBoostingClassifier
+from margin.trees.boosting.leaf_location import huber_location, weighted_quantile
 from margin.trees.boosting.losses import (
-    Absolute,
-    Huber,
-    Logistic,
-    Multinomial,
-    Poisson,
-    Quantile,
-    Squared,
+    AbsoluteLoss,
+    ExponentialLoss,
+    GammaLoss,
+    HuberLoss,
+    LogisticLoss,
+    MultinomialLoss,
+    PoissonLoss,
+    QuantileLoss,
+    SquaredLoss,
     pseudo_residuals,
 )
 
@@ -28,25 +30,32 @@ def torch_loss(name, y, F):
 
     r = y - F if F.ndim == 1 else None
     return {
-        "Squared": lambda: 0.5 * r**2,
-        "Absolute": lambda: r.abs(),
-        "Quantile": lambda: torch.maximum(0.3 * r, -0.7 * r),
-        "Huber": lambda: torch.nn.functional.huber_loss(F, y, reduction="none", delta=0.8),
-        "Poisson": lambda: torch.nn.functional.poisson_nll_loss(F, y, reduction="none"),
-        "Logistic": lambda: torch.nn.functional.binary_cross_entropy_with_logits(F, y, reduction="none"),
-        "Multinomial": lambda: torch.nn.functional.cross_entropy(F, y.long(), reduction="none"),
+        "SquaredLoss": lambda: 0.5 * r**2,
+        "AbsoluteLoss": lambda: r.abs(),
+        "QuantileLoss": lambda: torch.maximum(0.3 * r, -0.7 * r),
+        "HuberLoss": lambda: torch.nn.functional.huber_loss(F, y, reduction="none", delta=0.8),
+        "PoissonLoss": lambda: torch.nn.functional.poisson_nll_loss(F, y, reduction="none"),
+        "GammaLoss": lambda: F + y * torch.exp(-F),
+        "ExponentialLoss": lambda: torch.exp(-(2 * y - 1) * F),
+        "LogisticLoss": lambda: torch.nn.functional.binary_cross_entropy_with_logits(F, y, reduction="none"),
+        "MultinomialLoss": lambda: torch.nn.functional.cross_entropy(F, y.long(), reduction="none"),
     }[name]()
 
 
-CASES = [Squared(), Absolute(), Quantile(0.3), Huber(delta=0.8), Poisson(), Logistic(), Multinomial(4)]
+CASES = [
+    *(SquaredLoss(), AbsoluteLoss(), QuantileLoss(0.3), HuberLoss(delta=0.8), PoissonLoss(), GammaLoss()),
+    *(LogisticLoss(), ExponentialLoss(), MultinomialLoss(4)),
+]
 
 
 def targets(loss, rng, n=50):
-    if isinstance(loss, Logistic):
+    if isinstance(loss, LogisticLoss | ExponentialLoss):
         return rng.integers(0, 2, n).astype(float)
-    if isinstance(loss, Multinomial):
+    if isinstance(loss, MultinomialLoss):
         return rng.integers(0, loss.outputs, n).astype(float)
-    return rng.poisson(2.0, n).astype(float) if isinstance(loss, Poisson) else rng.normal(size=n)
+    if isinstance(loss, GammaLoss):
+        return rng.gamma(2.0, size=n)
+    return rng.poisson(2.0, n).astype(float) if isinstance(loss, PoissonLoss) else rng.normal(size=n)
 
 
 @pytest.mark.parametrize("loss", CASES, ids=lambda loss: type(loss).__name__)
@@ -77,28 +86,28 @@ def test_value_gradient_and_hessian_agree_with_automatic_differentiation(loss):
 def test_the_start_is_the_best_constant(loss):
     rng = np.random.default_rng(1)
     y, w = targets(loss, rng), rng.uniform(0.5, 2.0, 50)
-    loss = loss.adapted(y, np.median(y), w) if isinstance(loss, Huber) else loss
+    loss = loss.adapted(y, np.median(y), w) if isinstance(loss, HuberLoss) else loss
 
     def total(c):
         return (w * loss.evaluate(y, np.full(50, c))[0]).sum()
 
     best = minimize_scalar(total, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10})
     start = float(loss.start(y, w)[0])
-    if isinstance(loss, Huber):  # its delta is measured from the median, where it therefore starts
+    if isinstance(loss, HuberLoss):  # its delta is measured from the median, where it therefore starts
         assert start == weighted_quantile(y, w, 0.5)
     else:
         assert total(start) <= best.fun + 1e-9
 
 
-def test_the_multinomial_start_is_the_logarithm_of_the_shares():
+def test_the_multinomial_start_is_the_logarithm_of_the_fractions():
     y, w = np.array([0.0, 1, 1, 2, 2, 2]), np.ones(6)
-    start = Multinomial(3).start(y, w)
-    np.testing.assert_allclose(Multinomial(3).answer(start[None])[0], [1 / 6, 2 / 6, 3 / 6])
+    start = MultinomialLoss(3).start(y, w)
+    np.testing.assert_allclose(MultinomialLoss(3).answer(start[None])[0], [1 / 6, 2 / 6, 3 / 6])
 
 
 @pytest.mark.parametrize("F", [-800.0, -40.0, 0.0, 40.0, 800.0])
 def test_logistic_neither_overflows_nor_cancels(F):
-    loss = Logistic()
+    loss = LogisticLoss()
     for y in (0.0, 1.0):
         value, gradient, hessian = (part[0] for part in loss.evaluate(np.array([y]), np.array([F])))
         assert np.isfinite([value, gradient, hessian]).all()
@@ -116,7 +125,7 @@ numbers = st.lists(st.floats(-100, 100), min_size=1, max_size=30)
 def test_a_weighted_quantile_minimizes_the_pinball_loss(values, seed, level):
     values = np.array(values)
     weight = np.random.default_rng(seed).uniform(0.1, 2.0, len(values))
-    loss = Quantile(level)
+    loss = QuantileLoss(level)
 
     def total(c):
         return (weight * loss.evaluate(values, np.full(len(values), c))[0]).sum()
@@ -144,15 +153,23 @@ def test_equal_weights_give_the_usual_median():
 
 def test_poisson_steps_upward_are_exact_and_bounded_downward():
     y, F = np.array([1000.0, 3000.0]), np.zeros(2)
-    _, g, h = Poisson().evaluate(y, F)
-    step = Poisson().newton_step(np.array([g.sum()]), np.array([h.sum()]), 0.0)[0]
+    _, g, h = PoissonLoss().evaluate(y, F)
+    step = PoissonLoss().newton_step(np.array([g.sum()]), np.array([h.sum()]), 0.0)[0]
     assert step == pytest.approx(np.log(2000.0))
-    assert Poisson().newton_step(np.array([2.0]), np.array([2.0]), 0.0)[0] == -1.0
+    assert PoissonLoss().newton_step(np.array([2.0]), np.array([2.0]), 0.0)[0] == -1.0
+
+
+def test_gamma_steps_downward_are_exact_and_bounded_upward():
+    y, F = np.array([1e-3, 3e-3]), np.zeros(2)
+    _, g, h = GammaLoss().evaluate(y, F)
+    step = GammaLoss().newton_step(np.array([g.sum()]), np.array([h.sum()]), 0.0)[0]
+    assert step == pytest.approx(np.log(2e-3))
+    assert GammaLoss().newton_step(np.array([-2.0]), np.array([2.0]), 0.0)[0] == 1.0
 
 
 def test_a_loss_with_a_hessian_has_no_line_search():
-    with pytest.raises(TypeError, match="Squared has a hessian"):
-        Squared().best_step(np.zeros(1), np.zeros(1), np.ones(1))
+    with pytest.raises(TypeError, match="SquaredLoss has a hessian"):
+        SquaredLoss().best_step(np.zeros(1), np.zeros(1), np.ones(1))
 
 
 @pytest.mark.parametrize("factor", [1.25, 2.0])
@@ -160,15 +177,15 @@ def test_a_larger_hessian_of_many_classes_is_a_smaller_learning_rate(factor, mon
     """One round: the same trees (gains of all splits fall alike), every value divided by the factor."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 4)), rng.integers(0, 5, 600)
-    exact = GradientBoostingClassifier(1, min_samples_leaf=20).fit(X, y)
-    evaluate = Multinomial.evaluate
+    exact = HistGradientBoostingClassifier(max_iter=1, min_samples_leaf=20).fit(X, y)
+    evaluate = MultinomialLoss.evaluate
 
     def scaled(self, y, F):
         loss, gradient, hessian = evaluate(self, y, F)
         return loss, gradient, factor * hessian
 
-    monkeypatch.setattr(Multinomial, "evaluate", scaled)
-    other = GradientBoostingClassifier(1, min_samples_leaf=20).fit(X, y)
+    monkeypatch.setattr(MultinomialLoss, "evaluate", scaled)
+    other = HistGradientBoostingClassifier(max_iter=1, min_samples_leaf=20).fit(X, y)
     np.testing.assert_array_equal(other.trees_["feature"], exact.trees_["feature"])
     np.testing.assert_allclose(other.trees_["value"], exact.trees_["value"] / factor, rtol=1e-9, atol=1e-15)
 
@@ -176,7 +193,7 @@ def test_a_larger_hessian_of_many_classes_is_a_smaller_learning_rate(factor, mon
 def test_the_softmax_hessian_is_the_second_difference():
     rng = np.random.default_rng(1)
     F, y, step = rng.normal(size=(40, 5)), rng.integers(0, 5, 40).astype(float), 1e-4
-    loss = Multinomial(5)
+    loss = MultinomialLoss(5)
     _, _, hessian = loss.evaluate(y, F)
     for k in range(5):
         moved = step * np.eye(5)[k]
@@ -191,8 +208,8 @@ def test_five_classes_are_told_apart_as_well_as_by_scikit_learn():
             6000, 20, n_informative=8, n_redundant=4, n_classes=5, flip_y=0.05, random_state=seed
         )
         for model, found in (
-            (GradientBoostingClassifier(30), ours),
-            (HistGradientBoostingClassifier(max_iter=30, early_stopping=False), theirs),
+            (HistGradientBoostingClassifier(max_iter=30), ours),
+            (Peer(max_iter=30, early_stopping=False), theirs),
         ):
             found.append(log_loss(y[3000:], model.fit(X[:3000], y[:3000]).predict_proba(X[3000:])))
     # The spread over seeds of the difference of two such models is about 0.005.

@@ -73,7 +73,7 @@ def one_monotone_output_activation_cuts_along_a_hyperplane(seed: int) -> Verdict
 
 
 @claim("claim-monotone-activation-convex")
-def convexity_needs_a_loss_that_matches() -> Verdict:
+def convexity_needs_a_loss_that_matches(seed: int) -> Verdict:
     grid = torch.linspace(-6, 6, 601, dtype=torch.float64)
 
     def squared(w: torch.Tensor) -> torch.Tensor:  # x = 1, y = 0

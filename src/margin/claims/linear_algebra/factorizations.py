@@ -157,6 +157,13 @@ def singular_vectors_are_eigenvectors_for_any_matrix(seed: int) -> Verdict:
             wide=below(residual(A.T), 1e-10),
             jacobi=below(residual(A, "jacobi"), 1e-10),
             values=near(svd(A).s, np.sqrt(np.linalg.eigvalsh(A.T @ A)[::-1]), tolerance=1e-10),
+            any_size=every(
+                **{
+                    f"{method}_{size:g}": near(svd(size * A, method=method).s / size, svd(A).s, tolerance=1e-10)
+                    for method in ("lapack", "jacobi")
+                    for size in (1e-3, 7e4)
+                }
+            ),
             pairs=near(A @ svd(A).V, svd(A).U * svd(A).s, tolerance=1e-10),
             definite_values=near(of_definite.s, eigh(S).values[::-1], tolerance=1e-10),
             definite_vectors=near(of_definite.U, of_definite.V, tolerance=1e-10),

@@ -8,7 +8,14 @@ from margin.claims import claim
 from margin.core.verdict import Verdict, below, corrected, equal, every, near
 from margin.data import load
 from margin.trees import DecisionTreeRegressor, GradientBoostingRegressor
-from margin.trees.boosting import Absolute, Logistic, Loss, Squared, gradient_boosting, pseudo_residuals
+from margin.trees.boosting import (
+    AbsoluteLoss,
+    LogisticLoss,
+    Loss,
+    SquaredLoss,
+    gradient_boosting,
+    pseudo_residuals,
+)
 
 __all__: list[str] = []
 
@@ -19,8 +26,8 @@ def line_searched_steps_never_raise_the_training_loss(seed: int) -> Verdict:
 
     data = load("friedman", n_samples=300, seed=seed)
     X, y = np.asarray(data.X), np.asarray(data.y)
-    found = gradient_boosting(X, y, Absolute(), DecisionTreeRegressor(max_depth=2), n_rounds=20)
-    ours = gradient_boosting(X, y, Squared(), DecisionTreeRegressor(max_depth=3), 30, learning_rate=0.1)
+    found = gradient_boosting(X, y, AbsoluteLoss(), DecisionTreeRegressor(max_depth=2), n_rounds=20)
+    ours = gradient_boosting(X, y, SquaredLoss(), DecisionTreeRegressor(max_depth=3), 30, learning_rate=0.1)
     peer = Peer(n_estimators=30, learning_rate=0.1, max_depth=3, random_state=seed).fit(X, y)
     gap = np.sqrt(np.mean((ours.predict(X) - peer.predict(X)) ** 2)) / np.std(y)
     truth = every(
@@ -55,22 +62,22 @@ def pseudo_residuals_are_negative_derivatives(seed: int) -> Verdict:
         return -variable.grad.numpy()
 
     cases: list[tuple[str, Loss, np.ndarray]] = [
-        ("squared", Squared(), y),
-        ("absolute", Absolute(), y),
-        ("logistic", Logistic(), labels),
+        ("squared", SquaredLoss(), y),
+        ("absolute", AbsoluteLoss(), y),
+        ("logistic", LogisticLoss(), labels),
     ]
     parts = {
         name: near(pseudo_residuals(loss, target, F), automatic(name, target), tolerance=1e-12)
         for name, loss, target in cases
     }
-    return every(residual=near(pseudo_residuals(Squared(), y, F), y - F, tolerance=1e-15), **parts)
+    return every(residual=near(pseudo_residuals(SquaredLoss(), y, F), y - F, tolerance=1e-15), **parts)
 
 
 @claim("boosting-leaf-average")
 def a_leaf_holds_the_mean_of_its_residuals() -> Verdict:
     data = load("diabetes")
     X, y = np.asarray(data.X), np.asarray(data.y)
-    model = GradientBoostingRegressor(n_estimators=2, learning_rate=1.0, max_leaf_nodes=8).fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=2, learning_rate=1.0, max_depth=None, max_leaf_nodes=8).fit(X, y)
     leaves, stages = model.apply(X), list(model.staged_predict(X))
     before = np.full(len(y), y.mean())
     gaps = []

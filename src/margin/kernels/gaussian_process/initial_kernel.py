@@ -87,12 +87,12 @@ def _object(kernel: Any) -> Kernel:
 
 def _named(kernel: str, X: Floats | None) -> Kernel:
     if kernel == "linear":
-        return 1.0 * LinearKernel() + 1.0
+        return ConstantKernel(1.0) * LinearKernel() + 1.0
     # The root mean square distance of two rows is sqrt(2) times this.
     spread = 1.0 if X is None else float(np.sqrt(X.var(axis=0).sum())) or 1.0
     bounds = (1e-3 * spread, 1e3 * spread)
     radial = {"rbf": RBF, "laplace": LaplaceKernel, "matern": Matern}[kernel]
-    return 1.0 * radial(length_scale=spread, length_scale_bounds=bounds)
+    return ConstantKernel(1.0) * radial(length_scale=spread, length_scale_bounds=bounds)
 
 
 def _one_scale_per_column(kernel: Kernel, columns: int) -> Kernel:

@@ -111,14 +111,15 @@ class MarginalLikelihood:
         inverse_in_place(gram)
         columns = [np.ascontiguousarray(w) for w in weights.reshape(len(weights), -1).T]
         if form is None:
-            outer = sum(np.outer(w, w) for w in columns)
+            outer = sum((np.outer(w, w) for w in columns), np.zeros_like(gram))
             return 0.5 * kernel.gradient(self.X, outer - len(columns) * mirrored(gram))
-        pull = sum(w**2 - gram.diagonal() for w in columns)  # the diagonal of W
+        pull = sum((w**2 - gram.diagonal() for w in columns), np.zeros(len(gram)))  # the diagonal of W
         # W o C sums to y.w - n, and what is not amplitude times profile in C is on its diagonal.
         outside = float(np.sum(pull * (form.noise + self.alpha + added)))
         total = 0.5 * (float(np.vdot(self.y, weights)) - weights.size - outside)
         ones = np.ones(len(weights))
-        per_column = sum(contracted(form, self.X, gram, gram, 0.5 * w, w, ones) for w in columns)
+        parts = [contracted(form, self.X, gram, gram, 0.5 * w, w, ones) for w in columns]
+        per_column = sum(parts, np.zeros(self.X.shape[1]))
         return form.gradient(total, per_column, 0.5 * float(pull.sum()))
 
 

@@ -112,8 +112,8 @@ def layer_norm(
 def rms_norm(x: Tensor, weight: Tensor | None = None, eps: float = EPS) -> Tensor:
     r""":math:`\gamma_j\,a_j / \sqrt{\frac1d\sum_k a_k^2 + \epsilon}` over the last axis: scaled, not centered.
 
-    >>> rms_norm(torch.tensor([3.0, 4.0]), eps=0.0) * 25**0.5 / 2**0.5
-    tensor([3., 4.])
+    >>> rms_norm(torch.tensor([3.0, -3.0, 3.0]), eps=0.0)
+    tensor([ 1., -1.,  1.])
     """
     y = x / torch.sqrt(x.square().mean(dim=-1, keepdim=True) + eps)
     return y if weight is None else weight * y

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -45,7 +46,7 @@ def mc_batchnorm_predict(
     """
     if not 2 <= batch_size <= len(train):
         raise ValueError(f"mc_batchnorm_predict: batch_size must be from 2 to {len(train)}; got {batch_size!r}.")
-    layers = [layer for layer in model.modules() if isinstance(layer, BATCH_NORMS)]
+    layers: list[Any] = [layer for layer in model.modules() if isinstance(layer, BATCH_NORMS)]
     if not layers:
         raise ValueError("mc_batchnorm_predict: model must have a batch normalization layer; got none.")
     modes = {module: module.training for module in model.modules()}

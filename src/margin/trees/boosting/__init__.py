@@ -1,32 +1,38 @@
 """Gradient boosting: losses and their derivatives, trees grown on histograms of them, and the estimators."""
 
-from margin.trees.boosting.classification import GradientBoostingClassifier
-from margin.trees.boosting.descent import Descent, gradient_boosting
+from margin.trees.boosting.additive_model import AdditiveModel, gradient_boosting
+from margin.trees.boosting.gradient_boosted_trees import GradientBoostingClassifier, GradientBoostingRegressor
+from margin.trees.boosting.hist_gradient_boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from margin.trees.boosting.losses import (
-    Absolute,
-    Huber,
-    Logistic,
+    AbsoluteLoss,
+    ExponentialLoss,
+    GammaLoss,
+    HuberLoss,
+    LogisticLoss,
     Loss,
-    Multinomial,
-    Poisson,
-    Quantile,
-    Squared,
+    MultinomialLoss,
+    PoissonLoss,
+    QuantileLoss,
+    SquaredLoss,
     pseudo_residuals,
 )
-from margin.trees.boosting.regression import GradientBoostingRegressor
 
 __all__ = [
-    "Absolute",
-    "Descent",
+    "AbsoluteLoss",
+    "AdditiveModel",
+    "ExponentialLoss",
+    "GammaLoss",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
-    "Huber",
-    "Logistic",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+    "HuberLoss",
+    "LogisticLoss",
     "Loss",
-    "Multinomial",
-    "Poisson",
-    "Quantile",
-    "Squared",
+    "MultinomialLoss",
+    "PoissonLoss",
+    "QuantileLoss",
+    "SquaredLoss",
     "gradient_boosting",
     "pseudo_residuals",
 ]

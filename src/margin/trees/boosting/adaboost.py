@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 
 from margin.core.domains import Choice, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
-from margin.core.randomness import seed_from, spawn_seeds
+from margin.core.parameters import attribute, parameter
+from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
+from margin.trees.boosting.tree_learners import TreeLearners, all_own_trees, answers, votes
 
 __all__ = ["AdaBoostClassifier", "AdaBoostRegressor", "training_error_bound", "weighted_median"]
 
@@ -46,18 +49,27 @@ def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Per row of ``values`` (n, m) the smallest value at which half of the ``weights`` (m,) are reached, (n,)."""
     order = np.argsort(values, axis=1, kind="stable")
     reached = np.cumsum(weights[order], axis=1)
-    place = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
-    return np.take_along_axis(values, np.take_along_axis(order, place[:, None], axis=1), axis=1)[:, 0]
+    half = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
+    return np.take_along_axis(values, np.take_along_axis(order, half[:, None], axis=1), axis=1)[:, 0]
 
 
 class _AdaBoost(IterativeEstimator):
     """The loop that both share: fit a learner on the weights, weigh it, weigh the rows anew."""
 
-    def __init__(self, estimator: Any, n_estimators: int, learning_rate: float, random_state: Any):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
+    estimator: Any = parameter(
+        None, Optional(Nested("fit", "predict")), "The learner, which must take sample weights; None is a small tree."
+    )
+    _: KW_ONLY
+    n_estimators: int = parameter(50, Integer(low=1, search=(20, 300)), "Learners, at most.")
+    learning_rate: float = parameter(
+        1.0, Number(above=0, search=(0.05, 2.0), log=True), "Factor by which every learner's weight is shrunk."
+    )
+    random_state: RandomLike = parameter(None, Seed(), "Seeds the learners, and the parts of a learner that is nested.")
+
+    estimators_: list[Any] = attribute("The fitted learners.")
+    estimator_weights_: np.ndarray = attribute("Weight of every learner.")
+    estimator_errors_: np.ndarray = attribute("Weighted error of every learner on the rows it was fitted to.")
+    n_iter_: int = attribute("Number of learners.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn all rounds."""
@@ -78,7 +90,7 @@ class _AdaBoost(IterativeEstimator):
         y, weighing = self._targets(y, weight), weight > 0
         if not weighing.any():
             raise ValueError(f"{type(self).__name__}: sample_weight must be positive for at least one row.")
-        self._loop = loop = _Rounds(self, learner, X[weighing], y[weighing], weight[weighing])
+        self._loop = loop = _AdaBoostFit(self, learner, X[weighing], y[weighing], weight[weighing])
         if state is not None:
             loop.restore(state)
             self._learn(loop)
@@ -86,19 +98,29 @@ class _AdaBoost(IterativeEstimator):
             self._learn(loop)
             yield record
 
-    def _learn(self, loop: _Rounds) -> None:
+    def _learn(self, loop: _AdaBoostFit) -> None:
         self.estimators_ = list(loop.learners)
         self.estimator_weights_ = np.array(loop.alphas)
         self.estimator_errors_ = np.array(loop.errors)
         self.n_iter_ = len(loop.learners)
 
-    def _said(self, X: Any) -> np.ndarray:
-        """What every learner says, (n, learners)."""
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Weighted mean of the learners' importances, (p,)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        return np.column_stack([learner.predict(X) for learner in self.estimators_])
+        if not all(hasattr(learner, "feature_importances_") for learner in self.estimators_):
+            raise AttributeError(
+                f"{type(self).__name__}: {type(self.estimators_[0]).__name__} has no feature_importances_ to average."
+            )
+        weights = self.estimator_weights_ / self.estimator_weights_.sum()
+        parts = (weight * learner.feature_importances_ for weight, learner in zip(weights, self.estimators_))
+        return np.sum(list(parts), axis=0)
 
-    _y_rules: dict[str, Any] = {}
+    def _rows(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    _y_rules = {}  # type: ignore[var-annotated]
 
     @abstractmethod
     def _default(self) -> Any:
@@ -124,12 +146,13 @@ class _AdaBoost(IterativeEstimator):
         return tags
 
 
-class _Rounds:
+class _AdaBoostFit:
     """The running fit: learners so far and the weights that the next one sees."""
 
     def __init__(self, model: _AdaBoost, learner: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray):
         self.model, self.learner, self.X, self.y = model, learner, X, y
         self.weight, self.total = weight, weight.sum()
+        self.trees = TreeLearners.of(learner, X, y)
         self.seed = seed_from(model.random_state)
         self.learners: list[Any] = []
         self.alphas: list[float] = []
@@ -145,11 +168,12 @@ class _Rounds:
 
     def _round(self) -> dict[str, float] | None:
         learner = clone(self.learner)
-        if "random_state" in learner.get_params(deep=False):
-            seeds = spawn_seeds(np.random.default_rng([self.seed, len(self.learners)]), 1)
-            learner.set_params(random_state=seeds[0])
-        learner.fit(self.X, self.y, sample_weight=self.weight)
-        error, alpha, weight = self.model._judge(learner.predict(self.X), self.y, self.weight)
+        seed_estimator(learner, np.random.default_rng([self.seed, len(self.learners)]))
+        if self.trees is not None and self.weight.min() > 0.0:
+            said = self.trees.fit(learner, self.weight)
+        else:
+            said = learner.fit(self.X, self.y, sample_weight=self.weight).predict(self.X)
+        error, alpha, weight = self.model._judge(said, self.y, self.weight)
         self.done = alpha <= 0.0 or error <= 0.0
         if alpha <= 0.0:
             if self.learners:
@@ -181,9 +205,11 @@ class _Rounds:
 class AdaBoostClassifier(ClassifierMixin, _AdaBoost):
     """AdaBoost for any number of classes (SAMME) over any classifier that takes sample weights.
 
-    ``estimator`` None is a decision stump. The fit ends early when a learner makes no error, or none that is better
-    than chance. Learned: ``estimators_``, ``estimator_weights_``, ``estimator_errors_``, ``classes_``, ``n_iter_``.
+    The default learner is a decision stump. The fit ends early when a learner makes no error, or none that is better
+    than chance.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.arange(10.0)[:, None]
     >>> y = np.array([0, 0, 0, 1, 1, 1, 1, 0, 0, 0])
@@ -191,34 +217,68 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost):
     1.0
     """
 
-    domains = {
-        "estimator": Optional(Nested("fit", "predict")),
-        "n_estimators": Integer(low=1, search=(20, 300)),
-        "learning_rate": Number(above=0, search=(0.05, 2.0), log=True),
-        "random_state": Seed(),
-    }
-
-    def __init__(
-        self, estimator: Any = None, n_estimators: int = 50, learning_rate: float = 1.0, random_state: Any = None
-    ):
-        super().__init__(estimator, n_estimators, learning_rate, random_state)
+    classes_: np.ndarray = attribute("The classes, ascending.")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Weighted votes for minus votes against: of the second class (n,), or of every class (n, classes)."""
-        said, weights, classes = self._said(X), self.estimator_weights_, len(self.classes_)
-        votes = np.stack([(said == label) @ weights for label in self.classes_], axis=1) / weights.sum()
-        if classes == 2:
-            return votes[:, 1] - votes[:, 0]
-        return votes - (1.0 - votes) / (classes - 1)
+        return self._decision(self._votes(self._rows(X)), self.estimator_weights_.sum())
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with most weighted votes."""
-        score = self.decision_function(X)
-        return self.classes_[(score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)]
+        return self._classes_of(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities that make the votes their optimal decision function: a softmax of them, (n, classes)."""
-        score = self.decision_function(X)
+        return self._probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of the probability of every class, (n, classes)."""
+        return np.log(self.predict_proba(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """What :meth:`decision_function` would have said after every round."""
+        rows = self._rows(X)
+        total, weight = np.zeros((len(rows), len(self.classes_))), 0.0
+        for number, alpha in enumerate(self.estimator_weights_):
+            total += self._votes(rows, slice(number, number + 1))
+            weight += alpha
+            yield self._decision(total, weight)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """What :meth:`predict` would have said after every round."""
+        for score in self.staged_decision_function(X):
+            yield self._classes_of(score)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """What :meth:`predict_proba` would have said after every round."""
+        for score in self.staged_decision_function(X):
+            yield self._probabilities(score)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The accuracy after every round."""
+        from sklearn.metrics import accuracy_score
+
+        for said in self.staged_predict(X):
+            yield float(accuracy_score(y, said, sample_weight=sample_weight))
+
+    def _votes(self, X: np.ndarray, chosen: slice = slice(None)) -> np.ndarray:
+        """The weight of the chosen learners that vote for every class, (n, classes)."""
+        learners, weights = self.estimators_[chosen], self.estimator_weights_[chosen]
+        if all_own_trees(learners):
+            return votes(learners, weights, self.classes_, X)
+        said = np.column_stack([learner.predict(X) for learner in learners])
+        return np.stack([(said == label) @ weights for label in self.classes_], axis=1)
+
+    def _decision(self, total: np.ndarray, weight: float) -> np.ndarray:
+        fractions, classes = total / weight, len(self.classes_)
+        if classes == 2:
+            return fractions[:, 1] - fractions[:, 0]
+        return fractions - (1.0 - fractions) / (classes - 1)
+
+    def _classes_of(self, score: np.ndarray) -> np.ndarray:
+        return self.classes_[(score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)]
+
+    def _probabilities(self, score: np.ndarray) -> np.ndarray:
         scores = np.column_stack([-score, score]) if score.ndim == 1 else score / (len(self.classes_) - 1)
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return odds / odds.sum(axis=1, keepdims=True)
@@ -255,39 +315,49 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost):
 class AdaBoostRegressor(RegressorMixin, _AdaBoost):
     """AdaBoost.R2 over any regressor that takes sample weights; the answer is the weighted median of the learners.
 
-    ``estimator`` None is a tree of depth 3; ``loss`` says how the residuals, relative to the largest, count as error.
-    Weights are handed to the learner as they are, without drawing rows, so the fit has no randomness of its own.
+    The default learner is a tree of depth 3. Weights are handed to the learner as they are, without drawing rows, so
+    the fit has no randomness of its own.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.arange(20.0)[:, None]
     >>> AdaBoostRegressor(n_estimators=10, random_state=0).fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.98
     True
     """
 
-    domains = {
-        "estimator": Optional(Nested("fit", "predict")),
-        "n_estimators": Integer(low=1, search=(20, 300)),
-        "learning_rate": Number(above=0, search=(0.05, 2.0), log=True),
-        "loss": Choice("linear", "square", "exponential"),
-        "random_state": Seed(),
-    }
-    _y_rules = {"y_numeric": True}
+    _: KW_ONLY
+    loss: str = parameter(
+        "linear",
+        Choice("linear", "square", "exponential"),
+        "How the residuals, relative to the largest, count as error.",
+    )
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        loss: str = "linear",
-        random_state: Any = None,
-    ):
-        super().__init__(estimator, n_estimators, learning_rate, random_state)
-        self.loss = loss
+    _y_rules = {"y_numeric": True}
 
     def predict(self, X: Any) -> np.ndarray:
         """The weighted median of what the learners say."""
-        said = self._said(X)
+        said = self._answers(self._rows(X))
         return weighted_median(said, self.estimator_weights_)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """What :meth:`predict` would have said after every round."""
+        said = self._answers(self._rows(X))
+        for number in range(1, said.shape[1] + 1):
+            yield weighted_median(said[:, :number], self.estimator_weights_[:number])
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The coefficient of determination after every round."""
+        from sklearn.metrics import r2_score
+
+        for said in self.staged_predict(X):
+            yield float(r2_score(y, said, sample_weight=sample_weight))
+
+    def _answers(self, X: np.ndarray) -> np.ndarray:
+        """What every learner says, (n, learners)."""
+        if all_own_trees(self.estimators_):
+            return answers(self.estimators_, X)
+        return np.column_stack([learner.predict(X) for learner in self.estimators_])
 
     def _default(self) -> Any:
         from margin.trees.cart.decision_tree import DecisionTreeRegressor

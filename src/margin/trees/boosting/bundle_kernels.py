@@ -5,36 +5,69 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from margin.trees.boosting.histogram_kernels import OPTIONS
+from margin.trees.boosting.kernel_types import ENTRY, INNER, MISSING
+from margin.trees.boosting.split_kernels import UNDECIDED, bounded_gains, first_near, gains_of_cuts
 
-__all__ = ["shared_sums", "store"]
-
-MISSING = 255
+__all__ = ["best_shared_thresholds", "shared_sums", "store"]
 
 
-@njit(**OPTIONS)
-def store(codes, bundles, stored, conflict):
-    """Fill ``stored`` (n, q) from ``codes`` (n, p); mark columns that want a place another has taken in some row."""
+@njit(**ENTRY)
+def store(codes, columns, stored, conflict):
+    """Fill ``stored`` (n, q) from ``codes`` (n, p); mark columns that want a cell another has taken in some row."""
     for i in range(codes.shape[0]):
         for at in range(stored.shape[1]):
             stored[i, at] = 0
         for j in range(codes.shape[1]):
-            code, at = codes[i, j], bundles.place[j]
-            if bundles.base[j] < 0:
+            code, at = codes[i, j], columns[j].stored
+            if columns[j].base < 0:
                 stored[i, at] = code
             elif code > 0:
                 conflict[j] |= stored[i, at] > 0 or code == MISSING
-                stored[i, at] = np.uint8(bundles.base[j] + code)
+                stored[i, at] = np.uint8(columns[j].base + code)
 
 
-@njit(**OPTIONS)
-def shared_sums(own, total, base, n_bins, sums):
+@njit(**INNER)
+def shared_sums(histogram, total, base, n_bins, sums):
     """What a column has at most at code k, into ``sums[base + k]`` for every k but the last.
 
-    ``own`` is the histogram (256,) of the place that the column shares, ``total`` the sum of the node's cells: rows
-    that are not above k in this column are all others.
+    ``histogram`` (256,) is that of the stored column which the column shares, ``total`` the sum of the node: rows that
+    are not above k in this column are all others.
     """
     above = np.int64(0)
     for k in range(n_bins - 1, 0, -1):
-        above += own[base + k]
+        above += histogram[base + k]
         sums[base + k - 1] = total - above
+
+
+@njit(**INNER)
+def best_shared_thresholds(
+    histogram, members, total, columns, packing, limits, node, bounds, sums, gains, gain_bits, candidates, side
+):
+    """The best threshold of every column that shares a stored one; they miss no value.
+
+    Their cuts lie side by side in ``sums``, so that one vectorized loop scores them all.
+    """
+    count = np.int64(0)
+    for j in members:
+        shared_sums(histogram, total, columns[j].base, columns[j].n_bins, sums)
+        count += columns[j].n_bins - 1
+    if bounds is None:
+        gains_of_cuts(sums, count, total, packing, limits, gains)
+    for j in members:
+        low, high = columns[j].base, columns[j].base + columns[j].n_bins - 1
+        if bounds is not None:
+            bounded_gains(
+                sums[low:high],
+                high - low,
+                total,
+                packing,
+                limits,
+                columns[j].monotone,
+                bounds[node, 0],
+                bounds[node, 1],
+                gains[low:high],
+            )
+        gain, cut = first_near(gains, gain_bits, low, high)
+        candidates[side, j].gain = gain
+        candidates[side, j].code = cut - low
+        candidates[side, j].missing_side = UNDECIDED

@@ -13,22 +13,32 @@ exceptions; here it has none).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from margin.trees.boosting.kernel_types import Bundles
+from margin.trees.boosting.kernel_types import COLUMN, MISSING
 
-__all__ = ["apart", "bundled", "find_bundles", "stored_questions"]
+__all__ = ["Bundles", "bundled", "find_bundles", "stored_splits"]
 
-MISSING = 255
-ROOM = 254  # stored codes of a bundle beside 0; 255 stays the code of missing values
+CAPACITY = 254  # stored codes of a bundle beside 0; 255 stays the code of missing values
 GLANCE = 1024  # rows that tell which columns are worth a closer look
 SAMPLE = 2**16  # rows on which exclusive columns are looked for; whether they are is then asked of every row
 DENSE = 0.9  # a column above its lowest code more often than this leaves no rows to others
 TRIED = 32  # bundles that a column is tried in: bounds the search in a table of thousands of sparse columns
 
 
-def bundled(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray) -> tuple[np.ndarray, Bundles]:
-    """The stored columns (n, q) of ``codes`` (n, p) and where each column is in them; ``codes`` itself if q = p.
+class Bundles(NamedTuple):
+    """Which of the q stored columns holds each of the p columns of a table."""
+
+    stored: np.ndarray  # (p,) int64, the stored column
+    base: np.ndarray  # (p,) int64: code k > 0 is stored as base + k; -1 for a column that is stored alone
+    members: np.ndarray  # (p,) int64, columns in the order of the stored ones
+    first: np.ndarray  # (q + 1,) int64: stored column s holds members[first[s]:first[s + 1]]
+
+
+def bundled(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray) -> tuple[np.ndarray, Bundles | None]:
+    """The stored columns (n, q) of ``codes`` (n, p) and where each column is in them; ``codes`` and None if q = p.
 
     >>> codes = np.array([[1, 0, 0, 7], [0, 1, 0, 8], [0, 0, 2, 9]], dtype=np.uint8)
     >>> stored, bundles = bundled(codes, np.array([2, 2, 3, 10]), np.zeros(4, dtype=bool))
@@ -42,17 +52,13 @@ def bundled(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray) -> t
         bundles = _bundles(group, n_bins)
         stored = np.empty((len(codes), len(bundles.first) - 1), dtype=np.uint8)
         conflict = np.zeros(len(group), dtype=bool)
-        store(codes, bundles, stored, conflict)
+        columns = np.zeros(len(group), dtype=COLUMN)
+        columns["stored"], columns["base"] = bundles.stored, bundles.base
+        store(codes, columns, stored, conflict)
         if not conflict.any():
             return stored, bundles
         group = np.where(conflict, len(group) + np.arange(len(group)), group)  # each in a new one of its own
-    return codes, apart(codes.shape[1])
-
-
-def apart(columns: int) -> Bundles:
-    """Every column stored by itself."""
-    own = np.arange(columns)
-    return Bundles(place=own, base=np.full(columns, -1), members=own, first=np.arange(columns + 1))
+    return codes, None
 
 
 def find_bundles(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray) -> np.ndarray:
@@ -60,7 +66,9 @@ def find_bundles(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray)
     n, p = codes.shape
     group = np.arange(p)
     glance = codes[:: max(1, n // GLANCE)]
-    sparse = ~categorical & (n_bins <= ROOM) & ((glance > 0).mean(axis=0) <= DENSE) & ~(glance == MISSING).any(axis=0)
+    sparse = (
+        ~categorical & (n_bins <= CAPACITY) & ((glance > 0).mean(axis=0) <= DENSE) & ~(glance == MISSING).any(axis=0)
+    )
     candidates = np.flatnonzero(sparse)
     if len(candidates) < 2:
         return group
@@ -73,7 +81,7 @@ def find_bundles(codes: np.ndarray, n_bins: np.ndarray, categorical: np.ndarray)
                 group[column], open_bundles[at] = number, (number, occupied | rows, left - needed)
                 break
         else:
-            open_bundles = [*open_bundles, (int(column), rows, ROOM - needed)][-TRIED:]
+            open_bundles = [*open_bundles, (int(column), rows, CAPACITY - needed)][-TRIED:]
     return group
 
 
@@ -84,19 +92,19 @@ def _taken(codes: np.ndarray, candidates: np.ndarray) -> np.ndarray:
 
 
 def _bundles(group: np.ndarray, n_bins: np.ndarray) -> Bundles:
-    _, place, sizes = np.unique(group, return_inverse=True, return_counts=True)
-    members = np.argsort(place, kind="stable")
+    _, stored, sizes = np.unique(group, return_inverse=True, return_counts=True)
+    members = np.argsort(stored, kind="stable")
     first = np.concatenate([[0], np.cumsum(sizes)])
     base = np.full(len(group), -1)
     for bundle in np.flatnonzero(sizes > 1):
         own = members[first[bundle] : first[bundle + 1]]
         base[own] = np.cumsum(n_bins[own] - 1) - (n_bins[own] - 1)
-    return Bundles(place=place, base=base, members=members, first=first)
+    return Bundles(stored=stored, base=base, members=members, first=first)
 
 
-def stored_questions(trees: dict[str, np.ndarray], bundles: Bundles, n_bins: np.ndarray) -> dict[str, np.ndarray]:
-    """Collected trees that ask about the stored columns: a threshold of a column that shares one becomes a set."""
-    if not (bundles.base >= 0).any():
+def stored_splits(trees: dict[str, np.ndarray], bundles: Bundles | None, n_bins: np.ndarray) -> dict[str, np.ndarray]:
+    """Trees that split the stored columns: a threshold of a column that shares one becomes a set of stored codes."""
+    if bundles is None:
         return trees
     feature, inner = trees["feature"], trees["feature"] >= 0
     shared = np.flatnonzero(inner & (bundles.base[feature] >= 0))
@@ -109,7 +117,7 @@ def stored_questions(trees: dict[str, np.ndarray], bundles: Bundles, n_bins: np.
     row[shared] = len(sets) + np.arange(len(shared))
     return {
         **trees,
-        "feature": np.where(inner, bundles.place[feature], -1),
+        "feature": np.where(inner, bundles.stored[feature], -1),
         "category_row": row,
         "category_set": np.concatenate([sets, np.packbits(left, axis=1, bitorder="little")]),
     }

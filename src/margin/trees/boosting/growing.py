@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from margin.core.threads import threads_for
-from margin.trees.boosting.kernel_types import CODES, Nodes, Rules, Table
+from margin.core.threads import numba_threads, threads_for
+from margin.trees.boosting.bundling import Bundles
+from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, PROGRESS, SplitLimits
 from margin.trees.boosting.packing import choose_packing
 
-__all__ = ["Grower", "Grown"]
+__all__ = ["GrownTree", "TreeGrower", "column_table"]
 
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
@@ -18,105 +21,131 @@ UNLIMITED = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class Grown:
+class GrownTree:
     """A tree just grown: its nodes, and the training rows ordered by leaf."""
 
-    nodes: Nodes  # trimmed copies
+    nodes: np.ndarray  # records (kernel_types.NODE)
+    category_sets: np.ndarray | None  # (nodes, 32) uint8, if some column is categorical
     leaves: np.ndarray  # numbers of the leaves
-    rows: np.ndarray  # leaf k owns rows[start:stop]
-
-    @property
-    def starts(self) -> np.ndarray:
-        return self.nodes.start[self.leaves]
-
-    @property
-    def stops(self) -> np.ndarray:
-        return self.nodes.stop[self.leaves]
+    starts: np.ndarray  # leaf k owns rows[starts[k]:stops[k]]
+    stops: np.ndarray
+    rows: np.ndarray
 
 
-class Grower:
-    """Grows trees on one table under one set of rules; ``threads`` is what its work is worth.
+def column_table(
+    n_bins: np.ndarray, categorical: np.ndarray, monotone: np.ndarray, bundles: Bundles | None
+) -> np.ndarray:
+    """One record per column (kernel_types.COLUMN)."""
+    columns = np.zeros(len(n_bins), dtype=COLUMN)
+    columns["n_bins"], columns["categorical"], columns["monotone"] = n_bins, categorical, monotone
+    columns["stored"] = np.arange(len(n_bins)) if bundles is None else bundles.stored
+    columns["base"] = -1 if bundles is None else bundles.base
+    return columns
 
-    Whoever calls it holds Numba at that number: once around a round, because setting it takes as long as the work on a
-    small table.
-    """
 
-    def __init__(self, table: Table, rules: Rules):
-        self.table, self.rules = table, rules
-        n, p = table.codes.shape
-        self.cells = np.empty(n, dtype=np.int64)
+class TreeGrower:
+    """Grows trees on one coded table (n, q) under one set of limits; ``groups`` are columns that may interact."""
+
+    def __init__(
+        self,
+        codes: np.ndarray,
+        columns: np.ndarray,
+        limits: SplitLimits,
+        bundles: Bundles | None = None,
+        groups: np.ndarray | None = None,
+    ):
+        self.codes, self.columns, self.limits, self.groups = codes, columns, limits, groups
+        n, q = codes.shape
+        p, capacity = len(columns), _capacity(limits, n)
+        threads = threads_for(2.0 * n * q)
+        self.threads = threads if threads > 1 else None
+        self.packed = np.empty(n, dtype=np.int64)
         self.spare = np.empty(n, dtype=np.int32)
-        self.nodes = _nodes(_capacity(rules, n), bool(table.categorical.any()))
-        slots = FIRST_HISTOGRAMS if rules.max_leaves == 0 else min(FIRST_HISTOGRAMS, rules.max_leaves + 1)
-        self.pool = np.empty((slots, p * CODES), dtype=np.int64)
-        self.threads = threads_for(2.0 * n * p)
+        self.nodes = np.zeros(capacity, dtype=NODE)
+        histograms = min(FIRST_HISTOGRAMS, limits.max_leaves + 1)
+        self.pool = np.empty((histograms, q * CODES), dtype=np.int64)
+        self.candidates = np.zeros((2, p), dtype=CANDIDATE)
+        blocks = q + threads
+        self.scratch, self.gains = np.empty((blocks, 2, CODES), dtype=np.int64), np.empty((blocks, CODES))
+        self.gain_bits = self.gains.view(np.int64)
+        self.order, self.goes_left = np.empty(max(p, CODES), dtype=np.int64), np.empty(CODES, dtype=np.uint64)
+        self.waiting, self.free = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
+        self.progress = np.zeros(1, dtype=PROGRESS)
+        self.category_sets = np.zeros((capacity, 32), dtype=np.uint8) if columns["categorical"].any() else None
+        self.bounds = np.empty((capacity, 2)) if columns["monotone"].any() else None
+        self.members, self.member_start = (None, None) if bundles is None else (bundles.members, bundles.first)
+        self.active = None if groups is None else np.ones((capacity, len(groups)), dtype=bool)
 
     def grow(
         self, gradient: np.ndarray, hessian: np.ndarray, rows: np.ndarray | None = None, seed: int = 0, number: int = 0
-    ) -> Grown:
+    ) -> GrownTree:
         """Tree ``number`` for these derivatives (n,) on ``rows`` (None: all); an empty hessian is 1 for every row.
 
         ``seed`` draws the columns of every node. Rounding does not depend on it: a fit that draws nothing is the same
         for every seed.
         """
-        from margin.trees.boosting.growth_kernels import grow
         from margin.trees.boosting.histogram_kernels import pack
 
         rows = np.arange(len(gradient), dtype=np.int32) if rows is None else rows.astype(np.int32)
-        gradient = np.ascontiguousarray(gradient, dtype=np.float64)
-        hessian = np.ascontiguousarray(hessian, dtype=np.float64)
         packing = choose_packing(gradient, hessian)
-        pack(gradient, hessian, number, packing, self.cells)
-        count, self.pool = grow(
-            *(self.table, rows, self.spare, self.cells, packing, self.rules),
-            *(self.nodes, self.pool, seed + number, self.threads),
-        )
-        used = Nodes(*(array[:count].copy() for array in self.nodes))
-        return Grown(used, np.flatnonzero(used.feature < 0), rows)
+        pack(gradient, hessian, number if packing.dithered else None, packing, self.packed)
+        self.progress[0] = (1, 1, 0, 0, 0)
+        root, total = self.nodes[0], self.packed if len(rows) == len(self.packed) else self.packed[rows]
+        root["start"], root["stop"], root["total"], root["feature"] = 0, len(rows), total.sum(), -1
+        if self.bounds is not None:
+            self.bounds[0] = -np.inf, np.inf
+        if self.threads is None:
+            self._grow(rows, packing, seed + number)
+        else:
+            with numba_threads(self.threads):
+                self._grow(rows, packing, seed + number)
+        count = int(self.progress["n_nodes"][0])
+        nodes = self.nodes[:count].copy()
+        leaves = np.flatnonzero(nodes["feature"] < 0)
+        category_sets = None if self.category_sets is None else self.category_sets[:count].copy()
+        return GrownTree(nodes, category_sets, leaves, nodes["start"][leaves], nodes["stop"][leaves], rows)
 
-    def sums(self, grown: Grown, gradient: np.ndarray, hessian: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Exact sums of gradient, hessian and weight in every leaf, (leaves, 3); empty arrays count rows."""
-        from margin.trees.boosting.growth_kernels import leaf_sums
+    def _grow(self, rows: np.ndarray, packing: Any, seed: int) -> None:
+        from margin.trees.boosting.growth_kernels import grow
 
-        found = np.empty((len(grown.leaves), 3))
-        leaf_sums(grown.rows, grown.starts, grown.stops, gradient, hessian, weight, found)
+        while not grow(
+            *(self.codes, self.columns, rows, self.spare, self.packed, packing, self.limits, self.nodes, self.pool),
+            *(self.candidates, self.scratch, self.gains, self.gain_bits, self.order, self.goes_left, self.waiting),
+            *(self.free, self.progress, seed, self.threads, self.category_sets, self.bounds, self.members),
+            *(self.member_start, self.groups, self.active),
+        ):
+            self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
+
+    def sums(self, grown: GrownTree, values: np.ndarray) -> np.ndarray:
+        """Exact sums of ``values`` (n,) in every leaf; an empty array counts rows."""
+        if not len(values):
+            return (grown.stops - grown.starts).astype(np.float64)
+        from margin.trees.boosting.leaf_kernels import leaf_sums
+
+        found = np.empty(len(grown.leaves))
+        self._over_leaves(leaf_sums, len(found), (grown.rows, grown.starts, grown.stops, values, found))
         return found
 
-    def add(self, grown: Grown, values: np.ndarray, predictions: np.ndarray) -> None:
+    def add(self, grown: GrownTree, values: np.ndarray, predictions: np.ndarray) -> None:
         """Add the leaves' values to the predictions of the rows the tree was grown on."""
-        from margin.trees.boosting.growth_kernels import add_to_leaves
+        from margin.trees.boosting.leaf_kernels import add_to_leaves
 
-        add_to_leaves(grown.rows, grown.starts, grown.stops, values, predictions)
+        self._over_leaves(add_to_leaves, len(values), (grown.rows, grown.starts, grown.stops, values, predictions))
+
+    def _over_leaves(self, kernel: Any, leaves: int, arguments: tuple[Any, ...]) -> None:
+        """Call ``kernel(low, high, ...)``; on several threads each takes a range of leaves."""
+        if self.threads is None:
+            kernel(0, leaves, *arguments)
+            return
+        cuts = [leaves * i // self.threads for i in range(self.threads + 1)]
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(lambda i: kernel(cuts[i], cuts[i + 1], *arguments), range(self.threads)))
 
 
-def _capacity(rules: Rules, n: int) -> int:
+def _capacity(limits: SplitLimits, n: int) -> int:
     """The most nodes a tree can have."""
-    leaves = max(1, n // rules.min_leaf)
-    if rules.max_leaves > 0:
-        leaves = min(leaves, rules.max_leaves)
-    if rules.max_depth < 40:
-        leaves = min(leaves, 2**rules.max_depth)
+    leaves = max(1, n // limits.min_leaf)
+    leaves = min(leaves, limits.max_leaves)
+    if limits.max_depth < 40:
+        leaves = min(leaves, 2**limits.max_depth)
     return 2 * leaves - 1
-
-
-def _nodes(capacity: int, categorical: bool) -> Nodes:
-    def empty(kind: type) -> np.ndarray:
-        return np.zeros(capacity, dtype=kind)
-
-    return Nodes(
-        feature=empty(np.int32),
-        code=empty(np.uint8),
-        missing_left=empty(np.bool_),
-        is_category=empty(np.bool_),
-        category_set=np.zeros((capacity if categorical else 1, 32), dtype=np.uint8),
-        left=empty(np.int32),
-        right=empty(np.int32),
-        gain=empty(np.float64),
-        depth=empty(np.int64),
-        start=empty(np.int64),
-        stop=empty(np.int64),
-        lower=empty(np.float64),
-        upper=empty(np.float64),
-        slot=empty(np.int64),
-        total=empty(np.int64),
-    )

@@ -1,19 +1,17 @@
 """Histograms of gradients, compiled by Numba: one 64-bit addition per row and column.
 
-Gradient, hessian and count of a row are whole numbers in one int64 (:class:`Packing`), so sums do not depend on the
-order of the rows nor on the number of threads, and the sibling's histogram is an exact difference.
+Gradient, hessian and count of a row are integers in one int64 (:class:`Packing`), so sums do not depend on the order
+of the rows nor on the number of threads, and the sibling's histogram is an exact difference.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-__all__ = ["add_rows", "mix", "pack", "subtract"]
+from margin.trees.boosting.kernel_types import ENTRY, INNER
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+__all__ = ["add_rows", "mix", "pack", "subtract", "unpack"]
 
 EIGHT = np.uint64(8)
 NEXT_COLUMN = np.uint64(256)
@@ -22,55 +20,62 @@ LOW_HALF = np.uint64(0xFFFFFFFF)
 TWO_TO_MINUS_32 = 2.0**-32
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def mix(x):
-    """The finalizer of the splitmix64 generator: neighboring whole numbers become unrelated ones."""
+    """The finalizer of the splitmix64 generator: neighboring integers become unrelated ones."""
     x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-@njit(**OPTIONS)
-def pack(gradient, hessian, seed, packing, cells):
-    """Round gradients and hessians to whole units and pack them.
+@njit(**ENTRY)
+def pack(gradient, hessian, seed, packing, packed):
+    """Round gradients and hessians to integer units and pack them.
 
-    Coarse units are rounded up or down at random, so that sums are right on average. ``hessian`` is empty where every
-    row has the same: then its count says all.
+    Coarse units are rounded up or down at random, by ``seed``, so that sums are right on average; fine ones to the
+    nearest, and the seed is None. ``hessian`` is empty where every row has the same: then its count says all.
     """
-    key = mix(np.uint64(seed))
     gradient_scale, hessian_scale = 1.0 / packing.gradient_unit, 1.0 / packing.hessian_unit
+    one_row = 1 if packing.counted else 0
     for i in range(gradient.size):
         up, up_too = 0.5, 0.5
-        if packing.dithered:
-            bits = mix(key + np.uint64(i))
+        if seed is not None:
+            bits = mix(mix(np.uint64(seed)) + np.uint64(i))
             up, up_too = (bits & LOW_HALF) * TWO_TO_MINUS_32, (bits >> HALF_BITS) * TWO_TO_MINUS_32
-        whole = np.int64(np.floor(gradient[i] * gradient_scale + up))
-        cell = (whole << packing.gradient_shift) + (1 if packing.counted else 0)
+        row = (np.int64(np.floor(gradient[i] * gradient_scale + up)) << packing.gradient_shift) + one_row
         if hessian.size:
-            whole = np.int64(np.floor(hessian[i] * hessian_scale + up_too))
-            cell += whole << packing.hessian_shift
-        cells[i] = cell
+            row += np.int64(np.floor(hessian[i] * hessian_scale + up_too)) << packing.hessian_shift
+        packed[i] = row
 
 
-@njit(**OPTIONS)
-def add_rows(codes, rows, start, stop, cells, first, last, histogram):
-    """Sum the cells of ``rows[start:stop]`` per code into columns ``first`` to ``last`` of a histogram (p * 256,)."""
+@njit(**INNER)
+def unpack(total, packing):
+    """Gradient, hessian and number of rows in a sum of packed rows."""
+    gradient = (total >> packing.gradient_shift) * packing.gradient_unit
+    hessian = ((total >> packing.hessian_shift) & packing.hessian_mask) * packing.hessian_unit
+    rows = float(total & packing.count_mask) if packing.counted else hessian * packing.rows_per_hessian
+    return gradient, hessian, rows
+
+
+@njit(**INNER)
+def add_rows(codes, rows, start, stop, packed, first, last, histogram):
+    """Sum the packed ``rows[start:stop]`` per code into stored columns ``first`` to ``last`` of a histogram."""
     for at in range(first * 256, last * 256):
         histogram[at] = 0
-    # Unsigned places: Numba then leaves out its test for negative ones, which costs a quarter of the time.
+    # Unsigned indices: Numba then leaves out its test for negative ones, which costs a quarter of the time.
     low, width = np.uint64(first), last - first
     for i in range(np.uint64(start), np.uint64(stop)):
         row = np.uint64(rows[i])
-        cell = cells[row]
-        place = low << EIGHT
+        value = packed[row]
+        at = low << EIGHT
         for j in range(width):
-            histogram[place + np.uint64(codes[row, low + np.uint64(j)])] += cell
-            place += NEXT_COLUMN
+            histogram[at + np.uint64(codes[row, low + np.uint64(j)])] += value
+            at += NEXT_COLUMN
 
 
-@njit(**OPTIONS)
-def subtract(whole, part, first, last):
-    """Take ``part`` from ``whole``, in place: what is left is the sibling."""
+@njit(**INNER)
+def subtract(parent, child, first, last):
+    """Take ``child`` from ``parent``, in place: what is left is the sibling."""
     for at in range(first * 256, last * 256):
-        whole[at] -= part[at]
+        parent[at] -= child[at]

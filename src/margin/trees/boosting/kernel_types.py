@@ -1,51 +1,89 @@
-"""What the compiled grower passes around: tuples of arrays and numbers with names."""
+"""What the compiled tree grower reads and writes: tables of records with named fields, and tuples of numbers.
+
+A kernel that takes one table of records compiles several times faster than one that takes an array per field.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 __all__ = [
-    "CATEGORY_SHIFT",
+    "CANDIDATE",
     "CODES",
-    "CODE_SHIFT",
-    "FEATURE_SHIFT",
-    "MISSING_SHIFT",
-    "Bundles",
-    "Nodes",
+    "COLUMN",
+    "ENTRY",
+    "INNER",
+    "MISSING",
+    "NODE",
+    "PROGRESS",
     "Packing",
-    "Rules",
-    "Table",
-    "Trees",
+    "SplitLimits",
 ]
 
-# Where the parts of a question lie in a word of Trees.
-CODE_SHIFT, MISSING_SHIFT, CATEGORY_SHIFT, FEATURE_SHIFT = 32, 40, 41, 42
+# Options of a kernel that Python calls, and of one that only other kernels call: that one has no wrapper for Python
+# (which would take as long to compile as itself) and lies in the JIT cache as part of those that call it. Calling it
+# from Python ends the process.
+ENTRY: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+INNER: dict[str, Any] = {**ENTRY, "cache": False, "no_cpython_wrapper": True}
 
-CODES = 256  # places per column in a histogram: 255 bins and the missing one
+CODES = 256  # histogram bins per stored column: 255 codes and the missing one
+MISSING = 255  # the code of a missing value
 
+# A column of the training table.
+COLUMN = np.dtype(
+    [
+        ("n_bins", np.int64),  # the missing one not counted
+        ("monotone", np.int64),  # 1 increasing, -1 decreasing, 0 free
+        ("stored", np.int64),  # the stored column that holds its codes (several exclusive columns may share one)
+        ("base", np.int64),  # code k > 0 is stored as base + k; -1 for a column that is stored alone
+        ("categorical", np.bool_),
+    ],
+    align=True,
+)
 
-class Bundles(NamedTuple):
-    """Which of the q stored columns holds each of the p columns of a table."""
+# A node of a growing tree: an inner node holds the split it made, an open one the best that it could make.
+NODE = np.dtype(
+    [
+        ("gain", np.float64),
+        ("start", np.int64),  # the node owns rows[start:stop]
+        ("stop", np.int64),
+        ("depth", np.int64),
+        ("histogram", np.int64),  # number of its histogram in the pool
+        ("total", np.int64),  # sum of its packed rows
+        ("feature", np.int32),  # -1 in a leaf
+        ("left", np.int32),
+        ("right", np.int32),
+        ("code", np.uint8),  # the last code that goes left
+        ("missing_left", np.bool_),
+        ("is_category", np.bool_),
+        ("searched", np.bool_),  # whether it may be split, so that its best split is looked for
+    ],
+    align=True,
+)
 
-    place: np.ndarray  # (p,) int64, the stored column
-    base: np.ndarray  # (p,) int64: code k > 0 is stored as base + k; -1 for a column that has a place of its own
-    members: np.ndarray  # (p,) int64, columns in the order of their places
-    first: np.ndarray  # (q + 1,) int64: place s holds members[first[s]:first[s + 1]]
+# The best split of a node in one column.
+CANDIDATE = np.dtype(
+    [
+        ("gain", np.float64),
+        ("code", np.int64),
+        ("missing_side", np.int64),  # 1 left, 0 right, UNDECIDED if the node has no missing value
+        ("allowed", np.bool_),
+    ],
+    align=True,
+)
 
-
-class Table(NamedTuple):
-    """The training table as codes, rows together."""
-
-    codes: np.ndarray  # (n, q) uint8 as stored, 255 is missing
-    n_bins: np.ndarray  # (p,) int64, the missing one not counted
-    categorical: np.ndarray  # (p,) bool
-    monotone: np.ndarray  # (p,) int64: 1 increasing, -1 decreasing, 0 free
-    place: np.ndarray  # as in Bundles
-    base: np.ndarray
-    members: np.ndarray
-    first: np.ndarray
+# How far a tree has grown.
+PROGRESS = np.dtype(
+    [
+        ("n_nodes", np.int64),
+        ("n_leaves", np.int64),
+        ("n_waiting", np.int64),  # nodes that could be split
+        ("n_free", np.int64),  # histograms that were given back
+        ("n_histograms", np.int64),  # histograms ever in use
+    ]
+)
 
 
 class Packing(NamedTuple):
@@ -66,50 +104,17 @@ class Packing(NamedTuple):
     rows_per_hessian: float  # for that estimate
 
 
-class Rules(NamedTuple):
+class SplitLimits(NamedTuple):
     """When a node may be split, and what a split is worth."""
 
-    max_leaves: int  # 0: no limit, and nodes are split depth first
+    best_first: bool  # split the node that gains most next; otherwise depth first, which needs fewer histograms
+    max_leaves: int
     max_depth: int
-    min_leaf: int  # rows
-    min_hessian: float
+    min_split: int  # rows of a node; at least 2 * min_leaf
+    min_leaf: int  # rows of a leaf
+    min_hessian: float  # of a leaf
     l2: float
     min_gain: float
-    max_features: int
-    constrained: bool
-    pooled_below: int  # categories with fewer rows in a node share one place
-
-
-class Nodes(NamedTuple):
-    """A growing tree; inner nodes hold the split they made, open ones the best they could make."""
-
-    feature: np.ndarray  # int32, -1 in a leaf
-    code: np.ndarray  # uint8, the last code that goes left
-    missing_left: np.ndarray  # bool
-    is_category: np.ndarray  # bool
-    category_set: np.ndarray  # (nodes, 32) uint8; one row if no column is categorical
-    left: np.ndarray  # int32
-    right: np.ndarray  # int32
-    gain: np.ndarray  # float64
-    depth: np.ndarray  # int64
-    start: np.ndarray  # int64, the node owns rows[start:stop]
-    stop: np.ndarray  # int64
-    lower: np.ndarray  # float64, what monotone columns allow
-    upper: np.ndarray  # float64
-    slot: np.ndarray  # int64, where its histogram is
-    total: np.ndarray  # int64, the sum of its cells
-
-
-class Trees(NamedTuple):
-    """Finished trees one after the other, as prediction reads them; children are counted from the start of their tree.
-
-    A word holds all of a question: the left child in the lowest 32 bits (0 in a leaf: the root is nobody's child), then
-    the last code that goes left (8 bits), whether missing values go left, whether the question is about categories, and
-    the column. The right child follows the left one.
-    """
-
-    start: np.ndarray  # (trees + 1,) int64
-    word: np.ndarray  # (nodes,) int64
-    category_row: np.ndarray  # int32, row of category_set, -1 for a threshold
-    category_set: np.ndarray  # (questions about categories, 32) uint8
-    value: np.ndarray  # float64
+    feature_fraction: float  # of the columns, drawn for every node
+    random_ties: bool  # of columns that gain the same any may be asked; otherwise the first
+    pooled_below: int  # categories with fewer rows in a node are treated as one

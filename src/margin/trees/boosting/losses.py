@@ -12,22 +12,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margin.trees.boosting.location import huber_location, weighted_quantile
+from margin.trees.boosting.leaf_location import huber_location, weighted_quantile
 
 __all__ = [
-    "Absolute",
-    "Huber",
-    "Logistic",
+    "AbsoluteLoss",
+    "ExponentialLoss",
+    "GammaLoss",
+    "HuberLoss",
+    "LogisticLoss",
     "Loss",
-    "Multinomial",
-    "Poisson",
-    "Quantile",
-    "Squared",
+    "MultinomialLoss",
+    "PoissonLoss",
+    "QuantileLoss",
+    "SquaredLoss",
     "pseudo_residuals",
 ]
 
-# A share of 0 or 1 has an infinite log-odds; the start stays at the odds of one in 10^12.
-SMALLEST_SHARE = 1e-12
+# A fraction of 0 or 1 has an infinite log-odds; the start stays at the odds of one in 10^12.
+SMALLEST_FRACTION = 1e-12
 
 
 class Loss(ABC):
@@ -66,14 +68,14 @@ class Loss(ABC):
 def pseudo_residuals(loss: Loss, y: np.ndarray, F: np.ndarray) -> np.ndarray:
     r"""The direction of steepest descent in the predictions, :math:`r_i = -\partial L(y_i, F_i)/\partial F_i`.
 
-    >>> pseudo_residuals(Squared(), np.array([3.0, 1.0]), np.array([1.0, 1.5]))
+    >>> pseudo_residuals(SquaredLoss(), np.array([3.0, 1.0]), np.array([1.0, 1.5]))
     array([ 2. , -0.5])
     """
     return -loss.evaluate(y, F)[1]
 
 
 @dataclass(frozen=True)
-class Squared(Loss):
+class SquaredLoss(Loss):
     r""":math:`\tfrac12 (y - F)^2`: the pseudo-residual is the residual, a leaf's best value the mean residual."""
 
     constant_hessian = True
@@ -87,7 +89,7 @@ class Squared(Loss):
 
 
 @dataclass(frozen=True)
-class Quantile(Loss):
+class QuantileLoss(Loss):
     r"""The pinball loss :math:`\alpha (y-F)_+ + (1-\alpha)(F-y)_+`, least at the ``alpha``-quantile."""
 
     alpha: float = 0.5
@@ -108,7 +110,7 @@ class Quantile(Loss):
 
 
 @dataclass(frozen=True)
-class Absolute(Loss):
+class AbsoluteLoss(Loss):
     r""":math:`|y - F|`, least at the median."""
 
     constant_hessian = True
@@ -126,7 +128,7 @@ class Absolute(Loss):
 
 
 @dataclass(frozen=True)
-class Huber(Loss):
+class HuberLoss(Loss):
     r""":math:`\tfrac12 r^2` up to :math:`|r| = \delta`, then :math:`\delta(|r| - \tfrac12\delta)`; :math:`r = y - F`.
 
     :math:`\delta` is the ``alpha``-quantile of the absolute residuals that there are, so it shrinks with them.
@@ -149,12 +151,12 @@ class Huber(Loss):
     def best_step(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> float:
         return huber_location(y - F, weight, self.delta)
 
-    def adapted(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> Huber:
-        return Huber(self.alpha, weighted_quantile(np.abs(y - F), weight, self.alpha))
+    def adapted(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> HuberLoss:
+        return HuberLoss(self.alpha, weighted_quantile(np.abs(y - F), weight, self.alpha))
 
 
 @dataclass(frozen=True)
-class Poisson(Loss):
+class PoissonLoss(Loss):
     r""":math:`e^F - yF`: counts with mean :math:`e^F`, up to a constant half their deviance."""
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -174,12 +176,32 @@ class Poisson(Loss):
 
 
 @dataclass(frozen=True)
-class Logistic(Loss):
+class GammaLoss(Loss):
+    r""":math:`F + y e^{-F}`: positive targets with mean :math:`e^F` and deviation in proportion to it."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.atleast_1d(np.log(np.average(y, weights=weight)))
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        ratio = y * np.exp(-F)
+        return F + ratio, 1.0 - ratio, ratio
+
+    def newton_step(self, gradient: np.ndarray, hessian: np.ndarray, l2: float) -> np.ndarray:
+        """Downward, the exact minimizer: Newton's step overshoots there without bound."""
+        step = super().newton_step(gradient, hessian, l2)
+        return np.where(step < 0, -np.log1p(np.maximum(-step, 0.0)), step)
+
+    def answer(self, F: np.ndarray) -> np.ndarray:
+        return np.exp(F)
+
+
+@dataclass(frozen=True)
+class LogisticLoss(Loss):
     r""":math:`\log(1 + e^F) - yF` for :math:`y \in \{0, 1\}`; :math:`F` is the log-odds of class 1."""
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        share = np.clip(np.average(y, weights=weight), SMALLEST_SHARE, 1 - SMALLEST_SHARE)
-        return np.atleast_1d(np.log(share / (1 - share)))
+        fraction = np.clip(np.average(y, weights=weight), SMALLEST_FRACTION, 1 - SMALLEST_FRACTION)
+        return np.atleast_1d(np.log(fraction / (1 - fraction)))
 
     def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         small = np.exp(-np.abs(F))  # never overflows
@@ -197,7 +219,23 @@ class Logistic(Loss):
 
 
 @dataclass(frozen=True)
-class Multinomial(Loss):
+class ExponentialLoss(Loss):
+    r""":math:`e^{-(2y-1)F}` for :math:`y \in \{0, 1\}`, AdaBoost's loss; :math:`F` is half the log-odds of class 1."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return 0.5 * LogisticLoss().start(y, weight)
+
+    def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        sign = 1.0 - 2.0 * y
+        loss = np.exp(sign * F)
+        return loss, sign * loss, loss
+
+    def answer(self, F: np.ndarray) -> np.ndarray:
+        return LogisticLoss().answer(2.0 * F)
+
+
+@dataclass(frozen=True)
+class MultinomialLoss(Loss):
     r""":math:`\log\sum_k e^{F_k} - F_y` for :math:`y \in \{0, \dots, K-1\}`, one prediction per class.
 
     The hessian is the diagonal of the true one, :math:`p_k(1-p_k)`. Other libraries multiply it by
@@ -206,10 +244,14 @@ class Multinomial(Loss):
     """
 
     outputs: int = 3
+    leaf_factor: float = 1.0  # what leaf values are multiplied by: Friedman's (K - 1) / K, or 1
+
+    def newton_step(self, gradient: np.ndarray, hessian: np.ndarray, l2: float) -> np.ndarray:
+        return self.leaf_factor * super().newton_step(gradient, hessian, l2)
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        shares = np.bincount(y.astype(np.int64), weights=weight, minlength=self.outputs) / weight.sum()
-        logs = np.log(np.clip(shares, SMALLEST_SHARE, None))
+        fractions = np.bincount(y.astype(np.int64), weights=weight, minlength=self.outputs) / weight.sum()
+        logs = np.log(np.clip(fractions, SMALLEST_FRACTION, None))
         return logs - logs.mean()
 
     def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

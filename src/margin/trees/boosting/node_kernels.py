@@ -1,153 +1,117 @@
-"""One node of a growing tree, compiled by Numba: its best split, its children, its place among those that wait."""
+"""One node of a growing tree, compiled by Numba: its columns, its best split, its rows, its children."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit
 
-from margin.trees.boosting.histogram_kernels import OPTIONS, mix
-from margin.trees.boosting.split_kernels import MISSING, TIE, UNDECIDED, category_order, leaf_value, unpack
+from margin.trees.boosting.category_kernels import write_category_set
+from margin.trees.boosting.histogram_kernels import mix, unpack
+from margin.trees.boosting.kernel_types import INNER, MISSING
+from margin.trees.boosting.split_kernels import TIE, UNDECIDED, leaf_value
 
-__all__ = [
-    "add_children",
-    "bound_children",
-    "claim",
-    "draw_columns",
-    "keep_best",
-    "make_leaf",
-    "may_split",
-    "partition",
-    "release",
-    "sum_children",
-    "take_next",
-]
+__all__ = ["add_children", "bound_children", "keep_best", "make_leaf", "open_node", "partition", "take_next"]
 
 FLOAT_ROUNDING = 1e-13
+COUNT_ROUNDING = 1e-9  # a fraction times a count that is meant to be an integer
 
 
-@njit(**OPTIONS)
-def draw_columns(node, rules, seed, allowed):
-    """Mark ``max_features`` columns, drawn for this node."""
-    p = allowed.size
-    for j in range(p):
-        allowed[j] = rules.max_features >= p
-    if rules.max_features >= p:
-        return
-    order = np.arange(p)
-    key = mix(np.uint64(seed) ^ mix(np.uint64(node)))
-    for k in range(rules.max_features):
-        key = mix(key)
-        other = k + np.int64(key % np.uint64(p - k))
-        order[k], order[other] = order[other], order[k]
-        allowed[order[k]] = True
+@njit(**INNER)
+def open_node(number, side, further, nodes, limits, seed, groups, active, order, candidates):
+    """Say whether a split of the node is looked for, and mark the columns it may ask about.
+
+    These are the columns of its interaction groups, or some drawn among them.
+    """
+    node = nodes[number]
+    node.searched = (
+        further and node.depth < limits.max_depth and node.stop - node.start >= limits.min_split and node.total != 0
+    )
+    drawing = limits.feature_fraction < 1.0
+    count = np.int64(0)
+    for j in range(candidates.shape[1]):
+        possible = True
+        if groups is not None:
+            possible = False
+            for g in range(groups.shape[0]):
+                possible |= active[number, g] and groups[g, j]
+        candidate = candidates[side, j]
+        candidate.allowed, candidate.gain = possible and not drawing, -1.0
+        order[count] = j
+        count += possible
+    if drawing:
+        drawn = max(1, math.ceil(limits.feature_fraction * count - COUNT_ROUNDING))
+        key = mix(np.uint64(seed) ^ mix(np.uint64(number)))
+        for k in range(min(drawn, count)):
+            key = mix(key)
+            other = k + np.int64(key % np.uint64(count - k))
+            order[k], order[other] = order[other], order[k]
+            candidates[side, order[k]].allowed = True
+    return node.searched
 
 
-@njit(**OPTIONS)
-def keep_best(node, nodes, gain, code, side, allowed, table, packing, rules, pool):
+@njit(**INNER)
+def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, seed, order, category_sets):
     """Write the best split over all allowed columns into the node, and say whether there is one."""
-    best = -1
-    for j in range(gain.size):
-        if allowed[j] and (best < 0 or gain[j] > gain[best] * TIE):
-            best = j
-    if not gain[best] > max(rules.min_gain, _rounding(nodes.total[node], packing)):
+    node, best, best_gain = nodes[number], -1, -1.0
+    if not node.searched:
         return False
-    place = table.place[best]
-    own = pool[nodes.slot[node], place * 256 : (place + 1) * 256]
-    nodes.gain[node], nodes.feature[node] = gain[best], best
-    nodes.is_category[node] = table.categorical[best]
-    nodes.code[node] = code[best]
-    if table.categorical[best]:
-        missing_left = _write_set(own, table.n_bins[best], code[best], packing, rules, nodes.category_set[node])
-    elif side[best] == UNDECIDED:
-        left = _left_total(own, best, code[best], nodes.total[node], table)
-        missing_left = _left_is_larger(left, nodes.total[node], packing)
-    else:
-        missing_left = side[best] == 1
-    nodes.missing_left[node] = missing_left
+    key, ties = mix(mix(np.uint64(seed)) + np.uint64(number)), np.uint64(1)
+    for j in range(columns.size):
+        candidate = candidates[side, j]
+        if not candidate.allowed:
+            continue
+        if best < 0 or candidate.gain > best_gain * TIE:
+            best, best_gain, ties = j, candidate.gain, np.uint64(1)
+        elif limits.random_ties and candidate.gain * TIE >= best_gain:
+            ties += np.uint64(1)
+            key = mix(key)
+            best = j if key % ties == 0 else best
+    gradient, hessian, rows = unpack(node.total, packing)
+    # The gain that rounding alone can make: of derivatives to integer units, and of the gain itself to a float.
+    gradient_rounding, hessian_rounding = packing.gradient_unit, packing.hessian_rounding * gradient / hessian
+    per_row = gradient_rounding * gradient_rounding + hessian_rounding * hessian_rounding
+    rounding = (2 * per_row * rows + FLOAT_ROUNDING * (gradient * gradient)) / hessian
+    if best < 0 or not (best_gain > limits.min_gain and best_gain > rounding):
+        return False
+    candidate, column = candidates[side, best], columns[best]
+    node.gain, node.feature, node.code, node.is_category = best_gain, best, candidate.code, column.categorical
+    histogram, offset = pool[node.histogram], column.stored * 256
+    if category_sets is not None and column.categorical:
+        own = histogram[offset : offset + 256]
+        bits = category_sets[number]
+        node.missing_left = write_category_set(own, column.n_bins, candidate.code, packing, limits, order, bits)
+        return True
+    node.missing_left = candidate.missing_side == 1
+    if candidate.missing_side == UNDECIDED:
+        # The larger side; a column that shares a stored one has on the left all rows that are not above the code.
+        offset += column.base if column.base > 0 else 0
+        right = np.int64(0)
+        for k in range(candidate.code + 1, column.n_bins):
+            right += histogram[offset + k]
+        node.missing_left = 2 * unpack(node.total - right, packing)[2] > rows
     return True
 
 
-@njit(**OPTIONS)
-def _rounding(total, packing):
-    """The gain that rounding alone can make: of derivatives to whole units, and of the gain itself to a float."""
-    gradient, hessian, rows = unpack(total, packing)
-    per_row = packing.gradient_unit**2 + (packing.hessian_rounding * gradient / hessian) ** 2
-    return (2 * per_row * rows + FLOAT_ROUNDING * gradient**2) / hessian
-
-
-@njit(**OPTIONS)
-def _total(own, first, last):
-    total = np.int64(0)
-    for k in range(first, last):
-        total += own[k]
-    return total
-
-
-@njit(**OPTIONS)
-def _left_total(own, column, code, total, table):
-    """The cells of rows whose code is at most ``code``; of a column that shares its place, all but those above."""
-    base = table.base[column]
-    if base < 0:
-        return _total(own, 0, code + 1)
-    return total - _total(own, base + code + 1, base + table.n_bins[column])
-
-
-@njit(**OPTIONS)
-def _left_is_larger(left, total, packing):
-    return 2 * unpack(left, packing)[2] > unpack(total, packing)[2]
-
-
-@njit(**OPTIONS)
-def _write_set(own, n_bins, place, packing, rules, bits):
-    """Write which categories go left, and say whether missing ones do; those not seen here go with the missing."""
-    order = np.empty(256, dtype=np.int64)
-    count, shared = category_order(own, n_bins, packing, rules, order)
-    together = np.ones(256, dtype=np.bool_)  # with the missing values
-    missing_left = False
-    left = np.int64(0)
-    for k in range(bits.size):
-        bits[k] = 0
-    for k in range(count):
-        together[order[k]] = False
-        if k <= place:
-            left += shared if order[k] == MISSING else own[order[k]]
-            missing_left |= order[k] == MISSING
-            bits[order[k] >> 3] |= np.uint8(1 << (order[k] & 7))
-    if shared == 0:
-        missing_left = _left_is_larger(left, _total(own, 0, 256), packing)
-    if missing_left:
-        for k in range(256):
-            if together[k]:
-                bits[k >> 3] |= np.uint8(1 << (k & 7))
-    return missing_left
-
-
-@njit(**OPTIONS)
-def _sides(node, nodes, table):
-    """1 for every stored code that goes left, 0 for others."""
-    goes_left = np.empty(256, dtype=np.uint64)
-    column = nodes.feature[node]
-    base, last = table.base[column], table.n_bins[column] - 1
-    for k in range(256):
-        if nodes.is_category[node]:
-            goes_left[k] = (nodes.category_set[node, k >> 3] >> (k & 7)) & 1
-        elif base >= 0:  # all else that is stored there means the lowest code
-            goes_left[k] = 0 if base + nodes.code[node] < k <= base + last else 1
-        else:
-            goes_left[k] = 1 if k <= nodes.code[node] else 0
-    goes_left[MISSING] = 1 if nodes.missing_left[node] else 0
-    return goes_left
-
-
-@njit(**OPTIONS)
-def partition(node, nodes, table, rows, spare):
+@njit(**INNER)
+def partition(number, nodes, columns, codes, rows, spare, goes_left, category_sets):
     """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
-    goes_left, codes = _sides(node, nodes, table), table.codes
-    column = np.uint64(table.place[nodes.feature[node]])
-    left, right, one = np.uint64(nodes.start[node]), np.uint64(0), np.uint64(1)
-    for i in range(np.uint64(nodes.start[node]), np.uint64(nodes.stop[node])):
+    node = nodes[number]
+    column = columns[node.feature]
+    first_right, last_right = np.int64(node.code), np.int64(MISSING)
+    if column.base >= 0:  # in a shared column all codes but its own mean the lowest one
+        first_right, last_right = column.base + first_right, column.base + column.n_bins - 1
+    one = np.uint64(1)
+    for k in range(256):  # 1 for every stored code that goes left
+        goes_left[k] = 0 if first_right < k <= last_right else 1
+        if category_sets is not None and node.is_category:
+            goes_left[k] = (category_sets[number, k >> 3] >> (k & 7)) & 1
+    goes_left[MISSING] = 1 if node.missing_left else 0
+    stored, left, right = np.uint64(column.stored), np.uint64(node.start), np.uint64(0)
+    for i in range(np.uint64(node.start), np.uint64(node.stop)):
         row = rows[i]
-        side = goes_left[codes[np.uint64(row), column]]
+        side = goes_left[codes[np.uint64(row), stored]]
         rows[left] = row  # left <= i: nothing unread is overwritten
         spare[right] = row
         left += side
@@ -157,90 +121,62 @@ def partition(node, nodes, table, rows, spare):
     return np.int64(left)
 
 
-@njit(**OPTIONS)
-def make_leaf(node, nodes):
+@njit(**INNER)
+def make_leaf(number, nodes):
     """Forget the split that the node might have made."""
-    nodes.feature[node], nodes.left[node], nodes.right[node] = -1, -1, -1
-    nodes.is_category[node], nodes.missing_left[node] = False, False
-    nodes.code[node], nodes.gain[node] = 0, 0.0
+    node = nodes[number]
+    node.feature, node.left, node.right, node.code, node.gain = -1, -1, -1, 0, 0.0
+    node.is_category = node.missing_left = False
 
 
-@njit(**OPTIONS)
-def add_children(node, middle, left, nodes):
-    right = left + 1
-    nodes.left[node], nodes.right[node] = left, right
-    for child in (left, right):
+@njit(**INNER)
+def add_children(number, middle, first, nodes, rows, packed, groups, active):
+    """Make the two children and sum their rows, those of the smaller one; returns the smaller and the larger."""
+    node, left, right = nodes[number], nodes[first], nodes[first + 1]
+    node.left, node.right = first, first + 1
+    for child in range(first, first + 2):
         make_leaf(child, nodes)
-        nodes.depth[child] = nodes.depth[node] + 1
-        nodes.lower[child], nodes.upper[child] = nodes.lower[node], nodes.upper[node]
-    nodes.start[left], nodes.stop[left] = nodes.start[node], middle
-    nodes.start[right], nodes.stop[right] = middle, nodes.stop[node]
-
-
-@njit(**OPTIONS)
-def sum_children(node, rows, cells, nodes):
-    """Totals of both children: the smaller one from its rows. Returns the smaller and the larger child."""
-    small, large = np.int64(nodes.left[node]), np.int64(nodes.right[node])
-    if nodes.stop[small] - nodes.start[small] > nodes.stop[large] - nodes.start[large]:
+        nodes[child].depth = node.depth + 1
+        if groups is not None:
+            for g in range(groups.shape[0]):
+                active[child, g] = active[number, g] and groups[g, node.feature]
+    left.start, left.stop, right.start, right.stop = node.start, middle, middle, node.stop
+    small, large = first, first + 1
+    if middle - node.start > node.stop - middle:
         small, large = large, small
-    total = np.int64(0)
-    for i in range(np.uint64(nodes.start[small]), np.uint64(nodes.stop[small])):
-        total += cells[np.uint64(rows[i])]
-    nodes.total[small], nodes.total[large] = total, nodes.total[node] - total
+    child, total = nodes[small], np.int64(0)
+    for i in range(np.uint64(child.start), np.uint64(child.stop)):
+        total += packed[np.uint64(rows[i])]
+    child.total = total
+    nodes[large].total = node.total - total
     return small, large
 
 
-@njit(**OPTIONS)
-def bound_children(node, direction, packing, rules, nodes):
+@njit(**INNER)
+def bound_children(node, direction, packing, limits, nodes, bounds):
     """Halfway between the children's values is where each must stop, if the column is monotone."""
-    left, right = nodes.left[node], nodes.right[node]
-    middle = 0.0
-    for child in (left, right):
-        gradient, hessian, _ = unpack(nodes.total[child], packing)
-        middle += 0.5 * leaf_value(gradient, hessian, rules, nodes.lower[node], nodes.upper[node])
+    left, right = nodes[node].left, nodes[node].right
+    lower, upper, middle = bounds[node, 0], bounds[node, 1], 0.0
+    for child in range(left, right + 1):
+        bounds[child, 0], bounds[child, 1] = lower, upper
+        gradient, hessian, _ = unpack(nodes[child].total, packing)
+        middle += 0.5 * leaf_value(gradient, hessian, limits, lower, upper)
     if direction > 0:
-        nodes.upper[left], nodes.lower[right] = middle, middle
+        bounds[left, 1], bounds[right, 0] = middle, middle
     elif direction < 0:
-        nodes.lower[left], nodes.upper[right] = middle, middle
+        bounds[left, 0], bounds[right, 1] = middle, middle
 
 
-@njit(**OPTIONS)
-def may_split(node, nodes, rules):
-    return nodes.depth[node] < rules.max_depth and nodes.stop[node] - nodes.start[node] >= 2 * rules.min_leaf
-
-
-@njit(**OPTIONS)
-def take_next(waiting, count, nodes, rules):
+@njit(**INNER)
+def take_next(waiting, count, nodes, limits):
     """Take the node to split next out of ``waiting``: the largest gain, or the last if leaves are not limited."""
     chosen = count - 1
-    if rules.max_leaves > 0:  # without a limit the order does not matter, and depth first needs the fewest histograms
+    if limits.best_first:
+        gain = nodes[waiting[0]].gain
         chosen = 0
         for k in range(1, count):
-            if nodes.gain[waiting[k]] > nodes.gain[waiting[chosen]]:
-                chosen = k
-    node = waiting[chosen]
+            if nodes[waiting[k]].gain > gain:
+                chosen, gain = k, nodes[waiting[k]].gain
+    number = waiting[chosen]
     waiting[chosen] = waiting[count - 1]
-    return node
-
-
-@njit(**OPTIONS)
-def release(slot, free, book):
-    """Give a histogram back; ``book`` holds how many of ``free`` there are and how many were ever in use."""
-    free[book[0]] = slot
-    book[0] += 1
-
-
-@njit(**OPTIONS)
-def claim(free, book, pool):
-    """A histogram to write in, and the pool, which is twice as large if it was full."""
-    if book[0] > 0:
-        book[0] -= 1
-        return free[book[0]], pool
-    book[1] += 1
-    if book[1] <= pool.shape[0]:
-        return book[1] - 1, pool
-    wider = np.empty((2 * pool.shape[0], pool.shape[1]), dtype=np.int64)
-    for slot in range(pool.shape[0]):  # a loop: assigning a slice would compile for seconds
-        for at in range(pool.shape[1]):
-            wider[slot, at] = pool[slot, at]
-    return book[1] - 1, wider
+    return number

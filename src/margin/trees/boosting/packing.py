@@ -1,7 +1,8 @@
-r"""Gradient, hessian and count of a row as whole numbers in one 64-bit word.
+r"""Gradient, hessian and count of a row as integers in one 64-bit integer.
 
-A word holds :math:`(g \ll s_g) + (h \ll s_h) + 1` with :math:`g` and :math:`h` rounded to whole multiples of a unit.
-The units are powers of two, as small as the sums over all rows allow, so a sum of words is three exact sums at once.
+It holds :math:`(g \ll s_g) + (h \ll s_h) + 1` with :math:`g` and :math:`h` rounded to multiples of a unit.
+The units are powers of two, as small as the sums over all rows allow, so a sum of such integers is three exact sums at
+once.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import numpy as np
 
 from margin.trees.boosting.kernel_types import Packing
 
-__all__ = ["WORD", "choose_packing"]
+__all__ = ["choose_packing"]
 
-WORD = 64
+BITS = 64
 
 # With more rows than this, a count of its own would leave too few bits: it is estimated from the hessian instead.
 COUNTED_ROWS = 2**20
@@ -31,8 +32,8 @@ def choose_packing(gradient: np.ndarray, hessian: np.ndarray) -> Packing:
     n, constant = len(gradient), not len(hessian)
     counted = constant or n <= COUNTED_ROWS
     count_bits = n.bit_length() if counted else 0
-    hessian_bits = 0 if constant else min(n.bit_length() + HESSIAN_BITS, (WORD - count_bits) // 2 - 2)
-    gradient_bits = WORD - count_bits - hessian_bits
+    hessian_bits = 0 if constant else min(n.bit_length() + HESSIAN_BITS, (BITS - count_bits) // 2 - 2)
+    gradient_bits = BITS - count_bits - hessian_bits
     total = float(np.abs(gradient).sum())
     if not math.isfinite(total):
         raise ValueError("choose_packing: gradients must have a finite sum; the targets are too large.")

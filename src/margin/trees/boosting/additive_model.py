@@ -25,11 +25,11 @@ from sklearn.base import clone
 
 from margin.trees.boosting.losses import Loss, pseudo_residuals
 
-__all__ = ["Descent", "gradient_boosting", "line_search"]
+__all__ = ["AdditiveModel", "gradient_boosting", "line_search"]
 
 
 @dataclass(frozen=True)
-class Descent:
+class AdditiveModel:
     """The sum that was built: a constant, then learners with their multipliers (learning rate included)."""
 
     start: float
@@ -47,13 +47,13 @@ class Descent:
 
 def gradient_boosting(
     X: np.ndarray, y: np.ndarray, loss: Loss, learner: Any, n_rounds: int, learning_rate: float = 1.0
-) -> Descent:
+) -> AdditiveModel:
     """Descend ``n_rounds`` steps with copies of ``learner``, any regressor with fit and predict.
 
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from margin.trees.boosting import Squared
+    >>> from margin.trees.boosting import SquaredLoss
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 4.0, 5.0])
-    >>> found = gradient_boosting(X, y, Squared(), DecisionTreeRegressor(max_depth=1), n_rounds=1)
+    >>> found = gradient_boosting(X, y, SquaredLoss(), DecisionTreeRegressor(max_depth=1), n_rounds=1)
     >>> found.start, found.predict(X)
     (3.0, array([1.5, 1.5, 4.5, 4.5]))
     """
@@ -68,7 +68,7 @@ def gradient_boosting(
         learners.append(h)
         multipliers.append(multiplier)
         losses.append(float(loss.evaluate(y, F)[0].mean()))
-    return Descent(start, learners, multipliers, losses)
+    return AdditiveModel(start, learners, multipliers, losses)
 
 
 def line_search(loss: Loss, y: np.ndarray, F: np.ndarray, direction: np.ndarray) -> float:

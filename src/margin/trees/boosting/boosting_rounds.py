@@ -1,0 +1,243 @@
+"""The running fit of gradient boosting: what it stands on, one round, and how to continue it exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from margin.core.chunks import map_row_chunks
+from margin.core.records import Record
+from margin.trees.binning import Bins, apply_bins
+from margin.trees.boosting.bundling import Bundles, bundled, stored_splits
+from margin.trees.boosting.cost_pruning import prune_grown
+from margin.trees.boosting.early_stopping import StoppingRule
+from margin.trees.boosting.finishing import finished_tree
+from margin.trees.boosting.growing import EMPTY, GrownTree, TreeGrower, column_table
+from margin.trees.boosting.kernel_types import SplitLimits
+from margin.trees.boosting.losses import Loss
+from margin.trees.boosting.predicting import add_trees
+from margin.trees.boosting.tree_buffer import TreeBuffer, packed_trees
+
+__all__ = ["BoostingData", "BoostingRounds", "BoostingSettings"]
+
+EVALUATION_WORK = 30.0  # basic operations per prediction
+
+
+@dataclass(frozen=True)
+class BoostingSettings:
+    """How trees are grown and added."""
+
+    n_rounds: int
+    learning_rate: float
+    limits: SplitLimits
+    l2: float
+    hessian_splits: bool  # splits are rated by the quadratic model; otherwise by squared error of the gradient
+    monotone: np.ndarray  # (p,) int64
+    groups: np.ndarray | None  # (groups, p) bool: columns that may interact
+    sample_size: int | None  # rows drawn for every round; None: all
+    ccp_alpha: float
+    stopping: StoppingRule | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class BoostingData:
+    """Coded training rows with targets and weights, and rows held back to watch the loss (none: length 0)."""
+
+    bins: Bins
+    codes: np.ndarray  # (n, q) as ``bundles`` stores them
+    bundles: Bundles | None
+    y: np.ndarray
+    weight: np.ndarray
+    start: np.ndarray  # (outputs, n): the predictions before the first round
+    held_codes: np.ndarray
+    held_y: np.ndarray
+    held_weight: np.ndarray
+    held_start: np.ndarray
+
+    @classmethod
+    def of(
+        cls, bins: Bins, X: np.ndarray, y: np.ndarray, weight: np.ndarray, start: np.ndarray, held: np.ndarray
+    ) -> BoostingData:
+        """Rows marked in ``held`` are held back."""
+        learned: Any = ~held if held.any() else slice(None)
+        codes, bundles = bundled(apply_bins(X[learned], bins), bins.n_bins, bins.categorical)
+        return cls(
+            *(bins, codes, bundles, y[learned], weight[learned], np.ascontiguousarray(start[:, learned])),
+            *(apply_bins(X[held], bins), y[held], weight[held], np.ascontiguousarray(start[:, held])),
+        )
+
+
+class BoostingRounds:
+    """The loop: predictions of all rows so far, the trees, and the losses after every round.
+
+    ``losses`` begins with the loss before the first round. Where rows are drawn, ``losses`` are those of all rows,
+    ``in_bag`` and ``out_of_bag`` those of the rows that a round learned from and of the others.
+    """
+
+    def __init__(self, data: BoostingData, loss: Loss, settings: BoostingSettings):
+        self.data, self.settings = data, settings
+        self.predictions, self.held_predictions = data.start.copy(), data.held_start.copy()
+        self.loss = loss.adapted(data.y, _rows_first(self.predictions), data.weight)
+        self.unweighted = bool(np.all(data.weight == 1.0))
+        self.constrained = bool(settings.monotone.any())
+        bins = data.bins
+        columns = column_table(bins.n_bins, bins.categorical, settings.monotone, data.bundles)
+        self.grower = TreeGrower(data.codes, columns, settings.limits, data.bundles, settings.groups)
+        self.gradient, self.hessian = np.empty_like(self.predictions), np.empty_like(self.predictions)
+        self.loss_of_row = np.empty(len(data.y))
+        self.trees = TreeBuffer()
+        self.bins = asdict(bins)
+        self.in_bag: list[float] = []
+        self.out_of_bag: list[float] = []
+        self.losses, self.held_losses = [self._evaluate()], self._held_loss()
+        self.scores: list[float] = []  # what a scorer says after every round, if the fit stops by one
+
+    def iterations(self) -> Iterator[Record]:
+        total = self.settings.n_rounds
+        while self.iteration < total and not self.stopped:
+            leaves = self._round()
+            values = {"loss": self.losses[-1], "leaves": float(leaves)}
+            if self.held_losses:
+                values["validation_loss"] = self.held_losses[-1]
+            yield Record(self.iteration, values, total=total)
+
+    @property
+    def iteration(self) -> int:
+        return len(self.losses) - 1
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the rule of early stopping says that no round improves any more."""
+        if self.settings.stopping is None:
+            return False
+        watched = [-score for score in self.scores] or self.held_losses or self.losses
+        return self.settings.stopping.reached(watched)
+
+    def state(self) -> dict[str, Any]:
+        names = ("losses", "held_losses", "in_bag", "out_of_bag", "scores")
+        return {
+            "seed": self.settings.seed,
+            "bins": {name: array.copy() for name, array in self.bins.items()},
+            "trees": {name: array.copy() for name, array in self.trees.view().items()},
+            **{name: list(getattr(self, name)) for name in names},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue after the trees of ``state``; adding them up again in their order gives the same bits."""
+        self.trees = TreeBuffer(state["trees"])
+        self._send_down(0, self.trees.n_trees, self.predictions)
+        self._send_held_down(0, self.trees.n_trees, self.held_predictions)
+        for name in ("losses", "held_losses", "in_bag", "out_of_bag", "scores"):
+            setattr(self, name, [float(value) for value in state[name]])
+        self._evaluate()
+
+    def _round(self) -> int:
+        data, outputs = self.data, len(self.predictions)
+        drawn = self._sample(self.iteration)
+        if drawn is not None and not self.iteration:
+            self._out_of_bag_loss(drawn)  # the loss that the first round improves
+        step = self.loss.adapted(data.y, _rows_first(self.predictions), data.weight)
+        if step is not self.loss:
+            self._evaluate(step)
+        before = self.predictions.copy() if step.line_search and outputs > 1 else self.predictions
+        leaves = sum(self._grow(step, drawn, output, before[output]) for output in range(outputs))
+        self.losses.append(self._evaluate())
+        if drawn is not None:
+            self.in_bag.append(_mean(self.loss_of_row[drawn], data.weight[drawn]))
+            self._out_of_bag_loss(drawn)
+        self.held_losses += self._held_loss()
+        return leaves
+
+    def _grow(self, step: Loss, drawn: np.ndarray | None, output: int, before: np.ndarray) -> int:
+        """The tree of one output, added to its predictions; returns how many leaves it has."""
+        data, settings, number = self.data, self.settings, self.trees.n_trees
+        gradient, hessian = self.gradient[output], self.hessian[output]
+        curvature = hessian
+        if not self.unweighted:
+            gradient, hessian = gradient * data.weight, hessian * data.weight
+            curvature = hessian if settings.hessian_splits or step.constant_hessian else data.weight
+        elif step.constant_hessian:
+            curvature = hessian = EMPTY
+        elif not settings.hessian_splits:
+            curvature = EMPTY
+        grown = self.grower.grow(gradient, curvature, drawn, settings.seed, number)
+        if settings.ccp_alpha > 0:
+            weight = data.weight if drawn is None else data.weight[drawn]
+            grown = prune_grown(grown, settings.ccp_alpha, float(weight.sum()))
+        values, weights = self._leaf_values(step, grown, gradient, hessian, before)
+        nodes, category_sets = finished_tree(
+            grown, settings.learning_rate * values, weights, data.bins, settings.monotone if self.constrained else None
+        )
+        self.trees.append(nodes, category_sets)
+        if drawn is None:
+            self.grower.add(grown, nodes["value"][grown.leaves], self.predictions[output])
+        else:
+            self._send_down(number, number + 1, self.predictions[output : output + 1])
+        self._send_held_down(number, number + 1, self.held_predictions[output : output + 1])
+        return len(grown.leaves)
+
+    def _sample(self, iteration: int) -> np.ndarray | None:
+        """Rows of this round's trees, drawn without replacement; None for all."""
+        size = self.settings.sample_size
+        if size is None:
+            return None
+        rng = np.random.default_rng([self.settings.seed, iteration])
+        return np.sort(rng.choice(len(self.data.y), size=size, replace=False))
+
+    def _leaf_values(
+        self, loss: Loss, grown: GrownTree, gradient: np.ndarray, hessian: np.ndarray, F: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What each leaf adds before shrinkage, and the weight of its rows."""
+        y, weight = self.data.y, self.data.weight
+        weights = self.grower.sums(grown, EMPTY if self.unweighted else weight)
+        if loss.line_search:
+            parts = [grown.rows[a:b] for a, b in zip(grown.starts, grown.stops, strict=True)]
+            return np.array([loss.best_step(y[rows], F[rows], weight[rows]) for rows in parts]), weights
+        curvature = self.grower.sums(grown, hessian)
+        return loss.newton_step(self.grower.sums(grown, gradient), curvature, self.settings.l2), weights
+
+    def _send_down(self, low: int, high: int, predictions: np.ndarray) -> None:
+        """Add trees ``low`` to ``high`` to the predictions (outputs, n) of the training rows, as they are stored."""
+        data = self.data
+        trees = stored_splits(self.trees.between(low, high), data.bundles, data.bins.n_bins)
+        add_trees(data.codes, packed_trees(trees), 0, high - low, predictions)
+
+    def _send_held_down(self, low: int, high: int, predictions: np.ndarray) -> None:
+        if len(self.data.held_y):
+            add_trees(self.data.held_codes, packed_trees(self.trees.between(low, high)), 0, high - low, predictions)
+
+    def _evaluate(self, loss: Loss | None = None) -> float:
+        """Derivatives at the predictions so far, for the next round; returns the mean loss."""
+        loss = self.loss if loss is None else loss
+        y, F, n = self.data.y, _rows_first(self.predictions), len(self.data.y)
+        gradient, hessian = _rows_first(self.gradient), _rows_first(self.hessian)
+
+        def part(rows: slice) -> None:
+            self.loss_of_row[rows], gradient[rows], hessian[rows] = loss.evaluate(y[rows], F[rows])
+
+        map_row_chunks(part, n, EVALUATION_WORK * self.predictions.size)
+        return _mean(self.loss_of_row, self.data.weight)
+
+    def _held_loss(self) -> list[float]:
+        y, F = self.data.held_y, _rows_first(self.held_predictions)
+        return [_mean(self.loss.evaluate(y, F)[0], self.data.held_weight)] if len(y) else []
+
+    def _out_of_bag_loss(self, drawn: np.ndarray) -> None:
+        others = np.ones(len(self.data.y), dtype=bool)
+        others[drawn] = False
+        if others.any():
+            self.out_of_bag.append(_mean(self.loss_of_row[others], self.data.weight[others]))
+
+
+def _rows_first(predictions: np.ndarray) -> np.ndarray:
+    """(outputs, n) as a loss reads it: (n,) or (n, outputs)."""
+    return predictions[0] if len(predictions) == 1 else predictions.T
+
+
+def _mean(values: np.ndarray, weight: np.ndarray) -> float:
+    # Not a BLAS product: its bits depend on the number of threads.
+    return float((values * weight).sum() / weight.sum())

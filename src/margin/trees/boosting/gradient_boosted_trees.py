@@ -1,0 +1,317 @@
+"""Gradient boosting as Friedman wrote it: small trees fitted to the gradient, then the best value of every leaf."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY
+from math import ceil
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
+from margin.core.parameters import VERBOSE, Declared, attribute, parameter
+from margin.core.randomness import RandomLike, seed_estimator
+from margin.trees.boosting import losses
+from margin.trees.boosting.boosted_prediction import BoostedClassifier, BoostedRegressor
+from margin.trees.boosting.boosted_trees import BoostedTrees
+from margin.trees.boosting.boosting_rounds import BoostingData, BoostingRounds, BoostingSettings
+from margin.trees.boosting.early_stopping import NoneWorse
+from margin.trees.boosting.growing import UNLIMITED
+from margin.trees.boosting.kernel_types import SplitLimits
+from margin.trees.boosting.losses import Loss
+from margin.trees.columns import feature_count
+
+__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+
+SMALLEST_WEIGHT = 1e-12  # of a leaf, relative to all rows: below lies rounding
+SMALLEST_PROBABILITY = 1e-7  # of init's predictions: the log-odds of zero are infinite
+
+
+class BoostingParameters(Declared):
+    """Parameters of boosting with trees that are fitted to the gradient."""
+
+    _: KW_ONLY
+    learning_rate: float = parameter(
+        0.1, Number(low=0, search=(0.01, 0.3), log=True), "Factor by which every tree's values are shrunk."
+    )
+    n_estimators: int = parameter(100, Integer(low=1, search=(50, 500)), "Rounds of boosting, at most.")
+    subsample: float = parameter(
+        1.0, Number(above=0, high=1, search=(0.5, 1.0)), "Fraction of the rows drawn for every round."
+    )
+    criterion: str = parameter(
+        "squared_error",
+        Choice("squared_error", "friedman_mse"),
+        "What a split lowers: the squared error of the gradient. Both names mean the same splits.",
+    )
+    min_samples_split: int | float = parameter(
+        2,
+        Either(Integer(low=2), Number(above=0, high=1)),
+        "Rows that a node needs to be split, as a count or a fraction of all rows.",
+    )
+    min_samples_leaf: int | float = parameter(
+        1,
+        Either(Integer(low=1, search=(1, 100), log=True), Number(above=0, below=1)),
+        "Rows that a leaf needs, as a count or a fraction of all rows.",
+    )
+    min_weight_fraction_leaf: float = parameter(
+        0.0, Number(low=0, high=0.5), "Fraction of the total weight that a leaf needs."
+    )
+    max_depth: int | None = parameter(
+        3, Optional(Integer(low=1, search=(1, 8))), "Most questions between the root and a leaf; None sets no limit."
+    )
+    min_impurity_decrease: float = parameter(
+        0.0, Number(low=0), "What a split must take off the mean squared error of all rows, at least."
+    )
+    init: Any = parameter(
+        None,
+        Optional(Either(Choice("zero"), Nested("fit", "predict"))),
+        "What the first round starts from: None is the best constant, 'zero' is zero, an estimator its predictions.",
+    )
+    max_features: int | float | str | None = parameter(
+        None,
+        Optional(Either(Choice("sqrt", "log2"), Integer(low=1), Number(above=0, high=1, search=(0.3, 1.0)))),
+        "Columns drawn for every split: a count, a fraction, 'sqrt', 'log2' or None for all.",
+    )
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    max_leaf_nodes: int | None = parameter(
+        None,
+        Optional(Integer(low=2, search=(7, 127), log=True)),
+        "Most leaves of a tree, which is then grown where the gain is largest.",
+    )
+    warm_start: bool = parameter(False, Flag(), "Whether fit continues a fitted model up to n_estimators rounds.")
+    validation_fraction: float = parameter(
+        0.1, Number(above=0, below=1), "Fraction of the rows held back to watch, if n_iter_no_change is given."
+    )
+    n_iter_no_change: int | None = parameter(
+        None, Optional(Integer(low=1)), "Rounds without improvement after which the fit ends; None never ends it early."
+    )
+    tol: float = parameter(1e-4, Number(low=0), "What counts as an improvement.")
+    ccp_alpha: float = parameter(
+        0.0, Number(low=0), "Cost-complexity pruning: splits that take off less error than this per leaf are undone."
+    )
+    random_state: RandomLike = parameter(
+        None,
+        Seed(),
+        "Draws the rows of rounds, the columns of splits, one of several columns that gain the same, and the rows held "
+        "back.",
+    )
+
+
+class _GradientBoosting(BoostingParameters, BoostedTrees):
+    """How the parameters of boosting on gradients act."""
+
+    train_score_: np.ndarray = attribute("Loss of the rows that a round learned from, after it, (rounds,).")
+    oob_improvement_: np.ndarray = attribute(
+        "What every round took off the loss of the rows it did not draw, (rounds,); only with subsample < 1."
+    )
+    oob_scores_: np.ndarray = attribute("Loss of the rows that a round did not draw; only with subsample < 1.")
+    oob_score_: float = attribute("The last of oob_scores_.")
+    init_: Any = attribute("The fitted estimator that the first round starts from, if init is one.")
+    max_features_: int = attribute("Columns drawn for every split.")
+
+    @property
+    def n_estimators_(self) -> int:
+        """Rounds done."""
+        return self.n_iter_
+
+    def _draws(self, n: int) -> bool:
+        return True
+
+    def _held_size(self, n: int) -> float | None:
+        return None if self.n_iter_no_change is None else self.validation_fraction
+
+    def _settings(self, data: BoostingData, categorical: np.ndarray, seed: int) -> BoostingSettings:
+        n, p, total = len(data.y), len(categorical), float(data.weight.sum())
+        sample_size = None if self.subsample == 1.0 else max(1, int(self.subsample * n))
+        drawn = n if sample_size is None else sample_size
+        min_leaf = self.min_samples_leaf
+        min_leaf = int(min_leaf) if isinstance(min_leaf, int | np.integer) else ceil(min_leaf * drawn)
+        min_split = self.min_samples_split
+        min_split = int(min_split) if isinstance(min_split, int | np.integer) else max(2, ceil(min_split * drawn))
+        self.max_features_ = feature_count(self.max_features, p)
+        return BoostingSettings(
+            n_rounds=self.n_estimators,
+            learning_rate=self.learning_rate,
+            limits=SplitLimits(
+                best_first=self.max_leaf_nodes is not None,
+                max_leaves=UNLIMITED if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+                max_depth=UNLIMITED if self.max_depth is None else int(self.max_depth),
+                min_split=max(min_split, 2 * min_leaf),
+                min_leaf=min_leaf,
+                min_hessian=max(self.min_weight_fraction_leaf, SMALLEST_WEIGHT) * total,
+                l2=0.0,
+                min_gain=0.5 * self.min_impurity_decrease * total,
+                feature_fraction=self.max_features_ / p,
+                # The same column in every round would make small ensembles worse.
+                random_ties=True,
+                pooled_below=1,
+            ),
+            l2=0.0,
+            hessian_splits=False,
+            monotone=np.zeros(p, dtype=np.int64),
+            groups=None,
+            sample_size=sample_size,
+            ccp_alpha=self.ccp_alpha,
+            stopping=None if self.n_iter_no_change is None else NoneWorse(self.n_iter_no_change, self.tol),
+            seed=seed,
+        )
+
+    def _fit_start(
+        self, loss: Loss, X: np.ndarray, y: np.ndarray, weight: np.ndarray, learned: np.ndarray, seed: int
+    ) -> np.ndarray:
+        self.__dict__.pop("init_", None)
+        if self.init is None:
+            return super()._fit_start(loss, X, y, weight, learned, seed)
+        self.start_ = np.zeros(loss.outputs)
+        if hasattr(self.init, "fit"):
+            self.init_ = clone(self.init)
+            seed_estimator(self.init_, np.random.default_rng([seed, 4]))
+            if has_fit_parameter(self.init_, "sample_weight"):
+                self.init_.fit(X[learned], self._labels(y[learned]), sample_weight=weight[learned])
+            elif np.all(weight == 1.0):
+                self.init_.fit(X[learned], self._labels(y[learned]))
+            else:
+                raise ValueError(
+                    f"{type(self).__name__}: init must take sample_weight in fit if there are weights; "
+                    f"{type(self.init).__name__} does not."
+                )
+        return self._start(X)
+
+    def _start(self, X: np.ndarray) -> np.ndarray:
+        return super()._start(X) if not hasattr(self, "init_") else self._raw_of_init(X)
+
+    def _labels(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def _raw_of_init(self, X: np.ndarray) -> np.ndarray:
+        return np.asarray(self.init_.predict(X), dtype=np.float64).reshape(1, -1)
+
+    def _learn_scores(self, loop: BoostingRounds) -> None:
+        factor = self._factor()
+        self.train_score_ = factor * np.array(loop.in_bag or loop.losses[1:])
+        if loop.out_of_bag:
+            scores = factor * np.array(loop.out_of_bag)
+            self.oob_improvement_, self.oob_scores_ = scores[:-1] - scores[1:], scores[1:]
+            self.oob_score_ = float(scores[-1])
+
+    def _factor(self) -> float:
+        """scikit-learn reports twice the loss where it is half a square or half a deviance."""
+        return 2.0 if self._is_half_loss() else 1.0
+
+    @abstractmethod
+    def _is_half_loss(self) -> bool:
+        """Whether the loss is half a square or half a deviance."""
+
+    def _fitted_state(self) -> dict[str, Any]:
+        if self.n_iter_ > self.n_estimators:
+            raise ValueError(
+                f"{type(self).__name__}: n_estimators must be at least {self.n_iter_}, the rounds that warm_start "
+                f"continues; got {self.n_estimators}."
+            )
+        factor = self._factor()
+        scores = (self.train_score_ / factor).tolist()
+        drawn = hasattr(self, "oob_scores_")
+        before = [(self.oob_improvement_[0] + self.oob_scores_[0]) / factor] if drawn else []
+        return {
+            "seed": self.seed_,
+            "bins": self.bins_,
+            "trees": self.trees_,
+            "losses": [np.nan, *scores],
+            "held_losses": [np.inf] if self.n_iter_no_change is not None else [],  # the patience begins anew
+            "in_bag": scores if drawn else [],
+            "out_of_bag": [*before, *(self.oob_scores_ / factor).tolist()] if drawn else [],
+            "scores": [],
+        }
+
+
+class GradientBoostingRegressor(_GradientBoosting, BoostedRegressor):
+    """Gradient-boosted regression trees: small trees, each fitted to the gradient of the loss.
+
+    Leaf values minimize the loss within the leaf exactly: means, medians, quantiles, Huber's location. Thresholds are
+    looked for among at most 255 quantiles of every column: all of them where a column has no more distinct values.
+    Missing values (NaN) go where the squared error falls most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(200.0)[:, None]
+    >>> model = GradientBoostingRegressor(n_estimators=50).fit(X, np.where(X[:, 0] < 100, 1.0, 3.0))
+    >>> model.predict([[20.0], [150.0]]).round(2)
+    array([1.01, 2.99])
+    """
+
+    _: KW_ONLY
+    loss: str = parameter("squared_error", Choice("squared_error", "absolute_error", "huber", "quantile"), "The loss.")
+    alpha: float = parameter(
+        0.9,
+        Number(above=0, below=1),
+        "The quantile of loss='quantile'; for 'huber' the fraction of residuals that count with their square.",
+    )
+
+    def _loss(self) -> Loss:
+        return {
+            "squared_error": losses.SquaredLoss(),
+            "absolute_error": losses.AbsoluteLoss(),
+            "huber": losses.HuberLoss(self.alpha),
+            "quantile": losses.QuantileLoss(self.alpha),
+        }[self.loss]
+
+    def _is_half_loss(self) -> bool:
+        return self.loss == "squared_error"
+
+
+class GradientBoostingClassifier(_GradientBoosting, BoostedClassifier):
+    r"""Gradient-boosted classification trees: small trees, each fitted to the gradient of the loss.
+
+    A leaf's value is a Newton step of the loss. More than two classes take one tree each per round, with values
+    multiplied by :math:`(K-1)/K` as Friedman has it. All else is as in :class:`GradientBoostingRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(200.0)[:, None]
+    >>> model = GradientBoostingClassifier(n_estimators=50).fit(X, np.where(X[:, 0] < 100, "low", "high"))
+    >>> model.predict([[20.0], [150.0]]).tolist()
+    ['low', 'high']
+    """
+
+    _: KW_ONLY
+    loss: str = parameter(
+        "log_loss", Choice("log_loss", "exponential"), "The loss; 'exponential', AdaBoost's, takes two classes."
+    )
+    init: Any = parameter(
+        None,
+        Optional(Either(Choice("zero"), Nested("fit", "predict_proba"))),
+        "What the first round starts from: None is the best constant, 'zero' is zero, a classifier its probabilities.",
+    )
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf in which every row ends in every tree, (n, rounds, trees per round)."""
+        leaves = super().apply(X)
+        return leaves.reshape(len(leaves), -1, len(self.start_))
+
+    def _loss_of(self, classes: int) -> Loss:
+        if self.loss == "exponential":
+            if classes > 2:
+                raise ValueError(f"{type(self).__name__}: loss='exponential' needs two classes; got {classes}.")
+            return losses.ExponentialLoss()
+        if classes == 2:
+            return losses.LogisticLoss()
+        return losses.MultinomialLoss(classes, leaf_factor=(classes - 1) / classes)
+
+    def _is_half_loss(self) -> bool:
+        return self.loss == "log_loss" and len(self.classes_) == 2
+
+    def _labels(self, y: np.ndarray) -> np.ndarray:
+        return self.classes_[y.astype(np.int64)]
+
+    def _raw_of_init(self, X: np.ndarray) -> np.ndarray:
+        probability = np.clip(self.init_.predict_proba(X), SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
+        if len(self.start_) > 1:
+            logs = np.log(probability)
+            return np.ascontiguousarray((logs - logs.mean(axis=1, keepdims=True)).T)
+        log_odds = np.log(probability[:, 1] / probability[:, 0])
+        return (0.5 * log_odds if self.loss == "exponential" else log_odds).reshape(1, -1)

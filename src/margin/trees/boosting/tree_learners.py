@@ -1,0 +1,83 @@
+"""Margin's own trees as learners of AdaBoost: a table is checked and coded once, and rows pass all trees at once.
+
+The trees are those that ``fit`` would grow; only what it would do again in every round is done once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+
+from margin.core.randomness import seed_from
+from margin.trees.binning import SUBSAMPLE
+from margin.trees.cart import structure
+from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from margin.trees.cart.growing import grow_tree
+from margin.trees.cart.growth_limits import growth_rules
+from margin.trees.cart.pruning import prune_by_cost
+from margin.trees.cart.training_data import training_data
+from margin.trees.category_encoding import encode_numbers
+
+__all__ = ["TreeLearners", "all_own_trees", "answers", "votes"]
+
+
+def _is_own_tree(learner: Any) -> bool:
+    return type(learner) in (DecisionTreeClassifier, DecisionTreeRegressor)
+
+
+def all_own_trees(learners: Sequence[Any]) -> bool:
+    """Whether :func:`votes` and :func:`answers` can speak for these learners."""
+    return all(_is_own_tree(learner) for learner in learners)
+
+
+class TreeLearners:
+    """Fits copies of one tree to changing weights of the same rows."""
+
+    def __init__(self, learner: Any, X: np.ndarray, y: np.ndarray):
+        self.data = training_data(clone(learner), X, y, None, classify=isinstance(learner, ClassifierMixin))
+        self.codes = self.data.codes(learner.max_bins, 0)
+
+    @classmethod
+    def of(cls, learner: Any, X: np.ndarray, y: np.ndarray) -> TreeLearners | None:
+        """None where a fit depends on more than the weights of rows: other learners, class weights, drawn bins."""
+        if not _is_own_tree(learner) or getattr(learner, "class_weight", None) is not None or len(X) > SUBSAMPLE:
+            return None
+        return cls(learner, X, y)
+
+    def fit(self, learner: Any, weight: np.ndarray) -> np.ndarray:
+        """Fit ``learner``, and return what it says about the training rows."""
+        learner._check_parameters()
+        data = replace(self.data, weight=weight)
+        seed = seed_from(learner.random_state)
+        rules = growth_rules(learner, data, random=learner.splitter == "random")
+        tree = grow_tree(self.codes, data.target, weight, rules, seed)
+        learner._tree = prune_by_cost(tree, learner.ccp_alpha) if learner.ccp_alpha > 0 else tree
+        learner.categories_, learner.max_features_ = data.categories, rules.max_features
+        learner.n_features_in_ = data.X.shape[1]
+        value = structure.predict(learner._tree, data.X)
+        if data.classes is None:
+            return value[:, 0]
+        learner.classes_ = data.classes
+        return data.classes[value.argmax(axis=1)]
+
+
+def votes(learners: Sequence[Any], weights: np.ndarray, classes: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """The weight of the learners that vote for every class, (n, classes)."""
+    trees = []
+    for learner, weight in zip(learners, weights, strict=True):
+        said = np.searchsorted(classes, learner.classes_)[learner._tree["value"].argmax(axis=1)]
+        value = np.zeros((len(said), len(classes)))
+        value[np.arange(len(said)), said] = weight
+        trees.append({**learner._tree, "value": value})
+    return structure.sum_values(trees, encode_numbers(X, learners[0].categories_))
+
+
+def answers(learners: Sequence[Any], X: np.ndarray) -> np.ndarray:
+    """What every learner says, (n, learners)."""
+    trees = [learner._tree for learner in learners]
+    leaves = structure.apply_all(trees, encode_numbers(X, learners[0].categories_))
+    return np.column_stack([tree["value"][leaf, 0] for tree, leaf in zip(trees, leaves.T, strict=True)])
