@@ -155,7 +155,7 @@ def test_a_tree_without_nodes_and_one_of_other_length_are_refused(tmp_path):
 
     with pytest.raises(StoreError, match="n_nodes is"):
         margin.load(changed(model, tmp_path, shorten(3)))
-    with pytest.raises(StoreError, match="at least one node"):
+    with pytest.raises(StoreError, match="n_nodes must be at least 1"):
         margin.load(changed(model, tmp_path, shorten(0)))
 
 
@@ -190,6 +190,25 @@ def test_boosted_trees_that_lie_are_refused(name, spoil, tmp_path):
     model = margin.GradientBoostingRegressor(n_estimators=3).fit(*problem(entry))
     with pytest.raises(StoreError, match="damaged or refused"):
         margin.load(changed(model, tmp_path, lambda root, a: spoil(a[field(root, "trees_", name)["data"]])))
+
+
+def test_boosted_trees_without_outputs_are_refused(tmp_path):
+    """The kernel divides by their number and writes where the remainder says."""
+    model = margin.GradientBoostingClassifier(n_estimators=2).fit(*problem(IRIS))
+
+    def change(root, arrays):
+        node = root["learned"]["start_"]
+        arrays[node["data"]], node["shape"] = np.zeros(0), [0]
+
+    with pytest.raises(StoreError, match="n_outputs must be at least 1"):
+        margin.load(changed(model, tmp_path, change))
+
+    def forget_a_class(root, arrays):
+        node = root["learned"]["classes_"]
+        arrays[node["data"]], node["shape"] = arrays[node["data"]][:2], [2]
+
+    with pytest.raises(StoreError, match="one output per class"):
+        margin.load(changed(model, tmp_path, forget_a_class))
 
 
 def test_layers_that_the_weights_do_not_fill_are_never_built(tmp_path):
@@ -255,6 +274,7 @@ REFUSED = {
     "number": (Real(), True, "must be a number"),
     "range": (Real(0.0, 1.0), 2.0, "from 0.0 to 1.0"),
     "count": (Count(low=1), 0, "integer of at least 1"),
+    "empty": (ArrayOf("n"), np.ones(0), "n must be at least 1"),
     "large count": (Count(high=3), 4, "at most 3"),
     "text": (StringOf(("a", "b")), "c", "a or b"),
     "items": (ListOf(Count()), {1: 2}, "must be a list"),

@@ -62,8 +62,11 @@ class Sizes:
 
     known: dict[str, int] = field(default_factory=dict)
     later: list[Callable[[Sizes], None]] = field(default_factory=list)
+    may_be_empty: Sequence[str] = ()
 
     def agree(self, name: str, size: int, said: str) -> None:
+        if size == 0 and name not in self.may_be_empty:
+            raise Violation(f"{said}: {name} must be at least 1")
         before = self.known.setdefault(name, size)
         if before != size:
             raise Violation(f"{said}: {name} is {before} elsewhere, here it is {size}")
@@ -238,7 +241,7 @@ class OneOf(Stored):
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         problem: Violation | None = None
         for option in self.options:
-            tried = Sizes(dict(sizes.known))
+            tried = Sizes(dict(sizes.known), may_be_empty=sizes.may_be_empty)
             try:
                 option.check(value, where, tried)
             except Violation as violation:
@@ -333,13 +336,17 @@ COMMON: Mapping[str, Stored] = {
 
 @dataclass(frozen=True)
 class Form:
-    """What a fitted model of one class holds. ``rules`` see the whole model (its attributes by name)."""
+    """What a fitted model of one class holds. ``rules`` see the whole model (its attributes by name).
+
+    Sizes are at least 1 unless ``may_be_empty`` names them.
+    """
 
     attributes: Mapping[str, Stored]
     rules: Sequence[Rule] = ()
+    may_be_empty: Sequence[str] = ()
 
     def check(self, attributes: Mapping[str, Any]) -> None:
-        sizes = Sizes()
+        sizes = Sizes(may_be_empty=self.may_be_empty)
         for name, stored in {**COMMON, **self.attributes}.items():
             if name in attributes:
                 stored.check(attributes[name], name, sizes)

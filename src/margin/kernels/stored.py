@@ -83,9 +83,9 @@ def _latent_functions(model: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 FORMS: Mapping[str, Form] = {
-    "SVC": Form(CLASSIFIER, [_pairs_of_classes]),
-    "HardMarginSVC": Form(CLASSIFIER, [_pairs_of_classes]),
-    "SVR": Form({**MACHINE, "dual_coef_": ArrayOf(1, "n_support")}),
+    "SVC": Form(CLASSIFIER, [_pairs_of_classes], may_be_empty=["n_support"]),
+    "HardMarginSVC": Form(CLASSIFIER, [_pairs_of_classes], may_be_empty=["n_support"]),
+    "SVR": Form({**MACHINE, "dual_coef_": ArrayOf(1, "n_support")}, may_be_empty=["n_support"]),
     "LinearSVC": Form(
         {
             **MACHINE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,8 +154,10 @@ def _checked_state(state: Any) -> dict[str, Any]:
 
 
 def _safe_dtype(name: str) -> np.dtype:
+    if not isinstance(name, str) or not re.fullmatch(r"[<>|=]?[a-zA-Z]\d*(\[\d*[a-zA-Z]+\])?", name):
+        raise ValueError(f"dtype {str(name)[:40]!r}")  # NumPy would read a string of its own language
     dtype = np.dtype(name)
-    if not isinstance(name, str) or dtype.kind not in "biufcMmUO" or dtype.itemsize > 2**20:
+    if dtype.kind not in "biufcMmUO" or dtype.itemsize > 2**20:
         raise ValueError(f"dtype {name!r}")
     return dtype
 

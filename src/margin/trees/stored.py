@@ -80,8 +80,6 @@ def _tree(outputs: str) -> Stored:
 
 def _one_tree(tree: Any, where: str, _: Sizes) -> None:
     count = len(tree["feature"])
-    if not count:
-        raise Violation(f"{where} must have at least one node")
     check_binary_nodes(tree, np.zeros(count, dtype=np.int64), np.full(count, count), where)
 
 
@@ -161,9 +159,12 @@ def _bins(bins: Any, where: str, _: Sizes) -> None:
         raise Violation(f"{where}['edges'] must ascend within every column")
 
 
-def _outputs_divide_trees(model: Mapping[str, Any], _: Sizes) -> None:
-    if "trees_" in model and (len(model["trees_"]["start"]) - 1) % max(len(model.get("start_", ())), 1):
+def _outputs_divide_trees(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "trees_" in model and (len(model["trees_"]["start"]) - 1) % sizes["n_outputs"]:
         raise Violation("trees_ must have as many trees per round as start_ has outputs")
+    classes = sizes.known.get("n_classes", 0)
+    if "classes_" in model and sizes["n_outputs"] != (1 if classes == 2 else classes):
+        raise Violation("start_ must have one output per class, or one for two classes")
 
 
 BOOSTED: dict[str, Stored] = {
@@ -229,19 +230,21 @@ WEIGHTED: dict[str, Stored] = {
 }
 
 _CODES = (_categories_are_coded,)
+SETS = ("n_sets",)  # a tree of thresholds alone has no sets of categories
+NODES_AND_SETS = ("n_nodes", *SETS)  # before the first round there is no tree
 FORMS: Mapping[str, Form] = {
-    "DecisionTreeClassifier": Form({**CLASSES, **_single("n_classes")}, _CODES),
-    "DecisionTreeRegressor": Form({"classes_": optional(ArrayOf(...)), **_single("n_outputs")}, _CODES),
-    "RandomForestClassifier": Form({**CLASSES, **_forest("n_classes")}, _CODES),
-    "RandomForestRegressor": Form(_forest("n_outputs"), _CODES),
-    "ExtraTreesClassifier": Form({**CLASSES, **_forest("n_classes")}, _CODES),
-    "ExtraTreesRegressor": Form(_forest("n_outputs"), _CODES),
+    "DecisionTreeClassifier": Form({**CLASSES, **_single("n_classes")}, _CODES, SETS),
+    "DecisionTreeRegressor": Form({"classes_": optional(ArrayOf(...)), **_single("n_outputs")}, _CODES, SETS),
+    "RandomForestClassifier": Form({**CLASSES, **_forest("n_classes")}, _CODES, SETS),
+    "RandomForestRegressor": Form(_forest("n_outputs"), _CODES, SETS),
+    "ExtraTreesClassifier": Form({**CLASSES, **_forest("n_classes")}, _CODES, SETS),
+    "ExtraTreesRegressor": Form(_forest("n_outputs"), _CODES, SETS),
     "ID3": MULTIWAY,
     "C45": MULTIWAY,
     "BaggingClassifier": Form({**CLASSES, **BAGGED}, [_members_see_their_columns]),
     "BaggingRegressor": Form(BAGGED, [_members_see_their_columns]),
     "AdaBoostClassifier": Form({**CLASSES, **WEIGHTED}, [_members_have_the_same_columns]),
     "AdaBoostRegressor": Form(WEIGHTED, [_members_have_the_same_columns]),
-    "GradientBoostingClassifier": Form({**CLASSES, **BOOSTED}, [_outputs_divide_trees]),
-    "GradientBoostingRegressor": Form(BOOSTED, [_outputs_divide_trees]),
+    "GradientBoostingClassifier": Form({**CLASSES, **BOOSTED}, [_outputs_divide_trees], NODES_AND_SETS),
+    "GradientBoostingRegressor": Form(BOOSTED, [_outputs_divide_trees], NODES_AND_SETS),
 }
