@@ -21,6 +21,7 @@ COMPLETE = (
     "activations",
     "losses",
     "layers",
+    "evaluation",
 )
 
 
