@@ -23,6 +23,7 @@ COMPLETE = (
     "layers",
     "initialization",
     "normalization",
+    "evaluation",
 )
 
 
