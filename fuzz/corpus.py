@@ -69,7 +69,7 @@ MORE = {
     "pipeline-of-trees": lambda: _prepared(margin.RandomForestClassifier(n_estimators=3, random_state=0)),
     "scaled-target": lambda: _prepared(_targets_scaled(margin.Ridge())),
     "tree-of-categories": lambda: margin.DecisionTreeClassifier(random_state=0),
-    "boosting-of-categories": lambda: margin.GradientBoostingClassifier(n_estimators=5, min_samples_leaf=1),
+    "boosting-of-categories": lambda: margin.HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1),
     "c45-of-categories": lambda: margin.C45(),
     "bagged-neighbors": lambda: margin.BaggingClassifier(margin.KNeighborsClassifier(), n_estimators=3, random_state=0),
     "boosted-trees": lambda: margin.AdaBoostRegressor(margin.DecisionTreeRegressor(max_depth=2), n_estimators=3),

@@ -20,6 +20,7 @@ from margin.core.invariants import (
     Real,
     Sizes,
     Stored,
+    TrueOrFalse,
     Violation,
     optional,
 )
@@ -167,6 +168,7 @@ def _outputs_divide_trees(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("start_ must have one output per class, or one for two classes")
 
 
+CURVES = ("train_score_", "validation_score_", "oob_improvement_", "oob_scores_", "train_loss_", "validation_loss_")
 BOOSTED: dict[str, Stored] = {
     "category_names_": DictOf(Count(), ListOf(Anything())),
     "trees_": FieldsOf(
@@ -188,10 +190,14 @@ BOOSTED: dict[str, Stored] = {
         },
         rule=_bins,
     ),
-    "train_loss_": ArrayOf(None, finite=False),
-    "validation_loss_": ArrayOf(None, finite=False),
+    **{name: ArrayOf(None, finite=False) for name in CURVES},
     "n_iter_": Count(),
     "seed_": Count(),
+    "max_features_": Count(low=1),
+    "init_": ModelWith(["predict"], columns="n_features"),
+    "oob_score_": Real(),
+    "do_early_stopping_": TrueOrFalse(),
+    "is_categorical_": optional(ArrayOf("n_features", kind="b")),
 }
 
 
@@ -232,6 +238,8 @@ WEIGHTED: dict[str, Stored] = {
 _CODES = (_categories_are_coded,)
 SETS = ("n_sets",)  # a tree of thresholds alone has no sets of categories
 NODES_AND_SETS = ("n_nodes", *SETS)  # before the first round there is no tree
+BOOSTED_CLASSIFIER = Form({**CLASSES, **BOOSTED}, [_outputs_divide_trees], NODES_AND_SETS)
+BOOSTED_REGRESSOR = Form(BOOSTED, [_outputs_divide_trees], NODES_AND_SETS)
 FORMS: Mapping[str, Form] = {
     "DecisionTreeClassifier": Form({**CLASSES, **_single("n_classes")}, _CODES, SETS),
     "DecisionTreeRegressor": Form({"classes_": optional(ArrayOf(...)), **_single("n_outputs")}, _CODES, SETS),
@@ -245,6 +253,8 @@ FORMS: Mapping[str, Form] = {
     "BaggingRegressor": Form(BAGGED, [_members_see_their_columns]),
     "AdaBoostClassifier": Form({**CLASSES, **WEIGHTED}, [_members_have_the_same_columns]),
     "AdaBoostRegressor": Form(WEIGHTED, [_members_have_the_same_columns]),
-    "GradientBoostingClassifier": Form({**CLASSES, **BOOSTED}, [_outputs_divide_trees], NODES_AND_SETS),
-    "GradientBoostingRegressor": Form(BOOSTED, [_outputs_divide_trees], NODES_AND_SETS),
+    "HistGradientBoostingClassifier": BOOSTED_CLASSIFIER,
+    "HistGradientBoostingRegressor": BOOSTED_REGRESSOR,
+    "GradientBoostingClassifier": BOOSTED_CLASSIFIER,
+    "GradientBoostingRegressor": BOOSTED_REGRESSOR,
 }
