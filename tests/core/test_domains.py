@@ -20,7 +20,7 @@ from margin.core.domains import (
     Text,
 )
 from margin.core.estimator import Estimator
-from margin.core.parameters import InvalidParameter, check_parameters, parameter_table, parse_settings
+from margin.core.parameters import InvalidParameter, check_parameters, parameter, parameter_table, parse_settings
 
 ACCEPTED = [
     (Number(), [0, -1.5, np.float32(2), np.int64(3)], [math.nan, math.inf, "1", True, None, 1j]),
@@ -126,11 +126,8 @@ def test_log_search_is_even_in_decades():
 
 
 class Model(Estimator):
-    domains = {"alpha": Number(low=0), "kernel": Choice("rbf", "poly")}
-
-    def __init__(self, alpha=1.0, kernel="rbf"):
-        self.alpha = alpha
-        self.kernel = kernel
+    alpha: float = parameter(1.0, Number(low=0), "A number.")
+    kernel: str = parameter("rbf", Choice("rbf", "poly"), "A name.")
 
 
 def test_errors_are_one_sentence():

@@ -106,6 +106,14 @@ def test_the_signature_is_that_of_a_plain_function():
         NearestCentroid(0.1, "counts")
 
 
+def test_a_constructor_is_not_written_by_hand():
+    with pytest.raises(TypeError, match="Doubled: __init__ is made from the declared parameters"):
+
+        class Doubled(Estimator):
+            def __init__(self, alpha=1.0):
+                self.alpha = alpha
+
+
 def test_a_declared_name_does_not_exist_before_it_is_set():
     assert not hasattr(NearestCentroid, "shrinkage")
     assert not hasattr(NearestCentroid(), "centroids_")

@@ -92,8 +92,9 @@ class Declared:
         own = _take_declarations(cls)
         cls._own_declarations = own  # type: ignore[attr-defined]
         super().__init_subclass__(**kwargs)
-        if not _has_own_init(cls):
-            cls.__init__ = _make_init(cls)  # type: ignore[method-assign]
+        if "__init__" in vars(cls):
+            raise TypeError(f"{cls.__name__}: __init__ is made from the declared parameters; declare them instead.")
+        cls.__init__ = _make_init(cls)  # type: ignore[method-assign]
         if vars(cls).get("__doc__"):
             cls.__doc__ = with_sections(cls.__doc__ or "", parameters_of(cls).values(), attributes_of(cls).values())
 
@@ -109,8 +110,7 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
     """
     found = _declarations(cls, Parameter)
     # Positions go from the first base to the class, as in a dataclass, so that type checkers see the same signature.
-    order = [name for name in _from_the_first_base(cls) if name in found]
-    positional = {name: found[name] for name in order if not found[name].kw_only}
+    positional = {name: found[name] for name in _from_the_first_base(cls) if not found[name].kw_only}
     return positional | {name: p for name, p in found.items() if p.kw_only}
 
 
@@ -196,7 +196,7 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
             delattr(cls, name)
             if not name.startswith("_"):  # a private one only tells type checkers that it is no argument
                 taken[name] = replace(value, name=name, annotation=text)
-    return taken | _learned_properties(cls) | _hand_written(cls)
+    return taken | _learned_properties(cls)
 
 
 def _learned_properties(cls: type) -> dict[str, Attribute]:
@@ -209,17 +209,6 @@ def _learned_properties(cls: type) -> dict[str, Attribute]:
     return found
 
 
-def _hand_written(cls: type) -> dict[str, Parameter]:
-    """The parameters of a class that still lists ``domains`` beside its own ``__init__``."""
-    if "domains" not in vars(cls) or not vars(cls)["domains"]:
-        return {}
-    signature = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
-    return {
-        name: Parameter(signature[name].default if name in signature else None, domain, "", name)
-        for name, domain in vars(cls)["domains"].items()
-    }
-
-
 def _declarations(cls: type, kind: type) -> dict[str, Any]:
     """Declarations of one kind, the class's own first, then those of its bases; the nearest one of a name counts."""
     found: dict[str, Any] = {}
@@ -227,18 +216,12 @@ def _declarations(cls: type, kind: type) -> dict[str, Any]:
         for name, declared in vars(base).get("_own_declarations", {}).items():
             if isinstance(declared, kind):
                 found.setdefault(name, declared)
-        if "domains" in vars(base):  # a hand-written table is the whole table
-            break
     return found
 
 
 def _from_the_first_base(cls: type) -> list[str]:
-    return [name for base in reversed(cls.__mro__) for name in vars(base).get("_own_declarations", {})]
-
-
-def _has_own_init(cls: type) -> bool:
-    inits = [vars(base)["__init__"] for base in cls.__mro__ if issubclass(base, Declared) and "__init__" in vars(base)]
-    return bool(inits) and not hasattr(inits[0], "made_from_declarations")
+    own = [vars(base).get("_own_declarations", {}) for base in reversed(cls.__mro__)]
+    return [name for declared in own for name, value in declared.items() if isinstance(value, Parameter)]
 
 
 def _make_init(cls: type) -> Any:
@@ -254,6 +237,5 @@ def _make_init(cls: type) -> Any:
     exec(f"def __init__({', '.join(arguments)}):\n{body}", namespace)
     init = namespace["__init__"]
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    init.made_from_declarations = True
     init.__annotations__ = {name: p.annotation for name, p in declared.items()}
     return init
