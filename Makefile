@@ -4,14 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 FAMILY ?= house
+FILES ?= 10000
+SEEDS ?= 1
+TESTS ?=
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 
 # Pools that spin while another works cost more than they give; must be set before Python starts.
 export OMP_WAIT_POLICY := passive
 # Array API checks of scikit-learn run only with this, and it must be set before SciPy is imported.
-test check: export SCIPY_ARRAY_API := 1
+test portable check: export SCIPY_ARRAY_API := 1
 
-.PHONY: help compare test verify bench check clean
+.PHONY: help compare test portable verify bench fuzz check clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,11 +27,27 @@ test: $(VENV)/.dev ## all tests, in parallel, one thread per worker
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2 MARGIN_NUM_THREADS=1 \
 		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-verify: $(VENV)/.base ## check every built row of the notes by running it
-	$(BIN)/margin verify --built
+# What NumPy may use of AVX-512 by name; the list differs between its versions.
+AVX512 = $(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as found; \
+	print(*(name for name in found if name.startswith("AVX512") or name == "X86_V4"))'
+
+portable: $(VENV)/.dev ## TESTS=path: the tests as on a machine with AVX2 only, then with OpenBLAS of 2008 (SSE)
+	for core in Haswell Nehalem; do \
+		OPENBLAS_CORETYPE=$$core NPY_DISABLE_CPU_FEATURES="$$($(AVX512))" ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 \
+		NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES= NUMBA_CACHE_DIR=$(CURDIR)/.portable_cache \
+		OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2 MARGIN_NUM_THREADS=1 \
+			$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS) || exit 1; \
+	done
+
+verify: $(VENV)/.base ## SEEDS=5: check every built row of the notes by running it
+	$(BIN)/margin verify --built --seeds $(SEEDS)
 
 bench: $(VENV)/.bench ## FAMILY=a,b: time ours against its peers, side by side
 	$(BIN)/python -m benchmarks $(FAMILY)
+
+fuzz: $(VENV)/.dev ## FILES=n: mutated model files may be refused, but never crash, hang, start or touch anything
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=2 MARGIN_NUM_THREADS=1 \
+		$(BIN)/python -m fuzz --files $(FILES)
 
 check: $(VENV)/.dev ## style and types
 	$(BIN)/ruff check .
@@ -36,7 +55,7 @@ check: $(VENV)/.dev ## style and types
 	$(BIN)/mypy
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .portable_cache .mypy_cache .ruff_cache .hypothesis build dist
 
 # One stamp per set of extras: a second call installs nothing until the requirements change.
 $(VENV)/bin/python:

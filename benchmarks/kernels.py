@@ -171,7 +171,7 @@ def ridge(n: int, d: int) -> Case:
         "kernel ridge",
         f"{n} x {d}",
         data,
-        lambda data: KernelRidge(0.1, gamma=0.05).fit(data["X"], data["y"]),
+        lambda data: KernelRidge(0.1, kernel="rbf", gamma=0.05).fit(data["X"], data["y"]),
         (Peer("scikit-learn", "sklearn", peer),),
         residual,
         "residual",

@@ -21,9 +21,9 @@ def cases(quick: bool) -> list[Case]:
     tall = [path(50_000 // small, 200, 0.0), path(500_000 // small, 100, 0.0), path(1000, 500 // small, 0.9)]
     wide = [path(2000 // small, 10_000 // small, 0.0), path(1000 // small, 5000 // small, 0.9)]
     binary = [logistic(n // small, 100, 2) for n in (500_000, 100_000, 20_000)]
-    several = [logistic(20_000 // small, 784 // (4 if quick else 1), 10)]
+    several = [logistic(20_000 // small, 784 // (4 if quick else 1), 10), logistic(70_000 // small, 54, 7, "rare")]
     if os.environ.get("MARGIN_DATA"):
-        several.append(logistic(20_000 // small, 784, 10, digits=True))
+        several.append(logistic(20_000 // small, 784, 10, "digits"))
     return [penalized(500_000 // small, 100), *tall, *wide, *binary, *several]
 
 
@@ -109,10 +109,28 @@ def _objectives(d: dict[str, Any], coefs: np.ndarray) -> np.ndarray:
     return squares + d["alphas"] * np.abs(coefs).sum(axis=0)
 
 
-def logistic(n: int, p: int, classes: int, digits: bool = False) -> Case:
-    """Two classes in float64 or several in float32; ``digits`` are images in place of normal rows."""
+def _with_rare_columns(n: int) -> dict[str, Any]:
+    """Ten numbers, four and forty indicators, some of which a handful of rows have; standardized, seven classes."""
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(n, 4))
+    numbers = latent @ rng.normal(size=(4, 10)) + 0.2 * rng.normal(size=(n, 10))
+    area = np.argmax(latent @ rng.normal(size=(4, 4)) + rng.gumbel(size=(n, 4)), axis=1)
+    kind = np.argmax(latent @ rng.normal(size=(4, 40)) + np.linspace(3, -7.5, 40) + rng.gumbel(size=(n, 40)), axis=1)
+    X = np.hstack([numbers, np.eye(4)[area], np.eye(40)[kind]])
+    size = np.r_[np.full(10, 1.6), np.full(4, 2.4), np.full(40, 3.0)][:, None]
+    y = np.argmax(X @ (size * rng.normal(size=(54, 7))) + rng.gumbel(size=(n, 7)), axis=1)
+    spread = X.std(axis=0)
+    return {"X": (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0), "y": y}
+
+
+def logistic(n: int, p: int, classes: int, kind: str = "") -> Case:
+    """Two classes in float64 or several in float32; ``kind`` "digits" are images in place of normal rows, "rare" has
+    standardized indicators that few rows have."""
+    digits = kind == "digits"
 
     def data() -> dict[str, Any]:
+        if kind == "rare":
+            return _with_rare_columns(n)
         if digits:
             images = load("mnist", subset="train")
             return {"X": np.ascontiguousarray(images.X[:n, :p]), "y": images.y[:n]}
@@ -143,7 +161,7 @@ def logistic(n: int, p: int, classes: int, digits: bool = False) -> Case:
             return model.fit(d["X"], d["y"])
 
     return Case(
-        "logistic regression" if classes == 2 else f"multinomial, {classes} {'digits' if digits else 'classes'}",
+        "logistic regression" if classes == 2 else f"multinomial, {classes} {kind or 'classes'}",
         f"{n} x {p}",
         data,
         lambda d: quietly(LogisticRegression(), d),

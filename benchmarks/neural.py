@@ -1,4 +1,4 @@
-"""Training a perceptron 784-256-128-10 with Adam: the trainer against a DataLoader with a plain loop in torch.
+"""Training a perceptron 784-256-128-10 with Adam: the training loop against a DataLoader with a plain loop in torch.
 
 Same network, same initial weights, same optimizer and number of steps; the loss of the last epoch stands beside the
 time, because a faster loop that learns something else has won nothing. Takes MNIST where ``MARGIN_DATA`` leads to it,
@@ -17,10 +17,11 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks.harness import Case, Peer
 from margin import data
-from margin.core.threads import available
-from margin.neural import MLP, Plan, Rows, Trainer
-from margin.neural.estimators.mlp import cross_entropy
-from margin.neural.weights import build
+from margin.core.threads import available, threads_for
+from margin.neural import MLP, Minimize, Plan, RowBatches, TensorRows, Training, train
+from margin.neural.generators import Seeds
+from margin.neural.training.objectives import cross_entropy
+from margin.neural.weights import build, forward_work
 
 __all__ = ["cases"]
 
@@ -39,7 +40,7 @@ def cases(quick: bool) -> list[Case]:
             f"MLP {'-'.join(map(str, SIZES))}",
             f"{n} rows, batch {batch}, {epochs} epochs",
             partial(rows, n),
-            partial(by_trainer, batch, epochs),
+            partial(by_loop, batch, epochs),
             (Peer("DataLoader + Adam", "torch", partial(by_data_loader, batch, epochs)),),
             lambda _, loss: loss,
             "last loss",
@@ -64,13 +65,15 @@ def network() -> MLP:
     return build(lambda: MLP(SIZES), seed=0)
 
 
-def by_trainer(batch_size: int, epochs: int, examples: Examples) -> float:
+def by_loop(batch_size: int, epochs: int, examples: Examples) -> float:
     X, y = examples
-    plan = Plan("adam", LEARNING_RATE, batch_size=batch_size, epochs=epochs)
-    trainer = Trainer(network(), cross_entropy, plan, n_rows=len(X), seed=0)
-    for _ in trainer.run(Rows.of(X, y)):
+    module, seeds = network(), Seeds.of(0)
+    batches = RowBatches(TensorRows.of(X, y), batch_size, seeds.order)
+    step = Minimize(module, cross_entropy, schedule=LEARNING_RATE, seed=seeds.noise)
+    training = Training(batches, step, Plan(epochs), threads=threads_for(forward_work(module, batch_size)))
+    for _ in train(training):
         pass
-    return trainer.loss_curve[-1]
+    return training.loss_curve[-1]
 
 
 def by_data_loader(batch_size: int, epochs: int, examples: Examples) -> float:

@@ -81,7 +81,7 @@ def _mds(n: int) -> Case:
         "MDS, 100 iterations from classical scaling",
         f"{n} x 10",
         lambda: np.random.default_rng(0).normal(size=(n, 10)),
-        lambda X: MDS(max_iter=100, tol=0.0).fit_transform(X),
+        lambda X: MDS(max_iter=100, eps=0.0).fit_transform(X),
         (Peer("scikit-learn", "sklearn", theirs),),
         _stress,
         "stress",

@@ -11,15 +11,17 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
-from sklearn.pipeline import make_pipeline
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import margin
-from margin.core.watching import watch
-from margin.runs import Run, RunError, fingerprint
+from margin.core.watching import Watcher, watch
+from margin.runs import Run, RunError, data_hash, fingerprint
 
 # Each record takes a moment, so that a kill can fall between, inside and while a checkpoint is written.
 TRAIN = """
@@ -27,16 +29,15 @@ import sys, time
 from sklearn.datasets import load_digits, make_blobs
 import margin
 from margin.core.watching import watch
-from margin.runs import Run
 kind, folder, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
 if kind == "classical":
     X, y = make_blobs(3000, 6, centers=12, cluster_std=6.0, random_state=0)[0], None
     model = margin.KMeans(n_clusters=12, n_init=2, max_iter=25, tol=0.0, random_state=3)
 else:
     X, y = load_digits(return_X_y=True)
-    model = margin.MLPClassifier(hidden=(16,), dropout=0.2, batch_size=2, epochs=1, random_state=3)
+    model = margin.MLPClassifier(hidden_layer_sizes=(16,), dropout=0.2, batch_size=2, max_iter=1, random_state=3)
 with watch(lambda estimator, record: time.sleep(pause)):
-    Run.open(folder, {"model": kind}).fit(model, X, y, checkpoint_seconds=0.0)
+    margin.fit(model, X, y, run=folder, checkpoint_seconds=0.0)
 """
 
 
@@ -128,6 +129,123 @@ def test_another_identity_is_refused_and_named(tmp_path):
     Run.open(tmp_path, {"model": "a", "data": 1})
     with pytest.raises(RunError, match="holds another run: its data is 1, this one's is 2"):
         Run.open(tmp_path, {"model": "a", "data": 2})
+
+
+def test_fit_returns_a_fitted_copy_and_reads_it_back(tmp_path):
+    X, model = blobs(), kmeans()
+    fitted = margin.fit(model, X, run=tmp_path)
+    assert not hasattr(model, "cluster_centers_")
+    np.testing.assert_array_equal(fitted.cluster_centers_, kmeans().fit(X).cluster_centers_)
+    with watch(lambda estimator, record: pytest.fail("a finished run is trained again")):
+        again = margin.fit(model, X, run=tmp_path)
+    np.testing.assert_array_equal(again.cluster_centers_, fitted.cluster_centers_)
+
+
+def test_fit_stops_when_asked_and_the_same_call_continues(tmp_path):
+    X, stop = blobs(), threading.Event()
+    pipeline = make_pipeline(MinMaxScaler(), kmeans())
+    with watch(lambda estimator, record: stop.set() if record.iteration == 2 else None):
+        first = margin.fit(pipeline, X, run=tmp_path, stop=stop)
+    assert margin.Run.existing(tmp_path).status == "interrupted"
+    assert first.predict(X).shape == (400,)
+    seen = []
+    with watch(lambda estimator, record: seen.append(record.iteration)):
+        whole = margin.fit(pipeline, X, run=tmp_path)
+    assert seen[0] == 3
+    np.testing.assert_array_equal(whole.predict(X), clone(pipeline).fit(X).predict(X))
+
+
+def test_fit_refuses_another_class_other_parameters_and_other_data(tmp_path):
+    X, folder = blobs(), tmp_path / "a"
+    margin.fit(kmeans(), X, run=folder)
+    with pytest.raises(RunError, match=r"its tol is 0.0, this one's is 0.5"):
+        margin.fit(kmeans().set_params(tol=0.5), X, run=folder)
+    with pytest.raises(RunError, match="its model is 'kmeans', this one's is 'gaussian-mixture'"):
+        margin.fit(margin.GaussianMixture(), X, run=folder)
+    with pytest.raises(RunError, match="its data_hash is"):
+        margin.fit(kmeans(), X + 1, run=folder)
+    with pytest.raises(RunError, match="its data_hash is"):
+        margin.fit(kmeans(), X, sample_weight=np.ones(len(X)), run=folder)
+    pipeline = make_pipeline(MinMaxScaler(), kmeans())
+    margin.fit(pipeline, X, run=tmp_path / "b")
+    with pytest.raises(RunError, match=r"its kmeans__tol is 0.0, this one's is 0.5"):
+        margin.fit(clone(pipeline).set_params(kmeans__tol=0.5), X, run=tmp_path / "b")
+
+
+def test_fit_takes_weights_and_models_that_do_not_iterate(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    weights = np.arange(len(y)) % 3 + 0.5
+    for name, model in {"iterates": margin.LogisticRegression(), "at once": margin.GaussianNB()}.items():
+        for steps in ([], [MinMaxScaler()]):
+            fitted = margin.fit(
+                make_pipeline(*steps, model), X, y, sample_weight=weights, run=tmp_path / f"{name}{len(steps)}"
+            )
+            seen = X if not steps else MinMaxScaler().fit_transform(X)
+            expected = clone(model).fit(seen, y, sample_weight=weights).predict_proba(seen)
+            np.testing.assert_array_equal(fitted.predict_proba(X), expected)
+
+
+def test_resources_are_the_callers(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    bagged = margin.BaggingClassifier(margin.GaussianNB(), n_estimators=2, random_state=0)
+    margin.fit(clone(bagged).set_params(n_jobs=2), X, y, run=tmp_path)
+    assert Run.existing(tmp_path).model().n_jobs is None
+    assert margin.fit(clone(bagged).set_params(n_jobs=1), X, y, run=tmp_path).n_jobs == 1
+
+
+def test_a_pipeline_with_a_cache_is_fitted_whole(tmp_path):
+    X = blobs()
+    pipeline = Pipeline([("scale", MinMaxScaler()), ("model", kmeans())], memory=str(tmp_path / "cache"))
+    fitted = margin.fit(pipeline, X, run=tmp_path / "run")
+    np.testing.assert_array_equal(fitted.predict(X), clone(pipeline).fit(X).predict(X))
+
+
+def test_progress_bars_and_callbacks_see_the_fit(tmp_path, capsys):
+    margin.fit(kmeans(), blobs(), run=tmp_path, progress=True)
+    assert "KMeans" in capsys.readouterr().err
+    seen = []
+
+    class Ends(Watcher):
+        def end(self, estimator):
+            seen.append(estimator)
+
+    stop = threading.Event()
+    stop.set()
+    with watch(Ends()):
+        model = margin.fit(kmeans(), blobs(), run=tmp_path / "b", stop=stop)
+    assert seen == [model], "watchers see the end of a fit that was stopped"
+
+
+FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", None], "c": pd.Categorical(["u", "v"])})
+HASHED = {
+    "value": FRAME.assign(a=[1.0, 3.0]),
+    "missing": FRAME.assign(b=["x", "None"]),
+    "name": FRAME.rename(columns={"a": "A"}),
+    "order": FRAME[["b", "a", "c"]],
+    "type": FRAME.astype({"a": "float32"}),
+    "category": FRAME.assign(c=pd.Categorical(["v", "v"])),
+    "row": FRAME.iloc[:1],
+}
+
+
+@pytest.mark.parametrize("change", HASHED)
+def test_every_change_of_a_frame_changes_its_hash(change):
+    assert data_hash(HASHED[change]) != data_hash(FRAME)
+
+
+def test_data_hash_is_of_content():
+    assert data_hash(FRAME) == data_hash(FRAME.copy().set_index(pd.Index(["p", "q"])))
+    X = sparse.random(30, 8, density=0.2, random_state=0, format="csr")
+    same = [X.tocsc(), X.tocoo(), sparse.csr_array(X), X.copy()]
+    same[3].indices = same[3].indices.astype(np.int64)
+    assert {data_hash(matrix) for matrix in same} == {data_hash(X)}
+    other = X.copy()
+    other.data[3] += 1e-12
+    assert data_hash(other) != data_hash(X)
+    assert data_hash(X) != data_hash(X.toarray())
+    assert data_hash([[1, 2]]) == data_hash(np.array([[1, 2]]))
+    assert data_hash(np.asfortranarray(X.toarray())) == data_hash(X.toarray())
+    assert data_hash([[1.0]], [2.0]) != data_hash([[1.0]], None, [2.0])
 
 
 def test_a_folder_in_use_is_refused(tmp_path):

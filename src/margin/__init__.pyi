@@ -34,6 +34,8 @@ from margin.neighbors import KNeighborsClassifier as KNeighborsClassifier
 from margin.neighbors import KNeighborsRegressor as KNeighborsRegressor
 from margin.neural.estimators import MLPClassifier as MLPClassifier
 from margin.neural.estimators import MLPRegressor as MLPRegressor
+from margin.neural.estimators import NeuralClassifier as NeuralClassifier
+from margin.neural.estimators import NeuralRegressor as NeuralRegressor
 from margin.reduction import CorrespondenceAnalysis as CorrespondenceAnalysis
 from margin.reduction import FastICA as FastICA
 from margin.reduction import Isomap as Isomap
@@ -41,8 +43,10 @@ from margin.reduction import MDS as MDS
 from margin.reduction import PCA as PCA
 from margin.reduction import TSNE as TSNE
 from margin.reduction import UMAP as UMAP
+from margin.runs import Run as Run
+from margin.runs import fit as fit
 from margin.semi import PseudoLabel as PseudoLabel
-from margin.semi import SelfTraining as SelfTraining
+from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
 from margin.store import load as load
 from margin.store import save as save
 from margin.trees import AdaBoostClassifier as AdaBoostClassifier
@@ -56,6 +60,8 @@ from margin.trees import ExtraTreesClassifier as ExtraTreesClassifier
 from margin.trees import ExtraTreesRegressor as ExtraTreesRegressor
 from margin.trees import GradientBoostingClassifier as GradientBoostingClassifier
 from margin.trees import GradientBoostingRegressor as GradientBoostingRegressor
+from margin.trees import HistGradientBoostingClassifier as HistGradientBoostingClassifier
+from margin.trees import HistGradientBoostingRegressor as HistGradientBoostingRegressor
 from margin.trees import ID3 as ID3
 from margin.trees import RandomForestClassifier as RandomForestClassifier
 from margin.trees import RandomForestRegressor as RandomForestRegressor

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -23,7 +23,8 @@ class Entry:
     ``takes`` says what the columns of a table must look like before they reach the model: "standard" numbers,
     non-negative "counts" or "categories". Above ``max_rows`` its cost (quadratic or cubic in the rows) makes a
     comparison leave it out, with a remark. ``standard_target``: its defaults suit a target of deviation 1, so a
-    comparison gives it one. ``compared`` is False for what would only repeat another model of the board.
+    comparison gives it one. ``settings`` are parameters with which a comparison tries it, where the default would only
+    repeat another model; ``compared`` is False where all would.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Entry:
     takes: str = "standard"
     max_rows: int | None = None
     standard_target: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
     compared: bool = True
 
     @property
@@ -61,7 +63,14 @@ KERNELS = (
     Entry("svc", "margin.kernels.SVC", "classification", max_rows=50_000),
     Entry("hard-margin-svc", "margin.kernels.HardMarginSVC", "classification", max_rows=20_000),
     Entry("linear-svc", "margin.kernels.LinearSVC", "classification"),
-    Entry("kernel-ridge", "margin.kernels.KernelRidge", "regression", max_rows=10_000, standard_target=True),
+    Entry(
+        "kernel-ridge",
+        "margin.kernels.KernelRidge",
+        "regression",
+        max_rows=10_000,
+        standard_target=True,
+        settings={"kernel": "rbf"},
+    ),
     Entry("kernel-regression", "margin.kernels.KernelRegression", "regression", max_rows=50_000),
     Entry("svr", "margin.kernels.SVR", "regression", max_rows=50_000, standard_target=True),
     Entry(
@@ -131,10 +140,12 @@ REDUCTION = (
 NEURAL = (
     Entry("mlp-classifier", "margin.neural.estimators.MLPClassifier", "classification"),
     Entry("mlp-regressor", "margin.neural.estimators.MLPRegressor", "regression"),
+    Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),
+    Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),
 )
 
 SEMI = (
-    Entry("self-training", "margin.semi.SelfTraining", "classification", compared=False),
+    Entry("self-training-classifier", "margin.semi.SelfTrainingClassifier", "classification", compared=False),
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
 )
 
@@ -158,6 +169,8 @@ ENTRIES: tuple[Entry, ...] = (
 FUNCTIONS: Mapping[str, str] = {
     "save": "margin.store",
     "load": "margin.store",
+    "fit": "margin.runs",
+    "Run": "margin.runs",
     "watch": "margin.core.watching",
     "Record": "margin.core.records",
     "search_space": "margin.core.parameters",
@@ -188,6 +201,10 @@ PARTS: Mapping[str, str] = {
     "margin/white-kernel": "margin.kernels.WhiteKernel",
     "margin/kernel-sum": "margin.kernels.Sum",
     "margin/kernel-product": "margin.kernels.Product",
+    "margin/kernel-power": "margin.kernels.Exponentiation",
+    "margin/dot-product-kernel": "margin.kernels.DotProduct",
+    "margin/rational-quadratic-kernel": "margin.kernels.RationalQuadratic",
+    "margin/exp-sine-squared-kernel": "margin.kernels.ExpSineSquared",
 }
 
 

@@ -239,3 +239,57 @@ def test_bad_input_is_one_sentence(call, sentence):
 def test_a_singular_class_can_be_regularized():
     model = QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X6 * [1, 0], Y6)
     assert model.score(X6 * [1, 0], Y6) == 1.0
+
+
+@pytest.mark.parametrize("name", ["iris", "wine"])
+@pytest.mark.parametrize("options", [{}, {"shrinkage": 0.2}, {"shrinkage": "auto"}])
+def test_the_rule_by_least_squares_equals_scikit_learn(name, options):
+    X, y = SETS[name](return_X_y=True)
+    ours = LinearDiscriminantAnalysis(solver="lsqr", **options).fit(X, y)
+    their = theirs.LinearDiscriminantAnalysis(solver="lsqr", **options).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), their.predict_proba(X), atol=1e-7)
+    np.testing.assert_allclose(ours.covariance_, their.covariance_, atol=1e-9)
+    with pytest.raises(NotImplementedError, match="solver 'lsqr' finds no directions"):
+        ours.transform(X)
+
+
+@pytest.mark.parametrize("solver", ["svd", "eigen", "lsqr"])
+def test_the_covariance_is_kept_when_asked_for(solver):
+    X, y = load_iris(return_X_y=True)
+    ours, their = (
+        cls(solver=solver, store_covariance=True).fit(X, y)
+        for cls in (LinearDiscriminantAnalysis, theirs.LinearDiscriminantAnalysis)
+    )
+    np.testing.assert_allclose(ours.covariance_, their.covariance_, atol=1e-10)
+    assert not hasattr(LinearDiscriminantAnalysis().fit(X, y), "covariance_")
+
+
+def test_another_estimator_may_learn_the_covariances():
+    from sklearn.covariance import LedoitWolf
+
+    X, y = load_wine(return_X_y=True)
+    for ours, their in (
+        (LinearDiscriminantAnalysis, theirs.LinearDiscriminantAnalysis),
+        (QuadraticDiscriminantAnalysis, theirs.QuadraticDiscriminantAnalysis),
+    ):
+        options = {"solver": "eigen", "covariance_estimator": LedoitWolf()}
+        np.testing.assert_allclose(
+            ours(**options).fit(X, y).predict_proba(X), their(**options).fit(X, y).predict_proba(X), atol=1e-7
+        )
+        with pytest.raises(ValueError, match="covariance_estimator needs solver"):
+            ours(covariance_estimator=LedoitWolf()).fit(X, y)
+        with pytest.raises(ValueError, match="not both"):
+            ours(**options, shrinkage=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"shrinkage": 0.2}, {"shrinkage": "auto"}, {"reg_param": 0.1}])
+def test_quadratic_by_eigenvalues(options):
+    X, y = load_wine(return_X_y=True)
+    ours = QuadraticDiscriminantAnalysis(solver="eigen", **options).fit(X, y)
+    if "shrinkage" not in options:
+        by_svd = QuadraticDiscriminantAnalysis(**options).fit(X, y)
+        np.testing.assert_allclose(ours.predict_proba(X), by_svd.predict_proba(X), atol=1e-7)
+        np.testing.assert_allclose(ours.covariance_, by_svd.covariance_, rtol=1e-6, atol=1e-8)
+        return
+    their = theirs.QuadraticDiscriminantAnalysis(solver="eigen", **options).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), their.predict_proba(X), atol=1e-7)

@@ -221,3 +221,47 @@ def test_a_refused_chunk_changes_nothing():
         with pytest.raises(ValueError):
             bad()
     np.testing.assert_array_equal(model.theta_, before)
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB", "CategoricalNB"])
+def test_smoothing_options_and_learned_attributes_are_those_of_scikit_learn(name):
+    from sklearn import naive_bayes
+
+    import margin.bayes
+
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (60, 4)), rng.integers(0, 3, 60)
+    choices = [{}, {"alpha": 0.3}, {"alpha": 0.0, "force_alpha": False}, {"fit_prior": False}]
+    choices += [{"alpha": [0.1, 1.0, 2.0, 0.5]}] if name == "MultinomialNB" else []
+    choices += [{"min_categories": 5}, {"min_categories": [3, 4, 5, 6]}] if name == "CategoricalNB" else []
+    for options in choices:
+        ours, their = (getattr(room, name)(**options).fit(X, y) for room in (margin.bayes, naive_bayes))
+        np.testing.assert_allclose(ours.predict_proba(X), their.predict_proba(X), atol=1e-9)
+        np.testing.assert_allclose(ours.class_log_prior_, their.class_log_prior_)
+        if name == "CategoricalNB":
+            np.testing.assert_array_equal(ours.n_categories_, their.n_categories_)
+            for mine, other in zip(ours.feature_log_prob_, their.feature_log_prob_):
+                np.testing.assert_allclose(mine, other[:, : mine.shape[1]])
+        else:
+            np.testing.assert_allclose(ours.feature_log_prob_, their.feature_log_prob_)
+
+
+def test_without_smoothing_what_was_never_seen_is_impossible():
+    from margin.bayes import MultinomialNB
+
+    model = MultinomialNB(alpha=0.0).fit([[2, 0], [1, 1]], [0, 1])
+    assert np.isneginf(model.feature_log_prob_[0, 1])
+    np.testing.assert_allclose(model.predict_proba([[0, 1], [1, 0]]), [[0, 1], [2 / 3, 1 / 3]])
+
+
+def test_compiled_and_plain_sums_have_the_same_bits(monkeypatch):
+    from margin.bayes import GaussianNB, accumulate_kernels, accumulate_reference, statistics
+
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(300, 5)), rng.integers(0, 3, 300)
+    fits = []
+    for loops in (accumulate_kernels, accumulate_reference):
+        monkeypatch.setattr(statistics, "_loops", lambda rows, loops=loops: loops)
+        fits.append(GaussianNB().fit(X, y))
+    np.testing.assert_array_equal(fits[0].theta_, fits[1].theta_)
+    np.testing.assert_array_equal(fits[0].scatter_, fits[1].scatter_)

@@ -18,8 +18,9 @@ import margin
 from margin import atlas, catalog
 from margin.cli import app
 from margin.cli.output import reported
+from margin.core.watching import watch
 
-FAST = ["--set", "hidden=8", "--set", "epochs=3", "--quiet"]
+FAST = ["--set", "hidden_layer_sizes=8", "--set", "max_iter=3", "--quiet"]
 
 
 @pytest.fixture
@@ -27,8 +28,8 @@ def run(tmp_path, monkeypatch):
     """Call ``margin`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
-    def call(*words, code=0):
-        outcome = CliRunner().invoke(app, [str(word) for word in words])
+    def call(*arguments, code=0):
+        outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
         assert outcome.exit_code == code, f"{outcome.stdout}\n{outcome.stderr}\n{outcome.exception!r}"
         return outcome
 
@@ -37,7 +38,7 @@ def run(tmp_path, monkeypatch):
 
 @pytest.fixture
 def mixed_table(tmp_path):
-    """A table as users have them: numbers with gaps, labels, a target in words."""
+    """A table as users have them: numbers with gaps, labels, a target of labels."""
     rng = np.random.default_rng(0)
     n = 120
     size, town = rng.normal(size=n), rng.choice(["north", "south", "west"], size=n)
@@ -54,6 +55,14 @@ def test_every_command_has_help(run):
     assert margin.__version__ in run("--version").stdout
 
 
+def test_help_of_fit_lists_the_parameters_of_the_model(run):
+    text = " ".join(run("fit", "ridge", "--help").stdout.split())
+    assert "Parameters of ridge" in text
+    assert "Strength of the L2 penalty" in text
+    assert "at least 0" in text
+    assert "Parameters of" not in run("fit", "--help").stdout
+
+
 def test_list_json_is_stable(run):
     models = json.loads(run("list", "--json").stdout)
     assert [model["name"] for model in models] == [entry.name for entry in catalog.ENTRIES]
@@ -61,9 +70,9 @@ def test_list_json_is_stable(run):
     assert "kmeans" in run("list", "--task", "clustering").stdout
 
 
-def test_show_a_model_a_row_and_a_word(run):
+def test_show_a_model_a_row_and_a_term(run):
     text = run("show", "kmeans").stdout
-    for part in ("n_clusters", "margin/cluster/kmeans.py", "k-means", "holds", "003"):
+    for part in ("n_clusters", "cluster_centers_", "margin/cluster/kmeans.py", "k-means", "holds", "003"):
         assert part in text
     facts = json.loads(run("show", "kmeans", "--json").stdout)
     assert {"equations", "parameters", "source", "rows"} <= set(facts)
@@ -77,7 +86,7 @@ def test_verify_json_is_stable(run):
     ids = [id for id, expected in atlas.inventory().items() if expected.area == "unsupervised"]
     rows = json.loads(run("verify", "unsupervised", "--json").stdout)
     assert [row["id"] for row in rows] == ids
-    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds"}
+    fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds", "seed", "slips"}
     assert all(set(row) == fields for row in rows)
     assert {row["verdict"] for row in rows} <= {"holds", "corrected", "fails", "missing"}
     assert "neither an area" in run("verify", "no-such-area", code=2).stderr
@@ -95,13 +104,13 @@ def test_fit_predict_score(run, tmp_path):
     assert (rows[0], len(rows)) == (["prediction"], 151)
     proba = list(csv.reader(io.StringIO(run("predict", out, "iris", "--proba").stdout)))
     assert sum(map(float, proba[1])) == pytest.approx(1, abs=1e-5)
-    other = run("fit", "mlp-classifier", "iris", "--out", out, "--set", "epochs=4", "--quiet", code=1)
+    other = run("fit", "mlp-classifier", "iris", "--out", out, "--set", "max_iter=4", "--quiet", code=1)
     assert "holds another run" in other.stderr
 
 
 def test_a_table_with_gaps_and_labels(run, mixed_table, tmp_path):
     out = tmp_path / "r"
-    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "epochs=30", "-q")
+    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "max_iter=30", "-q")
     new = tmp_path / "new.csv"
     new.write_text("town,extra,size\nnorth,1,0.5\nelsewhere,2,\n")
     predictions = list(csv.reader(io.StringIO(run("predict", out, new).stdout)))
@@ -121,7 +130,7 @@ def test_generative_models_sample(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["fit", "no-such-model", "iris"], "no model 'no-such-model'"),
         (["fit", "kmean", "iris"], "did you mean kmeans"),
@@ -137,8 +146,8 @@ def test_generative_models_sample(run, tmp_path):
         (["run", "no-such-experiment"], "no experiment"),
     ],
 )
-def test_a_bad_request_is_one_sentence_and_exit_2(run, words, sentence):
-    outcome = run(*words, code=2)
+def test_a_bad_request_is_one_sentence_and_exit_2(run, arguments, sentence):
+    outcome = run(*arguments, code=2)
     assert sentence in " ".join(outcome.stderr.split())
     assert outcome.stdout == ""
 
@@ -154,30 +163,103 @@ def test_run_lists_and_draws(run, tmp_path):
 
 def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
     out = tmp_path / "c"
-    words = ["compare", mixed_table, "--target", "sold", "-m", "mlp-classifier", "--folds", 3, "-j", 1, "--out", out]
-    standings = json.loads(run(*words, "--json").stdout)
+    arguments = [
+        "compare",
+        mixed_table,
+        "--target",
+        "sold",
+        "-m",
+        "mlp-classifier",
+        "--folds",
+        3,
+        "-j",
+        1,
+        "--out",
+        out,
+    ]
+    standings = json.loads(run(*arguments, "--json").stdout)
     assert {row["model"] for row in standings} == {"mlp-classifier", "baseline"}
     assert standings[0]["low"] <= standings[0]["mean"] <= standings[0]["high"]
     trials = (out / "trials.jsonl").read_text().splitlines()
     assert len(trials) == 6
     # As after a kill: the last line is cut, its trial runs again, the others do not.
     (out / "trials.jsonl").write_text("\n".join(trials[:-1]) + "\n" + trials[-1][:20])
-    json.loads(run(*words, "--json").stdout)
+    json.loads(run(*arguments, "--json").stdout)
     redone = (out / "trials.jsonl").read_text().splitlines()
     assert redone[:-1] == trials[:-1]
     assert len(redone) == 6
-    assert margin.load(out / "model.safetensors").predict(pd.read_csv(mixed_table).drop(columns="sold")).shape == (120,)
-    assert "holds another comparison" in run(*words, "--seed", 1, code=1).stderr
+    assert "holds another run: its seed is 0" in run(*arguments, "--seed", 1, code=1).stderr
+    assert (
+        "holds another run: its kind is 'comparison'"
+        in run("fit", "mlp-classifier", mixed_table, "-t", "sold", "--out", out, "-q", code=1).stderr
+    )
+
+
+def test_predict_score_and_show_take_a_comparison_as_they_take_a_fit(run, mixed_table, tmp_path):
+    out = tmp_path / "c"
+    arguments = ["compare", mixed_table, "-t", "sold", "-m", "logistic-regression", "--folds", 2, "-j", 1, "--out", out]
+    assert f"logistic-regression fitted on all rows: {out}" in " ".join(run(*arguments).stdout.split())
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert (manifest["identity"]["kind"], manifest["status"]) == ("comparison", "finished")
+    assert {path.name for path in out.iterdir()} >= {"board.json", "metrics.jsonl", "model.safetensors", "trials.jsonl"}
+    assert len(run("predict", out, mixed_table).stdout.splitlines()) == 121
+    assert json.loads(run("score", out, mixed_table, "--json").stdout)["accuracy"] > 0.8
+    facts = json.loads(run("show", out, "--json").stdout)
+    assert (facts["kind"], facts["model"], facts["status"]) == ("comparison", "logistic-regression", "finished")
+    assert {row["model"] for row in facts["board"]} == {"baseline", "logistic-regression"}
+    assert "baseline" in run("show", out).stdout
+    first = (out / "model.safetensors").stat().st_mtime_ns
+    run(*arguments)
+    assert (out / "model.safetensors").stat().st_mtime_ns == first, "a finished comparison trains nothing again"
+    # One more model may win: the folder then holds that one, whole.
+    run(*arguments, "-m", "gaussian-nb", "--metric", "log_loss")
+    winner = json.loads((out / "board.json").read_text())[0]["model"]
+    assert json.loads(run("show", out, "--json").stdout)["model"] == winner
+
+
+def test_a_comparison_that_ends_in_the_winners_fit_continues_with_the_same_bits(tmp_path):
+    """Checkpoints, trials and the winner are kept as a fit keeps them."""
+    from margin.service.comparison import run_comparison
+
+    class Killed(BaseException):
+        pass
+
+    def kill(estimator, record):
+        trials = tmp_path / "killed" / "trials.jsonl"
+        if trials.exists() and len(trials.read_text().splitlines()) == 4 and record.iteration == 3:
+            raise Killed
+
+    def compare(name):
+        chosen = {"models": ["mlp-classifier"], "n_folds": 2, "n_jobs": 1}
+        return run_comparison("iris", out=tmp_path / name, **chosen)
+
+    with watch(kill), pytest.raises(Killed):
+        compare("killed")
+    manifest = json.loads((tmp_path / "killed" / "manifest.json").read_text())
+    assert (manifest["status"], manifest["winner"]["finished"]) == ("running", False)
+    assert compare("killed").run.status == "finished"
+    compare("whole")
+    for name in ("model.safetensors", "metrics.jsonl"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_show_a_fit_and_a_model_file(run, tmp_path):
+    run("fit", "kmeans", "iris", "--set", "n_clusters=3", "--out", tmp_path / "k", "-q")
+    facts = json.loads(run("show", tmp_path / "k", "--json").stdout)
+    assert (facts["kind"], facts["model"], facts["status"]) == ("fit", "kmeans", "finished")
+    assert facts["parameters_set"]["n_clusters"] == "3"
+    assert facts["records"] > 0
+    assert "n_clusters 3" in run("show", tmp_path / "k" / "model.safetensors").stdout
 
 
 def test_models_of_categories_and_counts_get_columns_they_can_take(run, mixed_table, tmp_path):
     names = ("categorical-nb", "id3", "multinomial-nb", "hard-margin-svc")
-    picked = [word for name in names for word in ("-m", name)]
-    words = ["compare", mixed_table, "--target", "sold", *picked, "--folds", 3, "-j", 1, "--out", tmp_path / "c"]
-    shown = run(*words).stdout
+    picked = [argument for name in names for argument in ("-m", name)]
+    arguments = ["compare", mixed_table, "--target", "sold", *picked, "--folds", 3, "-j", 1, "--out", tmp_path / "c"]
+    shown = run(*arguments).stdout
     assert all(len(line) <= 80 for line in shown.splitlines() if "…" in line)
     assert "hard-margin-svc: ValueError: HardMarginSVC: classes" in shown
-    standings = {row["model"]: row for row in json.loads(run(*words, "--json").stdout)}
+    standings = {row["model"]: row for row in json.loads(run(*arguments, "--json").stdout)}
     assert all(standings[name]["mean"] > standings["baseline"]["mean"] for name in names[:3])
     run("fit", "categorical-nb", mixed_table, "--target", "sold", "--out", tmp_path / "r", "-q")
     new = tmp_path / "new.csv"
@@ -192,8 +274,8 @@ def test_kernel_machines_are_compared_on_a_target_of_their_size(run, tmp_path):
     price = 200_000 + 50_000 * np.sin(x) + 1_000 * rng.normal(size=150)
     table = tmp_path / "prices.csv"
     pd.DataFrame({"x": x, "price": price}).to_csv(table, index=False)
-    words = ["compare", table, "--target", "price", "-m", "svr", "--folds", 3, "-j", 1, "--out", tmp_path / "c"]
-    standings = {row["model"]: row["mean"] for row in json.loads(run(*words, "--json").stdout)}
+    arguments = ["compare", table, "--target", "price", "-m", "svr", "--folds", 3, "-j", 1, "--out", tmp_path / "c"]
+    standings = {row["model"]: row["mean"] for row in json.loads(run(*arguments, "--json").stdout)}
     assert standings["svr"] < 0.3 * standings["baseline"]
     predicted = margin.load(tmp_path / "c" / "model.safetensors").predict(pd.DataFrame({"x": x}))
     assert np.corrcoef(predicted, price)[0, 1] > 0.98
@@ -207,9 +289,9 @@ def test_a_closed_pipe_is_no_failure_to_talk_about(capsys):
 
 def test_ctrl_c_leaves_a_usable_run_and_the_same_command_continues(tmp_path):
     """A real process, a real interrupt."""
-    words = [sys.executable, "-m", "margin", "fit", "mlp-classifier", "digits", "--out", str(tmp_path / "d")]
-    words += ["--set", "epochs=40", "--set", "hidden=32", "--json"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    arguments = [sys.executable, "-m", "margin", "fit", "mlp-classifier", "digits", "--out", str(tmp_path / "d")]
+    arguments += ["--set", "max_iter=40", "--set", "hidden_layer_sizes=32", "--json"]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     metrics = tmp_path / "d" / "metrics.jsonl"
     while time.monotonic() < deadline and not (metrics.exists() and metrics.read_bytes().count(b"\n") >= 2):
@@ -219,9 +301,9 @@ def test_ctrl_c_leaves_a_usable_run_and_the_same_command_continues(tmp_path):
     assert process.returncode == 130
     assert json.loads(out)["status"] == "interrupted"
     assert margin.load(tmp_path / "d" / "model.safetensors").predict(np.zeros((1, 64))).shape == (1,)
-    done = subprocess.run(words, capture_output=True, check=True)
+    done = subprocess.run(arguments, capture_output=True, check=True)
     assert json.loads(done.stdout)["status"] == "finished"
-    straight = [*words]
+    straight = [*arguments]
     straight[straight.index(str(tmp_path / "d"))] = str(tmp_path / "e")
     subprocess.run(straight, capture_output=True, check=True)
     same = [(tmp_path / name / "model.safetensors").read_bytes() for name in "de"]

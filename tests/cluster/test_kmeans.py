@@ -1,6 +1,7 @@
 """k-means against brute force and scikit-learn; runs that resume with the same bits on any number of threads."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -146,8 +147,46 @@ def test_stopping_rules():
     assert short.n_iter_ == 3
     assert 3 < loose.n_iter_ < exact.n_iter_
     bound = 1e-2 * X.var(axis=0).mean()
-    *earlier, last = [record["shift"] for record in KMeans(20, init=X[:20], tol=1e-2).iterate(X)]
-    assert last**2 <= bound < min(earlier) ** 2
+    model, centers = KMeans(20, init=X[:20], tol=1e-2), [X[:20]]
+    for record in model.iterate(X):
+        centers.append(model.cluster_centers_)
+        assert record["shift"] ** 2 == pytest.approx(((centers[-1] - centers[-2]) ** 2).sum(axis=1).max())
+    *earlier, last = [((after - before) ** 2).sum() for before, after in pairwise(centers)]
+    assert last <= bound < min(earlier)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-4, 1e-2])
+@pytest.mark.parametrize("max_iter", [300, 4])
+def test_iterations_are_counted_as_in_scikit_learn(tol, max_iter):
+    X = blobs(n=600, spread=2.0)
+    ours, peer = (cls(5, init=X[:5], n_init=1, tol=tol, max_iter=max_iter).fit(X) for cls in (KMeans, Reference))
+    assert ours.n_iter_ == peer.n_iter_
+    np.testing.assert_allclose(ours.cluster_centers_, peer.cluster_centers_, rtol=1e-9)
+
+
+def test_a_function_may_give_the_first_centers():
+    X = blobs()
+    model = KMeans(5, init=lambda rows, k, random_state: rows[random_state.permutation(len(rows))[:k]], n_init=3)
+    again = [model.set_params(random_state=seed).fit(X).inertia_ for seed in (1, 1)]
+    assert again[0] == again[1]
+    with pytest.raises(ValueError, match=r"init must have shape \(5, 3\); got \(2, 3\)"):
+        KMeans(5, init=lambda rows, k, random_state: rows[:2]).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_small_tables_take_the_steps_of_the_definition(seed):
+    X = blobs(n=400, spread=3.0)
+    start = X[np.random.default_rng(seed).permutation(400)[:7]]
+    centers, labels = start, None
+    model = KMeans(7, init=start, tol=0)
+    for _ in model.iterate(X):
+        if labels is None:
+            labels = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+        centers = np.stack([X[labels == c].mean(axis=0) for c in range(7)])
+        labels = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+        np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-9)
+        np.testing.assert_array_equal(model.labels_, labels)
+        assert model.inertia_ == pytest.approx(((X - centers[labels]) ** 2).sum())
 
 
 def test_a_watcher_stops_the_fit_and_leaves_a_usable_model():
@@ -171,14 +210,14 @@ def test_types_and_orders_agree():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be a whole number at least 1; got 0"),
+        ({"n_clusters": 0}, "n_clusters must be an integer at least 1; got 0"),
         ({"n_clusters": 601}, "n_clusters=601 needs at least as many rows; got 600"),
         ({"init": "best"}, "init must be one of"),
         ({"init": np.zeros((4, 3))}, "init must have shape"),
         ({"init": np.full((5, 3), np.nan)}, "init must hold finite numbers"),
         ({"tol": -1.0}, "tol must be a number at least 0"),
-        ({"algorithm": "elkan"}, "algorithm must be one of 'hamerly', 'lloyd'"),
-        ({"n_init": 0}, "n_init must be 'auto' or a whole number at least 1"),
+        ({"algorithm": "macqueen"}, "algorithm must be one of 'lloyd', 'elkan', 'hamerly'"),
+        ({"n_init": 0}, "n_init must be 'auto' or an integer at least 1"),
     ],
 )
 def test_bad_parameters_are_named(change, message):

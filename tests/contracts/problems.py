@@ -41,9 +41,11 @@ TEST_PARAMETERS = {
     "isomap": {"n_components": 1, "n_neighbors": 5},
     "t-sne": {"perplexity": 2.0, "max_iter": 60},
     "umap": {"n_neighbors": 3, "n_epochs": 30},
-    "mlp-classifier": {"hidden": (16,), "epochs": 5, "learning_rate": 0.02},
-    "mlp-regressor": {"hidden": (16,), "epochs": 5, "learning_rate": 0.02},
-    "vae": {"hidden": (16,), "n_components": 2, "epochs": 3},
+    "mlp-classifier": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "mlp-regressor": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "neural-classifier": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "neural-regressor": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 
 BOOTSTRAP = "a bootstrap draws rows, so a row of weight two and two equal rows are drawn with different luck"

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import sys
 
 import pytest
 from problems import EXPECTED_FAILURES, TEST_PARAMETERS, build, ids, problem
@@ -12,22 +13,17 @@ from margin import catalog
 from margin.core.estimator import Estimator
 from margin.core.parameters import InvalidParameter, attributes_of, parameters_of
 
-ROOMS_WITHOUT_MODELS = {"cli", "lab", "claims", "experiments"}
+PACKAGES_WITHOUT_MODELS = {"cli", "lab", "claims", "experiments"}
 
 
 def every_estimator():
-    """Public, concrete Estimator classes found by walking the package."""
+    """Estimator classes that a package offers by its ``__all__``, found by walking the whole library."""
     for module in pkgutil.walk_packages(margin.__path__, "margin."):
-        if module.name.split(".")[1] not in ROOMS_WITHOUT_MODELS:
+        if module.name.split(".")[1] not in PACKAGES_WITHOUT_MODELS:
             importlib.import_module(module.name)
-    found, waiting = set(), [Estimator]
-    while waiting:
-        cls = waiting.pop()
-        waiting.extend(cls.__subclasses__())
-        public = not cls.__name__.startswith("_") and cls.__module__.startswith("margin.")
-        if public and not inspect.isabstract(cls) and cls.__module__ != "margin.core.estimator" and parameters_of(cls):
-            found.add(cls)
-    return found
+    packages = [m for path, m in sys.modules.items() if path.startswith("margin.") and hasattr(m, "__path__")]
+    offered = [getattr(package, name) for package in packages for name in getattr(package, "__all__", ())]
+    return {found for found in offered if inspect.isclass(found) and issubclass(found, Estimator)}
 
 
 def test_every_estimator_is_listed_once():

@@ -26,7 +26,7 @@ from margin.generative.elbo import (
     reparameterize,
 )
 
-CHEAP = {"n_components": 2, "hidden": (16,), "epochs": 3}
+CHEAP = {"n_components": 2, "hidden_layer_sizes": (16,), "max_iter": 3}
 rng = np.random.default_rng(0)
 REAL = rng.normal(size=(150, 1)) @ rng.normal(size=(1, 4)) * 3 + 0.3 * rng.normal(size=(150, 4)) + 10
 BINARY = (load_digits().data[:1000] >= 8).astype(np.float32)
@@ -65,7 +65,9 @@ def test_importance_bound_of_equal_weights_is_their_logarithm():
 @pytest.fixture(scope="module")
 def linear():
     """Without hidden layers the model is probabilistic PCA, whose likelihood is known."""
-    return VAE(1, (), standardize=False, learning_rate=0.03, epochs=100, batch_size=16, random_state=0).fit(REAL - 10)
+    return VAE(1, (), standardize=False, learning_rate_init=0.03, max_iter=100, batch_size=16, random_state=0).fit(
+        REAL - 10
+    )
 
 
 def exact_log_density(model, X):
@@ -86,18 +88,18 @@ def test_bounds_lie_below_the_exact_density_and_iwae_is_tighter(linear):
 
 
 def test_densities_are_in_the_units_of_the_data():
-    scaled = VAE(1, (), learning_rate=0.03, epochs=40, random_state=0).fit(REAL)
-    larger = VAE(1, (), learning_rate=0.03, epochs=40, random_state=0).fit(REAL * 1000)
+    scaled = VAE(1, (), learning_rate_init=0.03, max_iter=40, random_state=0).fit(REAL)
+    larger = VAE(1, (), learning_rate_init=0.03, max_iter=40, random_state=0).fit(REAL * 1000)
     np.testing.assert_allclose(
         scaled.score_samples(REAL), larger.score_samples(REAL * 1000) + 4 * np.log(1000), rtol=1e-6
     )
-    record = list(VAE(1, (), learning_rate=0.03, epochs=40, random_state=0).iterate(REAL))[-1]
+    record = list(VAE(1, (), learning_rate_init=0.03, max_iter=40, random_state=0).iterate(REAL))[-1]
     assert record["elbo"] == pytest.approx(scaled.score(REAL), abs=0.5)
     assert record["elbo"] == pytest.approx(record["reconstruction"] - record["kl"])
 
 
 def test_samples_have_the_moments_of_the_data():
-    model = VAE(2, (32,), learning_rate=0.01, epochs=100, batch_size=16, random_state=0).fit(REAL)
+    model = VAE(2, (32,), learning_rate_init=0.01, max_iter=100, batch_size=16, random_state=0).fit(REAL)
     samples = model.sample(4000, random_state=1)
     np.testing.assert_allclose(samples.mean(axis=0), REAL.mean(axis=0), atol=0.25 * REAL.std())
     np.testing.assert_allclose(np.corrcoef(samples.T), np.corrcoef(REAL.T), atol=0.1)
@@ -107,7 +109,7 @@ def test_samples_have_the_moments_of_the_data():
 
 def test_digits_are_better_than_independent_pixels_and_samples_are_binary():
     train, test = BINARY[:800], BINARY[800:]
-    model = VAE(8, (64,), likelihood="bernoulli", epochs=25, learning_rate=5e-3, random_state=0)
+    model = VAE(8, (64,), likelihood="bernoulli", max_iter=25, learning_rate_init=5e-3, random_state=0)
     model.fit(train)
     p = (train.sum(axis=0) + 1) / (len(train) + 2)
     assert model.score(test) > (test @ np.log(p) + (1 - test) @ np.log1p(-p)).mean() + 2
@@ -135,7 +137,10 @@ def test_scores_do_not_depend_on_the_company():
 
 def test_a_larger_beta_gives_a_smaller_divergence():
     divergences = [
-        VAE(2, (16,), beta=beta, epochs=30, learning_rate=0.01, random_state=0).fit(REAL).elbo_terms(REAL)[1].mean()
+        VAE(2, (16,), beta=beta, max_iter=30, learning_rate_init=0.01, random_state=0)
+        .fit(REAL)
+        .elbo_terms(REAL)[1]
+        .mean()
         for beta in (0.1, 1.0, 10.0)
     ]
     assert divergences == sorted(divergences, reverse=True)
@@ -154,7 +159,7 @@ def test_complaints_are_sentences():
     model = VAE(**CHEAP, random_state=0).fit(REAL)
     with pytest.raises(ValueError, match="Z must have 2 columns, one per latent coordinate; got 3"):
         model.decode(np.zeros((4, 3)))
-    with pytest.raises(ValueError, match="n_samples must be a whole number at least 1; got 0"):
+    with pytest.raises(ValueError, match="n_samples must be an integer at least 1; got 0"):
         model.sample(0)
     with pytest.raises(ValueError, match="likelihood must be one of 'gaussian', 'bernoulli'"):
         VAE(likelihood="poisson").fit(REAL)

@@ -54,7 +54,7 @@ def test_bound_holds_for_leave_one_out():
 @given(X=arrays(np.float64, (4, 3), elements=st.floats(-2, 2)), degree=st.integers(1, 4), offset=st.floats(0, 3))
 def test_monomials_multiply_to_the_polynomial_kernel(X, degree, offset):
     phi = monomial_features(X, degree, offset)
-    np.testing.assert_allclose(phi @ phi.T, PolynomialKernel(degree, offset=offset)(X), atol=1e-9 * 15**degree)
+    np.testing.assert_allclose(phi @ phi.T, PolynomialKernel(degree, coef0=offset)(X), atol=1e-9 * 15**degree)
 
 
 def test_taylor_features_multiply_to_the_gaussian():

@@ -98,7 +98,7 @@ def test_resumed_fit_has_the_same_bits_with_many_working_sets(model, monkeypatch
 def test_kernel_objects_are_parameters_to_search_and_to_store(tmp_path):
     X, y = make_circles(150, noise=0.1, factor=0.4, random_state=0)
     model = SVC(kernel=RBF(1.0) + 0.5 * LinearKernel())
-    search = GridSearchCV(model, {"kernel__left__length_scale": [0.3, 1.0]}, cv=3).fit(X, y)
+    search = GridSearchCV(model, {"kernel__k1__length_scale": [0.3, 1.0]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.9
     best = search.best_estimator_
     margin.save(best, tmp_path / "m.safetensors")
@@ -161,7 +161,7 @@ def test_kernel_regression_is_the_weighted_mean():
 
 def test_kernel_ridge_interpolates_with_duplicate_rows():
     X = np.array([[0.0], [0.0], [1.0]])
-    model = KernelRidge(alpha=0.0, gamma=1.0).fit(X, [1.0, 3.0, 5.0])
+    model = KernelRidge(alpha=0.0, kernel="rbf", gamma=1.0).fit(X, [1.0, 3.0, 5.0])
     np.testing.assert_allclose(model.predict(X), [2.0, 2.0, 5.0], atol=1e-8)
 
 

@@ -125,7 +125,7 @@ def test_sparse_support_vectors_are_stored(tmp_path):
 
 def test_kernels_without_a_sparse_form_say_so():
     X, y = table(50, 5)
-    with pytest.raises(ValueError, match="Periodic: sparse rows have no such kernel here"):
+    with pytest.raises(ValueError, match="PeriodicKernel: sparse rows have no such kernel here"):
         SVC(kernel="periodic").fit(X, y)
     with pytest.raises(TypeError, match="parse"):
         SVC(kernel="precomputed").fit(X @ X.T, y)

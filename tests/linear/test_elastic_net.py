@@ -33,7 +33,7 @@ def test_equals_scikit_learn(data, intercept, weighted):
     peer = PeerLasso(0.3, fit_intercept=intercept, tol=1e-12, max_iter=100_000).fit(A, target, sample_weight=w)
     np.testing.assert_allclose(lasso.coef_, peer.coef_, atol=1e-5)
     np.testing.assert_array_equal(lasso.coef_ == 0, peer.coef_ == 0)
-    net = ElasticNet(0.3, 0.4, fit_intercept=intercept, tol=1e-12).fit(A, target, w)
+    net = ElasticNet(0.3, l1_ratio=0.4, fit_intercept=intercept, tol=1e-12).fit(A, target, w)
     other = PeerNet(alpha=0.3, l1_ratio=0.4, fit_intercept=intercept, tol=1e-12, max_iter=100_000)
     np.testing.assert_allclose(net.coef_, other.fit(A, target, sample_weight=w).coef_, atol=1e-6)
 
@@ -57,7 +57,7 @@ def test_optimality_conditions(seed, share, ratio):
     A, target = rng.normal(size=(20, int(rng.integers(2, 40)))), rng.normal(size=20)
     centered, t = A - A.mean(axis=0), target - target.mean()
     alpha = share * np.abs(centered.T @ t).max() / 20 / ratio
-    model = ElasticNet(alpha, ratio, tol=1e-13).fit(A, target)
+    model = ElasticNet(alpha, l1_ratio=ratio, tol=1e-13).fit(A, target)
     slack = centered.T @ (t - centered @ model.coef_) / 20 - alpha * (1 - ratio) * model.coef_
     used = model.coef_ != 0
     np.testing.assert_allclose(slack[used], alpha * ratio * np.sign(model.coef_[used]), atol=1e-5 * (1 + alpha))
@@ -78,12 +78,13 @@ def test_both_representations_have_one_slack():
     np.testing.assert_allclose(active.products[:3, :3], gram.Q[np.ix_(names, names)], atol=1e-12)
 
 
-def quadratic_descent_twin(Q, order, slack, w, l1, l2, tol, max_sweeps):
+def quadratic_descent_twin(Q, order, slack, w, l1, l2, tol, max_sweeps, positive=False):
     for done in range(max_sweeps):
         most = 0.0
         for j in order:
             pull = slack[j] + Q[j, j] * w[j]
             new = np.sign(pull) * max(abs(pull) - l1[j], 0.0) / (Q[j, j] + l2[j])
+            new = max(new, 0.0) if positive else new
             move = new - w[j]
             w[j] = new
             slack -= move * Q[j]
@@ -93,7 +94,8 @@ def quadratic_descent_twin(Q, order, slack, w, l1, l2, tol, max_sweeps):
     return max_sweeps
 
 
-def test_kernel_equals_its_twin_and_jump_lowers_the_value():
+@pytest.mark.parametrize("positive", [False, True])
+def test_kernel_equals_its_twin_and_jump_lowers_the_value(positive):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(30, 6))
     Q, q = A.T @ A, A.T @ rng.normal(size=30)
@@ -101,7 +103,7 @@ def test_kernel_equals_its_twin_and_jump_lowers_the_value():
     pairs = []
     for descend in (quadratic_descent, quadratic_descent_twin):
         w, slack = np.zeros(6), q.copy()
-        sweeps = descend(Q, np.array([0, 1, 3, 5]), slack, w, l1, l2, 1e-9, 3)
+        sweeps = descend(Q, np.array([0, 1, 3, 5]), slack, w, l1, l2, 1e-9, 3, positive)
         pairs.append((w, slack, sweeps))
     np.testing.assert_allclose(pairs[0][0], pairs[1][0], atol=1e-13)
     np.testing.assert_allclose(pairs[0][1], pairs[1][1], atol=1e-12)
@@ -143,7 +145,7 @@ def test_descent_to_a_gap_equals_its_twin(bound):
     r = target - A @ w
     expected = duality_gap(w, A.T @ r / 30, r @ r / 30, target @ r / 30, 0.05, 0.2).gap
     assert quadratic_gap(q, slack, w, square, 0.05, 0.2) == pytest.approx(expected, abs=1e-12)
-    assert sweep(Q, np.arange(6), slack, np.array(w), l1, l2) <= 0.5 * square
+    assert sweep(Q, np.arange(6), slack, np.array(w), l1, l2, False) <= 0.5 * square
 
 
 @given(st.integers(0, 10**6), st.floats(0.2, 1.0), st.integers(1, 6))
@@ -224,7 +226,7 @@ def test_screening_never_loses_a_column():
 def test_path_of_the_elastic_net_and_refusals():
     path = elastic_net_path(X, y, l1_ratio=0.5, alphas=[0.1, 1.0], tol=1e-12)
     assert path.alphas.tolist() == [1.0, 0.1]
-    np.testing.assert_allclose(path.coefs[:, 1], ElasticNet(0.1, 0.5, tol=1e-12).fit(X, y).coef_, atol=1e-7)
+    np.testing.assert_allclose(path.coefs[:, 1], ElasticNet(0.1, l1_ratio=0.5, tol=1e-12).fit(X, y).coef_, atol=1e-7)
     with pytest.raises(ValueError, match="l1_ratio"):
         elastic_net_path(X, y, l1_ratio=0.0)
     with pytest.raises(ValueError, match="alphas"):
@@ -233,3 +235,83 @@ def test_path_of_the_elastic_net_and_refusals():
         lasso_path(np.where(X > 0.1, np.nan, X), y)
     with pytest.raises(ValueError, match="sample_weight"):
         lasso_path(X, y, sample_weight=-np.ones(len(y)))
+
+
+def kkt(model, A, Y, alpha, ratio, positive=False):
+    """How far a solution is from the conditions of optimality, relative to the penalty."""
+    centered = A - A.mean(axis=0)
+    worst = 0.0
+    for w, target in zip(np.atleast_2d(model.coef_), Y.reshape(len(Y), -1).T):
+        slack = centered.T @ (target - target.mean() - centered @ w) / len(A) - alpha * (1 - ratio) * w
+        used = w != 0
+        worst = max(worst, np.abs(slack[used] - alpha * ratio * np.sign(w[used])).max(initial=0.0))
+        excess = (slack if positive else np.abs(slack))[~used] - alpha * ratio
+        worst = max(worst, excess.max(initial=0.0))
+    return worst / alpha
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (30, 90)])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_several_targets_positive_and_sparse_rows(shape, sparse):
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=shape) * (rng.random(shape) < 0.4)
+    Y = A[:, :3] @ rng.normal(size=(3, 2)) + 0.3 * rng.normal(size=(shape[0], 2))
+    rows = sp.csr_array(A) if sparse else A
+    for positive in (False, True):
+        ours = ElasticNet(0.05, l1_ratio=0.7, tol=1e-12, positive=positive).fit(rows, Y)
+        peer = PeerNet(alpha=0.05, l1_ratio=0.7, tol=1e-12, positive=positive, max_iter=100_000).fit(A, Y)
+        np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-5)
+        np.testing.assert_allclose(ours.intercept_, peer.intercept_, atol=1e-5)
+        assert kkt(ours, A, Y, 0.05, 0.7, positive) < 1e-4
+        assert ours.coef_.shape == (2, shape[1])
+        assert len(ours.n_iter_) == 2
+        assert not positive or (ours.coef_ >= 0).all()
+
+
+@pytest.mark.parametrize("columns", [0, 1, 2])
+def test_shapes_are_those_of_scikit_learn(columns):
+    A, target = wide(4)
+    Y = target if columns == 0 else np.column_stack([target, -target])[:, :columns]
+    for intercept in (True, False):
+        ours, peer = (cls(alpha=0.1, fit_intercept=intercept).fit(A, Y) for cls in (Lasso, PeerLasso))
+        for name in ("coef_", "intercept_", "n_iter_", "dual_gap_"):
+            assert np.shape(getattr(ours, name)) == np.shape(getattr(peer, name)), name
+        assert ours.predict(A).shape == peer.predict(A).shape
+
+
+def test_inner_products_may_be_computed_or_given():
+    A, target = wide(5, n=20, p=50)
+    plain = Lasso(0.1, tol=1e-12).fit(A, target)
+    centered = A - A.mean(axis=0)
+    for precompute in (True, centered.T @ centered):
+        np.testing.assert_allclose(
+            Lasso(0.1, precompute=precompute, tol=1e-12).fit(A, target).coef_, plain.coef_, atol=1e-6
+        )
+    with pytest.raises(ValueError, match=r"Lasso: precompute must have shape \(50, 50\); got \(2, 2\)"):
+        Lasso(precompute=np.eye(2)).fit(A, target)
+
+
+def test_a_warm_start_continues_and_a_random_order_follows_the_seed():
+    A, target = wide(6, n=80, p=60)
+    sweeps = {}
+    for warm in (False, True):
+        model = Lasso(0.05, tol=1e-12, warm_start=warm).fit(A, target)
+        solved = model.coef_
+        next(model.iterate(A, target))
+        sweeps[warm] = model._loop.now.descent.sweeps
+        np.testing.assert_allclose(model.coef_, solved, atol=1e-6)
+    assert sweeps[True] < sweeps[False], "from the minimum there is less to do"
+    cyclic = Lasso(0.05, tol=1e-12).fit(A, target)
+    drawn = [Lasso(0.05, tol=1e-12, selection="random", random_state=seed).fit(A, target) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(drawn[0].coef_, drawn[1].coef_)
+    np.testing.assert_allclose(drawn[2].coef_, cyclic.coef_, atol=1e-6)
+
+
+def test_no_penalty_on_absolute_values_is_ridge_regression():
+    from margin.linear import LinearRegression, Ridge
+
+    net = ElasticNet(0.2, l1_ratio=0.0, tol=1e-14).fit(X, y)
+    np.testing.assert_allclose(net.coef_, Ridge(0.2 * len(X)).fit(X, y).coef_, rtol=1e-6)
+    np.testing.assert_allclose(Lasso(0.0, tol=1e-14).fit(X, y).coef_, LinearRegression().fit(X, y).coef_, rtol=1e-6)

@@ -114,7 +114,7 @@ def test_class_weights():
 
 def test_large_table_on_a_sample_start_is_newtons_solution():
     X, y = noisy(40_000, 20)
-    newton = LogisticRegression(solver="newton", tol=1e-9).fit(X, y)
+    newton = LogisticRegression(solver="newton-cholesky", tol=1e-9).fit(X, y)
     sampled = LogisticRegression(solver="lbfgs", tol=1e-9).fit(X, y)
     np.testing.assert_allclose(sampled.coef_, newton.coef_, atol=1e-6)
     assert sampled.n_iter_ <= 15
@@ -213,10 +213,146 @@ def test_refusals():
     X, y = noisy()
     with pytest.raises(ValueError, match="two classes"):
         LogisticRegression().fit(X, np.zeros(300))
-    with pytest.raises(ValueError, match="corner"):
+    with pytest.raises(ValueError, match="cannot take a penalty on absolute values"):
         LogisticRegression(penalty="l1", solver="lbfgs").fit(X, y)
     with pytest.raises(ValueError, match="NaN"):
         LogisticRegression().fit(np.where(X > 2, np.nan, X), y)
     iris = LogisticRegression().fit(*load_iris(return_X_y=True))
     with pytest.raises(ValueError, match="two classes"):
         iris.summary(*load_iris(return_X_y=True))
+
+
+def objective(model, X, y, C, ratio=0.0):
+    """The sum that logistic regression minimizes, from its definition."""
+    loss = -np.log(model.predict_proba(X)[np.arange(len(y)), y]).sum()
+    return loss + ((1 - ratio) / 2 * (model.coef_**2).sum() + ratio * np.abs(model.coef_).sum()) / C
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "newton-cholesky", "newton-cg", "sag", "saga"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_every_solver_reaches_the_minimum(solver, classes, sparse):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(120, 4)) * (rng.random((120, 4)) < 0.7)
+    y = np.digitize(X[:, 0] + rng.normal(size=120), [-0.5, 0.5][: classes - 1])
+    rows = sp.csr_array(X) if sparse else X
+    model = LogisticRegression(solver=solver, tol=1e-8, max_iter=5000, random_state=0).fit(rows, y)
+    best = LogisticRegression(tol=1e-10).fit(X, y)
+    assert objective(model, X, y, 1.0) <= objective(best, X, y, 1.0) * (1 + 1e-9)
+    np.testing.assert_allclose(model.coef_, best.coef_, atol=1e-4)
+    assert model.objective_ == pytest.approx(objective(model, X, y, 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_products_and_the_joint_hessian_are_those_of_differences(classes):
+    rng = np.random.default_rng(6)
+    k = 1 if classes == 2 else classes
+    likelihood = Likelihood(
+        LabeledRows(rng.normal(size=(15, 2)), rng.integers(0, classes, 15), rng.random(15)), k, 0.3, True
+    )
+    theta, direction, h = rng.normal(size=likelihood.shape), rng.normal(size=likelihood.shape), 1e-6
+    up, down = (likelihood.value_and_gradient(theta + s * h * direction)[1] for s in (1, -1))
+    np.testing.assert_allclose(likelihood.product(theta, direction), (up - down) / (2 * h), atol=1e-7)
+    flat = likelihood.joint_hessian(theta) @ direction.T.ravel()
+    np.testing.assert_allclose(flat.reshape(k, -1).T, likelihood.product(theta, direction), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("params", "same"),
+    [
+        ({"l1_ratio": 1.0}, {"penalty": "l1"}),
+        ({"l1_ratio": 0.4}, {"penalty": "elasticnet", "l1_ratio": 0.4}),
+        ({"C": np.inf}, {"penalty": None}),
+        ({"l1_ratio": 0.0}, {"penalty": "l2"}),
+    ],
+)
+def test_the_penalty_follows_from_c_and_l1_ratio(params, same):
+    X, y = noisy()
+    ours, named = (LogisticRegression(**{"C": 0.05, **given}, tol=1e-9).fit(X, y) for given in (params, same))
+    np.testing.assert_array_equal(ours.coef_, named.coef_)
+    peer = Peer(**{"C": 0.05, **params}, solver="saga", tol=1e-9, max_iter=50_000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("scaling", [1.0, 10.0])
+@pytest.mark.parametrize("ratio", [0.0, 1.0])
+def test_liblinear_penalizes_the_intercept(scaling, ratio):
+    X, y = noisy(seed=3)
+    options = {"solver": "liblinear", "intercept_scaling": scaling, "l1_ratio": ratio, "C": 0.1}
+    ours = LogisticRegression(**options, tol=1e-9).fit(X + 1, y)
+    peer = Peer(**options, tol=1e-10, max_iter=10_000, random_state=0).fit(X + 1, y)
+    np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, peer.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "liblinear"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_span_of_the_rows_holds_the_solution(solver, sparse):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(30, 80))
+    y = (X[:, 0] + rng.normal(size=30) > 0).astype(int)
+    rows = sp.csr_array(X) if sparse else X
+    primal = LogisticRegression(solver=solver, tol=1e-10).fit(X, y)
+    dual = LogisticRegression(solver=solver, dual=True, tol=1e-10)
+    next(dual.iterate(rows, y))
+    assert dual._loop.solver.theta.shape[0] <= 32, "30 unknowns, an intercept and the penalized constant"
+    np.testing.assert_allclose(dual.fit(rows, y).coef_, primal.coef_, atol=1e-6)
+    with pytest.raises(ValueError, match="dual=True needs a pure L2 penalty"):
+        LogisticRegression(dual=True, l1_ratio=0.5).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["newton-cholesky", "lbfgs", "newton-cg", "saga", "proximal"])
+def test_a_warm_start_begins_where_the_last_fit_ended(solver):
+    X, y = scaled(load_wine)
+    model = LogisticRegression(solver=solver, warm_start=True, max_iter=300, random_state=0).fit(X, y)
+    before = objective(model, X, y, 1.0)
+    first = next(model.iterate(X, y), None)
+    assert first is None or first["objective"] <= before * (1 + 1e-2)
+    model.fit(X[:, :5], y)  # another table: there is nothing to begin with
+    assert model.coef_.shape == (3, 5)
+
+
+def rare_columns(n, seed):
+    """Standardized numbers and indicators, some of which a handful of rows have: values above a hundred."""
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(n, 3))
+    kind = np.argmax(latent @ rng.normal(size=(3, 30)) + np.linspace(3, -6, 30) + rng.gumbel(size=(n, 30)), axis=1)
+    X = np.hstack([latent @ rng.normal(size=(3, 8)) + 0.3 * rng.normal(size=(n, 8)), np.eye(30)[kind]])
+    y = np.argmax(X @ rng.normal(size=(38, 4)) + rng.gumbel(size=(n, 4)), axis=1)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("all_rows", [True, False])
+def test_rare_columns_do_not_slow_the_descent(seed, all_rows, monkeypatch):
+    from margin.linear import logistic_descent
+
+    X, y = rare_columns(12_000, seed)
+    assert np.abs(X).max() > 60
+    if not all_rows:
+        monkeypatch.setattr(logistic_descent, "TYPICAL_PASSES", 0)
+    model = LogisticRegression().fit(X, y)
+    peer = Peer(max_iter=1000).fit(X, y)
+    assert objective(model, X, y, 1.0) <= objective(peer, X, y, 1.0) * (1 + 1e-3)
+    assert model.n_iter_[0] < peer.n_iter_[0] * (1 if all_rows else 2)
+
+
+def test_two_classes_with_rare_columns(monkeypatch):
+    from margin.linear import logistic_fit
+
+    monkeypatch.setattr(logistic_fit, "NEWTON_WORK", 0)  # as for a large table
+    X, y = rare_columns(12_000, 5)
+    y = (y > 1).astype(int)
+    model = LogisticRegression().fit(X, y)
+    exact = LogisticRegression(solver="newton-cholesky", tol=1e-9).fit(X, y)
+    assert model.objective_ <= exact.objective_ * (1 + 1e-4)
+    assert model.n_iter_[0] <= 40
+
+
+def test_the_limit_of_iterations_is_told_and_counted():
+    X, y = scaled(load_wine)
+    with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
+        model = LogisticRegression(solver="lbfgs", max_iter=2).fit(X, y)
+    assert model.n_iter_.tolist() == [2]
+    with pytest.raises(ValueError, match="solver='liblinear' is for two classes; got 3"):
+        LogisticRegression(solver="liblinear").fit(X, y)

@@ -230,7 +230,7 @@ def test_running_out_of_iterations_warns():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_components": 0}, "n_components must be a whole number at least 1"),
+        ({"n_components": 0}, "n_components must be an integer at least 1"),
         ({"n_components": 501}, "n_components=501 needs as many rows; got 500"),
         ({"covariance_type": "round"}, "covariance_type must be one of"),
         ({"weights_init": [0.5, 0.5]}, "weights_init must have shape"),
@@ -260,3 +260,38 @@ def test_a_state_of_other_data_is_refused():
     next(model.iterate(X))
     with pytest.raises(ValueError, match="state belongs to X with 3 columns; got 2"):
         next(GaussianMixture(3).iterate(X[:, :2], state=model.get_state()))
+
+
+def test_a_warm_start_continues_the_last_fit():
+    X = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [1.5, 1]], 150, axis=0)
+    model = GaussianMixture(2, warm_start=True, max_iter=3, tol=0, n_init=2, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        first = model.fit(X).log_likelihood_
+    with pytest.warns(ConvergenceWarning):
+        records = list(model.iterate(X))
+    assert len(records) == 3, "one run, though n_init is 2"
+    assert records[0]["log_likelihood"] >= first - 1e-12
+    straight = GaussianMixture(2, max_iter=6, tol=0, means_init=None, n_init=2, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        assert straight.fit(X).log_likelihood_ == pytest.approx(model.log_likelihood_, abs=1e-9)
+
+
+def test_records_are_printed_at_an_interval(capsys):
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    with pytest.warns(ConvergenceWarning):
+        GaussianMixture(2, tol=0, max_iter=9, verbose=1, verbose_interval=4, random_state=0).fit(X)
+    assert [line.split(":")[1] for line in capsys.readouterr().out.splitlines()] == [
+        " iteration 4 of 9",
+        " iteration 8 of 9",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_precisions_are_inverse_covariances(kind):
+    from sklearn.mixture import GaussianMixture as Reference
+
+    X = np.random.default_rng(2).normal(size=(200, 3)) + np.repeat([[0.0], [5.0]], 100, axis=0)
+    options = {"covariance_type": kind, "means_init": [[0.0] * 3, [5.0] * 3], "tol": 1e-9, "max_iter": 500}
+    ours, their = (cls(2, **options).fit(X) for cls in (GaussianMixture, Reference))
+    np.testing.assert_allclose(ours.precisions_, their.precisions_, rtol=1e-3, atol=1e-5)
+    assert ours.lower_bound_ == pytest.approx(their.lower_bound_, rel=1e-6)

@@ -26,7 +26,7 @@ def halves(load):
 @pytest.mark.parametrize("name", CLASSES)
 def test_classifier_equals_scikit_learn(name, options, weights):
     X, y, Q, _ = halves(CLASSES[name])
-    ours = KNeighborsClassifier(7, weights, **options).fit(X, y)
+    ours = KNeighborsClassifier(7, weights=weights, **options).fit(X, y)
     their = theirs.KNeighborsClassifier(7, weights=weights, algorithm="brute", **options).fit(X, y)
     np.testing.assert_array_equal(ours.kneighbors(Q)[1], their.kneighbors(Q)[1])
     np.testing.assert_allclose(ours.predict_proba(Q), their.predict_proba(Q), atol=1e-9)
@@ -38,17 +38,17 @@ def test_regressor_equals_scikit_learn(weights):
     X, y, Q, _ = halves(load_diabetes)
     several = np.column_stack([y, y**2])
     for target in (y, several):
-        ours = KNeighborsRegressor(6, weights).fit(X, target).predict(Q)
+        ours = KNeighborsRegressor(6, weights=weights).fit(X, target).predict(Q)
         np.testing.assert_allclose(ours, theirs.KNeighborsRegressor(6, weights=weights).fit(X, target).predict(Q))
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
-@pytest.mark.parametrize("kind", ["numbers", "words", "labels"])
+@pytest.mark.parametrize("kind", ["numbers", "strings", "labels"])
 def test_several_outputs_equal_scikit_learn(kind, weights, tmp_path):
     X, y, Q, _ = halves(load_wine)
     both = np.column_stack([y, X[:, 0] > 13])
-    Y = {"numbers": both, "words": np.array(["no", "yes", "perhaps"])[both], "labels": both > 0}[kind]
-    ours = KNeighborsClassifier(7, weights).fit(X, Y)
+    Y = {"numbers": both, "strings": np.array(["no", "yes", "perhaps"])[both], "labels": both > 0}[kind]
+    ours = KNeighborsClassifier(7, weights=weights).fit(X, Y)
     their = theirs.KNeighborsClassifier(7, weights=weights).fit(X, Y)
     assert [list(part) for part in ours.classes_] == [list(part) for part in their.classes_]
     for one, two in zip(ours.predict_proba(Q), their.predict_proba(Q)):
@@ -57,7 +57,7 @@ def test_several_outputs_equal_scikit_learn(kind, weights, tmp_path):
     expected = np.column_stack([theirs.KNeighborsClassifier(7, weights=weights).fit(X, c).predict(Q) for c in Y.T])
     np.testing.assert_array_equal(predicted, expected)
     for column in range(2):
-        alone = KNeighborsClassifier(7, weights).fit(X, Y[:, column])
+        alone = KNeighborsClassifier(7, weights=weights).fit(X, Y[:, column])
         np.testing.assert_array_equal(alone.predict(Q), predicted[:, column])
         np.testing.assert_array_equal(alone.predict_proba(Q), ours.predict_proba(Q)[column])
     margin.save(ours, tmp_path / "model.safetensors")
@@ -99,7 +99,7 @@ def test_one_neighbor_makes_no_error_on_its_own_rows():
 def test_a_tied_vote_goes_to_the_smaller_label():
     model = KNeighborsClassifier(2).fit([[0.0], [1.0]], ["b", "a"])
     assert model.predict([[0.1]]) == ["a"]
-    assert KNeighborsClassifier(2, "distance").fit([[0.0], [1.0]], ["b", "a"]).predict([[0.1]]) == ["b"]
+    assert KNeighborsClassifier(2, weights="distance").fit([[0.0], [1.0]], ["b", "a"]).predict([[0.1]]) == ["b"]
 
 
 def test_neighbors_of_the_training_rows_leave_the_row_out():
@@ -182,3 +182,88 @@ def test_too_many_neighbors_asked_for():
         model.kneighbors(n_neighbors=2)
     with pytest.raises(ValueError, match="radius must be a number of at least 0; got 'wide'"):
         model.radius_neighbors([[0.0]], "wide")
+
+
+METRICS = ["l1", "l2", "cityblock", "infinity", "canberra", "braycurtis", "hamming", "correlation", "sqeuclidean"]
+
+
+@pytest.mark.parametrize(
+    "metric", [*METRICS, "jaccard", lambda a, b: float(np.abs(a - b).max() + 0.1 * (a != b).sum())]
+)
+def test_every_metric_equals_scikit_learn(metric):
+    X, y, Q, _ = halves(load_wine)
+    if metric in ("hamming", "jaccard"):
+        X, Q = np.round(X[:, :6]), np.round(Q[:, :6])
+    X, y, Q = X[:40], y[:40], Q[:20]
+    ours = KNeighborsClassifier(4, metric=metric).fit(X, y)
+    their = theirs.KNeighborsClassifier(4, metric=metric).fit(X != 0 if metric == "jaccard" else X, y)
+    np.testing.assert_allclose(
+        ours.kneighbors(Q)[0], their.kneighbors(Q != 0 if metric == "jaccard" else Q)[0], atol=1e-9
+    )
+    brute = np.sort(ours.kneighbors(Q, 40)[0], axis=1)
+    np.testing.assert_array_equal(ours.kneighbors(Q)[0], brute[:, :4])
+
+
+@pytest.mark.parametrize("algorithm", ["ball_tree", "kd_tree", "brute"])
+@pytest.mark.parametrize("options", [{}, {"p": 1}, {"p": 3}, {"metric": "chebyshev"}, {"metric": "cosine"}], ids=str)
+def test_trees_and_leaves_change_nothing(algorithm, options):
+    X, y, Q, _ = halves(load_breast_cancer)
+    X, Q = X[:, :4], Q[:, :4]
+    plain = KNeighborsClassifier(6, **options).fit(X, y).kneighbors(Q)
+    for leaf_size in (1, 7, 500):
+        other = KNeighborsClassifier(6, algorithm=algorithm, leaf_size=leaf_size, **options).fit(X, y)
+        np.testing.assert_array_equal(other.kneighbors(Q)[1], plain[1])
+        np.testing.assert_array_equal(other.kneighbors(Q)[0], plain[0])
+        rows = other.radius_neighbors(Q[:5], plain[0][:5, -1].max())
+        expected = KNeighborsClassifier(6, algorithm="brute", **options).fit(X, y)
+        for one, two in zip(rows.indices, expected.radius_neighbors(Q[:5], plain[0][:5, -1].max()).indices):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_distances_may_be_given():
+    from margin.foundations.neighbors import distance_matrix
+
+    X, y, Q, _ = halves(load_iris)
+    plain = KNeighborsClassifier(5).fit(X, y)
+    given = KNeighborsClassifier(5, metric="precomputed").fit(distance_matrix(X, X), y)
+    np.testing.assert_array_equal(given.predict(distance_matrix(X, Q)), plain.predict(Q))
+    np.testing.assert_array_equal(given.kneighbors()[1], plain.kneighbors()[1])
+    assert given.__sklearn_tags__().input_tags.pairwise
+    with pytest.raises(ValueError, match="metric 'precomputed' needs a square matrix of distances; got shape"):
+        KNeighborsClassifier(metric="precomputed").fit(X, y)
+
+
+@pytest.mark.parametrize("mode", ["connectivity", "distance"])
+def test_the_graph_of_neighbors_is_that_of_scikit_learn(mode):
+    X, y, Q, _ = halves(load_iris)
+    ours, their = (cls(4).fit(X, y) for cls in (KNeighborsClassifier, theirs.KNeighborsClassifier))
+    for rows in (None, Q):
+        np.testing.assert_allclose(
+            ours.kneighbors_graph(rows, mode=mode).toarray(), their.kneighbors_graph(rows, mode=mode).toarray()
+        )
+    with pytest.raises(ValueError, match="mode must be 'connectivity' or 'distance'; got 'other'"):
+        ours.kneighbors_graph(mode="other")
+
+
+def test_weights_and_options_may_come_from_functions_and_dicts():
+    X, y, Q, _ = halves(load_diabetes)
+    square = lambda d: 1 / (1 + d**2)  # noqa: E731
+    ours, their = (
+        cls(6, weights=square).fit(X, y).predict(Q) for cls in (KNeighborsRegressor, theirs.KNeighborsRegressor)
+    )
+    np.testing.assert_allclose(ours, their)
+    covariance = np.cov(X.T) + np.eye(X.shape[1])
+    options = {"metric": "mahalanobis", "metric_params": {"VI": np.linalg.inv(covariance)}}
+    by_inverse = KNeighborsRegressor(3, **options).fit(X, y).predict(Q)
+    np.testing.assert_allclose(
+        by_inverse, KNeighborsRegressor(3, metric="mahalanobis", covariance=covariance).fit(X, y).predict(Q)
+    )
+    np.testing.assert_allclose(
+        by_inverse, theirs.KNeighborsRegressor(3, algorithm="brute", **options).fit(X, y).predict(Q)
+    )
+    by_dict = KNeighborsRegressor(3, metric_params={"p": 1}).fit(X, y).predict(Q)
+    np.testing.assert_array_equal(by_dict, KNeighborsRegressor(3, p=1).fit(X, y).predict(Q))
+    with pytest.raises(ValueError, match="metric_params of metric 'minkowski' cannot hold 'q'"):
+        KNeighborsRegressor(metric_params={"q": 1}).fit(X, y)
+    one = KNeighborsRegressor(3, n_jobs=1).fit(X, y).predict(Q)
+    np.testing.assert_array_equal(one, KNeighborsRegressor(3, n_jobs=-1).fit(X, y).predict(Q))

@@ -16,17 +16,24 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(420, 6)).astype(np.float32)
 CLASSES = (X[:, 0] * X[:, 1] > 0).astype(int)
 TARGETS = np.c_[np.sin(X[:, 0]), X[:, 1] * X[:, 2]]
-SMALL = {"hidden": (12, 8), "batch_size": 4, "epochs": 3, "random_state": 3}  # 105 steps per epoch: records inside
+SMALL = {
+    "hidden_layer_sizes": (12, 8),
+    "batch_size": 4,
+    "max_iter": 3,
+    "random_state": 3,
+}  # 105 steps per epoch: records inside
 
 FITS = [
     (MLPClassifier(**SMALL, dropout=0.3, clip_norm=1.0, warmup=0.1), CLASSES),
     (MLPClassifier(**SMALL, dropout=0.3, early_stopping=True, n_iter_no_change=1, tol=10.0), CLASSES),
-    (MLPRegressor(**SMALL, dropout=0.2, optimizer="sgd", schedule="step", learning_rate=0.01), TARGETS),
-    (MLPRegressor(**SMALL, optimizer="adamw", weight_decay=0.1, early_stopping=True), TARGETS),
+    (MLPRegressor(**SMALL, dropout=0.2, solver="sgd", learning_rate="step", learning_rate_init=0.01), TARGETS),
+    (MLPRegressor(**SMALL, solver="adamw", alpha=0.1, weight_average=0.9, early_stopping=True), TARGETS),
+    (MLPClassifier(**SMALL, solver="muon", learning_rate="cosine", record_steps=20), CLASSES),
+    (MLPRegressor(**SMALL, solver="sgd", learning_rate="adaptive", n_iter_no_change=1, tol=10.0), TARGETS),
     (VAE(**SMALL, n_components=2), None),
     (VAE(**SMALL, n_components=2, early_stopping=True, beta=2.0), None),
 ]
-NAMES = ["classifier", "classifier-stops-early", "regressor-sgd", "regressor-adamw", "vae", "vae-early-stopping"]
+NAMES = ["classifier", "stops-early", "sgd", "adamw", "muon", "adaptive", "vae", "vae-early-stopping"]
 
 
 def flat(state):
@@ -62,9 +69,10 @@ def test_continuing_from_every_record_gives_the_same_bits(model, y):
         assert resumed.n_iter_ == whole.n_iter_
 
 
-@pytest.mark.parametrize("model,y", [FITS[0], FITS[4]], ids=["classifier", "vae"])
+@pytest.mark.parametrize("model,y", [FITS[0], FITS[6]], ids=["classifier", "vae"])
 def test_stopping_again_and_again_gives_the_same_bits(model, y):
-    whole = clone(model).fit(X, y)
+    whole = clone(model)
+    list(whole.iterate(X, y))
     state, part = None, model
     for _ in range(100):
         part = clone(model)
@@ -107,11 +115,12 @@ def test_a_state_of_other_rows_is_refused():
     with pytest.raises(ValueError, match="belongs to 420 rows; got 100"):
         next(clone(model).iterate(X[:100], CLASSES[:100], state=state))
     with pytest.raises(ValueError, match="must have shape"):
-        next(clone(model).set_params(hidden=(5, 8)).iterate(X, CLASSES, state=state))
+        next(clone(model).set_params(hidden_layer_sizes=(5, 8)).iterate(X, CLASSES, state=state))
 
 
 def test_predictions_between_records_change_nothing():
-    model, quiet = clone(FITS[0][0]), clone(FITS[0][0]).fit(X, CLASSES)
+    model, quiet = clone(FITS[0][0]), clone(FITS[0][0])
+    list(quiet.iterate(X, CLASSES))
     threads = torch.get_num_threads()
     for _ in model.iterate(X, CLASSES):
         model.predict_proba(X[:7])
@@ -119,13 +128,14 @@ def test_predictions_between_records_change_nothing():
     same(model.get_state(), quiet.get_state())
 
 
-@pytest.mark.parametrize("model,y", [FITS[0], FITS[4]], ids=["classifier", "vae"])
+@pytest.mark.parametrize("model,y", [FITS[0], FITS[6]], ids=["classifier", "vae"])
 def test_global_generators_are_neither_read_nor_moved(model, y):
     def fit(seed):
         torch.manual_seed(seed)
         np.random.seed(seed)  # noqa: NPY002
         before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-        fitted = clone(model).fit(X, y)
+        fitted = clone(model)
+        list(fitted.iterate(X, y))
         assert torch.equal(torch.get_rng_state(), before[0])
         assert np.array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
         return fitted.get_state()
@@ -135,12 +145,12 @@ def test_global_generators_are_neither_read_nor_moved(model, y):
 
 def test_a_resumed_fit_keeps_the_number_of_threads_it_began_with(monkeypatch):
     model = clone(FITS[0][0])
-    monkeypatch.setattr("margin.neural.trainer.threads_for", lambda work: 2)
+    monkeypatch.setattr("margin.neural.estimators.base.threads_for", lambda work: 2)
     records = model.iterate(X, CLASSES)
     next(records)
     state = model.get_state()
     list(records)
-    monkeypatch.setattr("margin.neural.trainer.threads_for", lambda work: 1)
+    monkeypatch.setattr("margin.neural.estimators.base.threads_for", lambda work: 1)
     resumed = clone(model)
     list(resumed.iterate(X, CLASSES, state=state))
     assert resumed.get_state()["threads"] == 2

@@ -81,8 +81,8 @@ def render() -> str:
     lines = [
         "# Where Margin differs from scikit-learn",
         "",
-        f"Every parameter of a class that scikit-learn {MEASURED_WITH} has too, where name or default differ; a dash where the",
-        "parameter does not exist. Everything else has scikit-learn's name, values and default.",
+        f"Parameters of classes that scikit-learn {MEASURED_WITH} has too, where name or default differ; a dash stands",
+        "where the parameter does not exist. Everything else has scikit-learn's name, values and default.",
         "Made by `python tests/parity/differences.py > docs/differences.md`; a test keeps it complete.",
     ]
     owner = ""

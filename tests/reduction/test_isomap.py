@@ -85,7 +85,7 @@ def test_the_roll_is_unrolled():
     roll = load("swiss-roll", n_samples=1500, seed=0)
     t = np.asarray(roll.y)
     along = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2  # length of the spiral
-    for model in (Isomap(n_neighbors=10), Isomap(epsilon=3.0)):
+    for model in (Isomap(n_neighbors=10), Isomap(n_neighbors=None, radius=3.0)):
         assert abs(np.corrcoef(model.fit_transform(roll.X)[:, 0], along)[0, 1]) > 0.99
 
 
@@ -104,7 +104,7 @@ def test_disconnected_rows_are_reported():
         (lambda: epsilon_graph(rows(5), 0), "epsilon must be a positive number; got 0"),
         (lambda: shortest_paths(np.ones((2, 3))), r"W must be a square matrix; got shape \(2, 3\)"),
         (lambda: shortest_paths([[0.0, -1.0], [-1.0, 0.0]]), "W must hold lengths of at least zero; got -1"),
-        (lambda: shortest_paths(np.eye(2), "astar"), "method must be 'dijkstra' or 'floyd'; got 'astar'"),
+        (lambda: shortest_paths(np.eye(2), "astar"), "method must be .auto., .dijkstra. or .floyd.; got .astar."),
         (lambda: shortest_paths(sp.csr_array(np.full((2, 2), np.nan))), "W must be finite"),
         (lambda: knn_graph([1.0, 2.0], 1), r"X must be a matrix of rows; got shape \(2,\)"),
         (lambda: Isomap(n_components=9).fit(rows(4)), "n_components=9 needs at least as many rows; got 4"),

@@ -57,7 +57,7 @@ def test_dense_regions_have_small_bandwidths():
 def test_all_neighbors_kept_is_the_dense_matrix():
     X = rows(30)
     np.testing.assert_allclose(
-        sparse_affinities(X, 20).toarray(), joint_affinities(conditional_affinities(X, 20)), atol=1e-10
+        sparse_affinities(TSNE(perplexity=20), X).toarray(), joint_affinities(conditional_affinities(X, 20)), atol=1e-10
     )
 
 
@@ -94,7 +94,7 @@ def test_digits_separate_as_well_as_scikit_learns():
     X, y = X[:600], y[:600]
     model = TSNE(random_state=0)
     kl = [record["kl"] for record in model.iterate(X)]
-    P = sparse_affinities(X, 30).toarray()
+    P = sparse_affinities(TSNE(), X).toarray()
     theirs = Reference(random_state=0, init="pca", method="exact").fit_transform(X)
     exact = kl_divergence(P, model.embedding_)
     assert model.kl_divergence_ == pytest.approx(exact, rel=1e-4)
@@ -144,6 +144,8 @@ def test_bad_input_is_one_sentence(call, sentence):
 
 def test_equal_rows_and_foreign_states():
     assert np.isfinite(TSNE(perplexity=2, max_iter=20, random_state=0).fit_transform(np.ones((12, 2)))).all()
-    state = TSNE(perplexity=5, max_iter=20).fit(rows()).get_state()
-    with pytest.raises(ValueError, match=r"TSNE: state belongs to places of shape \(2, 60\); got \(2, 30\)"):
+    model = TSNE(perplexity=5, max_iter=20)
+    list(model.iterate(rows()))
+    state = model.get_state()
+    with pytest.raises(ValueError, match=r"TSNE: state belongs to positions of shape \(2, 60\); got \(2, 30\)"):
         list(TSNE(perplexity=5).iterate(rows(30), state=state))

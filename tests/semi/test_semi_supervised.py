@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier
 from sklearn.linear_model import LogisticRegression as SklearnLogistic
-from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.linear_model import RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import SelfTrainingClassifier as SklearnSelfTraining
 
-from margin.neural.estimators.mlp import MLPClassifier
-from margin.semi import PseudoLabel, SelfTraining
+from margin.neural.estimators import MLPClassifier
+from margin.semi import PseudoLabel, SelfTrainingClassifier
 from margin.semi.labels import coded_labels, has_label
 
 
@@ -21,8 +26,8 @@ def digits():
 @pytest.mark.parametrize("options", [{"threshold": 0.7, "max_iter": None}, {"criterion": "k_best", "k_best": 25}])
 def test_self_training_is_that_of_scikit_learn(digits, options):
     X, _, partial = digits
-    ours = SelfTraining(SklearnLogistic(C=10), **options).fit(X, partial)
-    theirs = SelfTrainingClassifier(SklearnLogistic(C=10), **options).fit(X, partial)
+    ours = SelfTrainingClassifier(SklearnLogistic(C=10), **options).fit(X, partial)
+    theirs = SklearnSelfTraining(SklearnLogistic(C=10), **options).fit(X, partial)
     np.testing.assert_array_equal(ours.transduction_, theirs.transduction_)
     np.testing.assert_array_equal(ours.labeled_iter_, theirs.labeled_iter_)
     np.testing.assert_array_equal(ours.predict_proba(X), theirs.predict_proba(X))
@@ -33,7 +38,7 @@ def test_labels_may_be_words():
     X, y = load_iris(return_X_y=True)
     words = np.array(["setosa", "versicolor", "virginica"], dtype=object)[y]
     words[np.arange(150) % 5 > 0] = None
-    model = SelfTraining(threshold=0.99, max_iter=1).fit(X, words)
+    model = SelfTrainingClassifier(threshold=0.99, max_iter=1).fit(X, words)
     assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
     assert set(model.transduction_[model.labeled_iter_ < 0].tolist()) == {None}
     assert set(model.predict(X)) <= set(model.classes_)
@@ -50,7 +55,7 @@ def test_which_entries_are_labels():
     assert codes.tolist() == [1, 0, -1]
 
 
-@pytest.mark.parametrize("model", [SelfTraining(), PseudoLabel(MLPClassifier(epochs=1))])
+@pytest.mark.parametrize("model", [SelfTrainingClassifier(), PseudoLabel(MLPClassifier(max_iter=1))])
 @pytest.mark.parametrize(
     ("y", "sentence"),
     [
@@ -66,7 +71,7 @@ def test_too_few_labels_are_refused(model, y, sentence):
 def test_without_weight_for_the_others_only_labeled_rows_teach(digits):
     """With alpha 0, rows without a label fill batches and nothing else: other such rows give the same network."""
     X, _, partial = digits
-    network = MLPClassifier(hidden=(32,), standardize=False, epochs=8)
+    network = MLPClassifier(hidden_layer_sizes=(32,), standardize=False, max_iter=8)
     changed = np.where((partial < 0)[:, None], 1 - X, X)
     same, other = (
         PseudoLabel(network, alpha=0.0, random_state=0).fit(rows, partial).predict_proba(X) for rows in (X, changed)
@@ -78,7 +83,7 @@ def test_without_weight_for_the_others_only_labeled_rows_teach(digits):
 
 def test_records_carry_both_losses_and_the_ramp_starts_at_zero(digits):
     X, _, partial = digits
-    model = PseudoLabel(MLPClassifier(epochs=10, batch_size=64), ramp_start=0.3, ramp_end=0.6, random_state=0)
+    model = PseudoLabel(MLPClassifier(max_iter=10, batch_size=64), ramp_start=0.3, ramp_end=0.6, random_state=0)
     records = list(model.iterate(X, partial))
     early, late = records[0], records[-1]
     assert early["train_loss"] == pytest.approx(early["labeled_loss"], rel=1e-12)
@@ -87,7 +92,7 @@ def test_records_carry_both_losses_and_the_ramp_starts_at_zero(digits):
 
 def test_validation_rows_are_labeled_ones(digits):
     X, _, partial = digits
-    model = PseudoLabel(MLPClassifier(epochs=3, early_stopping=True, validation_fraction=0.2), random_state=0)
+    model = PseudoLabel(MLPClassifier(max_iter=3, early_stopping=True, validation_fraction=0.2), random_state=0)
     record = list(model.iterate(X, partial))[-1]
     assert record["valid_pseudo_loss"] == 0.0
     assert record["valid_labeled_loss"] > 0.0
@@ -97,10 +102,24 @@ def test_validation_rows_are_labeled_ones(digits):
     ("model", "sentence"),
     [
         (PseudoLabel(ramp_start=0.5, ramp_end=0.2), "ramp_start must be below ramp_end; got 0.5 and 0.2"),
-        (PseudoLabel(SelfTraining()), "estimator must be an MLPClassifier; got SelfTraining"),
+        (PseudoLabel(SelfTrainingClassifier()), "estimator must be an MLPClassifier; got SelfTrainingClassifier"),
     ],
 )
 def test_pseudo_label_refuses(digits, model, sentence):
     X, _, partial = digits
     with pytest.raises(ValueError, match=f"PseudoLabel: {sentence}"):
         model.fit(X, partial)
+
+
+def test_nested_seeds_are_set_and_probabilities_are_asked_for():
+    """A pipeline's random steps follow random_state; what has no probabilities is named."""
+    X, y = load_iris(return_X_y=True)
+    y[np.arange(150) % 5 > 0] = -1
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(5))
+    one, two = (SelfTrainingClassifier(pipeline, random_state=3).fit(X, y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    stacking = StackingClassifier([("nb", GaussianNB())], cv=2)
+    truth = load_iris(return_X_y=True)[1]
+    assert SelfTrainingClassifier(stacking).fit(X, y).score(X, truth) > 0.8
+    with pytest.raises(ValueError, match="estimator must give probabilities; got RidgeClassifier"):
+        SelfTrainingClassifier(RidgeClassifier()).fit(X, y)

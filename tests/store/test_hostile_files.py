@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save as safetensors_save
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import margin
@@ -25,7 +25,11 @@ def write_raw(path, manifest, arrays=None, metadata_key="margin"):
 
 
 def model_file(path, root, **other):
-    return write_raw(path, {"format_version": 1, "kind": "model", "root": root, **other}, {"a0": np.zeros(3)})
+    return write_raw(
+        path,
+        {"format_version": 1, "kind": "model", "root": root, **other},
+        {"a0": np.zeros(3), "a1": np.zeros(624, np.uint32)},
+    )
 
 
 @pytest.fixture
@@ -118,12 +122,17 @@ def estimator(name, params=None, learned=None):
     return {"!": "estimator", "class": name, "params": params or {}, "learned": learned or {}}
 
 
+GENERATOR_KEY = {"!": "array", "dtype": "<u4", "shape": [624], "data": "a1"}
 HOSTILE = {
     "class outside the registry": (estimator("os.system"), "not in the registry"),
     "path trick": (estimator("../../sklearn/pipeline"), "not in the registry"),
     "dotted path": (estimator("sklearn.svm.SVC"), "not in the registry"),
     "unknown parameter": (estimator("sklearn/standard-scaler", {"command": "rm"}), "unexpected keyword"),
     "method replaced": (estimator("sklearn/standard-scaler", learned={"transform": 3}), "cannot have an attribute"),
+    "parameter among what was learned": (
+        estimator("sklearn/pipeline", {"steps": []}, {"memory": "/tmp/cache"}),
+        "cannot have an attribute",
+    ),
     "dunder replaced": (estimator("sklearn/standard-scaler", learned={"__class__": 3}), "cannot have an attribute"),
     "property replaced": (
         estimator("sklearn/pipeline", {"steps": []}, {"n_features_in_": 3}),
@@ -171,6 +180,24 @@ HOSTILE = {
         ),
         "array",
     ),
+    "generator reading beyond its key": (
+        estimator(
+            "kmeans",
+            {
+                "random_state": {
+                    "!": "random-state",
+                    "state": {
+                        "!": "dict",
+                        "items": [
+                            ["bit_generator", "MT19937"],
+                            ["state", {"!": "dict", "items": [["key", GENERATOR_KEY], ["pos", 10**6]]}],
+                        ],
+                    },
+                }
+            },
+        ),
+        "position among them",
+    ),
     "unhashable key": (
         estimator("sklearn/standard-scaler", learned={"mean_": {"!": "dict", "items": [[[1], 2]]}}),
         "dict",
@@ -211,6 +238,35 @@ def test_saving_over_a_file_is_all_or_nothing(good):
     with pytest.raises(StoreError):
         margin.save(Ridge(), good)
     assert good.read_bytes() == before
+
+
+def test_writing_gives_usual_permissions_and_never_touches_the_umask(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.umask", lambda mask: pytest.fail("the umask belongs to the whole process"))
+    written = container.write_atomically(tmp_path / "a", b"x")
+    (tmp_path / "b").write_bytes(b"x")
+    assert written.stat().st_mode == (tmp_path / "b").stat().st_mode
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_resources_are_not_written(tmp_path):
+    pipeline = Pipeline([("scale", StandardScaler(copy=False))], memory=str(tmp_path / "cache"), verbose=True)
+    again = margin.load(margin.save(pipeline, tmp_path / "f"))
+    assert (again.memory, again.verbose, again["scale"].copy) == (None, False, True)
+    assert b"cache" not in (tmp_path / "f").read_bytes()
+    margin.save(margin.RandomForestClassifier(n_jobs=24), tmp_path / "g")
+    assert margin.load(tmp_path / "g").n_jobs is None
+
+
+def test_resources_in_a_file_never_act(tmp_path):
+    """A cache folder holds pickles, which a fit would load: a file must not be able to name one."""
+    steps = [{"!": "tuple", "items": ["scale", estimator("sklearn/standard-scaler")]}]
+    root = estimator("sklearn/pipeline", {"steps": steps, "memory": str(tmp_path), "verbose": True})
+    with pytest.warns(UserWarning, match="sets memory, which is left to whoever loads a model"):
+        model = margin.load(model_file(tmp_path / "f", root))
+    assert (model.memory, model.verbose) == (None, False)
+    with pytest.warns(UserWarning, match="sets n_jobs"):
+        forest = margin.load(model_file(tmp_path / "f", estimator("random-forest-classifier", {"n_jobs": 24})))
+    assert forest.n_jobs is None
 
 
 def test_no_module_of_the_package_imports_pickle():

@@ -44,7 +44,7 @@ def test_regression_trees_are_equal(limits, seed):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_absolute_error_trees_err_alike(seed):
     X, y = continuous(seed)
-    ours = DecisionTreeRegressor("absolute_error", max_depth=2).fit(X, y)
+    ours = DecisionTreeRegressor(criterion="absolute_error", max_depth=2).fit(X, y)
     peer = peer_trees.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0).fit(X, y)
     assert np.abs(ours.predict(X) - y).mean() == pytest.approx(np.abs(peer.predict(X) - y).mean(), rel=1e-12)
     assert ours.tree_["impurity"][0] == pytest.approx(peer.tree_.impurity[0], rel=1e-12)

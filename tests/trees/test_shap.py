@@ -14,7 +14,7 @@ from margin.trees import (
     RandomForestRegressor,
     explain,
 )
-from margin.trees.cart.structure import encode_categories
+from margin.trees.category_encoding import encode_numbers
 from margin.trees.shap import conditional_expectation, shapley_by_enumeration, tree_shap
 
 
@@ -33,7 +33,7 @@ def test_a_tree_agrees_with_all_coalitions(weighted):
     w = rng.uniform(0.5, 2.0, len(y)) if weighted else None
     model = HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=3, categorical_features=[4]).fit(X, y, w)
     known = {4: model.bins_["edges"][model.bins_["offsets"][4] :]}
-    rows = encode_categories(X[:15], known)
+    rows = encode_numbers(X[:15], known)
     for i in range(2):
         tree = model.tree(i)
         found = tree_shap(tree, rows)

@@ -7,7 +7,8 @@ that the notes ask for. This module only reads them: it knows no code.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 __all__ = ["Expected", "Row", "areas", "find", "inventory", "row", "rows"]
 
 FIELDS = {"id", "title", "kind", "where", "equation", "statement", "code", "experiment", "numbers", "erratum"}
+FIELDS |= {"notation", "values"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Row:
 
     ``code`` are dotted paths; ``experiment`` names a module of :mod:`margin.experiments`. The claim that
     checks the row, if it has one, is registered under ``id`` in :mod:`margin.claims`.
+
+    ``numbers`` are the numbers of the notes as a reader sees them, ``values`` those that the check reads.
+    ``slips`` are the mistakes of the notes that running something shows, one sentence or two for each, and its
+    check has a counter-example for every one. ``notation`` are those that no run can show: spelling, symbols,
+    references, words.
     """
 
     id: str
@@ -45,7 +52,14 @@ class Row:
     equation: str = ""
     experiment: str = ""
     numbers: str = ""
-    erratum: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    slips: tuple[str, ...] = ()
+    notation: str = ""
+
+    @property
+    def erratum(self) -> str:
+        """All that is wrong in the notes here, as one text."""
+        return " ".join((*self.slips, self.notation)).strip()
 
 
 @cache
@@ -96,9 +110,14 @@ def _row(area: str, entry: dict[str, Any]) -> Row:
     unknown = entry.keys() - FIELDS
     if unknown:
         raise ValueError(f"Atlas row {entry.get('id')!r} in {area}.toml has unknown fields {sorted(unknown)}.")
-    code = entry["code"]
-    lists = {"where": tuple(entry["where"]), "code": (code,) if isinstance(code, str) else tuple(code)}
-    return Row(area=area, **{**entry, **lists})
+    code, erratum = entry["code"], entry.get("erratum", ())
+    lists = {
+        "where": tuple(entry["where"]),
+        "code": (code,) if isinstance(code, str) else tuple(code),
+        "slips": (erratum,) if isinstance(erratum, str) else tuple(erratum),
+    }
+    fields = {name: value for name, value in entry.items() if name != "erratum"}
+    return Row(area=area, **{**fields, **lists})
 
 
 def _load(name: str) -> dict[str, Any]:

@@ -14,20 +14,31 @@ __all__ = ["add_deviations", "add_rows", "add_sparse_rows"]
 def add_deviations(
     X: np.ndarray, codes: np.ndarray, weights: np.ndarray, total: np.ndarray, mean: np.ndarray, scatter: np.ndarray
 ) -> None:
-    """Welford's update of weight (classes,), mean and summed squared deviations (classes, d), in place."""
-    for x, c, w in zip(X, codes, weights):
-        if w == 0:
-            continue
+    """Welford's update of weight (classes,), mean and summed squared deviations (classes, d), in place.
+
+    The first rows of all classes are added at once, then the second ones, and so on: classes do not touch each other,
+    so every sum still goes through its own rows in their order.
+    """
+    order = np.argsort(codes, kind="stable")
+    order = order[weights[order] != 0]
+    counts = np.bincount(codes[order], minlength=len(total))
+    starts = np.cumsum(counts) - counts
+    largest_first = np.argsort(-counts, kind="stable")
+    longer = np.searchsorted(-counts[largest_first], -np.arange(counts.max(initial=0)), side="left")
+    for step, active in enumerate(longer):
+        c = largest_first[:active]  # the classes that have more than ``step`` rows
+        rows = order[starts[c] + step]
+        x, w, m = X[rows], weights[rows], mean[c]
         total[c] += w
-        gap = x - mean[c]
-        mean[c] += (w / total[c]) * gap
-        scatter[c] += w * gap * (x - mean[c])
+        gap = x - m
+        moved = m + (w / total[c])[:, None] * gap
+        scatter[c] += w[:, None] * gap * (x - moved)
+        mean[c] = moved
 
 
 def add_rows(X: np.ndarray, codes: np.ndarray, weights: np.ndarray, sums: np.ndarray) -> None:
     """Weighted sums of the rows of each class (classes, d), in place."""
-    for x, c, w in zip(X, codes, weights):
-        sums[c] += w * x
+    np.add.at(sums, codes, weights[:, None] * X)  # one row after the other
 
 
 def add_sparse_rows(

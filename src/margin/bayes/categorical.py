@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from margin.bayes.counting import PRIORS, SMOOTHING
+from margin.bayes.counting import Smoothing
 from margin.bayes.naive import NO_TARGETS, NaiveBayes
 from margin.bayes.posterior import log_priors
-from margin.core.domains import Integer, Optional
+from margin.core.domains import Either, Integer, Optional
+from margin.core.domains import Sequence as SequenceOf
+from margin.core.parameters import attribute, parameter
 
 __all__ = ["CategoricalNB", "category_log_probabilities"]
 
@@ -28,36 +30,47 @@ def category_log_probabilities(counts: np.ndarray, weight: np.ndarray, alpha: fl
     array([[0.667, 0.333, 0.167]])
     """
     unseen = np.zeros((len(counts), 1))
-    return np.log(np.hstack([counts, unseen]) + alpha) - np.log(weight + alpha * categories)[:, None]
+    with np.errstate(divide="ignore"):
+        return np.log(np.hstack([counts, unseen]) + alpha) - np.log(weight + alpha * categories)[:, None]
 
 
-class CategoricalNB(NaiveBayes):
+class CategoricalNB(Smoothing, NaiveBayes):
     r"""Every column is a category, whose values may be any numbers.
 
-    ``alpha`` is added to every count when it is used. :math:`K_j` is the number of values seen in column j, or
-    ``min_categories`` if that is larger; a value that was never seen has the probability of a category without rows.
-    ``fit_prior`` and ``class_prior`` are those of :class:`MultinomialNB`.
+    A value that was never seen has the probability of a category without rows.
 
-    Learned: ``classes_``, ``class_count_``, and per column ``categories_`` (the values, ascending) and
-    ``category_count_`` (classes, values).
-
+    Examples
+    --------
     >>> CategoricalNB().fit([[0, 7], [0, 9], [1, 9]], [0, 0, 1]).predict([[1, 9], [0, 7]])
     array([1, 0])
     """
 
-    domains = {**SMOOTHING, **PRIORS, "min_categories": Optional(Integer(low=1))}
+    min_categories: Any = parameter(
+        None,
+        Optional(Either(Integer(low=1), SequenceOf(Integer(low=1), min_length=1))),
+        "Fewest categories that a column is taken to have, one number or one per column; None counts those seen.",
+    )
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: int | None = None,
-    ):
-        self.alpha = alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
+    categories_: list[np.ndarray] = attribute("The values of every column, ascending.")
+    category_count_: list[np.ndarray] = attribute("Weighted counts (classes, values) for every column.")
+
+    @property
+    def n_categories_(self) -> np.ndarray:
+        """The number of categories of every column."""
+        return np.array([self._categories(j, len(values)) for j, values in enumerate(self.categories_)])
+
+    @property
+    def class_log_prior_(self) -> np.ndarray:
+        """Logarithms of the probabilities of the classes."""
+        return log_priors(self.class_count_, self._given_priors(len(self.classes_)), uniform=not self.fit_prior)
+
+    @property
+    def feature_log_prob_(self) -> list[np.ndarray]:
+        """Smoothed log-probabilities (classes, values) of the values of every column."""
+        return [
+            category_log_probabilities(counts, self.class_count_, self._smoothing, n)[:, :-1]
+            for counts, n in zip(self.category_count_, self.n_categories_)
+        ]
 
     def _start(self, classes: int, d: int) -> None:
         self.class_count_ = np.zeros(classes)
@@ -83,18 +96,24 @@ class CategoricalNB(NaiveBayes):
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._checked(X)
-        prior = log_priors(self.class_count_, self._given_priors(len(self.classes_)), uniform=not self.fit_prior)
-        joint = np.tile(prior, (len(X), 1))
-        for column, values, counts in zip(np.ascontiguousarray(X.T), self.categories_, self.category_count_):
+        joint = np.tile(self.class_log_prior_, (len(X), 1))
+        columns = zip(np.ascontiguousarray(X.T), self.categories_, self.category_count_)
+        for j, (column, values, counts) in enumerate(columns):
             positions, seen = _located(values, column)
             log_probabilities = category_log_probabilities(
-                counts, self.class_count_, self.alpha, self._categories(len(values))
+                counts, self.class_count_, self._smoothing, self._categories(j, len(values))
             )
             joint += log_probabilities[:, np.where(seen, positions, len(values))].T
         return joint
 
-    def _categories(self, seen: int) -> int:
-        return max(seen, self.min_categories or 0)
+    def _categories(self, j: int, seen: int) -> int:
+        fewest = 0 if self.min_categories is None else np.broadcast_to(self.min_categories, len(self.categories_))[j]
+        return max(seen, int(fewest))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
 
 
 def _extended(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,45 +17,80 @@ from sklearn.utils.validation import validate_data
 from margin.bayes.naive import NO_TARGETS, NaiveBayes
 from margin.bayes.posterior import log_priors
 from margin.bayes.statistics import add_to_sums
-from margin.core.domains import Domain, Flag, Number, Optional
+from margin.core.domains import Either, Flag, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.parameters import Declared, attribute, parameter
 
 __all__ = ["BernoulliNB", "MultinomialNB", "bernoulli_log_likelihood", "smoothed_log_probabilities"]
 
 BLOCK_ROWS = 4096  # rows made binary at a time: nothing as large as X is allocated
 
-SMOOTHING: dict[str, Domain] = {"alpha": Number(above=0, search=(1e-3, 10), log=True)}
-PRIORS: dict[str, Domain] = {"fit_prior": Flag(), "class_prior": Optional(SequenceOf(Number(low=0, high=1)))}
+SMALLEST_ALPHA = 1e-10  # what a smaller alpha becomes without force_alpha
+IMPOSSIBLE = -1e200  # stands for the logarithm of zero in products, where minus infinity times zero would be NaN
 
 
-def smoothed_log_probabilities(counts: np.ndarray, alpha: float) -> np.ndarray:
+class Smoothing(Declared):
+    """Parameters of models that count."""
+
+    alpha: Any = parameter(
+        1.0,
+        Number(low=0, search=(1e-3, 10), log=True),
+        "Added to every count when it is used: Laplace smoothing for 1, Lidstone's below, none for 0.",
+    )
+    force_alpha: bool = parameter(True, Flag(), "Whether alpha is used as it is; if not, it is at least 1e-10.")
+    fit_prior: bool = parameter(True, Flag(), "Whether class probabilities are learned; if not, they are equal.")
+    class_prior: Any = parameter(
+        None,
+        Optional(SequenceOf(Number(low=0, high=1))),
+        "Probabilities of the classes; None learns them.",
+    )
+
+    @property
+    def _smoothing(self) -> Any:
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        return alpha if self.force_alpha else np.maximum(alpha, SMALLEST_ALPHA)
+
+
+def smoothed_log_probabilities(counts: np.ndarray, alpha: Any) -> np.ndarray:
     r"""Logarithms of :math:`(N_{cj} + \alpha) / (\sum_l N_{cl} + \alpha d)`, for ``counts`` (classes, d).
 
     >>> np.exp(smoothed_log_probabilities(np.array([[1.0, 0.0]]), alpha=1.0)).round(2)
     array([[0.67, 0.33]])
     """
     smoothed = counts + alpha
-    return np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+    with np.errstate(divide="ignore"):
+        return np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
 
 
-def bernoulli_log_likelihood(X: Any, counts: np.ndarray, weight: np.ndarray, alpha: float) -> np.ndarray:
+def bernoulli_log_likelihood(X: Any, counts: np.ndarray, weight: np.ndarray, alpha: Any) -> np.ndarray:
     r"""Log-probability of zeros and ones ``X`` (n, d), (n, classes), from ``counts`` (classes, d) of ones.
 
     .. math:: \sum_j x_j \log\theta_{cj} + (1 - x_j) \log(1 - \theta_{cj})
     """
-    total = np.log(weight + 2 * alpha)[:, None]
-    yes = np.log(counts + alpha) - total
-    # Sums in different orders: with weights, the zeros may come out a rounding below none.
-    no = np.log(np.maximum(weight[:, None] - counts, 0.0) + alpha) - total
+    with np.errstate(divide="ignore"):
+        total = np.log(weight[:, None] + 2 * alpha)
+        yes = np.maximum(np.log(counts + alpha) - total, IMPOSSIBLE)
+        # Sums in different orders: with weights, the zeros may come out a rounding below none.
+        no = np.maximum(np.log(np.maximum(weight[:, None] - counts, 0.0) + alpha) - total, IMPOSSIBLE)
     return X @ (yes - no).T + no.sum(axis=1)
 
 
-class _CountingNB(NaiveBayes):
+class _CountingNB(Smoothing, NaiveBayes):
     """Counts of features per class, from dense or sparse rows."""
 
-    alpha: float
-    fit_prior: bool
-    class_prior: Any
+    alpha: Any = parameter(
+        1.0,
+        Either(Number(low=0, search=(1e-3, 10), log=True), SequenceOf(Number(low=0), min_length=1)),
+        "Added to every count when it is used: Laplace smoothing for 1, Lidstone's below, none for 0; one number, or "
+        "one per column.",
+    )
+
+    feature_count_: np.ndarray = attribute("Weighted counts of the columns in every class, (classes, p).")
+
+    @property
+    def class_log_prior_(self) -> np.ndarray:
+        """Logarithms of the probabilities of the classes."""
+        return self._log_priors()
 
     def _start(self, classes: int, d: int) -> None:
         self.class_count_, self.feature_count_ = np.zeros(classes), np.zeros((classes, d))
@@ -85,28 +120,20 @@ class _CountingNB(NaiveBayes):
 class MultinomialNB(_CountingNB):
     """Counts, such as of terms in a text: a row is drawn feature by feature from the distribution of its class.
 
-    ``alpha`` is added to every count when it is used (Laplace for 1, Lidstone below); ``fit_prior`` False makes classes
-    equally probable, ``class_prior`` gives their probabilities. ``X`` holds non-negative numbers, dense or sparse.
+    ``X`` holds non-negative numbers, dense or sparse.
 
-    Learned: ``classes_``, ``class_count_`` and ``feature_count_`` (classes, d); ``feature_log_prob_`` follows.
-
+    Examples
+    --------
     >>> model = MultinomialNB().fit([[2, 0], [1, 1], [0, 3]], ["a", "a", "b"])
     >>> model.feature_count_, model.predict([[0, 1]]).tolist()
     (array([[3., 1.],
            [0., 3.]]), ['b'])
     """
 
-    domains = {**SMOOTHING, **PRIORS}
-
-    def __init__(self, alpha: float = 1.0, fit_prior: bool = True, class_prior: Any = None):
-        self.alpha = alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-
     @property
     def feature_log_prob_(self) -> np.ndarray:
         """Smoothed log-probabilities of the features, (classes, d)."""
-        return smoothed_log_probabilities(self.feature_count_, self.alpha)
+        return smoothed_log_probabilities(self.feature_count_, self._smoothing)
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         checked = super()._checked(X, y, first=first)
@@ -117,7 +144,7 @@ class MultinomialNB(_CountingNB):
         return checked
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
-        return self._checked(X) @ self.feature_log_prob_.T + self._log_priors()
+        return self._checked(X) @ np.maximum(self.feature_log_prob_, IMPOSSIBLE).T + self._log_priors()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -128,24 +155,22 @@ class MultinomialNB(_CountingNB):
 class BernoulliNB(_CountingNB):
     """Features that are there or not; a missing one counts too.
 
-    ``binarize`` is the bound above which a value means yes, or None for ``X`` of zeros and ones; the other
-    parameters are those of :class:`MultinomialNB`.
-
-    Learned: ``classes_``, ``class_count_`` and ``feature_count_`` (classes, d), the weight of rows with the feature.
-
+    Examples
+    --------
     >>> BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], [0, 0, 1]).predict([[0, 1], [1, 0]])
     array([1, 0])
     """
 
-    domains = {**SMOOTHING, "binarize": Optional(Number(search=(0, 1))), **PRIORS}
+    binarize: float | None = parameter(
+        0.0, Optional(Number(search=(0, 1))), "The bound above which a value means yes; None for X of zeros and ones."
+    )
 
-    def __init__(
-        self, alpha: float = 1.0, binarize: float | None = 0.0, fit_prior: bool = True, class_prior: Any = None
-    ):
-        self.alpha = alpha
-        self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+    @property
+    def feature_log_prob_(self) -> np.ndarray:
+        """Smoothed log-probabilities that a feature is there, (classes, p)."""
+        alpha = self._smoothing
+        with np.errstate(divide="ignore"):
+            return np.log(self.feature_count_ + alpha) - np.log(self.class_count_[:, None] + 2 * alpha)
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         checked = super()._checked(X, y, first=first)
@@ -167,7 +192,9 @@ class BernoulliNB(_CountingNB):
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._checked(X)
         parts = [
-            bernoulli_log_likelihood(self._counted(_part(X, rows)), self.feature_count_, self.class_count_, self.alpha)
+            bernoulli_log_likelihood(
+                self._counted(_part(X, rows)), self.feature_count_, self.class_count_, self._smoothing
+            )
             for rows in _row_blocks(X)
         ]
         return np.vstack(parts) + self._log_priors()

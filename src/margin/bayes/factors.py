@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
+from sklearn.base import clone
 
-__all__ = ["centered_factor", "ledoit_wolf_shrinkage", "shrunk_covariance"]
+__all__ = ["centered_factor", "class_covariance", "ledoit_wolf_shrinkage", "shrunk_covariance"]
 
 BLOCK_ROWS = 1024  # at least four times the columns, so that the factor so far is a small part of each step
 
@@ -70,6 +71,20 @@ def shrunk_covariance(X: np.ndarray, shrinkage: Any, weights: np.ndarray | None 
         rows = rows / scale
         return scale[:, None] * _towards_sphere(rows, ledoit_wolf_shrinkage(rows, weights), weights) * scale
     return _towards_sphere(rows, shrinkage or 0.0, weights)
+
+
+def class_covariance(
+    owner: str, X: np.ndarray, shrinkage: Any, weights: np.ndarray | None = None, estimator: Any = None
+) -> np.ndarray:
+    """Covariance of the rows of one class by :func:`shrunk_covariance`, or as ``estimator`` learns it (no weights)."""
+    if estimator is None:
+        return shrunk_covariance(X, shrinkage, weights)
+    if weights is not None:
+        raise ValueError(f"{owner}: covariance_estimator takes no sample_weight.")
+    fitted = clone(estimator).fit(X)
+    if not hasattr(fitted, "covariance_"):
+        raise ValueError(f"{owner}: covariance_estimator must learn covariance_; {type(fitted).__name__} does not.")
+    return np.asarray(fitted.covariance_, dtype=np.float64)
 
 
 def _towards_sphere(rows: np.ndarray, rho: float, weights: np.ndarray | None) -> np.ndarray:

@@ -6,6 +6,7 @@ r"""Gaussian naive Bayes.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from margin.bayes.posterior import log_priors
 from margin.bayes.statistics import ClassMoments, pooled_variance
 from margin.core.domains import Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.parameters import attribute, parameter
 
 __all__ = ["GaussianNB", "gaussian_log_likelihood"]
 
@@ -44,26 +46,34 @@ def gaussian_log_likelihood(X: np.ndarray, mean: np.ndarray, variance: np.ndarra
 class GaussianNB(NaiveBayes):
     """Normal features, independent given the class.
 
-    ``priors`` are the probabilities of the classes (learned by default); ``var_smoothing`` times the largest variance
-    of a column is added to every variance when it is used, never when it is stored.
+    The cost is one pass over the rows; variances are smoothed when they are used, never when they are stored.
 
-    Learned: ``classes_``, ``class_count_`` (weights), ``theta_`` (means) and ``scatter_`` (summed squared deviations),
-    both (classes, d); ``var_`` and ``epsilon_`` follow from them. Cost: one pass.
-
+    Examples
+    --------
     >>> model = GaussianNB().fit([[0.0], [2.0], [10.0], [12.0]], [0, 0, 1, 1])
     >>> model.theta_.ravel(), model.predict([[4.0]]), model.predict_proba([[6.0]]).round(2)
     (array([ 1., 11.]), array([0]), array([[0.5, 0.5]]))
     """
 
-    domains = {
-        "priors": Optional(SequenceOf(Number(low=0, high=1))),
-        "var_smoothing": Number(low=0, search=(1e-12, 1e-3), log=True),
-    }
+    _: KW_ONLY
+    priors: Any = parameter(
+        None, Optional(SequenceOf(Number(low=0, high=1))), "Probabilities of the classes; None learns them."
+    )
+    var_smoothing: float = parameter(
+        1e-9,
+        Number(low=0, search=(1e-12, 1e-3), log=True),
+        "Times the largest variance of a column, this is added to every variance.",
+    )
+
+    theta_: np.ndarray = attribute("Means of the columns in every class, (classes, p).")
+    scatter_: np.ndarray = attribute("Summed squared deviations from these means, (classes, p).")
+
     priors_parameter = "priors"
 
-    def __init__(self, priors: Any = None, var_smoothing: float = 1e-9):
-        self.priors = priors
-        self.var_smoothing = var_smoothing
+    @property
+    def class_prior_(self) -> np.ndarray:
+        """Probabilities of the classes."""
+        return np.exp(log_priors(self.class_count_, self._given_priors(len(self.classes_))))
 
     @property
     def epsilon_(self) -> float:

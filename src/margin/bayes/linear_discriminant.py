@@ -15,9 +15,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.bayes.discriminants import Discriminant, TrainingRows
-from margin.bayes.factors import centered_factor, shrunk_covariance
-from margin.core.domains import Choice, Either, Integer, Number, Optional
+from margin.bayes.factors import centered_factor, class_covariance
+from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.parameters import attribute, parameter
 
 __all__ = ["Directions", "LinearDiscriminantAnalysis", "directions_by_eigenvalues", "directions_by_svd"]
 
@@ -59,43 +60,55 @@ def directions_by_eigenvalues(within: np.ndarray, spread: np.ndarray) -> Directi
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     """Classifies by normal classes of one covariance; transforms to the directions that separate the classes best.
 
-    ``solver`` "svd" works on the factor of the centered rows and drops dependent columns (singular values of the
-    scaled rows up to ``tol``); "eigen" solves a generalized eigenproblem with the mean of the class covariances, which
-    is faster and needed for ``shrinkage``, a number between 0 and 1 or "auto" by Ledoit and Wolf. Covariances have
-    divisor n. ``priors`` are learned by default.
-    ``n_components`` (at most classes - 1) is the number of columns of ``transform``; classification uses all.
+    Covariances have divisor n. The cost is n p^2.
 
-    Learned: ``classes_``, ``means_`` (classes, d), ``priors_``, ``xbar_``, ``scalings_`` (d, directions),
-    ``explained_variance_ratio_``, ``coef_``, ``intercept_`` (one row per class, one in all for two classes).
-    Cost: n d^2.
-
+    Examples
+    --------
     >>> X = [[0.0, 0.0], [1.0, 1.0], [0.0, 5.0], [3.0, 0.0], [4.0, 1.0], [3.0, 5.0]]
     >>> model = LinearDiscriminantAnalysis().fit(X, [0, 0, 0, 1, 1, 1])
     >>> model.predict([[0.5, 9.0], [3.5, -9.0]]), model.transform(X).shape
     (array([0, 1]), (6, 1))
     """
 
-    domains = {
-        "solver": Choice("svd", "eigen"),
-        "shrinkage": Optional(Either(Choice("auto"), Number(low=0, high=1))),
-        "priors": Optional(SequenceOf(Number(low=0, high=1))),
-        "n_components": Optional(Integer(low=1)),
-        "tol": Number(above=0),
-    }
+    solver: str = parameter(
+        "svd",
+        Choice("svd", "lsqr", "eigen", search=False),
+        '"svd" works on the factor of the centered rows and drops dependent columns; "eigen" solves a generalized '
+        'eigenproblem with the mean of the class covariances; "lsqr" solves for the rule alone, without directions.',
+    )
+    shrinkage: Any = parameter(
+        None,
+        Optional(Either(Choice("auto"), Number(low=0, high=1))),
+        'How far covariances are moved towards a sphere, or "auto" by Ledoit and Wolf; not for solver "svd".',
+    )
+    priors: Any = parameter(
+        None, Optional(SequenceOf(Number(low=0, high=1))), "Probabilities of the classes; None learns them."
+    )
+    n_components: int | None = parameter(
+        None,
+        Optional(Integer(low=1)),
+        "Columns of transform, at most classes - 1; classification uses all directions.",
+    )
+    store_covariance: bool = parameter(
+        False, Flag(), 'Whether covariance_ is kept for solver "svd", which does not need it; others keep it.'
+    )
+    tol: float = parameter(
+        1e-4, Number(above=0), 'Singular values of the scaled rows up to this are taken for zero by solver "svd".'
+    )
+    covariance_estimator: Any = parameter(
+        None,
+        Optional(Nested("fit")),
+        'An object whose fit learns covariance_, used for every class instead of shrinkage; not for solver "svd".',
+    )
 
-    def __init__(
-        self,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        n_components: int | None = None,
-        tol: float = 1e-4,
-    ):
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.tol = tol
+    means_: np.ndarray = attribute("Means of the classes, (classes, p).")
+    priors_: np.ndarray = attribute("Probabilities of the classes.")
+    xbar_: np.ndarray = attribute("The overall mean.")
+    scalings_: np.ndarray = attribute("Directions in columns, (p, directions).")
+    explained_variance_ratio_: np.ndarray = attribute("The part of the variance between classes along each direction.")
+    covariance_: np.ndarray = attribute("The covariance within classes, (p, p), where it is kept.")
+    coef_: np.ndarray = attribute("Weights of the linear rule, a row per class, one in all for two classes.")
+    intercept_: np.ndarray = attribute("Constants of the linear rule.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearDiscriminantAnalysis:
         """Learn means, directions and the linear rule; a row of weight two counts as two rows."""
@@ -105,17 +118,29 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         means = rows.class_means()
         center = priors @ means
         spread = np.sqrt(priors)[:, None] * (means - center)
-        found = self._directions(rows, means, spread, priors)
-        self.classes_, self.means_, self.priors_, self.xbar_ = labels, means, priors, center
-        self.scalings_ = found.scalings
+        within = self._within(rows, means, priors)
+        rule = self._rule_by_solving(within, means, priors) if self.solver == "lsqr" else None
+        found = None if rule is not None else self._directions(rows, means, spread, within)
+        for name in ("covariance_", "scalings_", "explained_variance_ratio_", "xbar_"):
+            self.__dict__.pop(name, None)
+        self.classes_, self.means_, self.priors_ = labels, means, priors
+        if within is not None:
+            self.covariance_ = within
+        if found is None:
+            assert rule is not None
+            self._store_rule(*rule)
+            return self
+        self.xbar_, self.scalings_ = center, found.scalings
         total = found.ratios.sum()
         self.explained_variance_ratio_ = found.ratios / total if total else found.ratios
-        self._set_rule()
+        self._store_rule(*self._rule_along_directions())
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates along the directions, centered at the overall mean, (n, n_components)."""
         check_is_fitted(self)
+        if not hasattr(self, "scalings_"):
+            raise NotImplementedError("LinearDiscriminantAnalysis: solver 'lsqr' finds no directions to transform to.")
         return (self._rows(X) - self.xbar_) @ self.scalings_[:, : self.n_components]
 
     @property
@@ -131,16 +156,28 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"{self._name}: n_components must be at most min(classes - 1, columns) = {min(classes - 1, d)}; "
                 f"got {self.n_components}."
             )
-        if self.solver == "svd" and self.shrinkage is not None:
-            raise ValueError(f"{self._name}: shrinkage needs solver 'eigen'; got solver 'svd'.")
+        for name in ("shrinkage", "covariance_estimator"):
+            if self.solver == "svd" and getattr(self, name) is not None:
+                raise ValueError(f"{self._name}: {name} needs solver 'eigen' or 'lsqr'; got solver 'svd'.")
+        if self.shrinkage is not None and self.covariance_estimator is not None:
+            raise ValueError(f"{self._name}: give shrinkage or covariance_estimator, not both.")
 
-    def _directions(self, rows: TrainingRows, means: np.ndarray, spread: np.ndarray, priors: np.ndarray) -> Directions:
+    def _within(self, rows: TrainingRows, means: np.ndarray, priors: np.ndarray) -> np.ndarray | None:
+        """The mean of the class covariances, where it is needed or to be kept."""
+        if self.solver == "svd" and not self.store_covariance:
+            return None
+        parts = map(rows.of_class, range(len(means)))
+        estimate = self.covariance_estimator
+        covariances = [class_covariance(self._name, X, self.shrinkage, weights, estimate) for X, weights in parts]
+        return np.einsum("c,cij->ij", priors, covariances)
+
+    def _directions(
+        self, rows: TrainingRows, means: np.ndarray, spread: np.ndarray, within: np.ndarray | None
+    ) -> Directions:
         if self.solver == "svd":
             factor = centered_factor(rows.X, rows.codes, means, rows.weights)
             return directions_by_svd(factor, float(rows.counts.sum()), spread, self.tol)
-        parts = map(rows.of_class, range(len(means)))
-        covariances = [shrunk_covariance(X, self.shrinkage, weights) for X, weights in parts]
-        within = np.einsum("c,cij->ij", priors, covariances)
+        assert within is not None
         try:
             return directions_by_eigenvalues(within, spread)
         except np.linalg.LinAlgError:
@@ -149,13 +186,25 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 "few); set shrinkage, or use solver 'svd'."
             ) from None
 
-    def _set_rule(self) -> None:
+    @staticmethod
+    def _rule_by_solving(
+        within: np.ndarray | None, means: np.ndarray, priors: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        r"""The rule with :math:`\Sigma^{-1}\mu_c` by least squares, as a singular covariance allows."""
+        assert within is not None
+        coef = np.linalg.lstsq(within, means.T, rcond=None)[0].T
+        with np.errstate(divide="ignore"):
+            return coef, np.log(priors) - 0.5 * np.einsum("cj,cj->c", coef, means)
+
+    def _rule_along_directions(self) -> tuple[np.ndarray, np.ndarray]:
         r"""The rule :math:`z^\top m_c - \tfrac12 \lVert m_c \rVert^2 + \log\pi_c` with z and m along the directions."""
         m = (self.means_ - self.xbar_) @ self.scalings_
         with np.errstate(divide="ignore"):
             constant = np.log(self.priors_) - 0.5 * (m**2).sum(axis=1)
         coef = m @ self.scalings_.T
-        intercept = constant - coef @ self.xbar_
+        return coef, constant - coef @ self.xbar_
+
+    def _store_rule(self, coef: np.ndarray, intercept: np.ndarray) -> None:
         if len(self.classes_) == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept

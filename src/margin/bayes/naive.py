@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from margin.bayes.posterior import PosteriorClassifier, given_priors
+from margin.core.parameters import attribute
 
 __all__ = ["NO_TARGETS", "NaiveBayes"]
 
@@ -23,7 +24,7 @@ class NaiveBayes(PosteriorClassifier):
     """Learns by adding rows to sufficient statistics; a subclass says which, and what they mean."""
 
     priors_parameter = "class_prior"
-    class_count_: np.ndarray
+    class_count_: np.ndarray = attribute("Weight of the training rows of every class.")
 
     @abstractmethod
     def _start(self, classes: int, d: int) -> None:

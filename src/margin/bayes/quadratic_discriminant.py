@@ -5,14 +5,16 @@ r"""Quadratic discriminant analysis: normal classes, each with a covariance of i
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from margin.bayes.discriminants import Discriminant
-from margin.bayes.factors import centered_factor
-from margin.core.domains import Number, Optional
+from margin.bayes.factors import centered_factor, class_covariance
+from margin.core.domains import Choice, Either, Flag, Nested, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.parameters import attribute, parameter
 
 __all__ = ["QuadraticDiscriminantAnalysis", "normal_log_density"]
 
@@ -30,32 +32,64 @@ def normal_log_density(X: np.ndarray, mean: np.ndarray, rotation: np.ndarray, va
 class QuadraticDiscriminantAnalysis(Discriminant):
     """Classifies by normal classes that differ in mean and covariance.
 
-    ``reg_param`` r between 0 and 1 moves every covariance towards the identity; without it a class needs more rows
-    than columns and no dependent columns: singular values of its centered rows, relative to the largest, must exceed
-    ``tol`` (the square root of the variances' ratio). ``priors`` are learned by default.
+    Covariances have divisor n. Without ``reg_param`` or shrinkage a class needs more rows than columns and no dependent
+    columns. The cost is n p^2.
 
-    Learned: ``classes_``, ``priors_``, ``means_`` (classes, d), ``rotations_`` (classes, d, d) with the principal
-    axes of the classes in columns, ``scalings_`` (classes, d), the variances along them (divisor n). Cost: n d^2.
-
+    Examples
+    --------
     >>> model = QuadraticDiscriminantAnalysis().fit([[-3.0], [3.0], [-0.1], [0.1]], [0, 0, 1, 1])
     >>> model.predict([[-2.0], [0.0], [2.0]])
     array([0, 1, 0])
     """
 
-    domains = {
-        "priors": Optional(SequenceOf(Number(low=0, high=1))),
-        "reg_param": Number(low=0, high=1, search=(0, 1)),
-        "tol": Number(above=0),
-    }
+    _: KW_ONLY
+    solver: str = parameter(
+        "svd",
+        Choice("svd", "eigen", search=False),
+        '"svd" works on the factor of the centered rows, which keeps all digits; "eigen" on covariances, as shrinkage '
+        "and covariance_estimator need.",
+    )
+    shrinkage: Any = parameter(
+        None,
+        Optional(Either(Choice("auto"), Number(low=0, high=1))),
+        'How far covariances are moved towards a sphere, or "auto" by Ledoit and Wolf; for solver "eigen".',
+    )
+    priors: Any = parameter(
+        None, Optional(SequenceOf(Number(low=0, high=1))), "Probabilities of the classes; None learns them."
+    )
+    reg_param: float = parameter(
+        0.0, Number(low=0, high=1, search=(0, 1)), "How far every covariance is moved towards the identity."
+    )
+    store_covariance: bool = parameter(
+        False,
+        Flag(),
+        "Permission to keep covariance_, which is never needed: it follows from rotations_ and scalings_.",
+    )
+    tol: float = parameter(
+        1e-7,
+        Number(above=0),
+        "A covariance is taken for singular when a standard deviation along its axes is at most this times the "
+        "largest, whatever the units.",
+    )
+    covariance_estimator: Any = parameter(
+        None,
+        Optional(Nested("fit")),
+        'An object whose fit learns covariance_, used for every class instead of shrinkage; for solver "eigen".',
+    )
 
-    def __init__(self, priors: Any = None, reg_param: float = 0.0, tol: float = 1e-7):
-        self.priors = priors
-        self.reg_param = reg_param
-        self.tol = tol
+    priors_: np.ndarray = attribute("Probabilities of the classes.")
+    means_: np.ndarray = attribute("Means of the classes, (classes, p).")
+    rotations_: np.ndarray = attribute("Principal axes of every class in columns, (classes, p, p).")
+    scalings_: np.ndarray = attribute("Variances along these axes, (classes, p).")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuadraticDiscriminantAnalysis:
         """Learn mean and covariance of every class; a row of weight two counts as two rows."""
         rows = self._training_rows(X, y, sample_weight)
+        for name in ("shrinkage", "covariance_estimator"):
+            if self.solver == "svd" and getattr(self, name) is not None:
+                raise ValueError(f"{self._name}: {name} needs solver 'eigen'; got solver 'svd'.")
+        if self.shrinkage is not None and self.covariance_estimator is not None:
+            raise ValueError(f"{self._name}: give shrinkage or covariance_estimator, not both.")
         priors, means = self._class_priors(rows), rows.class_means()
         axes = [self._axes(*rows.of_class(c), means[c], label) for c, label in enumerate(rows.labels)]
         self.classes_, self.priors_, self.means_ = rows.labels, priors, means
@@ -76,17 +110,31 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         total = float(n if weights is None else weights.sum())
         if n < 2 and total <= 1:
             raise ValueError(f"{self._name}: class {label} has 1 sample; a covariance needs at least two.")
-        factor = centered_factor(rows, np.zeros(n, dtype=np.intp), mean[None], weights)
-        padded = np.zeros((d, d))
-        padded[: len(factor)] = factor
-        _, singular, Vt = np.linalg.svd(padded)
-        rank = int((singular > self.tol * singular[0]).sum())
+        axes, spread = (
+            self._axes_by_svd(rows, weights, mean) if self.solver == "svd" else self._axes_by_eigenvalues(rows, weights)
+        )
+        rank = int((spread > self.tol * spread[0]).sum())
         if rank < d and self.reg_param == 0:
             raise ValueError(
                 f"{self._name}: the covariance of class {label} is singular, rank {rank} of {d} columns with {n} "
                 "rows; set reg_param above 0, drop dependent columns or add rows."
             )
-        return Vt.T, (1 - self.reg_param) * singular**2 / total + self.reg_param
+        return axes, (1 - self.reg_param) * spread**2 + self.reg_param
+
+    @staticmethod
+    def _axes_by_svd(rows: np.ndarray, weights: np.ndarray | None, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Axes in columns and standard deviations along them, falling."""
+        n, d = rows.shape
+        factor = centered_factor(rows, np.zeros(n, dtype=np.intp), mean[None], weights)
+        padded = np.zeros((d, d))
+        padded[: len(factor)] = factor
+        _, singular, Vt = np.linalg.svd(padded)
+        return Vt.T, singular / np.sqrt(n if weights is None else weights.sum())
+
+    def _axes_by_eigenvalues(self, rows: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        covariance = class_covariance(self._name, rows, self.shrinkage, weights, self.covariance_estimator)
+        values, vectors = np.linalg.eigh(covariance)
+        return vectors[:, ::-1], np.sqrt(np.maximum(values[::-1], 0.0))
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._rows(X)

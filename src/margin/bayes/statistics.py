@@ -6,12 +6,13 @@ Per class c: the weight :math:`W_c = \sum_i w_i`, and
           \qquad\text{(Gaussian)},\qquad N_{cj} = \sum_i w_i x_{ij}\qquad\text{(counts)} .
 
 Smoothing is applied when the statistics are used. Chunks of a table are added row by row, so their result is that of
-the whole table to the last bit; statistics of tables that were read apart merge up to rounding. (The streaming
+the table read at once to the last bit; statistics of tables that were read apart merge up to rounding. (The streaming
 moments of :mod:`margin.foundations.statistics` know neither weights nor classes.)
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -74,7 +75,8 @@ def add_to_sums(X: Any, codes: np.ndarray, weights: np.ndarray, sums: np.ndarray
 
 
 def _loops(rows: int) -> ModuleType:
-    if rows < COMPILED_ROWS:
+    # Both give the same bits, so whether the compiler happens to be loaded already changes nothing but the time.
+    if rows < COMPILED_ROWS and "numba" not in sys.modules:
         return accumulate_reference
     from margin.bayes import accumulate_kernels
 

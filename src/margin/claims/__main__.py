@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from margin import atlas, claims, experiments
 from margin.core.verdict import Verdict
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(failures > 0)
 
 
-def _checks(names: Sequence[str]):  # type: ignore[no-untyped-def]
+def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], Verdict]]]:
     """Name, whether it draws anything, and the check as a function of the seed: first claims, then experiments."""
     for area in atlas.areas():
         for id, check in claims.of_area(area).items():
@@ -43,11 +44,14 @@ def _checks(names: Sequence[str]):  # type: ignore[no-untyped-def]
                 yield id, check.is_random, check
     for name in experiments.names():
         if not names or "experiments" in names or name in names:
-            module = experiments.load(name)
-            yield name, True, lambda seed, module=module: module.check(module.run(seed, fast=True))
+            yield name, True, partial(_run_experiment, experiments.load(name))
 
 
-def _run(check, seed: int) -> Verdict:  # type: ignore[no-untyped-def]
+def _run_experiment(module: experiments.Experiment, seed: int) -> Verdict:
+    return module.check(module.run(seed, fast=True))
+
+
+def _run(check: Callable[[int], Verdict], seed: int) -> Verdict:
     try:
         return check(seed)
     except Exception as error:  # a check that breaks is one that fails, and the others still run

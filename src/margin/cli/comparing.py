@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from margin.cli.output import FAILED, log, print_json, reported, result
+from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, result
 
 if TYPE_CHECKING:
     from margin.service.comparison import Comparison
@@ -60,8 +60,14 @@ def compare(
         print_json([asdict(standing) for standing in standings])
     else:
         result().print(_board(comparison))
-        result().print(f"winner saved as {folder / 'model.safetensors'}", highlight=False, soft_wrap=True)
-    if all(standing.error for standing in standings):
+        if comparison.run.status == "finished":
+            winner = comparison.run.manifest["winner"]["model"]
+            result().print(f"{winner} fitted on all rows: {folder}", highlight=False, soft_wrap=True)
+    if comparison.run.status == "interrupted":
+        log().print("Stopped; the same command continues.", highlight=False)
+        raise typer.Exit(INTERRUPTED)
+    if comparison.run.status == "failed":
+        log().print("No model could be fitted.", highlight=False)
         raise typer.Exit(FAILED)
 
 

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def _areas_and_rows(incomplete: str) -> list[str]:
     from margin import atlas
 
-    return [word for word in (*atlas.areas(), *atlas.rows()) if word.startswith(incomplete)]
+    return [name for name in (*atlas.areas(), *atlas.rows()) if name.startswith(incomplete)]
 
 
 def _experiment_names(incomplete: str) -> list[str]:
@@ -34,11 +34,13 @@ def _experiment_names(incomplete: str) -> list[str]:
 
 
 def verify(
-    words: Annotated[
+    names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[AREA|ID]...", help="Areas or ids of rows.", autocompletion=_areas_and_rows),
     ] = None,
     built: Annotated[bool, typer.Option("--built", help="Leave out rows that are not built yet.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Check each row with this many seeds, from --seed on.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the verdicts to this JSON file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -47,9 +49,9 @@ def verify(
     from margin.service import evidence
 
     with reported():
-        rows = [row for row in evidence.select(words or []) if not built or row.id in atlas.rows()]
+        rows = [row for row in evidence.select(names or []) if not built or row.id in atlas.rows()]
         checked = []
-        for item in evidence.verify(rows):
+        for item in (item for one in range(seed, seed + seeds) for item in evidence.verify(rows, one)):
             checked.append(item)
             if not as_json:
                 _print_verdict(item)
@@ -60,7 +62,9 @@ def verify(
         print_json(verdicts)
     else:
         counts = Counter(item.verdict for item in checked)
-        result().print(", ".join(f"{counts[word]} {word}" for word in STYLES if counts[word]), highlight=False)
+        result().print(
+            ", ".join(f"{counts[verdict]} {verdict}" for verdict in STYLES if counts[verdict]), highlight=False
+        )
     if any(item.verdict == "fails" for item in checked):
         raise typer.Exit(FAILED)
 
@@ -72,7 +76,10 @@ def _print_verdict(item: Any) -> None:
         f"[{style}]{item.verdict:>9}[/{style}]  {item.area}/{item.id}  [dim]{item.seconds:.2f} s[/dim]", highlight=False
     )
     if item.verdict == "fails":
-        console.print(f"           measured {item.measured}\n           expected {item.expected}", markup=False)
+        console.print(
+            f"           seed {item.seed}\n           measured {item.measured}\n           expected {item.expected}",
+            markup=False,
+        )
 
 
 def run(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from margin.cli.output import print_json, print_table, reported, result
 from margin.service import models
 
-__all__ = ["model_names", "register"]
+__all__ = ["model_names", "parameters_as_table", "register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,15 +39,19 @@ def list_models(
 
 def show(
     name: Annotated[
-        str, typer.Argument(help="A model, a row of the notes, an experiment, or a word.", autocompletion=model_names)
+        str,
+        typer.Argument(
+            help="A model, a row of the notes, an experiment, a run folder, a model file, or a term.",
+            autocompletion=model_names,
+        ),
     ],
     check: Annotated[bool, typer.Option(help="Run the checks of its rows and print their verdicts.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show equation, parameters, place in the notes, source and verdicts of a model, a row or a word."""
+    """Show a model or a row of the notes (equation, parameters, source, verdicts), or what a run holds."""
     with reported():
         facts = models.describe(name)
-        if check and facts["what"] != "rows":
+        if check and facts["what"] not in ("rows", "run"):
             _add_verdicts(facts)
         if as_json:
             print_json(facts)
@@ -69,7 +75,10 @@ def _print(facts: dict[str, Any]) -> None:
     if facts["what"] == "row":
         _print_row(facts)
         return
-    console.print(f"[bold]{facts.get('name', facts.get('word'))}[/bold]  {facts.get('path', '')}", highlight=False)
+    if facts["what"] == "run":
+        _print_run(facts)
+        return
+    console.print(f"[bold]{facts.get('name', facts.get('term'))}[/bold]  {facts.get('path', '')}", highlight=False)
     if facts["what"] == "model":
         console.print(f"{facts['family']}, {facts['task']}; source {facts['source']}\n", highlight=False)
     if facts.get("summary"):
@@ -78,14 +87,28 @@ def _print(facts: dict[str, Any]) -> None:
         console.print(f"\n    {equation}", markup=False, highlight=False, soft_wrap=True)
     if facts.get("parameters"):
         console.print()
-        rows = [[p["name"], repr(p["default"]), p["allowed"]] for p in facts["parameters"]]
-        print_table(["parameter", "default", "allowed"], rows)
+        result().print(parameters_as_table(facts["parameters"]))
+    if facts.get("attributes"):
+        console.print()
+        print_table(["learned", "meaning"], [[a["name"], a["sentence"]] for a in facts["attributes"]])
     if facts.get("rows"):
         console.print()
         print_table(
             ["row of the notes", "where", "verdict"],
             [[row["id"], "; ".join(row["where"]), row.get("verdict", "")] for row in facts["rows"]],
         )
+
+
+def parameters_as_table(parameters: list[dict[str, Any]]) -> Table:
+    """One row per parameter: what it does, and below that what it may be."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("parameter", no_wrap=True)
+    table.add_column("default", max_width=16)
+    table.add_column("meaning")
+    for parameter in parameters:
+        meaning = Text.assemble(parameter["sentence"], ("\n" + parameter["allowed"], "dim"))
+        table.add_row(parameter["name"], Text(repr(parameter["default"])), meaning)
+    return table
 
 
 def _print_row(row: dict[str, Any]) -> None:
@@ -95,3 +118,23 @@ def _print_row(row: dict[str, Any]) -> None:
         if name in row:
             value = "; ".join(row[name]) if isinstance(row[name], tuple) else row[name]
             console.print(f"  {name}: {value}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_run(run: dict[str, Any]) -> None:
+    console = result()
+    console.print(f"[bold]{run['name']}[/bold]  {run['kind']}", highlight=False, soft_wrap=True)
+    for name in ("status", "model", "parameters_set", "data", "task", "seconds", "records", "last"):
+        value = run.get(name)
+        if isinstance(value, dict):
+            value = "  ".join(f"{key} {_number(item)}" for key, item in value.items())
+        if value not in (None, "", 0):
+            line = f"  {name.replace('_', ' ')}: {_number(value)}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if run.get("board"):
+        console.print()
+        rows = [[s["model"], s["error"] or _number(s["mean"]), _number(s["fit_seconds"])] for s in run["board"]]
+        print_table(["model", run["board"][0]["metric"], "fit s"], rows)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from margin.cli.models import model_names
+from margin.cli.models import model_names, parameters_as_table
 from margin.cli.output import INTERRUPTED, log, print_json, print_table, reported, result
 
 __all__ = ["register"]
@@ -21,10 +22,27 @@ Target = Annotated[str | None, typer.Option("--target", "-t", help="The column t
 
 
 def register(app: typer.Typer) -> None:
-    app.command("fit")(fit)
+    app.command("fit", cls=HelpWithParameters)(fit)
     app.command("predict")(predict)
     app.command("score")(score)
     app.command("sample")(sample)
+
+
+class HelpWithParameters(TyperCommand):
+    """``margin fit MODEL --help`` also says what can be set with --set."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta["arguments"] = list(args)  # --help ends the command before its arguments are read
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from margin.service.models import parameters
+
+        super().format_help(ctx, formatter)
+        for name in ctx.meta.get("arguments", []):
+            if name in model_names(""):
+                result().print(f"Parameters of {name}, for --set NAME=VALUE:\n", highlight=False)
+                result().print(parameters_as_table(parameters(name)))
 
 
 def fit(
@@ -42,7 +60,7 @@ def fit(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train a model. Ctrl-C stops with a usable model; the same command continues where it stopped."""
+    """Train a model. Ctrl-C stops with a usable model; the same command continues. fit MODEL --help: its parameters."""
     from contextlib import nullcontext
 
     from margin.core.progress import ProgressBar

@@ -6,6 +6,7 @@ r"""k-means clustering: ``k`` centers such that rows are near the nearest one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.cluster.lloyd import Partition, distances_to, labels_for
 from margin.cluster.plusplus import draw_rows, plusplus, random_rows
-from margin.core.domains import Array, Choice, Either, Integer, Number, Seed
+from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.randomness import as_generator, generator_from_state, generator_state
+from margin.core.parameters import COPY, VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
 
 __all__ = ["KMeans"]
@@ -31,15 +33,12 @@ SAMPLE_ROWS, FEWEST_ROWS, SEED_ROWS, SAMPLE_RUNS = (256, 20480), (64, 1024), (12
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, IterativeEstimator):
     """Lloyd's algorithm from k-means++ seeds, the best of ``n_init`` restarts.
 
-    ``init`` is "k-means++", "random" (rows) or an array of centers; on large tables "k-means++" seeds and converges a
-    few times on a random sample before it looks at all rows. ``n_init`` "auto" is 1 for k-means++, 10 for "random";
-    given centers are run once. A run ends when no row changes its cluster, when the squared movement of every center
-    is at most ``tol`` times the mean variance of the columns, or after ``max_iter`` iterations. ``algorithm``
-    "hamerly" skips rows that cannot have changed, "lloyd" computes every distance; both take the same steps.
+    On large tables "k-means++" seeds and converges a few times on a random sample before it looks at all rows. Records
+    carry ``inertia`` (which never increases within a run), ``shift`` (the largest movement of a center), ``changed``
+    (rows) and ``run``.
 
-    Learned: ``cluster_centers_``, ``labels_``, ``inertia_``, ``n_iter_`` (of the best run). Records carry ``inertia``
-    (which never increases within a run), ``shift`` (the largest movement of a center), ``changed`` (rows) and ``run``.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
     >>> model = KMeans(n_clusters=2, random_state=0).fit(X)
@@ -47,33 +46,40 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     ([[1.0, 2.0], [10.0, 2.0]], 16.0)
     """
 
-    domains = {
-        "n_clusters": Integer(low=1, search=(2, 20)),
-        "init": Either(Choice("k-means++", "random"), Array(ndim=2)),
-        "n_init": Either(Choice("auto"), Integer(low=1)),
-        "max_iter": Integer(low=1),
-        "tol": Number(low=0),
-        "algorithm": Choice("hamerly", "lloyd"),
-        "random_state": Seed(),
-    }
+    n_clusters: int = parameter(8, Integer(low=1, search=(2, 20)), "Number of clusters.")
+    _: KW_ONLY
+    init: Any = parameter(
+        "k-means++",
+        Either(Choice("k-means++", "random"), Array(ndim=2), Function("X, n_clusters and random_state")),
+        'First centers: "k-means++" (far apart), "random" (rows), an array (n_clusters, p), or a function that gives '
+        "one.",
+    )
+    n_init: Any = parameter(
+        "auto",
+        Either(Choice("auto"), Integer(low=1)),
+        'Number of restarts; "auto" is 1 for k-means++ and given centers, 10 otherwise.',
+    )
+    max_iter: int = parameter(300, Integer(low=1), "Most iterations of a run.")
+    tol: float = parameter(
+        1e-4,
+        Number(low=0),
+        "A run ends when the squared movements of all centers sum to at most this times the mean variance of the "
+        "columns, or when no row changes its cluster.",
+    )
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    random_state: RandomLike = parameter(None, Seed(), "Draws the first centers.")
+    copy_x: bool = parameter(True, Flag(), COPY)
+    algorithm: str = parameter(
+        "hamerly",
+        Choice("lloyd", "elkan", "hamerly", search=False),
+        'All take the same steps. "hamerly" and "elkan" skip rows that cannot have changed, by one bound per row; '
+        '"lloyd" computes every distance.',
+    )
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        algorithm: str = "hamerly",
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.algorithm = algorithm
-        self.random_state = random_state
+    cluster_centers_: np.ndarray = attribute("The centers, (n_clusters, p).")
+    labels_: np.ndarray = attribute("The cluster of every training row.")
+    inertia_: float = attribute("Weighted sum of squared distances of the training rows to their centers.")
+    n_iter_: int = attribute("Iterations of the best run, the one that confirms it included.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Learn the centers from ``X``; ``y`` is ignored."""
@@ -88,7 +94,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         if len(X) < self.n_clusters:
             raise ValueError(f"KMeans: n_clusters={self.n_clusters} needs at least as many rows; got {len(X)}.")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._check_centers(X.shape[1])
+        if not isinstance(self.init, str) and not callable(self.init):
+            self._checked_centers(self.init, X.shape[1])
         self._loop = loop = _KMeansRestarts(self, X, weights)
         if state is not None:
             loop.restore(state)
@@ -135,14 +142,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=np.float64, order="C")
 
-    def _check_centers(self, columns: int) -> None:
-        if isinstance(self.init, str):
-            return
-        shape = np.shape(self.init)
+    def _checked_centers(self, centers: Any, columns: int) -> np.ndarray:
+        shape = np.shape(centers)
         if shape != (self.n_clusters, columns):
             raise ValueError(f"KMeans: init must have shape {(self.n_clusters, columns)}; got {shape}.")
-        if not np.isfinite(np.asarray(self.init, dtype=float)).all():
+        found = np.array(centers, dtype=np.float64)
+        if not np.isfinite(found).all():
             raise ValueError("KMeans: init must hold finite numbers; got NaN or infinity.")
+        return found
 
     def _learn(self, found: dict[str, Any]) -> None:
         self.cluster_centers_ = found["centers"]
@@ -162,16 +169,17 @@ class _KMeansRestarts:
         self.movement_bound = model.tol * float(np.mean(variance)) / weights.sum()
         self.run, self.iteration = 0, 0
         self.settled = False
+        self.unchanged = False  # the last iteration moved no row
         self.partition: Partition | None = None
         self.best: dict[str, Any] | None = None
 
     @property
     def runs(self) -> int:
-        if not isinstance(self.model.init, str):
+        if not isinstance(self.model.init, str) and not callable(self.model.init):
             return 1  # the same centers would give the same run again
         if self.model.n_init != "auto":
             return int(self.model.n_init)
-        return 10 if self.model.init == "random" else 1
+        return 1 if isinstance(self.model.init, str) and self.model.init == "k-means++" else 10
 
     def iterations(self) -> Iterator[Record]:
         total = self.runs * self.model.max_iter
@@ -181,15 +189,17 @@ class _KMeansRestarts:
             while self.partition.iteration < self.model.max_iter and not self.settled:
                 shift, changed = self.partition.step()
                 self.iteration += 1
-                self.settled = changed == 0 or self._hardly_moved(self.partition, shift)
+                self.unchanged = changed == 0
+                self.settled = self.unchanged or self._hardly_moved(self.partition)
                 values = {"inertia": self.partition.inertia, "shift": shift, "changed": changed, "run": self.run}
                 yield Record(self.iteration, values, total=total)
             self.best = self.shown()
-            self.partition, self.settled = None, False
+            self.partition, self.settled, self.unchanged = None, False, False
             self.run += 1
 
-    def _hardly_moved(self, partition: Partition, shift: float) -> bool:
-        return shift**2 <= self.movement_bound and bool((partition.counts > 0).all())  # an empty one is filled next
+    def _hardly_moved(self, partition: Partition) -> bool:
+        still = partition.movement <= self.movement_bound
+        return still and bool((partition.counts > 0).all())  # an empty one is filled next
 
     def shown(self) -> dict[str, Any]:
         """The best partition so far, this run included."""
@@ -201,7 +211,8 @@ class _KMeansRestarts:
             "centers": now.positions,
             "labels": now.labels.copy(),
             "inertia": now.inertia,
-            "iteration": now.iteration,
+            # An iteration that changes nothing is counted, as in scikit-learn, which needs it to see that.
+            "iteration": min(now.iteration + self.unchanged, self.model.max_iter),
         }
 
     def state(self) -> dict[str, Any]:
@@ -210,6 +221,7 @@ class _KMeansRestarts:
             "run": self.run,
             "iteration": self.iteration,
             "settled": self.settled,
+            "unchanged": self.unchanged,
             "partition": None if self.partition is None else self.partition.state(),
             "best": None if self.best is None else {name: np.copy(value) for name, value in self.best.items()},
         }
@@ -221,6 +233,7 @@ class _KMeansRestarts:
                 raise ValueError(f"KMeans: state belongs to X of shape {(rows, columns)}; got {self.X.shape}.")
         self.rng = generator_from_state(state["rng"])
         self.run, self.iteration, self.settled = int(state["run"]), int(state["iteration"]), bool(state["settled"])
+        self.unchanged = bool(state["unchanged"])
         if state["partition"] is not None:
             self.partition = self._partition(self.X, self.weights).restore(state["partition"])
         if state["best"] is not None:
@@ -228,10 +241,13 @@ class _KMeansRestarts:
             self.best = best | {"inertia": float(best["inertia"]), "iteration": int(best["iteration"])}
 
     def _partition(self, X: np.ndarray, weights: np.ndarray) -> Partition:
-        return Partition(X, weights, self.offset, bounds=self.model.algorithm == "hamerly")
+        return Partition(X, weights, self.offset, bounds=self.model.algorithm != "lloyd")
 
     def _first_centers(self) -> np.ndarray:
         k, init = self.model.n_clusters, self.model.init
+        if callable(init):
+            given = init(self.X, k, random_state=np.random.RandomState(int(self.rng.integers(2**31))))
+            return self.model._checked_centers(given, self.X.shape[1])
         if not isinstance(init, str):
             return np.array(init, dtype=np.float64)
         if init == "random":
@@ -251,8 +267,8 @@ class _KMeansRestarts:
             partition = self._partition(X, weights)
             partition.start(X[seeds][plusplus(X[seeds], weights[seeds], k, self.rng)])
             while partition.iteration < self.model.max_iter:
-                shift, changed = partition.step()
-                if changed == 0 or self._hardly_moved(partition, shift):
+                _, changed = partition.step()
+                if changed == 0 or self._hardly_moved(partition):
                     break
             runs.append(partition)
         return min(runs, key=lambda run: run.inertia).positions

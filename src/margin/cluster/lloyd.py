@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from margin.cluster import kmeans_reference
+from margin.cluster import small_tables
 from margin.core.threads import blas_threads, numba_threads, threads_for
 
 __all__ = ["Partition", "distances_to", "labels_for"]
 
-COMPILED_WORK = 2**21  # rows x centers x columns from which a compiled pass repays loading the compiler
+COMPILED_WORK = 2**20  # rows x centers x columns from which compiled passes repay loading the compiler
 FRESH_SUMS_EVERY = 32  # iterations after which sums are taken anew, so that rounding in the updates cannot build up
 
 ARRAYS = ("centers", "labels", "upper", "lower", "sums", "totals", "counts")
@@ -50,7 +50,7 @@ class Partition:
     def assign(self, positions: np.ndarray) -> Partition:
         """Give every row to the nearest of these centers."""
         n, k = len(self.X), len(positions)
-        self.iteration, self.inertia = 0, 0.0
+        self.iteration, self.inertia, self.movement = 0, 0.0, np.inf
         self.centers = np.ascontiguousarray(positions - self.offset)
         self.labels = np.full(n, -1, dtype=np.int32)
         self.upper, self.lower = np.full(n, np.inf), np.zeros(n)
@@ -70,6 +70,7 @@ class Partition:
         means = np.where(filled[:, None], self.sums / np.where(filled, self.totals, 1.0)[:, None], self.centers)
         moved = np.sqrt(((means - self.centers) ** 2).sum(axis=1))
         self.inertia = max(self.inertia - float(self.totals @ moved**2), 0.0)
+        self.movement = float(moved @ moved)
         self.centers = means
         if not self.bounds:
             self.upper[:], self.lower[:] = np.inf, 0.0
@@ -94,7 +95,8 @@ class Partition:
         return self
 
     def _reassign(self, moved: np.ndarray) -> int:
-        half_gap = _half_gaps(self.centers) if self.bounds else np.zeros(len(self.centers))
+        bounds = self.bounds and self._compiled
+        half_gap = _half_gaps(self.centers) if bounds else np.zeros(len(self.centers))
         with self._loops() as loops:
             fell, changed = loops.reassign(
                 self.X,
@@ -136,18 +138,25 @@ class Partition:
         anew = float(self.weights @ distances_to(self.X, self.positions, self.labels) ** 2)
         self.inertia = min(self.inertia, anew)
 
+    @property
+    def _work(self) -> int:
+        return self.X.size * len(self.centers)
+
+    @property
+    def _compiled(self) -> bool:
+        return self._work >= COMPILED_WORK
+
     @contextmanager
     def _loops(self) -> Iterator[ModuleType]:
         """The inner loops for tables of this size, on as many threads as they are worth."""
-        work = self.X.size * len(self.centers)
-        with blas_threads(1):  # the compiled loops call BLAS from their own threads
-            if work < COMPILED_WORK:
-                yield kmeans_reference
-                return
-            from margin.cluster import kmeans_kernels
+        if not self._compiled:
+            yield small_tables
+            return
+        from margin.cluster import kmeans_kernels
 
-            with numba_threads(threads_for(work)):
-                yield kmeans_kernels
+        # BLAS on one thread: the compiled loops call it from their own.
+        with blas_threads(1), numba_threads(threads_for(self._work)):
+            yield kmeans_kernels
 
 
 def labels_for(X: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from margin.core.callbacks import CallbackSupport, CallbackWatcher, with_callbacks
 from margin.core.parameters import Declared, attribute, check_parameters
 from margin.core.records import Record
-from margin.core.watching import RecordPrinter, Watcher, active_watchers
+from margin.core.watching import RecordPrinter, Watcher, watched
 
 __all__ = ["Estimator", "IterativeEstimator", "Loop"]
 
@@ -49,7 +49,7 @@ class IterativeEstimator(CallbackSupport, Estimator):
     sample weights, it repeats ``fit`` with that argument and hands it to ``iterate``.
     """
 
-    _loop: Loop
+    _loop: Loop = attribute("The running fit.")
 
     @abstractmethod
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
@@ -69,27 +69,19 @@ class IterativeEstimator(CallbackSupport, Estimator):
 
     @with_callbacks
     def _consume(self, records: Iterator[Record], X: Any, y: Any = None) -> Any:
-        watchers: list[Watcher] = list(active_watchers())
-        if hasattr(self, "_skl_callbacks"):
-            watchers.append(CallbackWatcher(X, y))
+        for _ in self._watched(records, X, y):
+            pass
+        return self
+
+    def _watched(self, records: Iterator[Record], X: Any, y: Any = None) -> Iterator[Record]:
+        """The same records, seen on the way by watchers, scikit-learn's callbacks and whoever reads what is printed."""
+        watchers: list[Watcher] = [CallbackWatcher(X, y)] if hasattr(self, "_skl_callbacks") else []
         if getattr(self, "verbose", False):
             watchers.append(RecordPrinter())
-        begun = []
-        try:
-            for watcher in watchers:
-                watcher.begin(self)
-                begun.append(watcher)
-            for record in records:
-                # A list first: every watcher sees the record, even when an earlier one asks to stop.
-                answers = [watcher.record(self, record) for watcher in watchers]
-                if any(answers):
-                    return self
-        finally:
-            for watcher in reversed(begun):
-                watcher.end(self)
-        # The loop holds the training data and optimizer slots: a finished model needs neither.
-        self.__dict__.pop("_loop", None)
-        return self
+        stopped = yield from watched(self, records, *watchers)
+        if not stopped:
+            # The loop holds the training data and optimizer slots: a finished model needs neither.
+            self.__dict__.pop("_loop", None)
 
     def __getstate__(self) -> dict[str, Any]:
         # The running loop holds generators and optimizer slots: a copy of the model is the model, not the fit.

@@ -27,6 +27,8 @@ from margin.core.docstrings import with_sections
 from margin.core.domains import Build, Domain
 
 __all__ = [
+    "COPY",
+    "N_JOBS",
     "VERBOSE",
     "Attribute",
     "Declared",
@@ -42,6 +44,8 @@ __all__ = [
     "search_space",
 ]
 
+COPY = "Permission to overwrite X, which is never used: X stays as it is."  # what `copy_X` means everywhere
+N_JOBS = "Most threads to use; None uses as many as the work is worth, -1 all cores."
 VERBOSE = "Whether every record of the fit is printed."  # what `verbose` means on every iterative estimator
 
 
@@ -189,8 +193,9 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
             taken[name] = replace(value, name=name, annotation=text, kw_only=kw_only)
             delattr(cls, name)
         elif isinstance(value, Attribute):
-            taken[name] = replace(value, name=name, annotation=text)
             delattr(cls, name)
+            if not name.startswith("_"):  # a private one only tells type checkers that it is no argument
+                taken[name] = replace(value, name=name, annotation=text)
     return taken | _learned_properties(cls) | _hand_written(cls)
 
 

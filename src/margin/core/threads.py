@@ -12,10 +12,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-__all__ = ["available", "blas_threads", "numba_threads", "threads_for", "torch_threads"]
+__all__ = ["available", "blas_threads", "numba_threads", "thread_limit", "threads_for", "torch_threads"]
 
 LIMITS = ("MARGIN_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -23,12 +24,36 @@ LIMITS = ("MARGIN_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 # parallel region costs 5 to 50 microseconds, more on a busy machine).
 WORK_PER_THREAD = 2_000_000
 
+_limit: ContextVar[int | None] = ContextVar("margin_thread_limit", default=None)
+
 
 def available() -> int:
     """Threads this process may use: its cores, or fewer if the environment says so."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limits = [int(os.environ[name]) for name in LIMITS if os.environ.get(name, "").isdigit()]
-    return max(1, min([cores, *limits]))
+    asked = _limit.get()
+    return max(1, min([cores, *limits] if asked is None else [cores, *limits, asked]))
+
+
+@contextmanager
+def thread_limit(n_jobs: int | None) -> Iterator[None]:
+    """Use at most ``n_jobs`` threads inside: what ``n_jobs`` of an estimator means. None sets no limit, -1 is all
+    cores, -2 all but one.
+
+    >>> with thread_limit(1):
+    ...     threads_for(1e12)
+    1
+    """
+    if n_jobs is None:
+        yield
+        return
+    asked = n_jobs if n_jobs > 0 else max(1, available() + 1 + n_jobs)
+    token = _limit.set(asked)
+    try:
+        with blas_threads(available()):
+            yield
+    finally:
+        _limit.reset(token)
 
 
 def threads_for(work: float) -> int:

@@ -8,7 +8,7 @@ nothing, so every builder takes the bound it is held against.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ class Verdict:
     measured: Any
     expected: Any
     corrected: bool = False
+    slips: tuple[str, ...] = ()  # the mistakes of the notes that were shown, each by a counter-example of its own
 
     @property
     def word(self) -> str:
@@ -71,26 +72,33 @@ def raises(error: type[Exception], call: Callable[[], Any], *, match: str = "") 
 
 
 def every(**parts: Verdict) -> Verdict:
-    """All named parts hold; measured and expected keep their names."""
+    """All named parts hold; measured and expected keep their names, and a slip without one takes that of its part."""
+    slips = (name if slip == "printed" else slip for name, part in parts.items() for slip in part.slips)
     return Verdict(
         all(part.ok for part in parts.values()),
         {name: part.measured for name, part in parts.items()},
         {name: part.expected for name, part in parts.items()},
         corrected=any(part.corrected for part in parts.values()),
+        slips=tuple(dict.fromkeys(slips)),
     )
 
 
-def corrected(truth: Verdict, *, printed: Verdict) -> Verdict:
-    """The notes' printed statement fails on a counter-example and the corrected one holds.
+def corrected(truth: Verdict, **printed: Verdict) -> Verdict:
+    """The corrected statement holds, and every slip of the notes fails on a counter-example of its own.
 
-    ``printed`` is the notes' own statement evaluated on the counter-example: if it held there, it would
-    be no counter-example, and the verdict fails.
+    Each keyword names a slip (``printed`` if there is only one) and gives the notes' own statement evaluated on
+    the counter-example: if it held there, it would be no counter-example, and the verdict fails. What is
+    evaluated is the printed formula or claim itself, never the negation of the truth.
     """
-    verdict = replace(truth, ok=truth.ok and not printed.ok, corrected=True)
-    return replace(
-        verdict,
-        measured={"corrected": truth.measured, "as printed": printed.measured},
-        expected={"corrected": truth.expected, "as printed": f"not {printed.expected}"},
+    if not printed:
+        raise TypeError("corrected: needs the printed statement, evaluated on a counter-example.")
+    names = {name: "as printed" if name == "printed" else f"as printed: {name}" for name in printed}
+    return Verdict(
+        truth.ok and not any(part.ok for part in printed.values()),
+        {"corrected": truth.measured} | {names[name]: part.measured for name, part in printed.items()},
+        {"corrected": truth.expected} | {names[name]: f"not {part.expected}" for name, part in printed.items()},
+        corrected=True,
+        slips=tuple(printed),
     )
 
 

@@ -11,14 +11,14 @@ A watcher sees the beginning, every record and the end of each fit inside the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from margin.core.records import Record, shown_values
 
-__all__ = ["RecordPrinter", "Watcher", "active_watchers", "watch"]
+__all__ = ["RecordPrinter", "Watcher", "active_watchers", "watch", "watched"]
 
 
 class Watcher:
@@ -36,13 +36,15 @@ class Watcher:
 
 
 class RecordPrinter(Watcher):
-    """Prints a line per record: what ``verbose`` does.
+    """Prints a line per record, or one in ``verbose_interval`` where the estimator has it: what ``verbose`` does.
 
     >>> RecordPrinter().record(Watcher(), Record(3, {"loss": 0.25}, total=10))
     Watcher: iteration 3 of 10: loss 0.25
     """
 
     def record(self, estimator: Any, record: Record) -> None:
+        if record.iteration % getattr(estimator, "verbose_interval", 1):
+            return
         of_total = "" if record.total is None else f" of {record.total}"
         print(f"{type(estimator).__name__}: iteration {record.iteration}{of_total}: {shown_values(record.values)}")
 
@@ -77,3 +79,26 @@ def watch(*watchers: Watcher | Callable[[Any, Record], bool | None]) -> Iterator
         yield
     finally:
         _watchers.reset(token)
+
+
+def watched(estimator: Any, records: Iterable[Record], *more: Watcher) -> Generator[Record, None, bool]:
+    """The ``records`` of a fit of ``estimator``, each after the active watchers and ``more`` have seen it.
+
+    It ends when a watcher asks to stop, which is what it returns. A loop that may leave earlier closes it, so that
+    watchers see the end.
+    """
+    watchers, begun = (*active_watchers(), *more), []
+    try:
+        for watcher in watchers:
+            watcher.begin(estimator)
+            begun.append(watcher)
+        for record in records:
+            # A list first: every watcher sees the record, even when an earlier one asks to stop.
+            answers = [watcher.record(estimator, record) for watcher in watchers]
+            yield record
+            if any(answers):
+                return True
+        return False
+    finally:
+        for watcher in reversed(begun):
+            watcher.end(estimator)

@@ -29,7 +29,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         x = rng.uniform(-3, 3, size=200 if fast else 600)
         # Labels are those of a noisy look at x, so that the truth is a smooth curve too.
         y = np.searchsorted(borders, x + 0.25 * rng.normal(size=len(x)))
-        model = MLPClassifier((16,), epochs=40 if fast else 120, learning_rate=0.02, random_state=seed).fit(
+        model = MLPClassifier((16,), max_iter=40 if fast else 120, learning_rate_init=0.02, random_state=seed).fit(
             x[:, None], y
         )
         log = model.predict_log_proba(grid[:, None])

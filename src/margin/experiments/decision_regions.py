@@ -54,7 +54,7 @@ def _models(seed: int, fast: bool) -> dict[str, Any]:
         "decision tree": trees.DecisionTreeClassifier(max_depth=6, random_state=seed),
         "random forest": trees.RandomForestClassifier(n_estimators=20 if fast else 100, random_state=seed),
         "boosting": trees.GradientBoostingClassifier(n_estimators=20 if fast else 60, random_state=seed),
-        "perceptron": MLPClassifier((24,), epochs=40 if fast else 150, learning_rate=0.02, random_state=seed),
+        "perceptron": MLPClassifier((24,), max_iter=40 if fast else 150, learning_rate_init=0.02, random_state=seed),
     }
 
 

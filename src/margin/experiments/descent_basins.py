@@ -1,7 +1,7 @@
 r"""Basins of descent: the start decides the minimum.
 
 Gradient descent follows :math:`\theta \leftarrow \theta - \eta\nabla f(\theta)` into the minimum of its basin.
-Left a tilted two-well function whose higher well catches a share of the starts, right the four equal minima of
+Left a tilted two-well function whose higher well catches a fraction of the starts, right the four equal minima of
 Himmelblau's function, each with its own territory.
 """
 

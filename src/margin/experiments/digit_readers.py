@@ -49,15 +49,14 @@ def read_by_convolution(X: np.ndarray, y: np.ndarray, new: np.ndarray, seed: int
     """Labels of new rows by a network trained on X and y."""
     import torch
 
-    from margin.neural.batches import Rows
-    from margin.neural.estimators.mlp import cross_entropy
-    from margin.neural.plan import Plan
-    from margin.neural.trainer import Trainer
+    from margin.neural import Minimize, Plan, RowBatches, TensorRows, Training, train
+    from margin.neural.training.objectives import cross_entropy
+    from margin.optimize.schedules import cosine
 
     net = convolutional_network(seed)
-    plan = Plan(learning_rate=1.5e-2, schedule="cosine", batch_size=64, epochs=epochs)
-    trainer = Trainer(net, cross_entropy, plan, n_rows=len(X), seed=seed, threads=1)
-    for _ in trainer.run(Rows.of(X.astype(np.float32), y)):
+    batches = RowBatches(TensorRows.of(X.astype(np.float32), y), 64, seed)
+    rate = cosine(1.5e-2, steps=epochs * batches.steps_per_epoch)
+    for _ in train(Training(batches, Minimize(net, cross_entropy, schedule=rate), Plan(epochs), threads=1)):
         pass
     with torch.no_grad():
         return net(torch.from_numpy(new.astype(np.float32))).argmax(dim=1).numpy()
@@ -80,7 +79,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     def convolution(rows: np.ndarray) -> np.ndarray:
         return read_by_convolution(rows[train], y[train], rows[test], seed, epochs)
 
-    perceptron = MLPClassifier((64,), epochs=2 * epochs, random_state=seed).fit(X[train], y[train])
+    perceptron = MLPClassifier((64,), max_iter=2 * epochs, learning_rate_init=5e-3, random_state=seed)
+    perceptron.fit(X[train], y[train])
     read = {
         "perceptron": perceptron.predict(X[test]),
         "convolutional network": convolution(X),

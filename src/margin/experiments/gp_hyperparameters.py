@@ -32,12 +32,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     X = np.sort(rng.uniform(-4, 4, size=(ROWS, 1)), axis=0)
     y = hidden(X[:, 0]) + NOISE * rng.normal(size=ROWS)
     grid = np.linspace(-5, 5, 200)[:, None]
-    before = GaussianProcessRegressor(START, optimizer=None).fit(X, y)
-    after = GaussianProcessRegressor(START, n_restarts=4, random_state=seed)
+    before = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, optimizer=None).fit(X, y)
+    after = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, n_restarts_optimizer=4, random_state=seed)
     trace = [record["log_marginal_likelihood"] for record in after.iterate(X, y)]
     states = {}
     for name, model in (("before", before), ("after", after)):
-        mean, std = model.predict(grid, return_std=True)
+        mean, std = model.predict(grid, return_std=True, with_noise=False)
         states[name] = {"mean": mean, "std": std, "noise": model.noise_**0.5, "lml": model.log_marginal_likelihood()}
     return {
         "X": X[:, 0],

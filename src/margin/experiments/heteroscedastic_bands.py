@@ -30,10 +30,8 @@ def trained(outputs: int, objective: Any, x: np.ndarray, y: np.ndarray, seed: in
     """A shallow network of the given objective, with the joints of its units spread over the data."""
     import torch
 
-    from margin.neural.batches import Rows
-    from margin.neural.nets.mlp import MLP
-    from margin.neural.plan import Plan
-    from margin.neural.trainer import Trainer
+    from margin.neural import MLP, Minimize, Plan, RowBatches, TensorRows, Training, train
+    from margin.optimize.schedules import cosine
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -45,8 +43,9 @@ def trained(outputs: int, objective: Any, x: np.ndarray, y: np.ndarray, seed: in
         if outputs == 2:  # the spread starts constant and positive: at a zero of f_2 the loss has a barrier
             net.linears[1].weight[1] = 0.0
             net.linears[1].bias[1] = float(y.std())
-    plan = Plan(learning_rate=0.02, schedule="cosine", batch_size=len(x), epochs=epochs)
-    for _ in Trainer(net, objective, plan, n_rows=len(x), seed=seed).run(Rows.of(x[:, None], y)):
+    batches = RowBatches(TensorRows.of(x[:, None], y), len(x), seed)
+    step = Minimize(net, objective, schedule=cosine(0.02, steps=epochs))
+    for _ in train(Training(batches, step, Plan(epochs), threads=1)):
         pass
     return lambda rows: net(torch.from_numpy(rows[:, None])).detach().numpy()
 

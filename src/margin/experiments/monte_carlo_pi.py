@@ -1,6 +1,6 @@
 r"""Pi from random points
 
-The share of uniform points of the unit square that fall into the quarter disc estimates :math:`\pi/4`; its error
+The fraction of uniform points of the unit square that fall into the quarter disc estimates :math:`\pi/4`; its error
 shrinks like :math:`\sqrt{\pi(4-\pi)/n}`.
 """
 

@@ -48,7 +48,7 @@ def check(data: dict[str, Any]) -> Verdict:
     curves = data["curves"]
     late = len(curves["test"]) // 2
     gap = np.abs(curves["out of bag"][late:] - curves["test"][late:]).mean()
-    # The out-of-bag error is a share of n rows: three of its standard errors.
+    # The out-of-bag error is a fraction of n rows: three of its standard errors.
     noise = 3 * np.sqrt(curves["test"][-1] * (1 - curves["test"][-1]) / data["n"])
     return every(
         left_out=near(data["left_out"], (1 - 1 / data["n"]) ** data["n"], tolerance=0.01),

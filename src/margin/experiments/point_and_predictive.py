@@ -34,11 +34,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     X, y = observe(ROWS, rng, gap=True)
     grid = np.linspace(-5, 7, 121 if fast else 481)[:, None]
     probabilistic = GaussianProcessRegressor("rbf", random_state=seed).fit(X, y)
-    scale = float(probabilistic.kernel_.left.right.length_scale)
+    scale = float(probabilistic.kernel_.k1.k2.length_scale)
     deterministic = KernelRidge(kernel=RBF(scale), alpha=0.1).fit(X, y)
     X_new, y_new = observe(NEW, rng, gap=True)
     mean, std = probabilistic.predict(X_new, return_std=True, with_noise=True)
-    at_mean, at_std = probabilistic.predict(grid, return_std=True)
+    at_mean, at_std = probabilistic.predict(grid, return_std=True, with_noise=False)
     return {
         "X": X[:, 0],
         "y": y,

@@ -1,7 +1,7 @@
 """UMAP keeps pieces together and apart, as a rule: three clusters and an S-curve stay four pieces, a ring stays a ring.
 
-It is a tendency: with few neighbors a single cloud is torn. Pieces are the connected parts of the graph of ten nearest
-neighbors, before and after; the digits show what the map is used for.
+It is a tendency, for evenly sampled pieces: with three neighbors a single cloud is torn. Pieces are the connected parts
+of the graph of ten nearest neighbors, before and after; the digits show what the map is used for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from margin.core.verdict import Verdict, above, corrected, equal, every
 from margin.data import load
 from margin.neighbors import KNeighborsClassifier
-from margin.reduction import UMAP, components, knn_graph
+from margin.reduction import PCA, UMAP, components, knn_graph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,27 +24,38 @@ CENTERS = ((10.0, 0.0, 0.0), (0.0, 12.0, 0.0), (0.0, 0.0, -12.0))
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
-    curve = np.asarray(load("s-curve", n_samples=200, seed=seed).X)
     clusters = [0.3 * rng.normal(size=(60, 3)) + center for center in CENTERS]
     angle = np.linspace(0, 2 * np.pi, 150, endpoint=False)
     digits = load("digits")
     rows = slice(500) if fast else slice(None)
     X, y = np.asarray(digits.X)[rows], np.asarray(digits.y)[rows]
     data = {
-        "four pieces": _mapped(np.vstack([curve, *clusters]), 15, seed),
+        "four pieces": _mapped(np.vstack([_s_curve(40, 5), *clusters]), 15, seed),
         "a ring": _mapped(np.column_stack([np.cos(angle), np.sin(angle)]), 15, seed),
-        "a cloud, few neighbors": _mapped(rng.normal(size=(300, 10)), 3, seed),
+        "a cloud, few neighbors": _mapped(rng.normal(size=(1000, 2)), 3, seed),
     }
-    places = UMAP(random_state=seed, n_epochs=150 if fast else None).fit_transform(X)
+    embedding = UMAP(random_state=seed, n_epochs=150 if fast else None).fit_transform(X)
+    linear = _neighbor_accuracy(PCA(n_components=2).fit_transform(X), y)
+    accuracy = _neighbor_accuracy(embedding, y)
+    return data | {"digits": {"embedding": embedding, "labels": y, "accuracy": accuracy, "linear": linear}}
+
+
+def _s_curve(along: int, across: int) -> np.ndarray:
+    """An S-shaped sheet, sampled evenly: gaps in a random sample are pieces of their own."""
+    t, height = (axis.ravel() for axis in np.meshgrid(np.linspace(-4.7, 4.7, along), np.linspace(0, 2, across)))
+    return np.column_stack([np.sin(t), height, np.sign(t) * (np.cos(t) - 1)])
+
+
+def _neighbor_accuracy(embedding: np.ndarray, y: np.ndarray) -> float:
     half = np.arange(len(y)) % 2 == 0
-    accuracy = KNeighborsClassifier(10).fit(places[half], y[half]).score(places[~half], y[~half])
-    return data | {"digits": {"places": places, "labels": y, "accuracy": float(accuracy)}}
+    return float(KNeighborsClassifier(10).fit(embedding[half], y[half]).score(embedding[~half], y[~half]))
 
 
 def _mapped(X: np.ndarray, n_neighbors: int, seed: int) -> dict[str, Any]:
     before, part = components(knn_graph(X, NEIGHBORS))
-    places = UMAP(n_neighbors=n_neighbors, n_epochs=200, random_state=seed).fit_transform(X)
-    return {"places": places, "labels": part, "before": before, "after": components(knn_graph(places, NEIGHBORS))[0]}
+    embedding = UMAP(n_neighbors=n_neighbors, n_epochs=200, random_state=seed).fit_transform(X)
+    after = components(knn_graph(embedding, NEIGHBORS))[0]
+    return {"embedding": embedding, "labels": part, "before": before, "after": after}
 
 
 def check(data: dict[str, Any]) -> Verdict:
@@ -53,7 +64,7 @@ def check(data: dict[str, Any]) -> Verdict:
         every(
             pieces=equal([pieces["before"], pieces["after"]], [4, 4]),
             ring=equal([ring["before"], ring["after"]], [1, 1]),
-            digits=above(data["digits"]["accuracy"], 0.9),
+            digits_gain_on_two_principal_components=above(data["digits"]["accuracy"] - data["digits"]["linear"], 0.2),
         ),
         printed=equal(cloud["after"], cloud["before"]),  # a guarantee would hold here as well
     )
@@ -61,7 +72,7 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     for panel, (name, part) in zip(figure.subplots(1, 4), data.items()):
-        panel.scatter(*part["places"].T, c=part["labels"], cmap="tab10", s=5)
+        panel.scatter(*part["embedding"].T, c=part["labels"], cmap="tab10", s=5)
         score = (
             f"{part['accuracy']:.0%} of neighbors agree" if name == "digits" else f"{part['before']} → {part['after']}"
         )

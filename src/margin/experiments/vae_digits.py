@@ -31,10 +31,22 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     order = np.random.default_rng(seed).permutation(len(digits.data))
     X = (digits.data[order] >= INK).astype(np.float32)
     train, test = X[TEST_DIGITS:], X[:TEST_DIGITS]
-    model = VAE(n_components=8, hidden=(128,), likelihood="bernoulli", learning_rate=5e-3, epochs=12 if fast else 120)
+    model = VAE(
+        n_components=8,
+        hidden_layer_sizes=(128,),
+        likelihood="bernoulli",
+        learning_rate_init=5e-3,
+        max_iter=12 if fast else 120,
+    )
     model.set_params(random_state=seed, standardize=False)
     elbo = [[record.iteration, record["elbo"]] for record in model.iterate(train)]
-    plane = VAE(n_components=2, hidden=(128,), likelihood="bernoulli", learning_rate=5e-3, epochs=8 if fast else 120)
+    plane = VAE(
+        n_components=2,
+        hidden_layer_sizes=(128,),
+        likelihood="bernoulli",
+        learning_rate_init=5e-3,
+        max_iter=8 if fast else 120,
+    )
     plane.set_params(random_state=seed, standardize=False).fit(train)
     reconstruction, kl = model.elbo_terms(test)
     return {

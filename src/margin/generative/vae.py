@@ -9,6 +9,7 @@ decodes. With :math:`\beta \ne 1` the objective is no bound; ``score_samples`` a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, cast
 
@@ -18,8 +19,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Flag, Integer, Number
-from margin.core.domains import Sequence as SequenceOf
+from margin.core.domains import Choice, Either, Flag, Integer, Number
+from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.generative.elbo import (
@@ -30,10 +31,11 @@ from margin.generative.elbo import (
 )
 from margin.generative.vae_network import LIKELIHOODS, VAENetwork
 from margin.neural.activations import ACTIVATIONS
-from margin.neural.batches import Rows
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.plan import TRAINING
+from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
+from margin.neural.training import TensorRows
+from margin.neural.training.schedules import SCHEDULES
 
 __all__ = ["VAE", "negative_elbo"]
 
@@ -60,82 +62,63 @@ def negative_elbo(
 class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     r"""Variational autoencoder with a Gaussian or Bernoulli decoder.
 
-    ``likelihood="bernoulli"`` takes entries in [0, 1]; it is a distribution for zeros and ones, and the usual
-    cross-entropy for gray values in between. ``standardize`` scales what the encoder sees, and for the Gaussian
-    decoder also what it explains; densities are given in the original units all the same.
+    The Bernoulli decoder is a distribution for zeros and ones, and the usual cross-entropy for gray values in between.
+    Densities are given in the original units, standardized or not.
 
-    ``score_samples`` is a lower bound of the log-density from ``bound_samples`` draws of the posterior: their mean
-    (``bound="elbo"``) or the importance-weighted bound (``bound="iwae"``), which is tighter. Every row uses the same
-    draws, so a score does not depend on the other rows or on the call.
+    ``score_samples`` is a lower bound of the log-density from draws of the posterior: their mean, or the
+    importance-weighted bound. Every row uses the same draws, so a score does not depend on the other rows or on the
+    call.
 
     >>> from sklearn.datasets import load_digits
     >>> X = load_digits().data[:500] / 16
-    >>> model = VAE(n_components=2, likelihood="bernoulli", hidden=(64,), epochs=5, random_state=0).fit(X)
+    >>> model = VAE(n_components=2, likelihood="bernoulli", hidden_layer_sizes=(64,), max_iter=5, random_state=0).fit(X)
     >>> model.sample(3, random_state=0).shape, model.transform(X).shape
     ((3, 64), (500, 2))
     """
 
     log_density_kind = "bound"
 
-    domains = {
-        "n_components": Integer(low=1),
-        "hidden": SequenceOf(Integer(low=1)),
-        "activation": Choice(*ACTIVATIONS),
-        "likelihood": Choice(*LIKELIHOODS),
-        "beta": Number(low=0),
-        "standardize": Flag(),
-        "bound": Choice("elbo", "iwae"),
-        "bound_samples": Integer(low=1),
-        **TRAINING,
-    }
+    n_components: int = parameter(8, Integer(low=1), "Number of latent coordinates.")
+    hidden_layer_sizes: Sequence[int] | int = parameter(
+        (256,), LAYER_SIZES, "Units of each hidden layer of the encoder; the decoder has them in reverse."
+    )
+    _: KW_ONLY
+    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    likelihood: str = parameter(
+        "gaussian", Choice(*LIKELIHOODS), "Distribution of the decoder; 'bernoulli' takes entries in [0, 1]."
+    )
+    beta: float = parameter(1.0, Number(low=0), "Weight of the divergence in training; 1 makes the objective a bound.")
+    standardize: bool = parameter(
+        True,
+        Flag(),
+        "Whether columns are brought to mean 0 and deviation 1 for the encoder and a Gaussian decoder.",
+    )
+    bound: str = parameter(
+        "elbo", Choice("elbo", "iwae"), "Lower bound that score_samples gives; 'iwae' weighs the draws and is tighter."
+    )
+    bound_samples: int = parameter(16, Integer(low=1), "Draws of the posterior behind score_samples.")
+    alpha: float = parameter(
+        0.0,
+        Number(low=0, search=(1e-5, 10.0), log=True),
+        "Strength of the L2 penalty on matrices; the divergence regularizes already.",
+    )
+    learning_rate: str = parameter(
+        "cosine",
+        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
+        "How the learning rate goes on from learning_rate_init over max_iter epochs.",
+    )
+    learning_rate_init: float = parameter(
+        2e-3, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+    )
+    batch_size: int | str = parameter(
+        64,
+        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
+        "Rows per update; 'auto' is min(200, number of rows).",
+    )
+    max_iter: int = parameter(100, Integer(low=1), "Most epochs.")
 
-    def __init__(
-        self,
-        n_components: int = 8,
-        hidden: Sequence[int] = (256,),
-        activation: str = "relu",
-        likelihood: str = "gaussian",
-        beta: float = 1.0,
-        standardize: bool = True,
-        bound: str = "elbo",
-        bound_samples: int = 16,
-        optimizer: str = "adam",
-        learning_rate: float = 2e-3,
-        momentum: float = 0.9,
-        weight_decay: float = 0.0,
-        schedule: str = "cosine",
-        warmup: float = 0.0,
-        batch_size: int = 64,
-        epochs: int = 100,
-        clip_norm: float | None = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 1e-4,
-        random_state: RandomLike = None,
-    ):
-        self.n_components = n_components
-        self.hidden = hidden
-        self.activation = activation
-        self.likelihood = likelihood
-        self.beta = beta
-        self.standardize = standardize
-        self.bound = bound
-        self.bound_samples = bound_samples
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.schedule = schedule
-        self.warmup = warmup
-        self.batch_size = batch_size
-        self.epochs = epochs
-        self.clip_norm = clip_norm
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.random_state = random_state
+    center_: np.ndarray = attribute("What is subtracted from every column before the encoder sees it.")
+    scale_: np.ndarray = attribute("What every column is divided by before the encoder sees it.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding records with the ELBO and its parts; ``state`` continues a fit exactly."""
@@ -143,17 +126,18 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         X = self._validate(X, reset=True)
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
-        self.center_, self.scale_ = Scaling.of(X[train]) if self.standardize else Scaling.none(X.shape[1])
+        if not self._goes_on():
+            self.center_, self.scale_ = Scaling.of(X[train]) if self.standardize else Scaling.none(X.shape[1])
         spread = float(np.var(Scaling(self.center_, self.scale_).apply(X[train]), axis=0).mean())
         self.network_ = {
             "n_features": X.shape[1],
             "n_components": int(self.n_components),
-            "hidden": [int(width) for width in self.hidden],
+            "hidden": layer_sizes(self.hidden_layer_sizes),
             "activation": self.activation,
             "likelihood": self.likelihood,
             "variance": spread or 1.0,  # where the decoder starts: everything is noise of the size of the data
         }
-        rows = Rows.of(self._seen(X), self._target(X))
+        rows = TensorRows.of(self._seen(X), self._target(X))
         objective = partial(negative_elbo, beta=self.beta, log_volume=self._log_volume())
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
@@ -185,7 +169,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         """New rows: latents from the prior, decoded, and a draw from the decoder unless only its ``mean`` is wanted."""
         module = self._trained()
         if not Integer(low=1).accepts(n_samples):
-            raise ValueError(f"VAE: n_samples must be a whole number at least 1; got {n_samples!r}.")
+            raise ValueError(f"VAE: n_samples must be an integer at least 1; got {n_samples!r}.")
         rng = as_generator(random_state)
         means = self.decode(rng.standard_normal((n_samples, self.network_["n_components"])))
         if mean:

@@ -1,19 +1,20 @@
-"""Kernel methods: kernels as objects, support vector machines, kernel ridge and kernel regression."""
+"""Kernel methods: kernels as objects, support vector machines, Gaussian processes, kernel ridge, kernel regression."""
 
-from margin.kernels.dot_product import LinearKernel, PolynomialKernel
+from margin.kernels.algebra import Exponentiation, Product, Sum
+from margin.kernels.dot_product import DotProduct, LinearKernel, PolynomialKernel
 from margin.kernels.gaussian_process import (
     GaussianProcessClassifier,
     GaussianProcessRegressor,
     SparseGaussianProcessRegressor,
 )
 from margin.kernels.hard_margin import HardMarginSVC
-from margin.kernels.kernel import ConstantKernel, Kernel, Product, Sum
+from margin.kernels.kernel import ConstantKernel, Kernel
 from margin.kernels.kernel_regression import KernelRegression
 from margin.kernels.kernel_ridge import KernelRidge
 from margin.kernels.linear_svc import LinearSVC
 from margin.kernels.matern import Matern
-from margin.kernels.periodic import PeriodicKernel
-from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
+from margin.kernels.periodic import ExpSineSquared, PeriodicKernel
+from margin.kernels.stationary import RBF, LaplaceKernel, RationalQuadratic, WhiteKernel
 from margin.kernels.svc import SVC
 from margin.kernels.svr import SVR
 
@@ -22,6 +23,9 @@ __all__ = [
     "SVC",
     "SVR",
     "ConstantKernel",
+    "DotProduct",
+    "ExpSineSquared",
+    "Exponentiation",
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
     "HardMarginSVC",
@@ -35,6 +39,7 @@ __all__ = [
     "PeriodicKernel",
     "PolynomialKernel",
     "Product",
+    "RationalQuadratic",
     "SparseGaussianProcessRegressor",
     "Sum",
     "WhiteKernel",

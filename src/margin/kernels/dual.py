@@ -38,6 +38,8 @@ WHOLE_ROWS = 2000  # up to here the kernel matrix (32 MB) is kept and all variab
 PART, PARTS = 256, 4  # variables that are new in a working set, and how many such generations it holds
 INNER_TOLERANCE = 0.1  # of the violation before: solving a working set further is wasted, the others will change it
 STEPS_PER_VARIABLE = 20  # pair steps in one working set, at most, for each of its variables
+LEAST_GAIN = 1e-14  # of the objective: what rounding of its terms may pretend
+STALLED = 20  # working sets without any gain of the objective: rounding is larger than what is left of the violation
 PATIENCE = 3  # working sets for which a variable must have been idle before it may leave
 COST_OF_LEAVING = 2.0  # working sets: about what compacting the columns takes
 
@@ -63,6 +65,8 @@ class DualProblem:
         self.epsilon, self.tol, self.shrinking, self.cache_size = epsilon, tol, shrinking, cache_size
         self.beta, self.score = np.zeros(columns.n), target.copy()
         self.iteration, self.steps = 0, 0
+        self.climbed = self.highest = 0.0  # what the objective has gained so far, and the most it ever had
+        self.without_gain = 0  # working sets in a row that did not raise the highest
         self.generations: list[Indices] = []  # oldest first; together the working set
         self.inner = np.zeros((0, 0))  # its kernel matrix
         self.active = np.arange(columns.n)
@@ -77,6 +81,10 @@ class DualProblem:
     @property
     def solved(self) -> bool:
         return self.violation <= self.tol and not self.removed
+
+    def over(self, max_iter: int) -> bool:
+        """Whether there is nothing more to do: solved, ``max_iter`` working sets (-1: no limit), or stalled."""
+        return self.solved or 0 <= max_iter <= self.iteration or self.without_gain >= STALLED
 
     @property
     def objective(self) -> float:
@@ -94,11 +102,15 @@ class DualProblem:
         """The same where BLAS is held at one thread already: limiting it costs more than a step of a small problem."""
         self.iteration += 1
         if self.columns.n <= WHOLE_ROWS:
+            before = self.objective
             self._solve_everything()
+            self._judge_gain(self.objective - before)
             self.violation = violation(*self._directions())
             return
         self._renew()
+        before = self.gained
         self._solve_working_set()
+        self._judge_gain(self.gained - before)
         up, down = self._directions()
         self.violation = violation(up, down)
         if self.violation <= self.tol and self.removed:
@@ -135,6 +147,9 @@ class DualProblem:
             "patience": self.patience.copy(),
             "removed": [{"rows": rows.copy(), "beta": then.copy()} for rows, then in self.removed],
             "gained": self.gained,
+            "climbed": self.climbed,
+            "highest": self.highest,
+            "without_gain": self.without_gain,
             "wasted": self.wasted,
             "cache": None if self.cache is None else self.cache.state(),
         }
@@ -145,6 +160,8 @@ class DualProblem:
         )
         self.violation, self.gained, self.wasted = (float(state[name]) for name in ("violation", "gained", "wasted"))
         self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
+        self.climbed, self.highest = float(state["climbed"]), float(state["highest"])
+        self.without_gain = int(state["without_gain"])
         self.removed = [(np.array(left["rows"]), np.array(left["beta"])) for left in state["removed"]]
         self.cache = None
         with blas_threads(1):
@@ -172,6 +189,15 @@ class DualProblem:
         self.steps += solve_pairs(K, self.score, self.beta, self.low, self.high, self.epsilon, self.tol, limit)
         # Rounding of many small updates is taken out before optimality is judged.
         self.score = self.target - K @ self.beta
+
+    def _judge_gain(self, gain: float) -> None:
+        """Whether the objective has risen above all it was before, by more than rounding makes it go up and down."""
+        self.climbed += gain
+        rounding = LEAST_GAIN * max(abs(float(self.target @ self.beta)), abs(self.highest))
+        if self.climbed > self.highest + rounding:
+            self.highest, self.without_gain = self.climbed, 0
+        else:
+            self.without_gain += 1
 
     def _renew(self) -> None:
         """The oldest generation gives way to the worst violators outside the others."""

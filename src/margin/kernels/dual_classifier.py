@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.threads import blas_threads
@@ -22,13 +25,14 @@ from margin.kernels.class_blocks import ClassBlocks
 from margin.kernels.dual import WHOLE_ROWS, DualProblem, objectives
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
-from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows
+from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows, linear_weights
 from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
 
 __all__ = ["DualClassifier", "PairLoop", "describe", "solve_some"]
 
+MAX_ITER = Integer(low=-1)
 SETS_PER_RECORD = 8  # working sets solved between two records: looking at the model costs about as much as one
 # Small pairs are solved in a fraction of the time that a look at the model takes: a record stands for as many pairs as
 # have this many kernel values together.
@@ -38,10 +42,10 @@ VALUES_PER_RECORD = 1 << 22
 def solve_some(problem: DualProblem, max_iter: int) -> bool:
     """A few working sets, BLAS being held at one thread; True when the problem is solved or has had ``max_iter``."""
     for _ in range(SETS_PER_RECORD):
-        if problem.solved or problem.iteration >= max_iter:
+        if problem.over(max_iter):
             break
         problem.step_on_one_thread()
-    finished = problem.solved or problem.iteration >= max_iter
+    finished = problem.over(max_iter)
     if finished:
         problem.complete()
     return finished
@@ -61,10 +65,31 @@ def describe(problem: DualProblem) -> dict[str, float]:
 class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     """Abstract: a subclass says how the bounds of the dual follow from weights."""
 
-    max_iter: int
-    tol: float
-    shrinking: bool = True
-    cache_size: float = 200.0
+    shrinking = True
+    cache_size = 200.0
+
+    _: KW_ONLY
+    tol: float = parameter(1e-3, Number(above=0), "Violation of optimality at which a problem is solved.")
+    max_iter: int = parameter(-1, MAX_ITER, "Most working sets for each pair of classes; -1 means no limit.")
+    verbose: bool | int = parameter(False, Either(Flag(), Integer(low=0)), VERBOSE)
+
+    classes_: NDArray[Any] = attribute("The classes, sorted.")
+    support_: NDArray[np.int64] = attribute("Rows that are support vectors, ordered by class.")
+    support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")
+    n_support_: NDArray[np.int64] = attribute("Number of support vectors of every class.")
+    dual_coef_: NDArray[np.float64] = attribute("Coefficients of the support vectors, (classes - 1, n_support).")
+    intercept_: NDArray[np.float64] = attribute("Constant of every pair of classes.")
+    objective_: NDArray[np.float64] = attribute("Dual objective of every pair of classes.")
+    gap_: NDArray[np.float64] = attribute("Primal minus dual objective of every pair.")
+    violation_: NDArray[np.float64] = attribute("What is left of the violation of optimality, per pair.")
+    n_iter_: NDArray[np.int64] = attribute("Working sets that every pair took.")
+    fit_status_: int = attribute("0 if all problems were solved, else 1.")
+    shape_fit_: tuple[int, int] = attribute("Rows and columns of the training table.")
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the columns, (pairs, p), of the linear kernel."""
+        return linear_weights(self, pair_coefficients(self.dual_coef_, self.n_support_))
 
     @abstractmethod
     def _bounds(
@@ -111,15 +136,18 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
             yield record
         self._learn(loop)
         if loop.unsolved:
+            limit = "the limit of rounding" if self.max_iter < 0 else f"max_iter={self.max_iter} working sets"
             warn_user(
-                f"{type(self).__name__}: {loop.unsolved} of {len(loop.pairs)} problems reached "
-                f"max_iter={self.max_iter} working sets before tol; scale the columns or allow more.",
+                f"{type(self).__name__}: {loop.unsolved} of {len(loop.pairs)} problems reached {limit} before "
+                "tol; scale the columns or allow more.",
                 ConvergenceWarning,
             )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by sign for two classes (the first if the value is 0 or less), by votes for more."""
-        values = self._pair_decisions(self._new_rows(X))
+        return self._classes_by_confidence(self._pair_decisions(self._new_rows(X)))
+
+    def _classes_by_confidence(self, values: NDArray[np.float64]) -> NDArray[Any]:
         if len(self.classes_) == 2:
             return self.classes_[(-values[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(votes_with_confidence(values, len(self.classes_)), axis=1)]
@@ -143,6 +171,8 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self.intercept_ = sign * np.array(loop.offsets())
         self.objective_, self.gap_, self.violation_ = (np.array(loop.numbers(name)) for name in NUMBERS)
         self.n_iter_ = np.array(loop.numbers("iteration"), dtype=np.int64)
+        self.fit_status_ = int(loop.unsolved > 0)
+        self.shape_fit_ = (int(loop.X.shape[0]), int(loop.X.shape[1]))
 
 
 NUMBERS = ("objective", "gap", "violation")

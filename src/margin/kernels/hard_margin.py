@@ -1,4 +1,4 @@
-r"""The hard margin: the widest street between two classes that are separable.
+r"""The hard margin: the widest margin between two classes that are separable.
 
 .. math:: \min_{w,b}\; \tfrac12\|w\|^2 \quad\text{s.t.}\quad y_i\bigl(w^\top\phi(x_i)+b\bigr) \ge 1 .
 
@@ -8,22 +8,24 @@ The planes :math:`w^\top\phi(x)+b=\pm1` are :math:`2/\|w\|` apart; the right-han
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from margin.core.domains import Integer, Number
+from margin.core.domains import Number
+from margin.core.parameters import attribute, parameter
 from margin.kernels.dot_product import LinearKernel
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import DualClassifier, PairLoop
-from margin.kernels.kernel_names import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.kernel_names import KERNEL, KERNEL_SENTENCE
 from margin.kernels.one_vs_one import votes_with_confidence
 
 __all__ = ["HardMarginSVC", "is_separable"]
 
-# A margin below this share of the size of the data cannot be told from none in floating point.
+# A margin below this fraction of the size of the data cannot be told from none in floating point.
 SMALLEST_MARGIN = 1e-7
 
 
@@ -44,41 +46,19 @@ def is_separable(X: NDArray[Any], labels: NDArray[Any]) -> bool:
 class HardMarginSVC(DualClassifier):
     """Maximum-margin classifier without slack; classes that no plane separates are an error.
 
-    Parameters are those of :class:`~margin.kernels.SVC`, without C. With the linear kernel separability is decided
-    beforehand by a linear program; with another kernel the fit stops when the margin gets smaller than rounding.
-
-    Learned: as SVC; ``coef_`` (1, d) with two classes and the linear kernel, and ``margin_``, the distance 1/|w| from
-    the boundary to the nearest rows, per pair of classes.
+    With the linear kernel separability is decided beforehand by a linear program; with another kernel the fit stops
+    when the margin gets smaller than rounding.
 
     >>> model = HardMarginSVC().fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1])
     >>> model.coef_.round(4).tolist(), model.margin_.round(4).tolist(), model.support_.tolist()
     ([[1.0]], [1.0], [1, 2])
     """
 
-    domains = {
-        "kernel": KERNEL,
-        "degree": DEGREE,
-        "gamma": GAMMA,
-        "coef0": COEF0,
-        "tol": Number(above=0),
-        "max_iter": Integer(low=1),
-    }
+    _: KW_ONLY
+    kernel: Any = parameter("linear", KERNEL, KERNEL_SENTENCE)
+    tol: float = parameter(1e-6, Number(above=0), "Violation of optimality at which a problem is solved.")
 
-    def __init__(
-        self,
-        kernel: Any = "linear",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-    ):
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
+    margin_: NDArray[np.float64] = attribute("Distance 1/|w| from the boundary to the nearest rows, per pair.")
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """f(x) for two classes (n,), votes of the pairs per class for more."""
@@ -97,7 +77,7 @@ class HardMarginSVC(DualClassifier):
     def _judge(self, loop: PairLoop, problem: DualProblem, finished: bool) -> None:
         pair = len(loop.done)
         rows = loop.rows[loop.members(pair)]
-        diagonal = loop.X[rows, rows] if isinstance(loop.kernel, str) else loop.kernel.diagonal(loop.X[rows])
+        diagonal = loop.X[rows, rows] if isinstance(loop.kernel, str) else loop.kernel.diag(loop.X[rows])
         norm = np.sqrt(2 * max(problem.objective, 0.0))
         # The margin 1/|w| in feature space against the size of the rows there, the root of the largest k(x, x).
         if norm * SMALLEST_MARGIN * np.sqrt(diagonal.max()) > 1 or (finished and not problem.solved):
@@ -114,5 +94,3 @@ class HardMarginSVC(DualClassifier):
         super()._learn(loop)
         with np.errstate(divide="ignore"):
             self.margin_ = 1 / np.sqrt(2 * np.maximum(self.objective_, 0.0))
-        if isinstance(loop.kernel, LinearKernel) and len(loop.classes) == 2:
-            self.coef_ = self.dual_coef_ @ self.support_vectors_

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 ARRAYS = ("alpha", "room", "u", "v", "theta")
 # Added to the diagonal, relative to its largest entry, where rounding took definiteness; ten times more each time.
 FIRST_RIDGE = 1e-15
-TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
+TO_BOUNDARY = 0.995  # fraction of the way to the nearest bound that a step may go
 
 
 def hinge_objective(theta: Floats, X: Table, y: Floats, bounds: Floats, *, intercept: bool) -> float:
@@ -46,14 +46,15 @@ class Hinge:
 
     names = ("objective", "gap")
 
-    def __init__(self, X: Table, y: Floats, bounds: Floats, *, intercept: bool, tol: float):
+    def __init__(self, X: Table, y: Floats, bounds: Floats, *, intercept: bool, tol: float, dual: bool | str = "auto"):
         self.X, self.y, self.c, self.intercept, self.tol = X, y, bounds, intercept, tol
         n = X.shape[0]
         self.alpha, self.u, self.v = 0.5 * bounds, np.ones(n), np.ones(n)
         self.room = bounds - self.alpha  # c - alpha as a number of its own: near the bound the difference has no digits
         self.theta = self._w(self.alpha)
         self.iteration, self.objective, self.gap = 0, float(bounds.sum()), np.inf
-        self.gram = _dense(X @ X.T) if X.shape[1] > n else None
+        by_rows = X.shape[1] > n if isinstance(dual, str) else dual
+        self.gram = _dense(X @ X.T) if by_rows else None
 
     @property
     def solved(self) -> bool:

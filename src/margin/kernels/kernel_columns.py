@@ -20,8 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margin.core.chunks import map_row_chunks
+from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
-from margin.kernels.kernel import Kernel, Product, Sum
+from margin.kernels.kernel import Kernel
 from margin.kernels.periodic import PeriodicKernel
 from margin.kernels.sparse_rows import kernel_values
 from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
@@ -187,20 +188,20 @@ def columns_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> KernelColum
         return CalledColumns(kernel, X.astype(dtype), dtype)
     if isinstance(kernel, Sum | Product):
         join = np.add if isinstance(kernel, Sum) else np.multiply
-        return CombinedColumns(columns_of(kernel.left, X, dtype), columns_of(kernel.right, X, dtype), join)
+        return CombinedColumns(columns_of(kernel.k1, X, dtype), columns_of(kernel.k2, X, dtype), join)
     if isinstance(kernel, WhiteKernel):
-        return NoiseColumns(kernel.value, np.arange(len(X)), dtype)
+        return NoiseColumns(kernel.noise_level, np.arange(len(X)), dtype)
     if isinstance(kernel, LinearKernel):
         return ProductColumns(X, X, _nothing, dtype)
     if isinstance(kernel, PolynomialKernel):
-        return ProductColumns(kernel.scale * X, X, _power(kernel.degree, dtype.type(kernel.offset)), dtype)
+        return ProductColumns(kernel.gamma * X, X, _power(kernel.degree, dtype.type(kernel.coef0)), dtype)
     if isinstance(kernel, RBF):
         return ProductColumns(*_half_distances(kernel.scaled(X)), _exponential, dtype)
     if isinstance(kernel, LaplaceKernel):
         return ProductColumns(*_half_distances(kernel.scaled(X)), _exponential_of_root, dtype)
     if isinstance(kernel, PeriodicKernel):
         # On circles of radius 1/l the squared distance is (4/l^2) sin^2: half of it is the exponent.
-        angle = 2 * np.pi * X / kernel.period
+        angle = 2 * np.pi * X / kernel.periodicity
         circles = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) / kernel.length_scale
         return ProductColumns(*_half_distances(circles), _exponential, dtype)
     return CalledColumns(kernel, X, dtype)

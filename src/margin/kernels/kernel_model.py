@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,13 +11,24 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.chunks import map_row_chunks
-from margin.core.parameters import check_parameters
+from margin.core.parameters import Declared, attribute, check_parameters, parameter
+from margin.kernels.dot_product import LinearKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
-from margin.kernels.kernel_names import named_kernel
+from margin.kernels.kernel_names import (
+    COEF0,
+    COEF0_SENTENCE,
+    DEGREE,
+    DEGREE_SENTENCE,
+    GAMMA,
+    GAMMA_SENTENCE,
+    KERNEL,
+    KERNEL_SENTENCE,
+    named_kernel,
+)
 from margin.kernels.sparse_rows import kernel_values
 
-__all__ = ["ROWS_DTYPES", "KernelModel", "columns_for", "expansion", "kept_rows"]
+__all__ = ["ROWS_DTYPES", "KernelModel", "columns_for", "expansion", "kept_rows", "linear_weights"]
 
 ROWS_DTYPES = [np.float64, np.float32]  # float32 rows keep their type and halve the work
 BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are judged
@@ -37,14 +49,18 @@ def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[
     return out
 
 
-class KernelModel:
-    """Mixin of estimators with the parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``."""
+class KernelModel(Declared):
+    """Mixin of estimators that predict by a kernel expansion."""
 
     takes_sparse: ClassVar[bool] = False
-    kernel: Any
-    gamma: Any
-    degree: int
-    coef0: float
+
+    _: KW_ONLY
+    kernel: Any = parameter("rbf", KERNEL, KERNEL_SENTENCE)
+    degree: int = parameter(3, DEGREE, DEGREE_SENTENCE)
+    gamma: Any = parameter("scale", GAMMA, GAMMA_SENTENCE)
+    coef0: float = parameter(0.0, COEF0, COEF0_SENTENCE)
+
+    kernel_: Kernel | str = attribute("The kernel object, or 'precomputed'.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -87,11 +103,11 @@ class KernelModel:
 
     def _expand(self, X: Any, support: NDArray[np.int64], rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
         """Values of the expansion for new rows X; of a precomputed kernel X holds k(new, training)."""
-        if isinstance(self.kernel_, str):  # type: ignore[attr-defined]
+        if isinstance(self.kernel_, str):
             return X[:, support] @ coef.T
         if sp.issparse(X) != sp.issparse(rows):  # new rows take the form of the known ones
             X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
-        return expansion(self.kernel_, X, rows, coef)  # type: ignore[attr-defined]
+        return expansion(self.kernel_, X, rows, coef)
 
 
 def kept_rows(kernel: Kernel | str, X: Any, rows: NDArray[np.int64]) -> Any:
@@ -106,3 +122,12 @@ def columns_for(kernel: Kernel | str, X: Any, rows: NDArray[np.int64], dtype: An
     if isinstance(kernel, str):
         return columns_of_matrix(np.ascontiguousarray(X[np.ix_(rows, rows)], dtype=np.float64))
     return columns_of(kernel, X[rows], dtype)
+
+
+def linear_weights(model: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights of the columns behind an expansion with the linear kernel, (p, d); others have none."""
+    check_is_fitted(model)
+    if not isinstance(model.kernel_, LinearKernel):
+        raise AttributeError(f"{type(model).__name__}: coef_ exists for kernel='linear' only; got {model.kernel!r}.")
+    product = coef @ model.support_vectors_
+    return product.toarray() if sp.issparse(product) else np.asarray(product)

@@ -24,23 +24,41 @@ from numpy.typing import NDArray
 from margin.core.domains import Choice, Domain, Either, Integer, Number
 from margin.foundations.probability.kernels import length_scale_from_gamma
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
+from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.periodic import PeriodicKernel
 from margin.kernels.stationary import RBF, LaplaceKernel
 
-__all__ = ["COEF0", "DEGREE", "GAMMA", "KERNEL", "VECTOR_KERNEL", "KernelObject", "gamma_value", "named_kernel"]
+__all__ = [
+    "COEF0",
+    "COEF0_SENTENCE",
+    "DEGREE",
+    "DEGREE_SENTENCE",
+    "GAMMA",
+    "GAMMA_SENTENCE",
+    "KERNEL",
+    "KERNEL_SENTENCE",
+    "VECTOR_KERNEL",
+    "KernelObject",
+    "gamma_value",
+    "named_kernel",
+]
 
 NAMES = ("linear", "poly", "rbf", "laplace", "periodic")
+KERNEL_SENTENCE = "Name of the kernel, 'precomputed' (X holds its values), a kernel object or a function of two arrays."
+GAMMA_SENTENCE = "Inverse width of the named kernels; 'scale' is 1 / (columns * variance of X), 'auto' is 1 / columns."
+DEGREE_SENTENCE = "Degree of 'poly'."
+COEF0_SENTENCE = "Constant of 'poly'."
 
 
 @dataclass(frozen=True)
 class KernelObject(Domain):
     """A kernel given as an object, from Python."""
 
-    description = "a kernel of margin.kernels"
+    description = "a kernel of margin.kernels or a function of two arrays of rows"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, Kernel)
+        return isinstance(value, Kernel) or (callable(value) and not isinstance(value, type))
 
     def wrong(self) -> list[Any]:
         return ["no such kernel", 3]
@@ -59,14 +77,14 @@ def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> floa
     Rows count by their weight, so that a row of weight two is two rows.
     """
     d = X.shape[1]
-    if gamma == "auto":
+    if gamma is None or gamma == "auto":
         return 1.0 / d
     if gamma != "scale":
         return float(gamma)
-    share = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
-    means = share @ X
+    fraction = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
+    means = fraction @ X
     squares = X.power(2) if sp.issparse(X) else np.square(X, dtype=np.float64)
-    variance = float(np.mean(share @ squares) - np.mean(means) ** 2)
+    variance = float(np.mean(fraction @ squares) - np.mean(means) ** 2)
     # Entries that are all one number have no scale; rounding may show a variance of 1e-16 of their square.
     constant = variance <= 1e-14 * float(np.mean(means) ** 2)
     return 1.0 if constant else 1.0 / (d * variance)
@@ -75,9 +93,11 @@ def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> floa
 def named_kernel(
     kernel: Any, gamma: Any, degree: int, coef0: float, X: Any, weights: NDArray[Any] | None = None
 ) -> Kernel:
-    """The kernel object behind a name; an object is taken as it is."""
+    """The kernel object behind a name or a function; an object is taken as it is."""
     if isinstance(kernel, Kernel):
         return kernel
+    if callable(kernel):
+        return FunctionKernel(kernel)
     if kernel == "linear":
         return LinearKernel()
     value = gamma_value(gamma, X, weights)

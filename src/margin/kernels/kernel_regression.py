@@ -5,6 +5,7 @@ r"""Kernel regression of Nadaraya and Watson: the mean of the known values, weig
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.core.domains import Choice, Either, Flag
 from margin.core.estimator import Estimator
+from margin.core.parameters import attribute, parameter
 from margin.foundations.probability.kernels import squared_distances
+from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import ROWS_DTYPES, expansion
-from margin.kernels.kernel_names import GAMMA, KernelObject, named_kernel
+from margin.kernels.kernel_names import GAMMA, GAMMA_SENTENCE, KernelObject, named_kernel
 
 __all__ = ["KernelRegression"]
 
@@ -24,28 +27,27 @@ __all__ = ["KernelRegression"]
 class KernelRegression(MultiOutputMixin, RegressorMixin, Estimator):
     r"""Predicts from the training rows themselves; nothing is solved.
 
-    ``kernel`` is "rbf", "laplace", "periodic" or a kernel object whose values are not negative; ``gamma`` is its width.
-    ``normalize`` False gives the plain sum :math:`\sum_i w_i k(x_i, x) y_i`, whose sign is a vote for labels -1 and 1
-    but whose size means nothing. Where every weight is zero (a row farther away than floating point reaches) the value
-    is that of the nearest training row, which is the limit. Time and memory: n per predicted row.
-
-    Learned: ``X_fit_``, ``y_fit_``, ``weights_``, ``kernel_``.
+    Where every weight is zero (a row farther away than floating point reaches) the value is that of the nearest
+    training row, which is the limit. Time and memory: n per predicted row.
 
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> KernelRegression(gamma=1.0).fit(X, [1.0, 1.0, 1.0]).predict([[0.3], [500.0]]).tolist()
     [1.0, 1.0]
     """
 
-    domains = {
-        "kernel": Either(Choice("rbf", "laplace", "periodic"), KernelObject()),
-        "gamma": GAMMA,
-        "normalize": Flag(),
-    }
+    _: KW_ONLY
+    kernel: Any = parameter(
+        "rbf", Either(Choice("rbf", "laplace", "periodic"), KernelObject()), "Name, object or function; never negative."
+    )
+    gamma: Any = parameter("scale", GAMMA, GAMMA_SENTENCE)
+    normalize: bool = parameter(
+        True, Flag(), "Whether weights sum to one; the plain sum is a vote of labels -1 and 1 whose size means nothing."
+    )
 
-    def __init__(self, kernel: Any = "rbf", gamma: Any = "scale", normalize: bool = True):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.normalize = normalize
+    X_fit_: NDArray[Any] = attribute("The training rows of positive weight.")
+    y_fit_: NDArray[np.float64] = attribute("Their values.")
+    weights_: NDArray[np.float64] = attribute("Their weights.")
+    kernel_: Kernel = attribute("The kernel object.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
         """Keep the rows and their values."""

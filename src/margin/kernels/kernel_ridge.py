@@ -8,6 +8,7 @@ r"""Ridge regression in the feature space of a kernel.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from margin.core.domains import Number
+from margin.core.domains import Number, Optional
 from margin.core.estimator import Estimator
+from margin.core.parameters import attribute, parameter
+from margin.kernels.function_kernel import FunctionKernel, KeywordArguments
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import ROWS_DTYPES, KernelModel
-from margin.kernels.kernel_names import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.kernel_names import COEF0, COEF0_SENTENCE, GAMMA, KERNEL
 
 __all__ = ["KernelRidge", "dual_weights"]
 
@@ -57,33 +60,32 @@ def dual_weights(K: NDArray[Any], y: NDArray[Any], alpha: float, weights: NDArra
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
-    """Least squares with a penalty ``alpha`` on the norm of the function; no intercept, ``kernel + 1.0`` gives one.
+    """Least squares with a penalty on the norm of the function; no intercept, ``kernel + 1.0`` gives one.
 
-    Parameters of the kernel as in :class:`~margin.kernels.SVC`. Time n^3 / 3, memory n^2.
-
-    Learned: ``dual_coef_`` (n,) or (n, q), ``X_fit_`` (the training rows), ``kernel_``.
+    Time n^3 / 3, memory n^2.
 
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> KernelRidge(alpha=1e-9, kernel="rbf", gamma=1.0).fit(X, [1.0, 3.0, 2.0]).predict(X).round(4).tolist()
     [1.0, 3.0, 2.0]
     """
 
-    domains = {
-        "alpha": Number(low=0, search=(1e-6, 1e2), log=True),
-        "kernel": KERNEL,
-        "gamma": GAMMA,
-        "degree": DEGREE,
-        "coef0": COEF0,
-    }
+    alpha: float = parameter(1, Number(low=0, search=(1e-6, 1e2), log=True), "Strength of the penalty.")
+    _: KW_ONLY
+    kernel: Any = parameter(
+        "linear",
+        KERNEL,
+        "Name of the kernel, 'precomputed' (X holds its values), a kernel object or a function of two rows.",
+    )
+    gamma: Any = parameter(
+        None, Optional(GAMMA), "Inverse width of the named kernels; None and 'auto' are 1 / columns, 'scale' as in SVC."
+    )
+    coef0: float = parameter(1, COEF0, COEF0_SENTENCE)
+    kernel_params: dict[str, Any] | None = parameter(
+        None, Optional(KeywordArguments()), "Further arguments of a kernel given as a function."
+    )
 
-    def __init__(
-        self, alpha: float = 1.0, kernel: Any = "rbf", gamma: Any = "scale", degree: int = 3, coef0: float = 1.0
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    dual_coef_: NDArray[np.float64] = attribute("Coefficients of the training rows, (n,) or (n, targets).")
+    X_fit_: NDArray[Any] = attribute("The training rows, empty for a precomputed kernel.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Learn from rows X and numbers y, one column or several."""
@@ -93,6 +95,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kernel = self._kernel_for(X, weights)
+        if isinstance(kernel, FunctionKernel):
+            kernel = FunctionKernel(kernel.function, self.kernel_params, by_rows=True)
         K = kernel(X) if isinstance(kernel, Kernel) else X
         self.dual_coef_ = dual_weights(K.astype(np.float64, copy=False), np.asarray(y, float), self.alpha, weights)
         self.kernel_ = kernel

@@ -8,9 +8,11 @@ r"""The linear support vector machine in the primal: made for many rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -18,62 +20,67 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.class_weights import ClassWeight, row_weights
-from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
 from margin.core.threads import blas_threads
 from margin.kernels.hinge import Hinge
+from margin.kernels.l1_squared_hinge import L1SquaredHinge
 from margin.kernels.squared_hinge import SquaredHinge
 
 __all__ = ["LinearSVC"]
 
-SOLVERS: dict[str, Any] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
-
 
 class LinearSVC(ClassifierMixin, IterativeEstimator):
-    """Linear machine with a penalty on w alone (b is free); several classes by one machine against the rest each.
+    """Linear machine; several classes by one machine against the rest each.
 
-    ``loss`` "squared_hinge" is solved by Newton's method (``tol`` bounds the norm of the gradient relative to that at
-    zero), "hinge" by an interior-point method (``tol`` bounds the duality gap relative to the objective).
-    ``max_iter`` is the most steps for each class. X may be sparse. A step costs a few passes and a product of the
-    active rows with themselves, n d^2 with memory d^2 besides the data; the squared hinge with more than 1500 columns
-    needs products with X alone, and memory n + d. The hinge keeps a matrix of the smaller of n and d squared: where
-    both are large, ``SVC(kernel="linear")`` solves the same problem.
+    The squared hinge is solved by Newton's method (``tol`` bounds the norm of the gradient relative to that at zero),
+    the hinge by an interior-point method (``tol`` bounds the duality gap relative to the objective). X may be sparse. A
+    step costs a few passes and a product of the active rows with themselves, n d^2 with memory d^2 besides the data;
+    the squared hinge with more than 1500 columns needs products with X alone, and memory n + d. The hinge keeps a
+    matrix of the smaller of n and d squared: where both are large, ``SVC(kernel="linear")`` solves the same problem.
+    With the L1 penalty many weights are exactly zero; a step works on the columns that are not.
 
-    Learned: ``coef_`` (1 or k, d), ``intercept_``, ``objective_`` per machine, ``n_iter_``. Records carry the
-    objective, ``measure`` (what is compared with ``tol``) and the machine's number.
+    Records carry the objective, ``measure`` (what is compared with ``tol``) and the machine's number.
 
     >>> X = np.array([[0.0], [1.0], [3.0], [5.0]])
     >>> model = LinearSVC(C=1000.0, loss="hinge").fit(X, [0, 0, 1, 1])
-    >>> model.coef_.round(3).tolist(), model.intercept_.round(3).tolist()
+    >>> model.coef_.round(2).tolist(), model.intercept_.round(2).tolist()
     ([[1.0]], [-2.0])
     """
 
-    domains = {
-        "loss": Choice("squared_hinge", "hinge"),
-        "C": Number(above=0, search=(1e-4, 1e3), log=True),
-        "fit_intercept": Flag(),
-        "class_weight": ClassWeight(),
-        "tol": Number(above=0),
-        "max_iter": Integer(low=1),
-    }
+    penalty: str = parameter("l2", Choice("l2", "l1"), "Half the squared norm of w, or the sum of its absolute values.")
+    loss: str = parameter("squared_hinge", Choice("squared_hinge", "hinge"), "Cost of a margin below one.")
+    _: KW_ONLY
+    dual: bool | str = parameter(
+        "auto",
+        Either(Choice("auto"), Flag()),
+        "Whether steps solve systems of n (dual) or of d unknowns (primal); 'auto' takes what is cheaper.",
+    )
+    tol: float = parameter(1e-4, Number(above=0), "Relative gradient or duality gap at which a machine is solved.")
+    C: float = parameter(1.0, Number(above=0, search=(1e-4, 1e3), log=True), "Cost of a violated margin.")
+    multi_class: str = parameter("ovr", Choice("ovr"), "One machine per class against the rest.")
+    fit_intercept: bool = parameter(True, Flag(), "Whether a constant b is fitted.")
+    intercept_scaling: float | None = parameter(
+        None,
+        Optional(Number(above=0)),
+        "None leaves b free; a number s penalizes it as the weight b / s of a constant column s.",
+    )
+    class_weight: Any = parameter(None, ClassWeight(), "Factor of C for the rows of a class.")
+    verbose: bool | int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    random_state: RandomLike = parameter(
+        None, Seed(), "Draws the part of many rows on which the squared hinge starts; None takes every k-th row."
+    )
+    max_iter: int = parameter(1000, Integer(low=1), "Most steps for each machine.")
 
-    def __init__(
-        self,
-        loss: str = "squared_hinge",
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-    ):
-        self.loss = loss
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
+    classes_: NDArray[Any] = attribute("The classes, sorted.")
+    coef_: NDArray[np.float64] = attribute("Weights of the columns, (1, d) or (classes, d).")
+    intercept_: NDArray[np.float64] = attribute("The constants.")
+    objective_: NDArray[np.float64] = attribute("Objective of every machine.")
+    n_iter_: int = attribute("Most steps of any machine.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
         """Learn from rows X and their classes y."""
@@ -84,6 +91,11 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per step of every machine."""
         self._check_parameters()
+        if self.penalty == "l1" and (self.loss == "hinge" or self.dual is True):
+            raise ValueError(
+                "LinearSVC: penalty='l1' goes with loss='squared_hinge' and dual=False or 'auto'; got "
+                f"loss={self.loss!r} and dual={self.dual!r}."
+            )
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -99,7 +111,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
             X, codes, bounds = X[bounds > 0], codes[bounds > 0], bounds[bounds > 0]
         if len(np.unique(codes)) < 2:
             raise ValueError("LinearSVC: class_weight must leave at least two classes with weight.")
-        self._loop = loop = _OneVsRest(self, X, codes, bounds, classes)
+        self._loop = loop = _OneVsRest(self, self._with_constant(X), codes, bounds, classes)
         if state is not None:
             loop.restore(state)
         for record in loop.iterations():
@@ -131,13 +143,25 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @property
+    def _penalizes_intercept(self) -> bool:
+        return bool(self.fit_intercept) and self.intercept_scaling is not None
+
+    def _with_constant(self, X: Any) -> Any:
+        """X with a last column of the number that scales a penalized intercept."""
+        if not self._penalizes_intercept:
+            return X
+        column = np.full((X.shape[0], 1), float(self.intercept_scaling or 1.0))
+        return sp.hstack([X, column], format="csr") if sp.issparse(X) else np.hstack([X, column])
+
     def _learn(self, loop: _OneVsRest) -> None:
         found = loop.results()
-        d = loop.X.shape[1]
         thetas = np.array([result["theta"] for result in found])
+        d = thetas.shape[1] - bool(self.fit_intercept)
+        scale = float(self.intercept_scaling or 1.0) if self._penalizes_intercept else 1.0
         self.classes_ = loop.classes
         self.coef_ = thetas[:, :d].copy()
-        self.intercept_ = thetas[:, d].copy() if self.fit_intercept else np.zeros(len(found))
+        self.intercept_ = scale * thetas[:, d] if self.fit_intercept else np.zeros(len(found))
         self.objective_ = np.array([result["objective"] for result in found])
         self.n_iter_ = int(max(result["iteration"] for result in found))
 
@@ -151,6 +175,8 @@ class _OneVsRest:
         self.done: list[dict[str, Any]] = []
         self.solver: Any = None
         self.iteration, self.unsolved = 0, 0
+        self.free_intercept = bool(model.fit_intercept) and not model._penalizes_intercept
+        self.seed = None if model.random_state is None else seed_from(model.random_state)
 
     def iterations(self) -> Iterator[Record]:
         while len(self.done) < len(self.labels):
@@ -169,7 +195,7 @@ class _OneVsRest:
 
     def results(self) -> list[dict[str, Any]]:
         found = self.done + ([] if self.solver is None else [self._result(self.solver)])
-        size = self.X.shape[1] + bool(self.model.fit_intercept)
+        size = self.X.shape[1] + self.free_intercept
         nothing = {"theta": np.zeros(size), "objective": np.inf, "iteration": 0}
         return found + [nothing] * (len(self.labels) - len(found))
 
@@ -177,21 +203,27 @@ class _OneVsRest:
         return {
             "iteration": self.iteration,
             "unsolved": self.unsolved,
+            "seed": self.seed,
             "done": [result | {"theta": result["theta"].copy()} for result in self.done],
             "solver": None if self.solver is None else self.solver.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.unsolved = int(state["iteration"]), int(state["unsolved"])
+        self.seed = state["seed"]
         self.done = [dict(result) for result in state["done"]]
         if state["solver"] is not None:
             self.solver = self._solver().restore(state["solver"])
 
     def _solver(self) -> Any:
         labels = np.where(self.codes == self.labels[len(self.done)], 1.0, -1.0)
-        model = self.model
+        settings: dict[str, Any] = {"intercept": self.free_intercept, "tol": self.model.tol}
         with blas_threads(1):
-            return SOLVERS[model.loss](self.X, labels, self.bounds, intercept=bool(model.fit_intercept), tol=model.tol)
+            if self.model.penalty == "l1":
+                return L1SquaredHinge(self.X, labels, self.bounds, **settings)
+            if self.model.loss == "hinge":
+                return Hinge(self.X, labels, self.bounds, dual=self.model.dual, **settings)
+            return SquaredHinge(self.X, labels, self.bounds, dual=self.model.dual, seed=self.seed, **settings)
 
     @staticmethod
     def _result(solver: Any) -> dict[str, Any]:

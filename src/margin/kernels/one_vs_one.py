@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["couple_probabilities", "pair_coefficients", "pairs_of", "support_table", "votes_with_confidence"]
+__all__ = ["couple_probabilities", "pair_coefficients", "pairs_of", "support_table", "votes", "votes_with_confidence"]
 
 Floats = NDArray[np.float64]
 
@@ -28,12 +28,12 @@ def support_table(
     """
     union = np.unique(np.concatenate([rows for rows, _ in coefficients]))
     support = union[np.argsort(codes[union], kind="stable")]
-    place = np.zeros(len(codes), dtype=np.int64)
-    place[support] = np.arange(len(support))
+    position = np.zeros(len(codes), dtype=np.int64)
+    position[support] = np.arange(len(support))
     dual_coef = np.zeros((n_classes - 1, len(support)))
     for (i, j), (rows, values) in zip(pairs_of(n_classes), coefficients):
         lines = np.where(codes[rows] == i, j - 1, i)
-        dual_coef[lines, place[rows]] = values
+        dual_coef[lines, position[rows]] = values
     counts = np.bincount(codes[support], minlength=n_classes)
     return support, counts, dual_coef
 
@@ -50,6 +50,19 @@ def pair_coefficients(dual_coef: Floats, counts: NDArray[np.int64]) -> Floats:
     return table
 
 
+def votes(decisions: Floats, n_classes: int) -> NDArray[np.int64]:
+    """How many pairs decide for each class, (n, k); a value of zero is for the second class of its pair.
+
+    >>> votes(np.array([[2.0, 1.0, -0.5]]), 3).tolist()
+    [[2, 0, 1]]
+    """
+    count = np.zeros((len(decisions), n_classes), dtype=np.int64)
+    for column, (i, j) in zip(decisions.T, pairs_of(n_classes)):
+        count[:, i] += column > 0
+        count[:, j] += column <= 0
+    return count
+
+
 def votes_with_confidence(decisions: Floats, n_classes: int) -> Floats:
     r"""Votes of the pairs per class (n, k), ties settled by the sum of decision values squeezed into
     :math:`(-\frac13, \frac13)`, so that confidence never outweighs a vote.
@@ -57,13 +70,11 @@ def votes_with_confidence(decisions: Floats, n_classes: int) -> Floats:
     >>> votes_with_confidence(np.array([[2.0, 1.0, -0.5]]), 3).round(2).tolist()
     [[2.25, -0.24, 0.89]]
     """
-    votes, confidence = np.zeros((2, len(decisions), n_classes))
+    confidence = np.zeros((len(decisions), n_classes))
     for column, (i, j) in zip(decisions.T, pairs_of(n_classes)):
-        votes[:, i] += column > 0
-        votes[:, j] += column <= 0
         confidence[:, i] += column
         confidence[:, j] -= column
-    return votes + confidence / (3 * (np.abs(confidence) + 1))
+    return votes(decisions, n_classes) + confidence / (3 * (np.abs(confidence) + 1))
 
 
 def couple_probabilities(pairwise: Floats) -> Floats:

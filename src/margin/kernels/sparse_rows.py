@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
-from margin.kernels.kernel import ConstantKernel, Kernel, Product, Sum
-from margin.kernels.stationary import RBF, LaplaceKernel, Scaled
+from margin.kernels.kernel import ConstantKernel, Kernel
+from margin.kernels.stationary import RBF, LaplaceKernel, RadialKernel
 
 __all__ = ["kernel_values"]
 
@@ -25,13 +26,13 @@ def kernel_values(kernel: Kernel, X: Any, Z: Any) -> NDArray[Any]:
         return kernel(X, Z)
     if isinstance(kernel, Sum | Product):
         join = np.add if isinstance(kernel, Sum) else np.multiply
-        return join(kernel_values(kernel.left, X, Z), kernel_values(kernel.right, X, Z))
+        return join(kernel_values(kernel.k1, X, Z), kernel_values(kernel.k2, X, Z))
     if isinstance(kernel, ConstantKernel):
-        return np.full((X.shape[0], Z.shape[0]), float(kernel.value), dtype=X.dtype)
+        return np.full((X.shape[0], Z.shape[0]), float(kernel.constant_value), dtype=X.dtype)
     if isinstance(kernel, LinearKernel):
         return (X @ Z.T).toarray()
     if isinstance(kernel, PolynomialKernel):
-        return (kernel.scale * (X @ Z.T).toarray() + kernel.offset) ** kernel.degree
+        return (kernel.gamma * (X @ Z.T).toarray() + kernel.coef0) ** kernel.degree
     if isinstance(kernel, RBF):
         return np.exp(-0.5 * _squared_distances(kernel, X, Z))
     if isinstance(kernel, LaplaceKernel):
@@ -39,7 +40,7 @@ def kernel_values(kernel: Kernel, X: Any, Z: Any) -> NDArray[Any]:
     raise ValueError(f"{type(kernel).__name__}: sparse rows have no such kernel here; use X.toarray().")
 
 
-def _squared_distances(kernel: Scaled, X: Any, Z: Any) -> NDArray[Any]:
+def _squared_distances(kernel: RadialKernel, X: Any, Z: Any) -> NDArray[Any]:
     scale = sp.diags_array(1 / np.broadcast_to(kernel.length_scale, X.shape[1]).astype(X.dtype))
     X, Z = X @ scale, Z @ scale
     squares = -2 * (X @ Z.T).toarray()

@@ -29,8 +29,8 @@ SAMPLE_ROWS, SAMPLE_PER_COLUMN = 4096, 20  # rows of the part, at least; more wi
 SAMPLE_TOLERANCE = 1e-3  # the part's solution is off by sampling anyway
 STEP_SEARCHES = 50  # Newton steps of the search, which mostly needs two
 DIRECT_COLUMNS = 1500  # up to here the Hessian is formed (18 MB) and factored
-CLOSE_STEP, MOST_PRODUCTS = 0.1, 500  # of conjugate gradients: share of the gradient left, products with the Hessian
-ENOUGH_FLATTER = 1e-3  # slope left after the search, as a share of that before
+CLOSE_STEP, MOST_PRODUCTS = 0.1, 500  # of conjugate gradients: fraction of the gradient left, products with the Hessian
+ENOUGH_FLATTER = 1e-3  # slope left after the search, as a fraction of that before
 
 
 def squared_hinge_objective(
@@ -70,8 +70,19 @@ class SquaredHinge:
 
     names = ("objective", "gradient")
 
-    def __init__(self, X: Table, y: Floats, bounds: Floats, *, intercept: bool, tol: float):
+    def __init__(
+        self,
+        X: Table,
+        y: Floats,
+        bounds: Floats,
+        *,
+        intercept: bool,
+        tol: float,
+        dual: bool | str = "auto",
+        seed: int | None = None,
+    ):
         self.X, self.y, self.bounds, self.intercept, self.tol = X, y, bounds, intercept, tol
+        self.dual, self.seed = dual, seed
         self.theta = np.zeros(X.shape[1] + intercept)
         self.iteration, self.objective, self.gradient = 0, float(bounds.sum()), np.inf
         self.stride = max(1, X.shape[0] // max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * X.shape[1]))
@@ -92,10 +103,10 @@ class SquaredHinge:
         self.iteration += 1
         if not self.sampled:
             self.sampled = True
-            part = slice(None, None, self.stride)
+            part = self._part()
             X, y = self.X[part] if sp.issparse(self.X) else np.ascontiguousarray(self.X[part]), self.y[part]
             bounds = self.bounds[part] * (self.bounds.sum() / (self.bounds[part].sum() or 1.0))
-            inner = SquaredHinge(X, y, bounds, intercept=self.intercept, tol=SAMPLE_TOLERANCE)
+            inner = SquaredHinge(X, y, bounds, intercept=self.intercept, tol=SAMPLE_TOLERANCE, dual=self.dual)
             while not inner.solved and inner.iteration < STEP_SEARCHES:
                 inner.step()
             self.theta = inner.theta
@@ -116,8 +127,7 @@ class SquaredHinge:
         active = np.where(slack > 0, self.bounds, 0.0)
         w = _penalized(self.theta, self.intercept)
         gradient = w - 2 * transposed_times(self.X, active * slack * self.y, ones=self.intercept)
-        direct = self.X.shape[1] <= DIRECT_COLUMNS
-        direction = self._direct_step(gradient, active) if direct else self._iterative_step(gradient, active)
+        direction = self._direction(gradient, active)
         fall = self.y * times(self.X, direction, ones=self.intercept)
         p = _penalized(direction, self.intercept)
         t = exact_step(float(p @ w), float(p @ p), slack, fall, self.bounds)
@@ -128,6 +138,42 @@ class SquaredHinge:
         self.objective = 0.5 * float(w @ w) + float(active @ np.maximum(slack, 0))
         gradient = w - 2 * transposed_times(self.X, active * self.y, ones=self.intercept)
         self.gradient = float(np.linalg.norm(gradient))
+
+    def _part(self) -> Any:
+        """The rows on which many rows start: every k-th, or drawn by a seed."""
+        if self.seed is None:
+            return slice(None, None, self.stride)
+        n = self.X.shape[0]
+        return np.sort(np.random.default_rng(self.seed).choice(n, size=len(range(0, n, self.stride)), replace=False))
+
+    def _direction(self, gradient: Floats, active: Floats) -> Floats:
+        if self.dual is True:
+            return self._dual_step(gradient, active)
+        direct = self.X.shape[1] <= DIRECT_COLUMNS
+        return self._direct_step(gradient, active) if direct else self._iterative_step(gradient, active)
+
+    def _dual_step(self, gradient: Floats, active: Floats) -> Floats:
+        r"""Newton's step by a system of the active rows.
+
+        .. math:: (I + X^\top DX)^{-1} = I - X^\top(D^{-1} + XX^\top)^{-1}X
+
+        b is eliminated last: it has no penalty, hence no identity in its block.
+        """
+        used = active > 0
+        X, weights = self.X[used], 2 * active[used]
+        system = _dense(X @ X.T)
+        system[np.diag_indices(len(weights))] += 1 / weights
+
+        def solve(r: Floats) -> Floats:
+            return r - X.T @ sla.solve(system, X @ r, assume_a="pos", check_finite=False) if len(weights) else r
+
+        if not self.intercept:
+            return -solve(gradient)
+        cross, corner = X.T @ weights, float(weights.sum())
+        along, onto = solve(gradient[:-1]), solve(cross)
+        rest = corner - float(cross @ onto)
+        b = (float(cross @ along) - gradient[-1]) / rest if rest > 0 else 0.0
+        return np.append(-along - b * onto, b)
 
     def _direct_step(self, gradient: Floats, active: Floats) -> Floats:
         hessian = weighted_gram(self.X, 2 * active, ones=self.intercept)
@@ -175,6 +221,10 @@ def conjugate_gradients(product: Callable[[Floats], Floats], right: Floats, diag
         rho, before = float(residual @ scaled), rho
         p = scaled + (rho / before) * p
     return x
+
+
+def _dense(matrix: Any) -> Floats:
+    return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
 def _penalized(theta: Floats, intercept: bool) -> Floats:

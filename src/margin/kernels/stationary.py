@@ -1,4 +1,4 @@
-r"""Kernels of the difference of two rows: a row is as like another as it is near, wherever both are."""
+r"""Stationary kernels: the value depends only on the difference of two rows."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from typing import Any
 import numpy as np
 
 from margin.core.domains import Either, Sequence
-from margin.foundations.probability.kernels import laplace_kernel, length_scale_from_gamma, rbf_kernel
-from margin.kernels.kernel import BOUNDS, POSITIVE, WIDE, Bounds, Floats, Kernel, rows_of
+from margin.core.parameters import parameter
+from margin.foundations.probability.kernels import (
+    laplace_kernel,
+    length_scale_from_gamma,
+    rbf_kernel,
+    squared_distances,
+)
+from margin.kernels.kernel import BOUNDS, BOUNDS_SENTENCE, POSITIVE, WIDE, Bounds, Floats, Kernel, rows_of
 
-__all__ = ["LENGTH_SCALES", "RBF", "LaplaceKernel", "Scaled", "WhiteKernel", "log_values"]
+__all__ = ["LENGTH_SCALES", "RBF", "LaplaceKernel", "RadialKernel", "RationalQuadratic", "WhiteKernel", "log_values"]
 
 LENGTH_SCALES = Either(POSITIVE, Sequence(POSITIVE, min_length=1))
 
 
-class Scaled(Kernel):
-    """A function of the distance between rows divided by ``length_scale`` (one number, or one per column)."""
+class RadialKernel(Kernel):
+    """A function of the Euclidean distance between rows divided by ``length_scale``."""
 
-    domains = {"length_scale": LENGTH_SCALES, "length_scale_bounds": BOUNDS}
-    hyper = ("length_scale",)
+    hyperparameters = ("length_scale",)
     stationary = True
 
-    def __init__(self, length_scale: Any = 1.0, length_scale_bounds: Bounds = WIDE):
-        self.length_scale = length_scale
-        self.length_scale_bounds = length_scale_bounds
+    length_scale: Any = parameter(1.0, LENGTH_SCALES, "Distance over which values change: one, or one per column.")
+    length_scale_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
 
-    def diagonal(self, X: Any) -> Floats:
+    def diag(self, X: Any) -> Floats:
         return np.ones(len(rows_of(X)))
 
     def scaled(self, X: Any) -> Floats:
@@ -45,7 +49,7 @@ class Scaled(Kernel):
 
         With M symmetric it is :math:`2\sum_a (\sum_b M_{ab}) x_{aj}^2 - 2x_j^\top M x_j`: one matrix product.
         """
-        if not self.free:
+        if "length_scale" not in self.free:
             return np.zeros(0)
         rows = self.scaled(X)
         rows = rows - rows.mean(axis=0)  # a common offset would cost digits in the difference
@@ -58,7 +62,7 @@ def log_values(gram: Floats) -> Floats:
     return np.log(gram, out=np.zeros_like(gram), where=gram > 0)
 
 
-class RBF(Scaled):
+class RBF(RadialKernel):
     r"""The Gaussian kernel :math:`\exp(-\tfrac12\sum_j (x_j-z_j)^2/\ell_j^2)`: very smooth functions.
 
     >>> RBF(length_scale=[1.0, 2.0])([[0.0, 0.0]], [[1.0, 2.0]]).round(6).tolist()
@@ -77,7 +81,7 @@ class RBF(Scaled):
         return self._contract(X, weights * self(X))
 
 
-class LaplaceKernel(Scaled):
+class LaplaceKernel(RadialKernel):
     r""":math:`\exp(-r)` of the scaled Euclidean distance r: continuous functions without derivatives."""
 
     def _matrix(self, X: Any, Z: Any) -> Floats:
@@ -91,23 +95,57 @@ class LaplaceKernel(Scaled):
         return self._contract(X, weights * factor)
 
 
-class WhiteKernel(Kernel):
-    """Independent noise of variance ``value``: each row is only like itself, so X against another Z is zero."""
+class RationalQuadratic(Kernel):
+    r""":math:`(1 + \|x-z\|^2/2\alpha\ell^2)^{-\alpha}`: Gaussian kernels of many length scales, averaged.
 
-    domains = {"value": POSITIVE, "value_bounds": BOUNDS}
-    hyper = ("value",)
+    >>> RationalQuadratic(length_scale=1.0, alpha=0.5)([[0.0]], [[1.0]]).round(6).tolist()
+    [[0.707107]]
+    """
+
+    hyperparameters = ("alpha", "length_scale")
     stationary = True
 
-    def __init__(self, value: float = 1.0, value_bounds: Bounds = WIDE):
-        self.value = value
-        self.value_bounds = value_bounds
+    length_scale: float = parameter(1.0, POSITIVE, "Distance over which values change.")
+    alpha: float = parameter(1.0, POSITIVE, "How alike the length scales are; the limit of large ones is RBF.")
+    length_scale_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
+    alpha_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
+
+    def diag(self, X: Any) -> Floats:
+        return np.ones(len(rows_of(X)))
+
+    def _matrix(self, X: Any, Z: Any) -> Floats:
+        return (1 + self._squares(X, Z) / (2 * self.alpha)) ** -self.alpha
+
+    def gradient(self, X: Floats, weights: Floats) -> Floats:
+        squares = self._squares(X, None)
+        base = 1 + squares / (2 * self.alpha)
+        slope = weights * base**-self.alpha
+        parts = {
+            "alpha": np.vdot(slope, 0.5 * squares / base - self.alpha * np.log(base)),
+            "length_scale": np.vdot(slope, squares / base),
+        }
+        return np.array([parts[name] for name in self.free])
+
+    def _squares(self, X: Any, Z: Any) -> Floats:
+        scale = self.length_scale
+        return squared_distances(rows_of(X) / scale, None if Z is None else rows_of(Z) / scale)
+
+
+class WhiteKernel(Kernel):
+    """Independent noise: each row is only like itself, so X against another Z is zero."""
+
+    hyperparameters = ("noise_level",)
+    stationary = True
+
+    noise_level: float = parameter(1.0, POSITIVE, "Variance of the noise.")
+    noise_level_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
 
     def _matrix(self, X: Any, Z: Any) -> Floats:
         n = len(rows_of(X))
-        return self.value * np.eye(n) if Z is None else np.zeros((n, len(rows_of(Z))))
+        return self.noise_level * np.eye(n) if Z is None else np.zeros((n, len(rows_of(Z))))
 
-    def diagonal(self, X: Any) -> Floats:
-        return np.full(len(rows_of(X)), float(self.value))
+    def diag(self, X: Any) -> Floats:
+        return np.full(len(rows_of(X)), float(self.noise_level))
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
-        return np.array([self.value * np.trace(weights) for _ in self.free])
+        return np.array([self.noise_level * np.trace(weights) for _ in self.free])

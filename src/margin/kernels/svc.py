@@ -10,6 +10,7 @@ punishes violations more and gives a narrower margin.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,12 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from margin.core.class_weights import ClassWeight, row_weights
-from margin.core.domains import Choice, Flag, Integer, Number, Seed
-from margin.core.randomness import as_generator
+from margin.core.domains import Choice, Flag, Number, Seed
+from margin.core.parameters import attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
 from margin.kernels.dual_classifier import DualClassifier, PairLoop, solve_some
 from margin.kernels.kernel_model import expansion
-from margin.kernels.kernel_names import COEF0, DEGREE, GAMMA, KERNEL
-from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes_with_confidence
+from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes, votes_with_confidence
 from margin.kernels.optimality import offset_between
 from margin.kernels.platt import fit_sigmoid, sigmoid_probability, stratified_folds
 
@@ -41,22 +42,12 @@ def _wants_probability(model: SVC) -> bool:
 class SVC(DualClassifier):
     """Kernel support vector machine; several classes by one machine for every pair.
 
-    ``kernel`` is a name (see :mod:`margin.kernels.kernel_names`), "precomputed", or a kernel object; ``gamma``,
-    ``degree`` and ``coef0`` belong to the names. The bound of a row is ``C`` times its sample and class weights.
-    ``tol`` is the violation of optimality at which a problem is solved, ``max_iter`` the most working sets for each.
-    ``decision_function_shape`` "ovr" gives a value per class (votes of the pairs, ties settled by their sums), "ovo"
-    one per pair. ``probability`` calibrates every pair by a sigmoid on five held-out folds, shuffled by
-    ``random_state``.
+    The bound of a row in the dual is ``C`` times its sample weight times its class weight. X may be sparse with a
+    linear, polynomial, Gaussian or Laplace kernel and sums and products of them; support vectors are then sparse too.
 
-    X may be sparse with a linear, polynomial, Gaussian or Laplace kernel and sums and products of them; support vectors
-    are then sparse too.
-
-    Learned: ``support_`` (rows), ``support_vectors_``, ``n_support_``, ``dual_coef_``, ``intercept_``, ``kernel_``, and
-    per pair ``objective_`` (of the dual), ``gap_`` (to the primal), ``violation_``. Records carry the same numbers.
-    Time grows with support vectors times rows. Problems of more than 2000 rows are solved a working set at a time:
-    ``shrinking`` lets rows that rest on a bound leave the problem until it is solved without them (the solution is the
-    same), and ``cache_size`` is the memory, in megabytes, for columns of the kernel matrix; the 1024 columns of a
-    working set are kept in any case.
+    Time grows with support vectors times rows. Problems of more than 2000 rows are solved a working set at a time;
+    ``shrinking`` and ``cache_size`` belong to them. Records carry the dual objective, the duality gap and the violation
+    of optimality.
 
     >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     >>> model = SVC(kernel="rbf", gamma=1.0, C=10.0).fit(X, [0, 0, 1, 1])
@@ -65,51 +56,49 @@ class SVC(DualClassifier):
     """
 
     takes_sparse = True
-    domains = {
-        "C": Number(above=0, search=(1e-2, 1e3), log=True),
-        "kernel": KERNEL,
-        "degree": DEGREE,
-        "gamma": GAMMA,
-        "coef0": COEF0,
-        "shrinking": Flag(),
-        "probability": Flag(),
-        "tol": Number(above=0),
-        "cache_size": Number(above=0),
-        "class_weight": ClassWeight(),
-        "max_iter": Integer(low=1),
-        "decision_function_shape": Choice("ovr", "ovo"),
-        "random_state": Seed(),
-    }
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200.0,
-        class_weight: Any = None,
-        max_iter: int = 10_000,
-        decision_function_shape: str = "ovr",
-        random_state: Any = None,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.random_state = random_state
+    _: KW_ONLY
+    C: float = parameter(
+        1.0, Number(above=0, search=(1e-2, 1e3), log=True), "Cost of a violated margin; larger means a narrower margin."
+    )
+    shrinking: bool = parameter(
+        True, Flag(), "Whether rows that rest on a bound leave the problem until it is solved without them."
+    )
+    probability: bool = parameter(
+        False, Flag(), "Whether every pair is calibrated by a sigmoid on five held-out folds, for predict_proba."
+    )
+    cache_size: float = parameter(
+        200, Number(above=0), "Megabytes for columns of the kernel matrix; a working set's are kept in any case."
+    )
+    class_weight: Any = parameter(None, ClassWeight(), "Factor of C for the rows of a class.")
+    decision_function_shape: str = parameter(
+        "ovr", Choice("ovr", "ovo"), "Whether decision_function gives a value per class (votes of pairs) or per pair."
+    )
+    break_ties: bool = parameter(
+        False, Flag(), "Whether equal votes are settled by the sums of decision values instead of the first class."
+    )
+    random_state: RandomLike = parameter(None, Seed(), "Draws the folds of ``probability``.")
+
+    sigmoids_: NDArray[np.float64] = attribute("Slope and shift of the sigmoid of every pair, with ``probability``.")
+
+    @property
+    def probA_(self) -> NDArray[np.float64]:
+        """Slopes of the sigmoids, with ``probability``; empty otherwise."""
+        return self.sigmoids_[:, 0] if hasattr(self, "sigmoids_") else np.zeros(0)
+
+    @property
+    def probB_(self) -> NDArray[np.float64]:
+        """Shifts of the sigmoids, with ``probability``; empty otherwise."""
+        return self.sigmoids_[:, 1] if hasattr(self, "sigmoids_") else np.zeros(0)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: by sign for two classes, by votes of the pairs for more."""
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("SVC: break_ties=True needs decision_function_shape='ovr'; got 'ovo'.")
+        values = self._pair_decisions(self._new_rows(X))
+        if len(self.classes_) == 2 or self.break_ties:
+            return self._classes_by_confidence(values)
+        return self.classes_[np.argmax(votes(values, len(self.classes_)), axis=1)]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """f(x) for two classes (n,), else one column per class or per pair."""

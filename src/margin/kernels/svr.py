@@ -7,6 +7,7 @@ r"""Support vector regression: errors up to epsilon are free, larger ones cost t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,16 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 
-from margin.core.domains import Flag, Integer, Number
+from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import blas_threads
 from margin.kernels.dual import DualProblem
-from margin.kernels.dual_classifier import describe, solve_some
+from margin.kernels.dual_classifier import MAX_ITER, describe, solve_some
 from margin.kernels.kernel import Kernel
-from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows
-from margin.kernels.kernel_names import COEF0, DEGREE, GAMMA, KERNEL
+from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows, linear_weights
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
 
@@ -32,10 +33,7 @@ __all__ = ["SVR"]
 
 
 class SVR(RegressorMixin, KernelModel, IterativeEstimator):
-    """Kernel support vector regression; parameters as in :class:`~margin.kernels.SVC`, ``epsilon`` is the free error.
-
-    Learned: ``support_``, ``support_vectors_``, ``dual_coef_`` (1, n_support), ``intercept_`` (1,), ``kernel_``,
-    ``objective_`` (dual), ``gap_``, ``violation_``, ``n_iter_``.
+    """Kernel support vector regression; kernels, sparse rows, working sets and records are as in :class:`SVC`.
 
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> model = SVR(C=100.0, epsilon=0.01).fit(X, X[:, 0] ** 2)
@@ -44,42 +42,40 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
     """
 
     takes_sparse = True
-    domains = {
-        "kernel": KERNEL,
-        "degree": DEGREE,
-        "gamma": GAMMA,
-        "coef0": COEF0,
-        "tol": Number(above=0),
-        "C": Number(above=0, search=(1e-2, 1e3), log=True),
-        "epsilon": Number(low=0, search=(1e-3, 1.0), log=True),
-        "shrinking": Flag(),
-        "cache_size": Number(above=0),
-        "max_iter": Integer(low=1),
-    }
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200.0,
-        max_iter: int = 10_000,
-    ):
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_iter = max_iter
+    _: KW_ONLY
+    tol: float = parameter(1e-3, Number(above=0), "Violation of optimality at which the problem is solved.")
+    C: float = parameter(1.0, Number(above=0, search=(1e-2, 1e3), log=True), "Cost of an error beyond epsilon.")
+    epsilon: float = parameter(0.1, Number(low=0, search=(1e-3, 1.0), log=True), "Error that costs nothing.")
+    shrinking: bool = parameter(
+        True, Flag(), "Whether rows that rest on a bound leave the problem until it is solved without them."
+    )
+    cache_size: float = parameter(
+        200, Number(above=0), "Megabytes for columns of the kernel matrix; a working set's are kept in any case."
+    )
+    verbose: bool | int = parameter(False, Either(Flag(), Integer(low=0)), VERBOSE)
+    max_iter: int = parameter(-1, MAX_ITER, "Most working sets; -1 means no limit.")
+
+    support_: NDArray[np.int64] = attribute("Rows that are support vectors.")
+    support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")
+    dual_coef_: NDArray[np.float64] = attribute("Coefficients of the support vectors, (1, n_support).")
+    intercept_: NDArray[np.float64] = attribute("The constant, (1,).")
+    objective_: float = attribute("Dual objective.")
+    gap_: float = attribute("Primal minus dual objective.")
+    violation_: float = attribute("What is left of the violation of optimality.")
+    n_iter_: int = attribute("Working sets.")
+    fit_status_: int = attribute("0 if the problem was solved, else 1.")
+    shape_fit_: tuple[int, int] = attribute("Rows and columns of the training table.")
+
+    @property
+    def n_support_(self) -> NDArray[np.int64]:
+        """Number of support vectors, (1,)."""
+        return np.array([len(self.support_)])
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the columns, (1, p), of the linear kernel."""
+        return linear_weights(self, self.dual_coef_)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
         """Learn from rows X and numbers y."""
@@ -108,9 +104,9 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
             yield Record(loop.iteration, describe(problem))
         self._learn(X, rows, kernel, problem)
         if not problem.solved:
+            limit = "the limit of rounding" if self.max_iter < 0 else f"max_iter={self.max_iter} working sets"
             warn_user(
-                f"SVR: max_iter={self.max_iter} working sets were not enough for tol; scale the columns or allow more.",
-                ConvergenceWarning,
+                f"SVR: the problem reached {limit} before tol; scale the columns or allow more.", ConvergenceWarning
             )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -135,7 +131,8 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         self.intercept_ = np.array([offset])
         numbers = describe(problem)
         self.objective_, self.gap_, self.violation_ = (numbers[name] for name in ("objective", "gap", "violation"))
-        self.n_iter_ = problem.iteration
+        self.n_iter_, self.fit_status_ = problem.iteration, int(not problem.solved)
+        self.shape_fit_ = (int(X.shape[0]), int(X.shape[1]))
 
 
 class _Solving:

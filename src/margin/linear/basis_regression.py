@@ -2,6 +2,7 @@ r"""Regression on basis functions, :math:`f(x) = \theta_0 + \sum_j \theta_j \var
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Sequence
 from margin.core.estimator import Estimator
+from margin.core.parameters import attribute, parameter
 from margin.linear.basis import NAMED, fourier_basis, monomial_powers, monomials, radial_basis
 from margin.linear.penalized_least_squares import ridge
 
@@ -19,15 +21,10 @@ MOST_TERMS = 20_000  # columns of a design matrix beyond which the expansion is 
 
 
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
-    """Least squares on basis functions of the columns, with a ridge penalty ``alpha`` on their coefficients.
+    """Least squares on basis functions of the columns, with a ridge penalty on their coefficients.
 
-    ``basis`` is "polynomial" (all monomials up to degree ``order``), "radial" (``order`` Gaussian bumps at rows spread
-    evenly over the data, as wide as twice their mean distance to the next), "fourier" (waves up to ``order`` periods in
-    the range of each column), or a list of named functions of a column: identity, square, cube, exp, log, sqrt,
-    inverse, sin, cos, tanh, abs.
-
-    Learned: ``coef_`` (terms,) or (q, terms), ``intercept_``, and what the basis needs (``basis_``).
-
+    Examples
+    --------
     >>> import numpy as np
     >>> x = np.linspace(0, 1, 6)[:, None]
     >>> model = BasisRegression(basis=("exp",), alpha=0.0).fit(x, 2 + 3 * np.exp(x[:, 0]))
@@ -35,18 +32,23 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     (2.0, array([3.]))
     """
 
-    domains = {
-        "basis": Either(Choice("polynomial", "radial", "fourier"), Sequence(Choice(*NAMED), min_length=1)),
-        "order": Integer(low=1, search=(1, 12)),
-        "alpha": Number(low=0, search=(1e-6, 10), log=True),
-        "fit_intercept": Flag(),
-    }
+    basis: Any = parameter(
+        "radial",
+        Either(Choice("polynomial", "radial", "fourier"), Sequence(Choice(*NAMED), min_length=1)),
+        '"polynomial" (monomials up to degree order), "radial" (Gaussian bumps at rows spread evenly over the data, '
+        'as wide as twice their mean distance to the next), "fourier" (waves up to order periods in the range of each '
+        "column), or a list of named functions of a column.",
+    )
+    _: KW_ONLY
+    order: int = parameter(10, Integer(low=1, search=(1, 12)), "Degree, number of bumps or number of periods.")
+    alpha: float = parameter(
+        1e-3, Number(low=0, search=(1e-6, 10), log=True), "Strength of the L2 penalty on the coefficients."
+    )
+    fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
 
-    def __init__(self, basis: Any = "radial", order: int = 10, alpha: float = 1e-3, fit_intercept: bool = True):
-        self.basis = basis
-        self.order = order
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
+    coef_: np.ndarray = attribute("Weights of the basis functions, (terms,) or (targets, terms).")
+    intercept_: float | np.ndarray = attribute("The constant, one number or one per target.")
+    basis_: dict[str, Any] = attribute("What the basis functions need: powers, centers and width, or periods.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn from all rows."""

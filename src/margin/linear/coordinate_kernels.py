@@ -8,10 +8,11 @@ __all__ = ["descend_to_gap", "quadratic_descent", "quadratic_gap", "sweep"]
 
 
 @njit(cache=True)
-def sweep(Q, order, slack, w, l1, l2):
+def sweep(Q, order, slack, w, l1, l2, positive):
     """Move every coordinate in ``order`` once to its own minimum, in place; returns the largest decrease of a move.
 
     ``slack`` (m,) is q - Q w and is kept so ("covariance updates"): a coordinate that does not move costs nothing.
+    With ``positive`` no coordinate goes below zero.
     """
     m = len(slack)
     most = 0.0
@@ -22,7 +23,7 @@ def sweep(Q, order, slack, w, l1, l2):
         pull = slack[j] + Q[j, j] * w[j]
         if pull > l1[j]:
             new = (pull - l1[j]) / curvature
-        elif pull < -l1[j]:
+        elif pull < -l1[j] and not positive:
             new = (pull + l1[j]) / curvature
         else:
             new = 0.0
@@ -37,14 +38,14 @@ def sweep(Q, order, slack, w, l1, l2):
 
 
 @njit(cache=True)
-def quadratic_descent(Q, order, slack, w, l1, l2, tol, max_sweeps):
+def quadratic_descent(Q, order, slack, w, l1, l2, tol, max_sweeps, positive):
     r"""Minimize :math:`\tfrac12 w^\top Q w - q^\top w + \sum_j l_{1j} |w_j| + \tfrac12 \sum_j l_{2j} w_j^2` in place.
 
     Only coordinates in ``order`` move. ``Q`` may be larger than m x m; its first m rows and columns count.
     Ends when no move of a sweep lowers the value by more than ``tol``; returns the number of sweeps.
     """
     for done in range(max_sweeps):
-        if sweep(Q, order, slack, w, l1, l2) <= tol:
+        if sweep(Q, order, slack, w, l1, l2, positive) <= tol:
             return done + 1
     return max_sweeps
 
@@ -74,7 +75,7 @@ def descend_to_gap(Q, order, q, square, slack, w, l1, l2, bound, least, max_swee
     Returns the number of sweeps, ``max_sweeps`` + 1 if they were not enough.
     """
     for done in range(max_sweeps):
-        gain = sweep(Q, order, slack, w, l1, l2)
+        gain = sweep(Q, order, slack, w, l1, l2, False)
         if gain <= least or (done > 0 and quadratic_gap(q, slack, w, square, l1[0], l2[0]) <= bound):
             return done + 1
     return max_sweeps + 1

@@ -6,65 +6,65 @@ r"""The lasso and the elastic net: least squares with a penalty that makes coeff
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from margin.core.domains import Flag, Integer, Number
+from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import COPY, attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.linear.affine import AffinePrediction
 from margin.linear.sparse_descent import SparseDescent
-from margin.linear.sparse_problem import columns_of
+from margin.linear.sparse_problem import Columns, GramColumns, columns_of
 
 __all__ = ["ElasticNet", "Lasso"]
 
 INNER_FRACTION = 0.1  # of the gap that is wanted: a sweep that gains less ends a round of descent
 
 
-class ElasticNet(AffinePrediction, RegressorMixin, IterativeEstimator):
-    r"""Elastic net by coordinate descent on inner products of columns; :math:`\theta_0` carries no penalty.
+class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, IterativeEstimator):
+    """What the lasso and the elastic net have in common: all but the mixture of the penalties."""
 
-    ``alpha`` is the strength and ``l1_ratio`` the part :math:`\rho` of it on absolute values. A fit ends when the
-    duality gap, which bounds the distance from the minimum, is at most ``tol`` times half the mean square of the
-    (centered) y, or after ``max_iter`` rounds of descent, each of which looks at all columns once. A tall table costs
-    one product of ``X`` with itself, a wide one a product of ``X`` with the residual per round.
+    alpha: float = parameter(1.0, Number(low=0, search=(1e-4, 10), log=True), "Strength of the penalty.")
+    _: KW_ONLY
+    fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted; it carries no penalty.")
+    precompute: Any = parameter(
+        False,
+        Either(Flag(), Array(ndim=2)),
+        "True computes all inner products of columns whatever the shape, False only where p <= n; or these inner "
+        "products (p, p) of the (centered) columns.",
+    )
+    max_iter: int = parameter(1000, Integer(low=1), "Most rounds of descent, each of which looks at all columns once.")
+    copy_X: bool = parameter(True, Flag(), COPY)
+    tol: float = parameter(
+        1e-4,
+        Number(low=0),
+        "A fit ends when the duality gap, which bounds the distance from the minimum, is at most tol times the mean "
+        "square of the (centered) y.",
+    )
+    warm_start: bool = parameter(False, Flag(), "Whether a fit starts from the coefficients of the last one.")
+    positive: bool = parameter(False, Flag(), "Whether coefficients must not be negative.")
+    random_state: RandomLike = parameter(None, Seed(), 'Draws the order of the columns for selection="random".')
+    selection: str = parameter(
+        "cyclic",
+        Choice("cyclic", "random", search=False),
+        "Whether a sweep visits the columns in their order or in a random one.",
+    )
 
-    Learned: ``coef_`` (p,) with exact zeros, ``intercept_``, ``n_iter_``, ``duality_gap_``, ``objective_``. Records
-    carry ``objective``, ``duality_gap`` and ``nonzero`` (coefficients).
-
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> ElasticNet(alpha=1.0, l1_ratio=0.5).fit(X, [3.0, -3.0, 1.0, -1.0]).coef_
-    array([1., 0.])
-    """
-
-    domains = {
-        "alpha": Number(above=0, search=(1e-4, 10), log=True),
-        "l1_ratio": Number(above=0, high=1, search=(0.05, 1)),
-        "fit_intercept": Flag(),
-        "tol": Number(low=0),
-        "max_iter": Integer(low=1),
-    }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ):
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
+    coef_: np.ndarray = attribute("Weights of the columns with exact zeros, (p,) or (targets, p).")
+    intercept_: float | np.ndarray = attribute("The constant, one number or one per target; 0 if none is fitted.")
+    n_iter_: int | list[int] = attribute("Rounds of descent, one number or one per target.")
+    dual_gap_: float | np.ndarray = attribute("Upper bound of the distance from the minimum, in units of objective_.")
+    objective_: float | np.ndarray = attribute("The minimized function at the solution.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from all rows."""
@@ -75,78 +75,190 @@ class ElasticNet(AffinePrediction, RegressorMixin, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per round of descent."""
         self._check_parameters()
-        name = type(self).__name__
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        X, Y, ndim, weights = self._rows(X, y, sample_weight)
+        try:
+            self._loop = loop = _Targets(self, X, Y, weights)
+        except FloatingPointError as error:
+            raise ValueError(f"{type(self).__name__}: {error}") from None
+        if state is not None:
+            loop.restore(state)
+        self._learn(loop, ndim)
+        for record in loop.iterations():
+            self._learn(loop, ndim)
+            yield record
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, int, np.ndarray | None]:
+        """Checked X, y as columns, the dimensions that y had, and weights without zeros."""
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, multi_output=True
+        )
         y = np.asarray(y, dtype=np.float64)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             used = weights > 0
             X, y, weights = (X, y, weights) if used.all() else (X[used], y[used], weights[used])
-        try:
-            columns = columns_of(X, y, weights, intercept=bool(self.fit_intercept))
-        except FloatingPointError as error:
-            raise ValueError(f"{name}: {error}") from None
-        ratio = self._ratio()
-        self._loop = loop = _CoordinateFit(
-            columns, self.alpha * ratio, self.alpha * (1 - ratio), self.tol, self.max_iter
-        )
-        if state is not None:
-            loop.restore(state)
-        self._learn(loop)
-        while not loop.finished:
-            loop.step()
-            self._learn(loop)
-            yield Record(loop.iteration, loop.values(), total=self.max_iter)
-        if not loop.converged:
-            warn_user(
-                f"{name}: duality gap {self.duality_gap_:.3g} above {loop.bound:.3g} after max_iter={self.max_iter}.",
-                ConvergenceWarning,
-            )
+        if not isinstance(self.precompute, bool | np.bool_):
+            if np.shape(self.precompute) != (X.shape[1], X.shape[1]):
+                raise ValueError(
+                    f"{type(self).__name__}: precompute must have shape {(X.shape[1], X.shape[1])}; "
+                    f"got {np.shape(self.precompute)}."
+                )
+            if weights is not None:
+                raise ValueError(f"{type(self).__name__}: precompute with inner products takes no sample_weight.")
+        return X, y.reshape(len(y), -1), y.ndim, weights
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
+    @abstractmethod
+    def _ratio(self) -> float:
+        """The part of the penalty that is on absolute values."""
+
+    def _learn(self, loop: _Targets, ndim: int) -> None:
+        found = loop.solutions()
+        coef = np.stack([part.w for part in found])
+        constants = np.array([part.constant for part in found]) if self.fit_intercept else np.zeros(len(found))
+        single = len(found) == 1
+        self.coef_ = coef[0].copy() if single else coef
+        # As in scikit-learn, y of one column keeps its dimension in the constant.
+        self.intercept_ = float(constants[0]) if ndim == 1 or not self.fit_intercept else constants
+        self.objective_ = found[0].objective if single else np.array([part.objective for part in found])
+        self.dual_gap_ = found[0].gap if single else np.array([part.gap for part in found])
+        self.n_iter_ = found[0].iterations if single else [part.iterations for part in found]
+
+
+class ElasticNet(_CoordinateDescent):
+    r"""Elastic net by coordinate descent on inner products of columns.
+
+    A tall table costs one product of ``X`` with itself, a wide one a product of ``X`` with the residual per round.
+    ``X`` may be sparse; several columns of ``y`` are fitted one after the other. Records carry ``objective``,
+    ``duality_gap`` and ``nonzero`` (coefficients).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> ElasticNet(alpha=1.0, l1_ratio=0.5).fit(X, [3.0, -3.0, 1.0, -1.0]).coef_
+    array([1., 0.])
+    """
+
+    _: KW_ONLY
+    l1_ratio: float = parameter(
+        0.5, Number(low=0, high=1, search=(0.05, 1)), "The part of the penalty that is on absolute values."
+    )
 
     def _ratio(self) -> float:
         return float(self.l1_ratio)
 
-    def _learn(self, loop: _CoordinateFit) -> None:
-        columns, w = loop.descent.columns, loop.descent.w
-        self.coef_ = w.copy()
-        self.intercept_ = float(columns.mean_y - columns.mean_x @ w) if self.fit_intercept else 0.0
-        self.objective_, self.duality_gap_ = loop.descent.gap()
-        self.n_iter_ = max(loop.iteration, 1)
 
+class Lasso(_CoordinateDescent):
+    r"""Lasso: the elastic net with absolute values only, :math:`\rho = 1`.
 
-class Lasso(ElasticNet):
-    r"""Lasso: the elastic net with absolute values only, :math:`\rho = 1`; parameters and results are its own.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     >>> Lasso(alpha=0.5).fit(X, [3.0, -3.0, 1.0, -1.0]).coef_
     array([2., 0.])
     """
 
-    domains = {name: domain for name, domain in ElasticNet.domains.items() if name != "l1_ratio"}
-
-    def __init__(self, alpha: float = 1.0, fit_intercept: bool = True, tol: float = 1e-6, max_iter: int = 1000):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-
     def _ratio(self) -> float:
         return 1.0
 
 
-class _CoordinateFit:
-    """The running fit: rounds of descent at one penalty."""
+class _Solution(NamedTuple):
+    """What one target has been given so far."""
 
-    def __init__(self, columns: Any, l1: float, l2: float, tol: float, max_iter: int):
-        self.descent = SparseDescent(columns).aim(l1, l2)
-        self.bound = tol * columns.square / 2
+    w: np.ndarray
+    constant: float
+    objective: float
+    gap: float
+    iterations: int
+
+
+class _Targets:
+    """The running fit: target after target, each by rounds of descent at one penalty."""
+
+    def __init__(self, model: _CoordinateDescent, X: Any, Y: np.ndarray, weights: np.ndarray | None):
+        self.model, self.X, self.Y, self.weights = model, X, Y, weights
+        self.rng = as_generator(model.random_state) if model.selection == "random" else None
+        self.done: list[_Solution] = []
+        self.iteration = 0
+        self.start = self._start()
+        self.now = self._begin()
+
+    def iterations(self) -> Iterator[Record]:
+        model, targets = self.model, self.Y.shape[1]
+        while True:
+            while not self.now.finished:
+                self.now.step()
+                self.iteration += 1
+                yield Record(self.iteration, self.now.values(), total=targets * model.max_iter)
+            if not self.now.converged:
+                warn_user(
+                    f"{type(model).__name__}: duality gap {self.now.gap:.3g} above {self.now.bound:.3g} after "
+                    f"max_iter={model.max_iter}.",
+                    ConvergenceWarning,
+                )
+            if len(self.done) + 1 == targets:
+                return
+            self.done.append(self._solution())
+            self.now = self._begin()
+
+    def solutions(self) -> list[_Solution]:
+        """One per target; those still to come stand where they will start."""
+        waiting = range(len(self.done) + 1, self.Y.shape[1])
+        later = [_Solution(self.start[j], float("nan"), float("nan"), float("nan"), 0) for j in waiting]
+        return [*self.done, self._solution(), *later]
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "done": [part._asdict() for part in self.done],
+            "iteration": self.iteration,
+            "start": self.start.copy(),
+            "now": self.now.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.done = [_Solution(**part) for part in state["done"]]
+        self.iteration, self.start = int(state["iteration"]), np.array(state["start"])
+        self.now = self._begin()
+        self.now.restore(state["now"])
+
+    def _start(self) -> np.ndarray:
+        shape = self.Y.shape[1], self.X.shape[1]
+        before = getattr(self.model, "coef_", None) if self.model.warm_start else None
+        if before is None or np.atleast_2d(before).shape != shape:
+            return np.zeros(shape)
+        w = np.array(np.atleast_2d(before), dtype=np.float64)
+        return np.maximum(w, 0.0) if self.model.positive else w
+
+    def _begin(self) -> _CoordinateFit:
+        model, j = self.model, len(self.done)
+        intercept, y = bool(model.fit_intercept), np.ascontiguousarray(self.Y[:, j])
+        columns: Columns
+        if isinstance(model.precompute, bool | np.bool_):
+            columns = columns_of(self.X, y, self.weights, intercept=intercept, precompute=bool(model.precompute))
+        else:
+            columns = GramColumns.given(np.asarray(model.precompute, float), self.X, y, intercept=intercept)
+        descent = SparseDescent(columns, positive=bool(model.positive), rng=self.rng)
+        if self.start[j].any():
+            descent.begin_at(self.start[j])
+        ratio = model._ratio()
+        descent.aim(model.alpha * ratio, model.alpha * (1 - ratio))
+        return _CoordinateFit(descent, model.tol, model.max_iter)
+
+    def _solution(self) -> _Solution:
+        columns, w = self.now.descent.columns, self.now.descent.w
+        objective, gap = self.now.descent.gap()
+        constant = float(columns.mean_y - columns.mean_x @ w)
+        return _Solution(w.copy(), constant, objective, gap, max(self.now.iteration, 1))
+
+
+class _CoordinateFit:
+    """Rounds of descent for one target."""
+
+    def __init__(self, descent: SparseDescent, tol: float, max_iter: int):
+        self.descent = descent
+        self.bound = tol * descent.columns.square
         self.inner = INNER_FRACTION * self.bound
         self.max_iter, self.iteration = max_iter, 0
         self.last = np.inf
@@ -158,9 +270,13 @@ class _CoordinateFit:
         self.iteration += 1
 
     @property
+    def gap(self) -> float:
+        return self.descent.gap().gap
+
+    @property
     def converged(self) -> bool:
         # Where nothing moves any more, the gap that is left is rounding.
-        return self.iteration > 0 and (self.descent.gap().gap <= self.bound or not self.descent.moved)
+        return self.iteration > 0 and (self.gap <= self.bound or not self.descent.moved)
 
     @property
     def finished(self) -> bool:

@@ -12,15 +12,18 @@ squares on :math:`r_i^2/\sigma_i^2 - 1`, both halved until the likelihood rises.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from margin.core.domains import Integer, Number
+from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
+from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.linear.basis import monomial_powers, monomials
 
@@ -70,13 +73,10 @@ class GaussianPrediction:
 class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
     r"""Normal regression with input-dependent noise, by maximum likelihood.
 
-    The mean is a polynomial of degree ``degree`` in the features, the log-variance one of degree ``variance_degree``;
-    zero makes the noise constant (homoscedastic), and its variance is then the mean squared residual. A fit ends when
-    no entry of the mean gradient (in scaled terms) exceeds ``tol``, or after ``max_iter`` iterations.
+    Mean and log-variance are polynomials of the features. Records carry ``nll`` and ``gradient_norm``.
 
-    Learned: ``mean_coef_`` and ``log_variance_coef_`` (coefficients of the scaled terms, first the constant),
-    ``scaling_``, ``nll_`` (mean), ``n_iter_``. Records carry ``nll`` and ``gradient_norm``.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(0, 2, 2000)
@@ -86,18 +86,24 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
     (array([1., 3.]), array([1., 1.]))
     """
 
-    domains = {
-        "degree": Integer(low=0, search=(1, 6)),
-        "variance_degree": Integer(low=0, search=(0, 3)),
-        "tol": Number(low=0),
-        "max_iter": Integer(low=1),
-    }
+    degree: int = parameter(1, Integer(low=0, search=(1, 6)), "Degree of the mean.")
+    variance_degree: int = parameter(
+        1,
+        Integer(low=0, search=(0, 3)),
+        "Degree of the log-variance; 0 makes the noise constant, its variance the mean squared residual.",
+    )
+    _: KW_ONLY
+    tol: float = parameter(
+        1e-8, Number(low=0), "A fit ends when no entry of the mean gradient (in scaled terms) exceeds this."
+    )
+    max_iter: int = parameter(200, Integer(low=1), "Most iterations.")
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    def __init__(self, degree: int = 1, variance_degree: int = 1, tol: float = 1e-8, max_iter: int = 200):
-        self.degree = degree
-        self.variance_degree = variance_degree
-        self.tol = tol
-        self.max_iter = max_iter
+    mean_coef_: np.ndarray = attribute("Coefficients of the scaled terms of the mean, first the constant.")
+    log_variance_coef_: np.ndarray = attribute("Coefficients of the scaled terms of the log-variance.")
+    scaling_: dict[str, Any] = attribute("Centers and scales of the columns and of y.")
+    nll_: float = attribute("The mean negative log-likelihood of the training rows.")
+    n_iter_: int = attribute("Iterations that were run.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from all rows."""
@@ -115,7 +121,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         center, spread = _weighted_scale(X, weights)
         middle, size = _weighted_scale(y[:, None], weights)
-        self.scaling_: dict[str, Any] = {
+        self.scaling_ = {
             "center": center,
             "spread": spread,
             "middle": float(middle[0]),
@@ -131,6 +137,12 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
             self._learn(loop)
             values = {"nll": self.nll_, "gradient_norm": loop.residual}
             yield Record(loop.iteration, values, total=self.max_iter)
+        if not loop.stuck and loop.residual > self.tol:
+            warn_user(
+                f"HeteroscedasticRegression: gradient {loop.residual:.2g} above tol={self.tol:g} after "
+                f"max_iter={self.max_iter}.",
+                ConvergenceWarning,
+            )
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of every row, and with ``return_std`` also its standard deviation."""

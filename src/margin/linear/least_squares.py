@@ -2,7 +2,7 @@ r"""Ordinary least squares: minimize :math:`\sum_i w_i \lVert y_i - B^\top x_i -
 
 Three ways to the same solution, each called where it is both fast and exact enough:
 :func:`solve_moments` (Cholesky of the normal equations, one pass over the rows), :func:`solve_rows` (orthogonal
-triangularization of the rows themselves, minimum norm when the columns are dependent), :func:`solve_wide_sparse`
+triangularization of the rows themselves, minimum norm when the columns are dependent), :func:`solve_iteratively`
 (LSQR, when even a p x p matrix would be too large). :func:`least_squares` chooses.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -22,7 +22,17 @@ from margin.core.chunks import map_row_chunks
 from margin.core.threads import blas_threads
 from margin.linear.moments import RegressionMoments, blocks, moments
 
-__all__ = ["Solution", "least_squares", "solve_dependent_moments", "solve_moments", "solve_rows", "solve_wide_sparse"]
+__all__ = [
+    "Solution",
+    "TriangularRows",
+    "centered_operator",
+    "least_squares",
+    "solve_dependent_moments",
+    "solve_iteratively",
+    "solve_moments",
+    "solve_rows",
+    "triangular_rows",
+]
 
 # Cholesky of the normal equations loses a factor 1/rcond of the 16 digits: above this bound ten digits stay.
 MIN_RCOND = 1e-6
@@ -46,11 +56,13 @@ class Solution:
     rss: np.ndarray
 
 
-def least_squares(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True) -> Solution:
+def least_squares(
+    X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True, tol: float = 1e-12
+) -> Solution:
     """The (minimum-norm) least-squares solution for finite ``X`` (n, p; dense or CSR) and ``Y`` (n, q).
 
     A NaN or an infinity in ``X`` raises ``FloatingPointError``, found without a pass of its own, and so does a
-    coefficient beyond the range of float64.
+    coefficient beyond the range of float64. ``tol`` is the precision of LSQR, for sparse ``X`` of very many columns.
 
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> s = least_squares(X, np.array([[1.0], [3.0], [5.0]]))
@@ -59,7 +71,7 @@ def least_squares(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, i
     """
     n, p = X.shape
     if sp.issparse(X) and p > WIDE_SPARSE:
-        return solve_wide_sparse(X, Y, weights, intercept=intercept)
+        return solve_iteratively(X, Y, weights, intercept=intercept, tol=tol)[0]
     if n - intercept < p:  # dependent for certain, and the p x p matrix would be the larger one
         return solve_rows(X, Y, weights, intercept=intercept)
     found = moments(X, Y, weights, centered=intercept)
@@ -109,12 +121,8 @@ def solve_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, inte
     Columns are scaled by powers of two (no rounding), so neither huge nor tiny values overflow. Independent columns
     have one solution, found in the scaled columns; for dependent ones the minimum norm is taken in the user's own.
     """
-    (n, p), q = X.shape, Y.shape[1]
-    scale = np.concatenate([_powers(X), _powers(Y)])
-    mean = _scaled_mean(X, Y, weights, scale) if intercept else np.zeros(p + q)
-    with blas_threads(1):  # many small factorizations: waking a second thread for each costs more than it gives
-        R = _triangle((part - root * mean for root, part in _scaled(X, Y, weights, scale)), p + q)
-    Rx, Ry, scale_x, scale_y = R[:, :p], R[:, p:], scale[:p], scale[p:]
+    n, p = X.shape
+    Rx, Ry, mean, scale_x, scale_y = triangular_rows(X, Y, weights, intercept=intercept)
     cutoff = max(n, p) * np.finfo(float).eps
     coef, rank = _minimum_norm(Rx, Ry, cutoff)
     if rank < p:
@@ -130,30 +138,78 @@ def solve_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, inte
     return Solution(coef, b, rank, rss)
 
 
-def solve_wide_sparse(
-    X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool = True, alpha: float = 0.0
-) -> Solution:
-    """LSQR on the sparse rows, centered implicitly, with penalty ``alpha`` on the squares of the coefficients.
+class TriangularRows(NamedTuple):
+    """The rows turned into a small triangle: ``x`` (m, p) and ``y`` (m, q) have the inner products of the centered rows
+    in columns divided by ``scale_x`` and ``scale_y``; ``mean`` (p + q) are the scaled means."""
 
-    Without a penalty it converges to the minimum norm. The rank stays unknown.
-    """
+    x: np.ndarray
+    y: np.ndarray
+    mean: np.ndarray
+    scale_x: np.ndarray
+    scale_y: np.ndarray
+
+
+def triangular_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool) -> TriangularRows:
+    """[X Y] centered, scaled by powers of two and triangularized block by block."""
+    p, q = X.shape[1], Y.shape[1]
+    scale = np.concatenate([_powers(X), _powers(Y)])
+    mean = _scaled_mean(X, Y, weights, scale) if intercept else np.zeros(p + q)
+    with blas_threads(1):  # many small factorizations: waking a second thread for each costs more than it gives
+        R = _triangle((part - root * mean for root, part in _scaled(X, Y, weights, scale)), p + q)
+    return TriangularRows(R[:, :p], R[:, p:], mean, scale[:p], scale[p:])
+
+
+class CenteredRows(NamedTuple):
+    """Rows and targets less their weighted means, times the root of the weights, without a copy of the rows."""
+
+    operator: LinearOperator  # (n, p)
+    targets: np.ndarray  # (n, q)
+    mean_x: np.ndarray
+    mean_y: np.ndarray
+
+
+def centered_operator(X: Any, Y: np.ndarray, weights: np.ndarray | None, *, intercept: bool) -> CenteredRows:
+    """``X`` (n, p; dense or sparse) as an operator that is never centered in memory."""
     n, p = X.shape
-    if not np.isfinite(X.data).all():
+    if not np.isfinite(X.data if sp.issparse(X) else X).all():
         raise FloatingPointError("X holds a value that is not finite.")
     w = np.ones(n) if weights is None else weights
     root = np.sqrt(w)
     mean_x = np.asarray(X.T @ w) / w.sum() if intercept else np.zeros(p)
     mean_y = w @ Y / w.sum() if intercept else np.zeros(Y.shape[1])
-    centered = LinearOperator(
+    operator = LinearOperator(
         (n, p),
-        matvec=lambda v: root * (X @ v - mean_x @ v),
-        rmatvec=lambda u: X.T @ (root * u) - mean_x * (root @ u),
+        dtype=np.float64,
+        matvec=lambda v: root * (X @ np.ravel(v) - mean_x @ np.ravel(v)),
+        rmatvec=lambda u: X.T @ (root * np.ravel(u)) - mean_x * (root @ np.ravel(u)),
     )
-    targets = root[:, None] * (Y - mean_y)
-    options = {"damp": np.sqrt(alpha), "atol": 1e-12, "btol": 1e-12, "iter_lim": 10 * max(n, p)}
-    coef = np.column_stack([lsqr(centered, t, **options)[0] for t in targets.T])
-    rss = ((targets - root[:, None] * (X @ coef - mean_x @ coef)) ** 2).sum(axis=0)
-    return Solution(coef, mean_y - mean_x @ coef, None, rss)
+    return CenteredRows(operator, root[:, None] * (Y - mean_y), mean_x, mean_y)
+
+
+def solve_iteratively(
+    X: Any,
+    Y: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    intercept: bool = True,
+    alpha: float = 0.0,
+    tol: float = 1e-12,
+    max_iter: int | None = None,
+) -> tuple[Solution, np.ndarray]:
+    """LSQR on the rows, centered implicitly, with penalty ``alpha`` on the squares of the coefficients; also the number
+    of iterations (q,) per target.
+
+    Without a penalty it converges to the minimum norm. The rank stays unknown.
+    """
+    rows = centered_operator(X, Y, weights, intercept=intercept)
+    limit = 10 * max(X.shape) if max_iter is None else max_iter
+    found = [
+        lsqr(rows.operator, target, damp=np.sqrt(alpha), atol=tol, btol=tol, iter_lim=limit)[:3]
+        for target in rows.targets.T
+    ]
+    coef = np.column_stack([coef for coef, *_ in found])
+    rss = ((rows.targets - rows.operator.matmat(coef)) ** 2).sum(axis=0)
+    return Solution(coef, rows.mean_y - rows.mean_x @ coef, None, rss), np.array([steps for *_, steps in found])
 
 
 def _safe(m: RegressionMoments) -> bool:

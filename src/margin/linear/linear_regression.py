@@ -8,7 +8,8 @@ r"""Linear regression by ordinary least squares.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.chunks import map_row_chunks
-from margin.core.domains import Flag
+from margin.core.domains import Flag, Jobs, Number
 from margin.core.estimator import Estimator
+from margin.core.parameters import COPY, N_JOBS, attribute, parameter
+from margin.core.threads import thread_limit
 from margin.linear.least_squares import (
     WIDE_SPARSE,
     Solution,
@@ -28,6 +31,7 @@ from margin.linear.least_squares import (
     solve_moments,
 )
 from margin.linear.moments import RegressionMoments, blocks, moments
+from margin.linear.nonnegative import nonnegative_least_squares
 from margin.linear.summary import LinearSummary, summarize_linear
 
 __all__ = ["LinearRegression"]
@@ -36,14 +40,11 @@ __all__ = ["LinearRegression"]
 class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     r"""Least squares in one pass over the rows; the minimum-norm solution if columns are linearly dependent.
 
-    ``fit_intercept`` says whether :math:`\theta_0` is learned. Several columns of ``y`` are fitted at once, ``X`` may
-    be sparse, and ``partial_fit`` takes a table chunk by chunk: it keeps only moments, so its result is that of
-    ``fit`` on all rows together.
+    Several columns of ``y`` are fitted at once, ``X`` may be sparse, and ``partial_fit`` takes a table chunk by chunk:
+    it keeps only moments, so its result is that of ``fit`` on all rows together.
 
-    Learned: ``coef_`` (p,) or (q, p), ``intercept_``, ``rank_`` of the centered rows (None for very wide sparse
-    ``X``), and ``residual_variance_``, :math:`\sum_i w_i r_i^2 / (\sum_i w_i - \mathrm{rank} - 1)`, which counts a row
-    of weight two as two rows and is NaN when no degree of freedom is left.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[25, 22.5], [35, 26.5], [45, 29.5], [55, 31.5], [65, 33.5]])
     >>> model = LinearRegression().fit(X, [180, 210, 240, 260, 280])
@@ -51,18 +52,30 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     (25.68, array([0.94, 5.79]))
     """
 
-    domains = {"fit_intercept": Flag()}
+    _: KW_ONLY
+    fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
+    copy_X: bool = parameter(True, Flag(), COPY)
+    tol: float = parameter(1e-6, Number(low=0), "Precision of the iteration for sparse X of very many columns.")
+    n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
+    positive: bool = parameter(False, Flag(), "Whether coefficients must not be negative.")
 
-    def __init__(self, fit_intercept: bool = True):
-        self.fit_intercept = fit_intercept
+    coef_: np.ndarray = attribute("Weights of the columns, (p,) or (targets, p).")
+    intercept_: float | np.ndarray = attribute("The constant, one number or one per target; 0 if none is fitted.")
+    rank_: int | None = attribute("Rank of the centered rows; None where only an iteration was run.")
+    residual_variance_: float | np.ndarray = attribute(
+        "Sum of w r^2 over (sum of w - rank - 1): a row of weight two counts as two; NaN if no freedom is left."
+    )
+    moments_: dict[str, Any] = attribute("What partial_fit keeps of the rows.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Learn from all rows; forgets chunks seen before."""
         self._check_parameters()
         X, Y, weights, single = self._rows(X, y, sample_weight, first=True)
         self.__dict__.pop("moments_", None)
+        solve = nonnegative_least_squares if self.positive else partial(least_squares, tol=self.tol)
         try:
-            solution = least_squares(X, Y, weights, intercept=bool(self.fit_intercept))
+            with thread_limit(self.n_jobs):
+                solution = solve(X, Y, weights, intercept=bool(self.fit_intercept))
         except FloatingPointError as error:
             self._refuse_non_finite(X)
             raise ValueError(f"LinearRegression: {error}") from None
@@ -71,6 +84,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Learn from these rows and those of earlier calls, of which only the moments were kept."""
         self._check_parameters()
+        if self.positive:
+            raise ValueError("LinearRegression: partial_fit has no form for positive=True; use fit.")
         first = not hasattr(self, "moments_")
         X, Y, weights, single = self._rows(X, y, sample_weight, first=first)
         if sp.issparse(X) and X.shape[1] > WIDE_SPARSE:

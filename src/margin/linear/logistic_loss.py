@@ -123,16 +123,69 @@ class Likelihood:
 
     def typical_diagonal(self) -> np.ndarray:
         """The diagonal of :meth:`typical_hessian`, for tables with too many columns for the matrix."""
+        return self.curvature_diagonal()[0]
 
-        def block(X: Any, y: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray]:
+    def curvature_diagonal(self, theta: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        r"""(p + 1,) the diagonal of :meth:`hessian` at ``theta`` for one score, or of :meth:`typical_hessian`; and
+        (p + 1,) the number of rows that carry each entry, :math:`(\sum_i c_i)^2 / \sum_i c_i^2` for contributions c.
+
+        A rare indicator is carried by a few rows only, however large its standardized values are.
+        """
+
+        def block(X: Any, y: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
             squares = X.multiply(X) if sp.issparse(X) else X * X
-            ones = np.ones(len(y)) if w is None else w
-            return (np.append(squares.T @ ones, ones.sum()),)
+            fourths = squares.multiply(squares) if sp.issparse(X) else squares * squares
+            d = np.ones(len(y)) if w is None else w
+            if theta is not None:
+                p = self._terms(X, y, theta)[2][:, 0]
+                d = d * p * (1.0 - p)
+            return np.append(squares.T @ d, d.sum()), np.append(fourths.T @ (d * d), d @ d)
 
-        diagonal = self._typical_curvature * self._summed(block)[0] / self.rows.total
+        first, second = self._summed(block)
+        carried = first * first / np.where(second > 0, second, 1.0)
+        diagonal = first * (self._typical_curvature if theta is None else 1.0) / self.rows.total
         diagonal[:-1] += self.ridge
         diagonal[-1] = diagonal[-1] if self.intercept else 1.0
-        return diagonal
+        return diagonal, carried
+
+    def product(self, theta: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """The Hessian at ``theta`` times ``direction``, both (p + 1, k), without the matrix: one pass over the rows."""
+
+        def block(X: Any, y: np.ndarray, w: np.ndarray | None) -> tuple[Any, ...]:
+            p = self._terms(X, y, theta)[2]
+            turned = self._scores(X, direction)
+            bent = p * (1.0 - p) * turned if self.columns == 1 else p * (turned - (p * turned).sum(axis=1)[:, None])
+            bent = bent if w is None else w[:, None] * bent
+            return bent.T @ X, bent.sum(axis=0, dtype=np.float64)
+
+        slope, offset = self._summed(block)
+        found = np.vstack([slope.T, offset if self.intercept else np.zeros(self.columns)]) / self.rows.total
+        found[:-1] += self.ridge * direction[:-1]
+        return found
+
+    def joint_hessian(self, theta: np.ndarray) -> np.ndarray:
+        r"""((p + 1) k, (p + 1) k) all derivatives of second order, block (c, d) being
+        :math:`\sum_i w_i p_{ic} ([c = d] - p_{id})\, x_i x_i^\top / W`; score after score."""
+        k, m = self.columns, self.shape[0]
+        full = np.empty((k, m, k, m))
+        for c in range(k):
+            for d in range(c + 1):
+                pair = self._pair_gram(theta, c, d)
+                full[c, :, d], full[d, :, c] = pair, pair.T
+        return full.reshape(k * m, k * m)
+
+    def _pair_gram(self, theta: np.ndarray, c: int, d: int) -> np.ndarray:
+        if c == d:
+            return self.hessian(theta, c)
+
+        def both(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+            p = self._terms(X, y, theta)[2]
+            return p[:, c] * p[:, d]
+
+        mixed = -replace(self, ridge=0.0)._gram(both)
+        if not self.intercept:
+            mixed[-1, -1] = 0.0
+        return mixed
 
     @property
     def _typical_curvature(self) -> float:

@@ -29,6 +29,10 @@ class ProximalNewton:
         self.theta = np.zeros(likelihood.shape)
         self.stuck = False
 
+    def begin_at(self, theta: np.ndarray) -> None:
+        """Start from these parameters instead of zeros."""
+        self.theta = theta
+
     def start(self) -> ProximalNewton:
         loss, self.gradient = self.likelihood.value_and_gradient(self.theta)
         self.value = loss + self._penalty(self.theta)
@@ -71,7 +75,7 @@ class ProximalNewton:
         l1[-1] = l2[-1] = 0.0
         tol = 1e-3 * self.residual**2 / max(len(w), 1)
         quadratic_descent(
-            self._curvature(column, working), np.arange(len(w)), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS
+            self._curvature(column, working), np.arange(len(w)), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS, False
         )
         return self._search(column, with_offset, w - start)
 

@@ -11,6 +11,7 @@ More than two classes have one score each, :math:`P(y = k \mid x) \propto e^{\th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -21,41 +22,30 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.class_weights import ClassWeight, row_weights
-from margin.core.domains import Choice, Flag, Integer, Number, Optional
+from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike
 from margin.core.records import Record
-from margin.linear.logistic_descent import Newton, QuasiNewton
-from margin.linear.logistic_loss import LabeledRows, Likelihood
-from margin.linear.logistic_proximal import ProximalNewton
+from margin.core.threads import thread_limit
+from margin.linear.logistic_fit import SOLVERS, LogisticFit
+from margin.linear.logistic_loss import LabeledRows
 from margin.linear.logistic_threshold import choose_threshold
-from margin.linear.separation import separating_direction
 from margin.linear.summary import LogisticSummary, summarize_logistic
 
 __all__ = ["LogisticRegression"]
-
-NEWTON_WORK = 3e8  # n p^2 up to which a Newton step with all rows is cheaper than setting up anything else
-SEPARATION_WORK = 2_000_000  # entries of X up to which the linear program that decides about separation is run
-SUSPICIOUS_SCORE = 8.0  # a margin this large without a penalty is an outlier or a sign of separation
 
 
 class LogisticRegression(ClassifierMixin, IterativeEstimator):
     r"""Logistic regression for two or more classes, by the method that suits the shape of the table.
 
-    ``penalty`` is "l2", "l1", "elasticnet" (with ``l1_ratio``, the :math:`\rho` above) or None; the intercept carries
-    none. ``C`` is the inverse strength as in scikit-learn. ``class_weight`` is None, "balanced" or a dict; a row of
-    weight two counts as two rows. A fit ends when no entry of the gradient of the mean objective exceeds ``tol`` (for
-    "l1": of its smallest subgradient) or after ``max_iter`` iterations. ``solver`` "auto" takes "newton" for two
-    classes in small tables, else "lbfgs" (preconditioned, started on a sample of the rows), and "proximal" where the
-    penalty has a corner; it costs a few passes over the rows.
+    The intercept carries no penalty; a row of weight two counts as two rows; ``X`` may be sparse. Without a penalty
+    separable classes have no maximum-likelihood estimate: the fit then stops at coefficients that separate them, warns,
+    and ``separable_`` is True. Records carry ``objective`` and ``gradient_norm``.
 
-    Without a penalty separable classes have no maximum-likelihood estimate: the fit then stops at coefficients that
-    separate them, warns, and ``separable_`` is True. It is False where the estimate exists, and None where that was
-    not decided: with a penalty, or if large scores came up in a table too large to decide.
-
-    Learned: ``classes_``, ``coef_`` (1 or K, p), ``intercept_`` (1 or K,), ``n_iter_``, ``objective_`` (the sum above),
-    ``separable_``. Records carry ``objective`` and ``gradient_norm``.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> model = LogisticRegression().fit(X, ["no", "no", "yes", "yes"])
@@ -63,36 +53,59 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
     (['no', 'yes'], [[0.5, 0.5]])
     """
 
-    domains = {
-        "penalty": Optional(Choice("l2", "l1", "elasticnet")),
-        "C": Number(above=0, search=(1e-4, 1e4), log=True),
-        "l1_ratio": Number(low=0, high=1),
-        "fit_intercept": Flag(),
-        "class_weight": ClassWeight(),
-        "solver": Choice("auto", "newton", "lbfgs", "proximal"),
-        "tol": Number(low=0),
-        "max_iter": Integer(low=1),
-    }
+    penalty: str | None = parameter(
+        "auto",
+        Optional(Choice("auto", "l2", "l1", "elasticnet", search=False)),
+        'The kind of penalty: "auto" and "elasticnet" mix both by l1_ratio, "l2" and "l1" take one, None takes none.',
+    )
+    _: KW_ONLY
+    C: float = parameter(
+        1.0,
+        Either(Number(above=0, search=(1e-4, 1e4), log=True), Choice(np.inf)),
+        "Inverse strength of the penalty; infinite for none.",
+    )
+    l1_ratio: float = parameter(
+        0.0, Number(low=0, high=1), "The part of the penalty on absolute values: 0 is pure L2, 1 pure L1."
+    )
+    dual: bool = parameter(
+        False,
+        Flag(),
+        "Whether coefficients are sought in the span of the rows, with n unknowns instead of p: the same solution, "
+        "sooner for tables with more columns than rows. Needs a pure L2 penalty.",
+    )
+    tol: float = parameter(
+        1e-4,
+        Number(low=0),
+        "A fit ends when no entry of the gradient of the mean objective (of its smallest subgradient, for L1) exceeds "
+        'this; for "sag" and "saga" when no coefficient changes by more, relative to the largest.',
+    )
+    fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
+    intercept_scaling: float = parameter(
+        1, Number(above=0), 'Value of the constant column whose coefficient solver "liblinear" penalizes.'
+    )
+    class_weight: Any = parameter(None, ClassWeight(), 'Weights of the classes; "balanced" makes them count equally.')
+    random_state: RandomLike = parameter(None, Seed(), 'Draws the rows that "sag" and "saga" visit.')
+    solver: str = parameter(
+        "auto",
+        Choice(*SOLVERS, search=False),
+        '"auto" takes "newton-cholesky" for two classes in small tables, else "lbfgs" (preconditioned by the curvature '
+        'of the rows), and "proximal" where the penalty has a corner. "newton-cg" takes products with the Hessian, '
+        '"sag" and "saga" visit one random row at a time, "liblinear" penalizes the intercept.',
+    )
+    max_iter: int = parameter(100, Integer(low=1), "Most iterations.")
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    warm_start: bool = parameter(False, Flag(), "Whether a fit starts from the coefficients of the last one.")
+    n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
 
-    def __init__(
-        self,
-        penalty: str | None = "l2",
-        C: float = 1.0,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-    ):
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
+    classes_: np.ndarray = attribute("The labels, sorted.")
+    coef_: np.ndarray = attribute("Weights of the columns, (1, p) for two classes, else (classes, p).")
+    intercept_: np.ndarray = attribute("The constants, (1,) or (classes,).")
+    n_iter_: np.ndarray = attribute("Iterations that were run, (1,).")
+    objective_: float = attribute("The minimized sum at the solution.")
+    separable_: bool | None = attribute(
+        "Whether a hyperplane separates the classes, so that no maximum exists; None where that was not decided: with "
+        "a penalty, or if large scores came up in a table too large to decide."
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
         """Learn from all rows."""
@@ -104,15 +117,17 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         """Learn, yielding a record per iteration."""
         self._check_parameters()
         rows, classes = self._rows(X, y, sample_weight)
-        self._loop = loop = _LogisticFit(self, rows, len(classes))
-        if state is not None:
-            loop.restore(state)
-        else:
-            loop.start()
+        with thread_limit(self.n_jobs):
+            self._loop = loop = LogisticFit(self, rows, len(classes), self._start(classes))
+            if state is not None:
+                loop.restore(state)
+            else:
+                loop.start()
         self.classes_ = classes
         self._learn(loop)
         while not loop.finished:
-            loop.step()
+            with thread_limit(self.n_jobs):
+                loop.step()
             self._learn(loop)
             yield Record(loop.iteration, loop.values(), total=self.max_iter)
         self.separable_ = loop.separable()
@@ -207,102 +222,21 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         weights = row_weights("LogisticRegression", self.class_weight, classes, index, weights)
         return LabeledRows(X, index, weights), classes
 
-    def _learn(self, loop: _LogisticFit) -> None:
-        theta = loop.solver.theta
+    def _start(self, classes: np.ndarray) -> np.ndarray | None:
+        """The parameters (p + 1, k) of the last fit, if this one is to begin with them and they fit."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        shape = (1 if len(classes) == 2 else len(classes)), self.n_features_in_
+        return np.vstack([self.coef_.T, self.intercept_]) if self.coef_.shape == shape else None
+
+    def _learn(self, loop: LogisticFit) -> None:
+        theta = loop.theta
         self.coef_ = np.ascontiguousarray(theta[:-1].T)
         self.intercept_ = theta[-1].copy()
-        self.n_iter_ = max(loop.iteration, 1)
+        self.n_iter_ = np.array([max(loop.iteration, 1)], dtype=np.int32)
         self.objective_ = loop.objective
 
     def _two_classes(self, what: str) -> None:
         check_is_fitted(self)
         if len(self.classes_) != 2:
             raise ValueError(f"LogisticRegression: {what} needs two classes; got {len(self.classes_)}.")
-
-
-class _LogisticFit:
-    """The running fit: a solver, how often it stepped, and when it is done."""
-
-    def __init__(self, model: LogisticRegression, rows: LabeledRows, classes: int):
-        self.model, self.iteration = model, 0
-        self.parted = False  # without a penalty: the present scores separate the classes
-        scores = 1 if classes == 2 else classes
-        l1, l2 = _strengths(model, rows.total)
-        name = _solver_name(model, rows, scores, l1)
-        if name == "proximal":
-            smooth = Likelihood(rows, scores, 0.0, bool(model.fit_intercept))
-            self.solver: Any = ProximalNewton(smooth, l1, l2)
-        else:
-            smooth = Likelihood(rows, scores, l2, bool(model.fit_intercept))
-            self.solver = Newton(smooth) if name == "newton" else QuasiNewton(smooth)
-
-    def start(self) -> None:
-        self.solver.start()
-
-    def step(self) -> None:
-        self.solver.step()
-        self.iteration += 1
-        # Rows that are all on the right side have a loss below log 2 each; a far smaller mean makes it worth a look.
-        if self.model.penalty is None and self.solver.value < 0.1:
-            self.parted = bool(self._margins().min() > 0)
-
-    @property
-    def converged(self) -> bool:
-        return bool(self.solver.residual <= self.model.tol or self.solver.stuck)
-
-    @property
-    def finished(self) -> bool:
-        return self.parted or self.converged or self.iteration >= self.model.max_iter
-
-    @property
-    def objective(self) -> float:
-        return float(self.solver.value * self.solver.likelihood.rows.total)
-
-    def values(self) -> dict[str, float]:
-        return {"objective": self.objective, "gradient_norm": self.solver.residual}
-
-    def separable(self) -> bool | None:
-        if self.model.penalty is not None:
-            return None
-        if self.parted:
-            return True
-        if np.abs(self._margins()).max() < SUSPICIOUS_SCORE and self.converged:
-            return False
-        X, y, _ = self.solver.likelihood.rows
-        classes = len(self.model.classes_)
-        if X.shape[0] * X.shape[1] * (classes - 1) ** 2 > SEPARATION_WORK:
-            return None
-        return separating_direction(X, y, classes, intercept=bool(self.model.fit_intercept)) is not None
-
-    def state(self) -> dict[str, Any]:
-        return {"iteration": self.iteration, "parted": self.parted, "solver": self.solver.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.iteration, self.parted = int(state["iteration"]), bool(state["parted"])
-        self.solver.restore(state["solver"])
-
-    def _margins(self) -> np.ndarray:
-        return self.solver.likelihood.margins(self.solver.theta)
-
-
-def _strengths(model: LogisticRegression, total: float) -> tuple[float, float]:
-    """L1 and L2 strengths beside the mean loss."""
-    ratio = {None: 0.0, "l2": 0.0, "l1": 1.0, "elasticnet": model.l1_ratio}[model.penalty]
-    whole = 0.0 if model.penalty is None else 1.0 / (model.C * total)
-    return whole * ratio, whole * (1.0 - ratio)
-
-
-def _solver_name(model: LogisticRegression, rows: LabeledRows, scores: int, l1: float) -> str:
-    n, p = rows.X.shape
-    if model.solver == "auto":
-        if l1 > 0:
-            return "proximal"
-        return "newton" if scores == 1 and n * (p + 1.0) ** 2 <= NEWTON_WORK and p <= n + 100 else "lbfgs"
-    if l1 > 0 and model.solver != "proximal":
-        raise ValueError(
-            f"LogisticRegression: solver={model.solver!r} cannot take a penalty with a corner; got "
-            f"penalty={model.penalty!r}, which needs 'auto' or 'proximal'."
-        )
-    if model.solver == "newton" and scores > 1:
-        raise ValueError(f"LogisticRegression: solver='newton' is for two classes; got {scores}.")
-    return str(model.solver)

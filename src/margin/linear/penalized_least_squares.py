@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from margin.core.chunks import map_row_chunks
-from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares, solve_wide_sparse
+from margin.linear.least_squares import MIN_RCOND, WIDE_SPARSE, Solution, least_squares, solve_iteratively
 from margin.linear.moments import RegressionMoments, blocks, moments
 
 __all__ = ["default_alphas", "leave_one_out", "leave_one_out_mse", "ridge", "ridge_from_moments"]
@@ -41,7 +41,7 @@ def ridge(
     if alpha == 0:
         return least_squares(X, Y, weights, intercept=intercept)
     if sp.issparse(X) and p > WIDE_SPARSE:
-        return solve_wide_sparse(X, Y, weights, intercept=intercept, alpha=alpha)
+        return solve_iteratively(X, Y, weights, intercept=intercept, alpha=alpha)[0]
     if n < p:
         return _from_rows(X, Y, alpha, weights, intercept)
     found = moments(X, Y, weights, centered=intercept)

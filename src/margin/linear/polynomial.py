@@ -14,26 +14,28 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Integer
 from margin.core.estimator import Estimator
+from margin.core.parameters import attribute, parameter
 from margin.linear.linear_regression import LinearRegression
 
 __all__ = ["PolynomialRegression"]
 
 
 class PolynomialRegression(MultiOutputMixin, RegressorMixin, Estimator):
-    """Linear in its parameters, so least squares applies unchanged; the model is a polynomial of ``degree`` in x.
+    """Linear in its parameters, so least squares applies unchanged; the model is a polynomial in x.
 
-    Learned: ``intercept_``, ``coef_`` (one per monomial), ``powers_`` (monomials, features): the exponents.
-
+    Examples
+    --------
     >>> x = np.linspace(-1, 1, 9)[:, None]
     >>> model = PolynomialRegression(degree=2).fit(x, (1 + 2 * x + 3 * x**2).ravel())
     >>> model.coef_.round(9), model.powers_.ravel()
     (array([2., 3.]), array([1, 2]))
     """
 
-    domains = {"degree": Integer(low=1, search=(1, 5))}
+    degree: int = parameter(2, Integer(low=1, search=(1, 5)), "Largest total degree of a monomial.")
 
-    def __init__(self, degree: int = 2):
-        self.degree = degree
+    coef_: np.ndarray = attribute("Weights of the monomials, (m,) or (targets, m).")
+    intercept_: float | np.ndarray = attribute("The constant, one number or one per target.")
+    powers_: np.ndarray = attribute("Exponents (m, p) of the monomials.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolynomialRegression:
         """Least squares on the monomials of ``X``."""

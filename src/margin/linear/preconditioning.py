@@ -11,7 +11,10 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.linalg.blas import dtrsm
 
-__all__ = ["Preconditioner", "from_diagonal", "from_matrix"]
+__all__ = ["Preconditioner", "from_diagonal", "from_matrix", "from_sample"]
+
+# A column carried by fewer rows of a sample says nothing about its relation to other columns.
+FEWEST_CARRIERS = 30
 
 # Added to the unit diagonal when the matrix is singular to rounding: the variables need only be roughly round.
 JITTER = 1e-10
@@ -55,6 +58,21 @@ def from_matrix(M: np.ndarray) -> Preconditioner:
         if not failed:
             return Preconditioner(scale, np.asfortranarray(lower))
         jitter = max(JITTER, 100 * jitter)
+
+
+def from_sample(M: np.ndarray, diagonal: np.ndarray, carriers: np.ndarray) -> Preconditioner:
+    """Of a curvature estimated from a sample of the rows whose exact ``diagonal`` is known.
+
+    Correlations come from the sample, sizes from all rows. Columns that too few sampled rows carry (``carriers``, as in
+    rare indicators) are taken for unrelated to the others: a correlation of one or two rows is always near one.
+    """
+    sampled = M.diagonal()
+    factor = np.sqrt(np.maximum(diagonal, 0.0) / np.where(sampled > 0, sampled, 1.0))
+    factor = np.where((carriers >= FEWEST_CARRIERS) & (sampled > 0), factor, 0.0)
+    factor[-1] = factor[-1] or 1.0
+    corrected = M * np.outer(factor, factor)
+    corrected.flat[:: len(M) + 1] = diagonal
+    return from_matrix(corrected)
 
 
 def from_diagonal(diagonal: np.ndarray) -> Preconditioner:

@@ -5,6 +5,7 @@ r"""Ridge regression: least squares with a penalty on the squared length of the 
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -13,25 +14,26 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from margin.core.domains import Choice, Either, Flag, Number, Optional, Sequence
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed, Sequence
 from margin.core.estimator import Estimator
+from margin.core.parameters import COPY, attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
 from margin.linear.affine import AffinePrediction
-from margin.linear.penalized_least_squares import default_alphas, leave_one_out_mse, ridge
+from margin.linear.least_squares import Solution
+from margin.linear.penalized_least_squares import default_alphas, leave_one_out_mse
+from margin.linear.ridge_solvers import SOLVERS, RidgeProblem
 
 __all__ = ["Ridge"]
 
 
 class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
-    r"""Ridge regression in closed form; :math:`\theta_0` carries no penalty.
+    r"""Ridge regression; :math:`\theta_0` carries no penalty.
 
-    ``alpha`` is the penalty, or "loo": then each of ``alphas`` (by default 37 in the scale of the data) is judged by
-    its exact mean squared leave-one-out error, all of them from one eigendecomposition, and the best is taken.
-    Several columns of ``y`` share one penalty; ``X`` may be sparse. The cost is one product of ``X`` with itself,
-    the smaller of n p^2 and n^2 p operations.
+    By default it is solved in closed form, at the cost of one product of ``X`` with itself: the smaller of n p^2 and
+    n^2 p operations. Several columns of ``y`` are fitted at once; ``X`` may be sparse.
 
-    Learned: ``coef_`` (p,) or (q, p), ``intercept_``, ``alpha_``; with "loo" also ``alphas_`` and ``loo_mse_``, the
-    error of each.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> X, y = np.array([[-1.0], [0.0], [1.0]]), [-1.0, 1.0, 3.0]
     >>> model = Ridge(alpha=2.0).fit(X, y)
@@ -41,16 +43,42 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
     True
     """
 
-    domains = {
-        "alpha": Either(Number(low=0, search=(1e-4, 1e4), log=True), Choice("loo")),
-        "fit_intercept": Flag(),
-        "alphas": Optional(Sequence(Number(above=0), min_length=1)),
-    }
+    alpha: Any = parameter(
+        1.0,
+        Either(Number(low=0, search=(1e-4, 1e4), log=True), Choice("loo"), Sequence(Number(low=0), min_length=1)),
+        'Strength of the L2 penalty, or one per target; "loo" takes the one of alphas with the least exact '
+        "leave-one-out error.",
+    )
+    _: KW_ONLY
+    fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
+    copy_X: bool = parameter(True, Flag(), COPY)
+    max_iter: int | None = parameter(
+        None, Optional(Integer(low=1)), "Most iterations of a solver that iterates; None leaves it to the solver."
+    )
+    tol: float = parameter(1e-4, Number(low=0), "Precision at which a solver that iterates stops.")
+    solver: str = parameter(
+        "auto",
+        Choice("auto", *SOLVERS, search=False),
+        'The method. "auto" and "cholesky" are closed forms, exact to rounding; the others reach the same solution by '
+        "other ways.",
+    )
+    positive: bool = parameter(
+        False, Flag(), 'Whether coefficients must not be negative; for solver "auto" (exact) and "lbfgs".'
+    )
+    random_state: RandomLike = parameter(None, Seed(), 'Draws the rows that "sag" and "saga" visit.')
+    alphas: Any = parameter(
+        None,
+        Optional(Sequence(Number(above=0), min_length=1)),
+        'Penalties among which alpha="loo" chooses; None takes 37 in the scale of the data.',
+    )
 
-    def __init__(self, alpha: Any = 1.0, fit_intercept: bool = True, alphas: Any = None):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.alphas = alphas
+    coef_: np.ndarray = attribute("Weights of the columns, (p,) or (targets, p).")
+    intercept_: float | np.ndarray = attribute("The constant, one number or one per target; 0 if none is fitted.")
+    n_iter_: np.ndarray = attribute("Iterations per target; 1 where a closed form was solved.")
+    solver_: str = attribute("The method that was used.")
+    alpha_: float | np.ndarray = attribute("The penalty that was used.")
+    alphas_: np.ndarray = attribute('Penalties that were compared under alpha="loo".')
+    loo_mse_: np.ndarray = attribute("Mean squared leave-one-out error of each of alphas_.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Learn from all rows."""
@@ -60,24 +88,70 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
         )
         Y = np.asarray(y, dtype=np.float64)
         assert_all_finite(Y, estimator_name="Ridge", input_name="y")
-        single, Y = Y.ndim == 1, Y.reshape(len(Y), -1)
+        ndim, Y = Y.ndim, Y.reshape(len(Y), -1)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        solver = self._solver()
         try:
-            tried = self._judged(X, Y, weights) if self.alpha == "loo" else {}
-            alpha = float(tried["alphas_"][np.argmin(tried["loo_mse_"])]) if tried else float(self.alpha)
-            found = ridge(X, Y, alpha, weights, intercept=bool(self.fit_intercept))
+            loo = isinstance(self.alpha, str)
+            tried = self._judged(X, Y, weights) if loo else {}
+            alpha = float(tried["alphas_"][np.argmin(tried["loo_mse_"])]) if loo else self._penalties(Y.shape[1])
+            found, n_iter = self._solved(solver, X, Y, alpha, weights)
         except FloatingPointError as error:
             self._refuse_non_finite(X)
             raise ValueError(f"Ridge: {error}") from None
         self.__dict__.pop("alphas_", None), self.__dict__.pop("loo_mse_", None)
         self.__dict__.update(tried)
-        self.alpha_ = alpha
+        self.alpha_, self.solver_ = alpha, solver
+        self.n_iter_ = np.ones(Y.shape[1], dtype=int) if n_iter is None else n_iter
         intercept = found.intercept if self.fit_intercept else np.zeros(Y.shape[1])
-        self.coef_ = found.coef[:, 0].copy() if single else np.ascontiguousarray(found.coef.T)
-        self.intercept_ = float(intercept[0]) if single else intercept
+        # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
+        self.coef_ = found.coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(found.coef.T)
+        plain = ndim == 1 or not self.fit_intercept
+        self.intercept_ = float(intercept[0]) if plain else intercept
         return self
+
+    def _solver(self) -> str:
+        if not self.positive or self.solver in ("auto", "lbfgs"):
+            return "cholesky" if self.solver == "auto" else self.solver
+        raise ValueError(f"Ridge: positive=True needs solver 'auto' or 'lbfgs'; got {self.solver!r}.")
+
+    def _penalties(self, targets: int) -> float | np.ndarray:
+        if np.ndim(self.alpha) == 0:
+            return float(self.alpha)
+        alphas = np.asarray(self.alpha, dtype=np.float64)
+        if len(alphas) not in (1, targets):
+            raise ValueError(f"Ridge: alpha must be one number or one per target, {targets}; got {len(alphas)}.")
+        return float(alphas[0]) if len(alphas) == 1 else alphas
+
+    def _solved(
+        self, solver: str, X: Any, Y: np.ndarray, alpha: float | np.ndarray, weights: np.ndarray | None
+    ) -> tuple[Solution, np.ndarray | None]:
+        rng = as_generator(self.random_state) if solver in ("sag", "saga") else None
+        intercept, positive = bool(self.fit_intercept), bool(self.positive)
+
+        def solve(targets: np.ndarray, penalty: float) -> tuple[Solution, np.ndarray | None]:
+            problem = RidgeProblem(
+                X, targets, penalty, weights, intercept, float(self.tol), self.max_iter, positive, rng
+            )
+            try:
+                return SOLVERS[solver](problem)
+            except ValueError as error:
+                raise ValueError(f"Ridge: {error}") from None
+
+        if np.ndim(alpha) == 0:
+            return solve(Y, float(alpha))
+        parts = [solve(Y[:, [j]], float(penalty)) for j, penalty in enumerate(np.asarray(alpha))]
+        solutions = [solution for solution, _ in parts]
+        joined = Solution(
+            np.hstack([part.coef for part in solutions]),
+            np.concatenate([part.intercept for part in solutions]),
+            solutions[0].rank,
+            np.concatenate([part.rss for part in solutions]),
+        )
+        steps = [n for _, n in parts if n is not None]
+        return joined, np.concatenate(steps) if steps else None
 
     def _judged(self, X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, np.ndarray]:
         if sp.issparse(X):

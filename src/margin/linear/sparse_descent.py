@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from margin.core.randomness import generator_from_state, generator_state
 from margin.linear.sparse_problem import Columns, Gap, duality_gap
 
 __all__ = ["SparseDescent", "jump_to_face_minimum", "steepest"]
@@ -22,11 +23,12 @@ class SparseDescent:
     """The coefficients ``w`` (p,) on their way to the minimum; ``aim`` sets the penalties, ``step`` moves.
 
     Only *working* columns are visited: those with a coefficient, those that the sequential strong rule keeps
-    (Tibshirani et al. 2012), and those that turn out to violate the optimality conditions.
+    (Tibshirani et al. 2012), and those that turn out to violate the optimality conditions. With ``positive`` no
+    coefficient goes below zero; with ``rng`` every sweep visits the columns in a new random order.
     """
 
-    def __init__(self, columns: Columns):
-        self.columns = columns
+    def __init__(self, columns: Columns, *, positive: bool = False, rng: np.random.Generator | None = None):
+        self.columns, self.positive, self.rng = columns, positive, rng
         self.slack = columns.q.copy()
         self.w = np.zeros(len(self.slack))
         self.residual_square = columns.square
@@ -40,9 +42,21 @@ class SparseDescent:
     def aim(self, l1: float, l2: float) -> SparseDescent:
         """New penalties; columns whose slack cannot reach ``l1`` (by the strong rule) are left out at first."""
         self.working = self.w != 0
-        self._admit(np.abs(self.slack) >= 2 * l1 - max(self.l1, l1))
+        self._admit(self._pull() >= 2 * l1 - max(self.l1, l1))
         self.l1, self.l2, self.moved = l1, l2, True
         return self
+
+    def begin_at(self, w: np.ndarray) -> SparseDescent:
+        """Start from these coefficients instead of zeros."""
+        self.w = w.copy()
+        self.columns.gram(np.flatnonzero(self.w))
+        slacks, squares = self.columns.slacks(self.w[None])
+        self.slack, self.residual_square = slacks[0], float(squares[0])
+        return self
+
+    def _pull(self) -> np.ndarray:
+        """How strongly the residual calls for each column."""
+        return self.slack if self.positive else np.abs(self.slack)
 
     def _admit(self, wanted: np.ndarray) -> bool:
         """Work on these columns too, but at most double their number at a time: the steepest come first."""
@@ -58,30 +72,48 @@ class SparseDescent:
             self._descend(chosen, tol / len(chosen))
         slacks, squares = self.columns.slacks(self.w[None])
         self.slack, self.residual_square = slacks[0], float(squares[0])
-        violated = self._admit(np.abs(self.slack) > self.l1 + SLACK_ROUNDING * self.size)
+        violated = self._admit(self._pull() > self.l1 + SLACK_ROUNDING * self.size)
         self.moved = bool(violated or not np.array_equal(before, self.w))
         return self.gap()
 
     def _descend(self, chosen: np.ndarray, tol: float) -> None:
-        from margin.linear.coordinate_kernels import quadratic_descent
-
         Q, names = self.columns.gram(chosen)
         slack, w = self.slack[names], self.w[names]
         order = np.flatnonzero(self.working[names])
         l1, l2 = np.full(len(w), self.l1), np.full(len(w), self.l2)
         for _ in range(ROUNDS):
-            done = quadratic_descent(Q, order, slack, w, l1, l2, tol, SWEEPS)
+            done = self._sweeps(Q, order, slack, w, l1, l2, tol)
             self.sweeps += done
             if done < SWEEPS:
                 break
             jump_to_face_minimum(Q, slack, w, self.l1, self.l2)
         self.w[names] = w
 
+    def _sweeps(
+        self,
+        Q: np.ndarray,
+        order: np.ndarray,
+        slack: np.ndarray,
+        w: np.ndarray,
+        l1: np.ndarray,
+        l2: np.ndarray,
+        tol: float,
+    ) -> int:
+        """At most ``SWEEPS`` over the columns in ``order``; how many it took until none gained more than ``tol``."""
+        from margin.linear.coordinate_kernels import quadratic_descent, sweep
+
+        if self.rng is None:
+            return int(quadratic_descent(Q, order, slack, w, l1, l2, tol, SWEEPS, self.positive))
+        for done in range(1, SWEEPS + 1):
+            if sweep(Q, self.rng.permutation(order), slack, w, l1, l2, self.positive) <= tol:
+                return done
+        return SWEEPS
+
     def gap(self) -> Gap:
         """How far above the minimum the coefficients may be at most."""
         # y'r = r'r + w'X'r, which keeps its digits where y'y - q'w would cancel.
         product = self.residual_square + float(self.w @ self.slack)
-        return duality_gap(self.w, self.slack, self.residual_square, product, self.l1, self.l2)
+        return duality_gap(self.w, self.slack, self.residual_square, product, self.l1, self.l2, self.positive)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -92,6 +124,7 @@ class SparseDescent:
             "working": self.working.copy(),
             "sweeps": self.sweeps,
             "moved": self.moved,
+            "rng": None if self.rng is None else generator_state(self.rng),
             "history": self.columns.history(),
         }
 
@@ -101,13 +134,14 @@ class SparseDescent:
         self.residual_square, self.sweeps = float(state["residual_square"]), int(state["sweeps"])
         self.l1, self.l2 = map(float, state["penalties"])
         self.moved = bool(state["moved"])
+        self.rng = None if state["rng"] is None else generator_from_state(state["rng"])
 
 
-def steepest(wanted: np.ndarray, slack: np.ndarray, room: int) -> np.ndarray:
-    """The columns in the mask ``wanted``; of more than ``room`` those with the largest slack."""
+def steepest(wanted: np.ndarray, slack: np.ndarray, most: int) -> np.ndarray:
+    """The columns in the mask ``wanted``; of more than ``most`` those with the largest slack."""
     new = np.flatnonzero(wanted)
-    room = max(SMALLEST_GROWTH, room)
-    return new if len(new) <= room else new[np.argsort(-np.abs(slack[new]), kind="stable")[:room]]
+    most = max(SMALLEST_GROWTH, most)
+    return new if len(new) <= most else new[np.argsort(-np.abs(slack[new]), kind="stable")[:most]]
 
 
 def jump_to_face_minimum(Q: np.ndarray, slack: np.ndarray, w: np.ndarray, l1: float, l2: float) -> None:

@@ -10,9 +10,10 @@ With centered columns :math:`Q = X^\top X/W`, :math:`q = X^\top y/W`, :math:`v =
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from margin.linear.moments import RegressionMoments, moments
 
@@ -56,7 +57,13 @@ def elastic_net_objective(residual_square: float, w: np.ndarray, l1: float, l2: 
 
 
 def duality_gap(
-    w: np.ndarray, slack: np.ndarray, residual_square: float, target_product: float, l1: float, l2: float
+    w: np.ndarray,
+    slack: np.ndarray,
+    residual_square: float,
+    target_product: float,
+    l1: float,
+    l2: float,
+    positive: bool = False,
 ) -> Gap:
     r"""The objective at ``w`` and its distance from a point of the dual, which bounds its distance from the minimum.
 
@@ -65,20 +72,27 @@ def duality_gap(
 
     .. math:: P - D = \tfrac{1 + c^2}2 \lVert\tilde r\rVert^2 + \lambda_1 \lVert w\rVert_1 - c\,\tilde y^\top \tilde r
 
-    ``target_product`` is :math:`\tilde y^\top \tilde r = y^\top r / W`.
+    ``target_product`` is :math:`\tilde y^\top \tilde r = y^\top r / W`. With ``positive`` only a product above
+    :math:`\lambda_1` violates the dual's constraint, not one below its negative.
     """
     length = residual_square + l2 * float(w @ w)
-    steepest = float(np.abs(slack - l2 * w).max(initial=0.0))
+    pull = slack - l2 * w
+    steepest = float((pull if positive else np.abs(pull)).max(initial=0.0))
+    if l1 == 0.0 and l2 > 0.0:  # no corner: strong convexity bounds the distance by the gradient
+        return Gap(0.5 * length, float(pull @ pull) / (2.0 * l2))
     c = 1.0 if steepest <= l1 else l1 / steepest
     absolute = l1 * float(np.abs(w).sum())
     gap = 0.5 * (1.0 + c * c) * length + absolute - c * target_product
     return Gap(0.5 * length + absolute, max(gap, 0.0))
 
 
-def columns_of(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, *, intercept: bool) -> Columns:
-    """The representation that suits the shape: all inner products for tall tables, only those needed for wide ones."""
+def columns_of(
+    X: Any, y: np.ndarray, weights: np.ndarray | None, *, intercept: bool, precompute: bool = False
+) -> Columns:
+    """The representation that suits the shape: all inner products for tall tables (and with ``precompute``), only those
+    needed for wide ones. ``X`` (n, p) is dense or sparse."""
     n, p = X.shape
-    if p <= min(n, MOST_GRAM_COLUMNS):
+    if precompute or p <= min(n, MOST_GRAM_COLUMNS):
         return GramColumns(moments(X, y[:, None], weights, centered=intercept))
     return ActiveColumns(X, y, weights, intercept=intercept)
 
@@ -93,6 +107,18 @@ class GramColumns:
             raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
         self.mean_x, self.mean_y = m.mean_x, float(m.mean_y[0])
         self.Q, self.q, self.square = m.xx / m.weight, m.xy[:, 0] / m.weight, float(m.yy[0]) / m.weight
+
+    @classmethod
+    def given(cls, gram: np.ndarray, X: Any, y: np.ndarray, *, intercept: bool) -> GramColumns:
+        """With the inner products ``gram`` (p, p) of the centered columns known beforehand."""
+        center = np.asarray(X.mean(axis=0)).ravel() if intercept else np.zeros(X.shape[1])
+        middle = float(y.mean()) if intercept else 0.0
+        gaps = y - middle
+        xy = np.asarray(X.T @ gaps).ravel() - center * gaps.sum()
+        n = len(y)
+        return cls(
+            RegressionMoments(n, float(n), center, np.array([middle]), gram, xy[:, None], np.array([gaps @ gaps]))
+        )
 
     def gram(self, working: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.Q, np.arange(len(self.q))
@@ -114,9 +140,9 @@ class ActiveColumns:
     # A product with one residual waits for memory, one with a few costs no more; beyond, too many columns are guessed.
     ahead = 4
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, *, intercept: bool):
+    def __init__(self, X: Any, y: np.ndarray, weights: np.ndarray | None, *, intercept: bool):
         n, p = X.shape
-        self.X = X
+        self.X = sp.csc_array(X) if sp.issparse(X) else X
         self.total = float(n if weights is None else weights.sum())
         fraction = np.full(n, 1.0 / self.total) if weights is None else weights / self.total
         self.mean_y = float(fraction @ y) if intercept else 0.0
@@ -124,7 +150,7 @@ class ActiveColumns:
         self.y = self.root * (y - self.mean_y)
         self.square = float(self.y @ self.y)
         with np.errstate(over="ignore", invalid="ignore"):
-            means, self.q = np.asarray(np.stack([fraction, self.root * self.y]) @ X, dtype=np.float64)
+            means, self.q = np.asarray(np.stack([fraction, self.root * self.y]) @ self.X, dtype=np.float64)
         if not (np.isfinite(means).all() and np.isfinite(self.q).all()):
             raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
         self.mean_x = means if intercept else np.zeros(p)
@@ -164,7 +190,8 @@ class ActiveColumns:
             columns, products = np.empty((size, self.columns.shape[1])), np.empty((size, size))
             columns[:first], products[:first, :first] = self.columns[:first], self.products[:first, :first]
             self.columns, self.products = columns, products
-        self.columns[first:last] = (self.X[:, new].T - self.mean_x[new, None]) * self.root
+        chosen = self.X[:, new].toarray() if sp.issparse(self.X) else self.X[:, new]
+        self.columns[first:last] = (chosen.T - self.mean_x[new, None]) * self.root
         block = self.columns[first:last] @ self.columns[:last].T
         self.products[first:last, :last], self.products[:first, first:last] = block, block[:, :first].T
         self.position[new] = np.arange(first, last)

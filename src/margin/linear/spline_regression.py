@@ -12,6 +12,7 @@ columns in meters and in seconds. With one column it is 1.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.estimator import Estimator
+from margin.core.parameters import attribute, parameter
 from margin.linear.moments import moments
 
 __all__ = ["SplineRegression", "natural_spline_design", "roughness"]
@@ -68,14 +70,11 @@ def natural_spline_design(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
 class SplineRegression(RegressorMixin, Estimator):
     r"""Additive cubic smoothing splines.
 
-    ``smoothing`` is :math:`\lambda`, or "gcv": the one with the least generalized cross-validation error, all of them
-    judged from one eigendecomposition. ``n_knots`` is the largest number of knots per column, taken at quantiles; with
-    fewer distinct values every value is a knot, and then one column gives the exact smoothing spline. Outside the data
-    the prediction goes on along straight lines.
+    With fewer distinct values than ``n_knots`` every value is a knot, and then one column gives the exact smoothing
+    spline. Outside the data the prediction goes on along straight lines.
 
-    Learned: ``knots_`` (a list, one array per column), ``values_`` (values of the splines at them), ``intercept_``,
-    ``smoothing_``, ``df_`` (effective degrees of freedom besides the intercept), ``gcv_``.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> x = np.linspace(0, 6, 50)[:, None]
     >>> model = SplineRegression().fit(x, np.sin(x[:, 0]))
@@ -83,14 +82,20 @@ class SplineRegression(RegressorMixin, Estimator):
     True
     """
 
-    domains = {
-        "smoothing": Either(Choice("gcv"), Number(above=0, search=(1e-6, 1e4), log=True)),
-        "n_knots": Integer(low=2),
-    }
+    smoothing: Any = parameter(
+        "gcv",
+        Either(Choice("gcv"), Number(above=0, search=(1e-6, 1e4), log=True)),
+        'The penalty on roughness, or "gcv": the one with the least generalized cross-validation error.',
+    )
+    _: KW_ONLY
+    n_knots: int = parameter(100, Integer(low=2), "Most knots per column, taken at quantiles.")
 
-    def __init__(self, smoothing: Any = "gcv", n_knots: int = 100):
-        self.smoothing = smoothing
-        self.n_knots = n_knots
+    knots_: list[np.ndarray] = attribute("The knots, one array per column.")
+    values_: list[np.ndarray] = attribute("The values of the splines at their knots.")
+    intercept_: float = attribute("The constant.")
+    smoothing_: float = attribute("The penalty that was used.")
+    df_: float = attribute("Effective degrees of freedom besides the intercept.")
+    gcv_: float = attribute("The generalized cross-validation error.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SplineRegression:
         """Learn from all rows."""

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from margin.core.notices import warn_user
-from margin.metrics.arguments import labels_pair, positive_label, ratio, weights
+from margin.metrics.arguments import UndefinedMetricError, labels_pair, positive_label, ratio, weights
 
 __all__ = [
     "accuracy",
     "balanced_accuracy",
+    "cohen_kappa",
     "confusion_matrix",
     "f1",
     "fbeta",
+    "jaccard",
     "matthews",
     "negative_predictive_value",
     "precision",
@@ -138,6 +140,31 @@ def matthews(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     return 0.0 if constant else float((np.trace(matrix) - t @ p) / np.sqrt(scale))
 
 
+def cohen_kappa(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Agreement beyond chance, :math:`(p_o - p_e)/(1 - p_e)`, with :math:`p_e` that of independent labelings.
+
+    >>> cohen_kappa([0, 0, 1, 1], [0, 0, 1, 0])
+    0.5
+    """
+    matrix = confusion_matrix(y_true, y_pred, sample_weight=sample_weight).astype(np.float64)
+    matrix /= matrix.sum()
+    expected = float(matrix.sum(axis=1) @ matrix.sum(axis=0))
+    if len(matrix) == 1:
+        raise UndefinedMetricError("cohen_kappa: is not defined for one and the same label everywhere.")
+    return float((np.trace(matrix) - expected) / (1 - expected))
+
+
+def jaccard(y_true: Any, y_pred: Any, **options: Any) -> Any:
+    r"""Intersection over union of the true and the predicted members of a class, :math:`TP/(TP + FP + FN)`.
+
+    Options as in :func:`fbeta`.
+
+    >>> jaccard([1, 0, 1, 1], [1, 1, 1, 0])
+    0.5
+    """
+    return _rates("jaccard", y_true, y_pred, **options)
+
+
 def _confusion(true: np.ndarray, predicted: np.ndarray, k: int, w: np.ndarray | None) -> np.ndarray:
     return np.bincount(true * k + predicted, weights=w, minlength=k * k).reshape(k, k)
 
@@ -153,7 +180,7 @@ def _rates(
     sample_weight: Any = None,
     zero_division: float | None = None,
 ) -> Any:
-    """Precision, recall or F per class from the confusion matrix, then averaged."""
+    """Precision, recall, F or Jaccard index per class from the confusion matrix, then averaged."""
     if average not in _AVERAGES:
         raise ValueError(f"{where}: average must be binary, micro, macro, weighted or None; got {average!r}.")
     known, true, predicted = labels_pair(where, y_true, y_pred)
@@ -181,6 +208,8 @@ def _fraction(
         return tp, called
     if where == "recall":
         return tp, support
+    if where == "jaccard":
+        return tp, support + called - tp
     return (1 + beta**2) * tp, beta**2 * support + called
 
 

@@ -15,7 +15,10 @@ from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, 
 __all__ = [
     "average_precision",
     "best_threshold",
+    "cost_at_threshold",
+    "pair_count",
     "precision_recall_curve",
+    "recall_at_fpr",
     "roc_auc",
     "roc_curve",
     "threshold_sweep",
@@ -135,6 +138,52 @@ def best_threshold(
     cost = cost_false_positive * sweep["false_positive_rate"] * np.mean(~positive) + cost_false_negative * missed
     best = int(np.argmin(cost))
     return float(sweep["threshold"][best]), float(cost[best])
+
+
+def cost_at_threshold(
+    y_true: Any,
+    score: Any,
+    threshold: float,
+    cost_false_positive: float = 1.0,
+    cost_false_negative: float = 1.0,
+    pos_label: Any = None,
+) -> float:
+    """Mean cost of errors when rows whose score exceeds ``threshold`` are called positive.
+
+    >>> cost_at_threshold([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], threshold=0.5, cost_false_positive=10)
+    2.75
+    """
+    positive, s, _ = _binary("cost_at_threshold", y_true, score, pos_label, None)
+    called = s > threshold
+    return float(np.mean(cost_false_positive * (called & ~positive) + cost_false_negative * (~called & positive)))
+
+
+def recall_at_fpr(y_true: Any, score: Any, max_fpr: float, pos_label: Any = None) -> float:
+    """The largest recall of a threshold whose false positive rate is at most ``max_fpr``.
+
+    >>> recall_at_fpr([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], max_fpr=0.1)
+    0.5
+    """
+    if not isinstance(max_fpr, int | float | np.number) or not 0 <= max_fpr <= 1:
+        raise ValueError(f"recall_at_fpr: max_fpr must lie in [0, 1]; got {max_fpr!r}.")
+    fpr, tpr, _ = roc_curve(y_true, score, pos_label)
+    return float(tpr[fpr <= max_fpr].max())
+
+
+def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int, int]:
+    r"""Pairs of a positive and a negative row by order of their scores: (positive above, tied, positive below).
+
+    The first plus half the second, over all three, is the area under the ROC curve.
+
+    >>> pair_count([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.4])
+    (2, 1, 1)
+    """
+    positive, s, _ = _binary("pair_count", y_true, score, pos_label, None)
+    negatives = np.sort(s[~positive])
+    less = np.searchsorted(negatives, s[positive], side="left")
+    less_or_equal = np.searchsorted(negatives, s[positive], side="right")
+    above, tied = int(less.sum()), int((less_or_equal - less).sum())
+    return above, tied, int(np.sum(positive)) * len(negatives) - above - tied
 
 
 def top_k_accuracy(y_true: Any, score: Any, k: int = 2, labels: Any = None, sample_weight: Any = None) -> float:

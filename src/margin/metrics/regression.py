@@ -14,11 +14,13 @@ __all__ = [
     "explained_variance",
     "mae",
     "mape",
+    "max_error",
     "median_absolute_error",
     "mse",
     "pinball",
     "r2",
     "rmse",
+    "rmsle",
     "squared_correlation",
 ]
 
@@ -43,6 +45,20 @@ def mae(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     r"""Mean absolute error :math:`\sum_i w_i |y_i - \hat y_i| / \sum_i w_i`."""
     y, p, w = _arguments("mae", y_true, y_pred, sample_weight)
     return float(np.mean(_mean(np.abs(y - p), w)))
+
+
+def max_error(y_true: Any, y_pred: Any) -> float:
+    """The largest absolute error of all rows and outputs."""
+    y, p, _ = _arguments("max_error", y_true, y_pred, None)
+    return float(np.max(np.abs(y - p)))
+
+
+def rmsle(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    r"""Root of the mean squared difference of :math:`\log(1 + y)`: relative errors of values that are not negative."""
+    y, p, w = _arguments("rmsle", y_true, y_pred, sample_weight)
+    if np.any(y < 0) or np.any(p < 0):
+        raise ValueError("rmsle: y_true and y_pred must not be negative.")
+    return float(np.mean(np.sqrt(_mean((np.log1p(y) - np.log1p(p)) ** 2, w))))
 
 
 def median_absolute_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:

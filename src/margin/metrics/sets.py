@@ -8,7 +8,7 @@ import numpy as np
 
 from margin.metrics.arguments import finite
 
-__all__ = ["dice", "hausdorff", "iou"]
+__all__ = ["box_iou", "dice", "hausdorff", "hausdorff_pairs", "iou"]
 
 #: Entries of the block of distances held at once: 32 MiB of float64.
 _BLOCK_ENTRIES = 2**22
@@ -23,6 +23,22 @@ def iou(a: Any, b: Any) -> float:
     a, b = _masks("iou", a, b)
     union = np.count_nonzero(a | b)
     return float(np.count_nonzero(a & b) / union) if union else 1.0
+
+
+def box_iou(a: Any, b: Any) -> float:
+    r"""Intersection over union of two boxes ``(x_min, y_min, x_max, y_max)``; boxes without area have 0 with all.
+
+    >>> box_iou((0, 0, 2, 2), (1, 1, 3, 3))
+    0.14285714285714285
+    """
+    first, second = (finite("box_iou", name, box) for name, box in (("a", a), ("b", b)))
+    for box in (first, second):
+        if box.shape != (4,) or np.any(box[2:] < box[:2]):
+            raise ValueError(f"box_iou: a box is (x_min, y_min, x_max, y_max); got {box.tolist()}.")
+    sides = np.minimum(first[2:], second[2:]) - np.maximum(first[:2], second[:2])
+    shared = float(np.prod(np.maximum(sides, 0)))
+    union = float(np.prod(first[2:] - first[:2]) + np.prod(second[2:] - second[:2])) - shared
+    return shared / union if union else 0.0
 
 
 def dice(a: Any, b: Any) -> float:
@@ -57,6 +73,21 @@ def hausdorff(X: Any, Y: Any) -> float:
         from_x = max(from_x, float(squares.min(axis=1).max()))
         np.minimum(to_x, squares.min(axis=0), out=to_x)
     return float(np.sqrt(max(from_x, float(to_x.max()))))
+
+
+def hausdorff_pairs(X: Any, Y: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    r"""Where the two one-sided distances are attained: (i, j) with :math:`x_i` farthest from Y and :math:`y_j` next to
+    it, then (i, j) with :math:`y_j` farthest from X and :math:`x_i` next to it.
+
+    >>> hausdorff_pairs([[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [4.0, 0.0]])
+    ((1, 0), (1, 1))
+    """
+    X, Y = (finite("hausdorff_pairs", name, points, ndim=(2,)) for name, points in (("X", X), ("Y", Y)))
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(f"hausdorff_pairs: X and Y must have equal dimension; got {X.shape[1]} and {Y.shape[1]}.")
+    squares = np.sum((X[:, None, :] - Y) ** 2, axis=2)
+    i, j = int(np.argmax(squares.min(axis=1))), int(np.argmax(squares.min(axis=0)))
+    return (i, int(np.argmin(squares[i]))), (int(np.argmin(squares[:, j])), j)
 
 
 def _masks(where: str, a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:

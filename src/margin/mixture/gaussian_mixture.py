@@ -6,6 +6,7 @@ r"""Gaussian mixture: a density that is a weighted sum of normal densities, fitt
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Array, Choice, Either, Integer, Number, Optional, Seed
+from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.mixture.covariances import SHAPES
@@ -26,18 +28,13 @@ __all__ = ["GaussianMixture"]
 
 
 class GaussianMixture(DensityMixin, IterativeEstimator):
-    r"""``n_components`` Gaussians by maximum likelihood, the best of ``n_init`` runs of EM.
+    r"""Gaussians by maximum likelihood, the best of ``n_init`` runs of EM.
 
-    ``covariance_type`` is "full", "tied" (one matrix for all), "diag" or "spherical". A run ends when the mean
-    log-likelihood changes by less than ``tol``, or after ``max_iter`` iterations. ``reg_covar`` is added to the
-    diagonal of covariances; with 0 the log-likelihood never decreases, otherwise it may by about as much as that
-    changes it. ``init_params`` makes the first responsibilities from "kmeans", "k-means++" or "random_from_data"
-    centers, or at "random"; if ``means_init`` is given, every row begins with the nearest of these means instead.
-    ``weights_init`` and ``precisions_init`` (inverse covariances, in their shape) replace what follows from that.
+    With ``reg_covar=0`` the log-likelihood never decreases, otherwise it may by about as much as that changes it.
+    Records carry ``log_likelihood``, ``change`` and ``run``.
 
-    Learned: ``weights_``, ``means_``, ``covariances_``, ``log_likelihood_`` (mean per row, of exactly these
-    parameters), ``converged_``, ``n_iter_``. Records carry ``log_likelihood``, ``change`` and ``run``.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
     >>> model = GaussianMixture(n_components=2, random_state=0).fit(X)
@@ -47,47 +44,58 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     3.886
     """
 
+    n_components: int = parameter(1, Integer(low=1, search=(1, 20)), "Number of Gaussians.")
+    _: KW_ONLY
+    covariance_type: str = parameter(
+        "full",
+        Choice("full", "tied", "diag", "spherical"),
+        'Shape of the covariances: any, one for all ("tied"), diagonal, or a multiple of the identity.',
+    )
+    tol: float = parameter(1e-3, Number(low=0), "A run ends when the mean log-likelihood changes by less.")
+    reg_covar: float = parameter(1e-6, Number(low=0), "Added to the diagonal of covariances.")
+    max_iter: int = parameter(100, Integer(low=1), "Most iterations of a run.")
+    n_init: int = parameter(1, Integer(low=1), "Number of runs, of which the best is kept.")
+    init_params: str = parameter(
+        "kmeans",
+        Choice("kmeans", "k-means++", "random", "random_from_data"),
+        'Where the first responsibilities come from: clusters, drawn rows, or "random" numbers.',
+    )
+    weights_init: Any = parameter(
+        None, Optional(Array(ndim=1)), "First weights; None takes what follows from the rest."
+    )
+    means_init: Any = parameter(
+        None, Optional(Array(ndim=2)), "First means, (n_components, p): every row begins with the nearest of them."
+    )
+    precisions_init: Any = parameter(
+        None,
+        Optional(Either(Array(ndim=1), Array(ndim=2), Array(ndim=3))),
+        "First inverse covariances, in the shape of covariance_type.",
+    )
+    random_state: RandomLike = parameter(None, Seed(), "Draws the first responsibilities.")
+    warm_start: bool = parameter(
+        False, Flag(), "Whether a fit starts from the solution of the last one, with a single run."
+    )
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    verbose_interval: int = parameter(10, Integer(low=1), "Iterations between two printed records.")
+
+    weights_: np.ndarray = attribute("Weights of the components, (n_components,).")
+    means_: np.ndarray = attribute("Means of the components, (n_components, p).")
+    covariances_: np.ndarray = attribute("Covariances in the shape of covariance_type.")
+    log_likelihood_: float = attribute("Mean log-likelihood of the training rows under exactly these parameters.")
+    converged_: bool = attribute("Whether the best run ended before max_iter.")
+    n_iter_: int = attribute("Iterations of the best run.")
+
     log_density_kind = "exact"
 
-    domains = {
-        "n_components": Integer(low=1, search=(1, 20)),
-        "covariance_type": Choice("full", "tied", "diag", "spherical"),
-        "tol": Number(low=0),
-        "reg_covar": Number(low=0),
-        "max_iter": Integer(low=1),
-        "n_init": Integer(low=1),
-        "init_params": Choice("kmeans", "k-means++", "random", "random_from_data"),
-        "weights_init": Optional(Array(ndim=1)),
-        "means_init": Optional(Array(ndim=2)),
-        "precisions_init": Optional(Either(Array(ndim=1), Array(ndim=2), Array(ndim=3))),
-        "random_state": Seed(),
-    }
+    @property
+    def precisions_(self) -> np.ndarray:
+        """Inverse covariances in the shape of covariance_type."""
+        return SHAPES[self.covariance_type].covariances_of(self.covariances_)
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        covariance_type: str = "full",
-        tol: float = 1e-3,
-        reg_covar: float = 1e-6,
-        max_iter: int = 100,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.random_state = random_state
+    @property
+    def lower_bound_(self) -> float:
+        """The bound that EM raises, which after an E step is the mean log-likelihood."""
+        return self.log_likelihood_
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X``, yielding a record per EM step of every run; ``y`` is ignored."""
@@ -96,7 +104,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         if len(X) < self.n_components:
             raise ValueError(f"GaussianMixture: n_components={self.n_components} needs as many rows; got {len(X)}.")
         self._check_start(X.shape[1])
-        self._loop = loop = EMRestarts(self, X)
+        self._loop = loop = EMRestarts(self, X, self._last(X.shape[1]))
         if state is not None:
             loop.restore(state)
         for record in loop.iterations():
@@ -166,6 +174,13 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         offset = self.weights_ @ self.means_
         shape = SHAPES[self.covariance_type]
         return MixtureParameters(self.weights_, shape(self.means_ - offset, self.covariances_), offset)
+
+    def _last(self, d: int) -> MixtureParameters | None:
+        """The solution of the last fit, if this one is to start from it and it fits."""
+        if not self.warm_start or not hasattr(self, "means_") or self.means_.shape != (self.n_components, d):
+            return None
+        shape = SHAPES[self.covariance_type]
+        return self._mixture() if self.covariances_.shape == shape.shape_of(self.n_components, d) else None
 
     def _learn(self, loop: EMRestarts) -> None:
         shown = loop.shown()

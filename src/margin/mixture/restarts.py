@@ -44,8 +44,10 @@ class EMRun:
 class EMRestarts:
     """``n_init`` runs of EM on ``X``, one record per step; ``model`` gives the parameters."""
 
-    def __init__(self, model: Any, X: np.ndarray):
+    def __init__(self, model: Any, X: np.ndarray, last: MixtureParameters | None = None):
         self.model, self.X = model, X
+        self.last = last  # where a warm start begins
+        self.runs = model.n_init if last is None else 1
         self.shape = SHAPES[model.covariance_type]
         self.offset = X.mean(axis=0, dtype=np.float64)
         self.rng = as_generator(model.random_state)
@@ -55,7 +57,7 @@ class EMRestarts:
 
     def iterations(self) -> Iterator[Record]:
         model = self.model
-        while self.run < model.n_init:
+        while self.run < self.runs:
             if self.now is None:
                 self.now = self._expected(self._first_mixture())
             while self.now.iteration < model.max_iter and not self.now.converged:
@@ -65,7 +67,7 @@ class EMRestarts:
                 self.iteration += 1
                 change = self.now.log_likelihood - before.log_likelihood
                 values = {"log_likelihood": self.now.log_likelihood, "change": change, "run": self.run}
-                yield Record(self.iteration, values, total=model.n_init * model.max_iter)
+                yield Record(self.iteration, values, total=self.runs * model.max_iter)
             self.best = self.shown()
             self.now = None
             self.run += 1
@@ -78,6 +80,7 @@ class EMRestarts:
     def state(self) -> dict[str, Any]:
         return {
             "rng": generator_state(self.rng),
+            "runs": self.runs,
             "run": self.run,
             "iteration": self.iteration,
             "now": None if self.now is None else self.now.state(),
@@ -91,7 +94,7 @@ class EMRestarts:
                 f"GaussianMixture: state belongs to X with {columns.pop()} columns; got {self.X.shape[1]}."
             )
         self.rng = generator_from_state(state["rng"])
-        self.run, self.iteration = int(state["run"]), int(state["iteration"])
+        self.runs, self.run, self.iteration = (int(state[name]) for name in ("runs", "run", "iteration"))
         self.now, self.best = (None if state[name] is None else self._run(state[name]) for name in ("now", "best"))
 
     def _run(self, state: dict[str, Any]) -> EMRun:
@@ -114,6 +117,11 @@ class EMRestarts:
     def _first_mixture(self) -> MixtureParameters:
         """The M step of the first responsibilities, with what the user gave in its place."""
         model, (k, d) = self.model, (self.model.n_components, self.X.shape[1])
+        if self.last is not None:
+            means = self.last.components.means + self.last.offset - self.offset
+            return MixtureParameters(
+                self.last.weights, self.shape(means, self.last.components.covariances), self.offset
+            )
         means, precisions, weights = model.means_init, model.precisions_init, model.weights_init
         covariances = None if precisions is None else self.shape.covariances_of(np.asarray(precisions, dtype=float))
         if means is None or covariances is None or weights is None:

@@ -1,49 +1,77 @@
-"""What both estimators share: the parameters, the rows they keep, and the questions they can be asked."""
+"""What both estimators share: the parameters, the rows they keep, and the queries they answer."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Array, Choice, Integer, Number, Optional
+from margin.core.domains import Array, Choice, Either, Function, Integer, Jobs, Number, Optional, Options
 from margin.core.estimator import Estimator
-from margin.foundations.neighbors.geometry import METRICS, Geometry, geometry
-from margin.foundations.neighbors.queries import Neighbors, ball, check_radius, ranked, without_itself
-from margin.foundations.neighbors.search import ALGORITHMS, NeighborIndex
+from margin.core.parameters import N_JOBS, attribute, parameter
+from margin.core.threads import thread_limit
+from margin.foundations.neighbors import (
+    ALGORITHMS,
+    METRICS,
+    PAIRWISE_METRICS,
+    Geometry,
+    NeighborIndex,
+    Neighbors,
+    PairwiseIndex,
+    geometry,
+    without_itself,
+)
+from margin.foundations.neighbors.queries import ball, check_radius, ranked
 
 __all__ = ["NeighborsEstimator"]
+
+ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "infinity": "chebyshev"}
 
 
 class NeighborsEstimator(Estimator, ABC):
     """Keeps the training rows (as ``points_``, mapped to where the metric is a Minkowski distance)."""
 
-    domains = {
-        "n_neighbors": Integer(low=1, search=(1, 30)),
-        "weights": Choice("uniform", "distance"),
-        "algorithm": Choice(*ALGORITHMS),
-        "metric": Choice(*METRICS),
-        "p": Number(low=1, search=(1, 4)),
-        "covariance": Optional(Array(ndim=2)),
-    }
+    n_neighbors: int = parameter(5, Integer(low=1, search=(1, 30)), "Number of neighbors that answer.")
+    _: KW_ONLY
+    weights: Any = parameter(
+        "uniform",
+        Optional(Either(Choice("uniform", "distance"), Function("distances (m, k)"))),
+        'Weight of a neighbor: "uniform", "distance" (the reciprocal distance; rows at distance 0 decide alone), or a '
+        "function of distances that gives weights.",
+    )
+    algorithm: str = parameter(
+        "auto",
+        Choice(*ALGORITHMS, search=False),
+        'The search: "brute" compares all pairs, "kd_tree" and "ball_tree" build a tree, "auto" takes a k-d tree for '
+        "up to six columns. Neighbors are exact and the same for all; of equally near rows the first is nearer.",
+    )
+    leaf_size: int = parameter(30, Integer(low=1), "Rows of a leaf of a tree; it changes the speed, never the result.")
+    p: float = parameter(2, Number(low=1, search=(1, 4)), 'Exponent of metric "minkowski".')
+    metric: Any = parameter(
+        "minkowski",
+        Either(Choice(*METRICS, *ALIASES, *PAIRWISE_METRICS, "precomputed", search=False), Function("two rows")),
+        'The distance. "mahalanobis" takes the covariance of the training rows unless one is given; "precomputed" '
+        "means that X holds distances; names beyond the first six and functions of two rows compare all pairs.",
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        None, Optional(Options()), 'Further arguments of the metric, such as {"V": covariance} of "mahalanobis".'
+    )
+    n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
+    covariance: Any = parameter(None, Optional(Array(ndim=2)), 'Covariance (p, p) of metric "mahalanobis".')
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        weights: str = "uniform",
-        algorithm: str = "auto",
-        metric: str = "minkowski",
-        p: float = 2,
-        covariance: Any = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.metric = metric
-        self.p = p
-        self.covariance = covariance
+    points_: np.ndarray = attribute("The training rows, mapped if the metric needs it, or the given distances.")
+    whitener_: np.ndarray | None = attribute('Matrix (p, p) that maps rows for metric "mahalanobis".')
+    n_samples_fit_: int = attribute("Number of training rows.")
+
+    @property
+    def effective_metric_(self) -> Any:
+        """The metric that is used: "minkowski" of exponent 1 or 2 has a name of its own."""
+        name = self._metric
+        return {1.0: "manhattan", 2.0: "euclidean"}.get(float(self.p), name) if name == "minkowski" else name
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Any:
@@ -57,24 +85,52 @@ class NeighborsEstimator(Estimator, ABC):
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         own = X is None
-        largest = len(self.points_) - own
+        largest = self.n_samples_fit_ - own
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= largest:
             raise ValueError(f"{self._name}: n_neighbors must be an integer from 1 to {largest}; got {k!r}.")
         images = self.points_ if own else self._image(X)
-        found = ranked(self._name, self._space(), self._searchable(), images, k + own)
+        with thread_limit(self.n_jobs):
+            found = ranked(self._name, self._space(), self._searchable(), images, k + own)
         if own:
             found = without_itself(found)
         return found if return_distance else found.indices
 
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """The neighbors as a sparse matrix (m, n): ones, or with ``mode`` "distance" their distances."""
+        if mode not in ("connectivity", "distance"):
+            raise ValueError(f"{self._name}: mode must be 'connectivity' or 'distance'; got {mode!r}.")
+        distances, indices = self.kneighbors(X, n_neighbors)
+        m, k = indices.shape
+        data = np.ones(m * k) if mode == "connectivity" else distances.ravel()
+        return sp.csr_matrix((data, indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, self.n_samples_fit_))
+
     def radius_neighbors(self, X: Any, radius: float, return_distance: bool = True) -> Neighbors | np.ndarray:
         """All training rows within ``radius`` of each row of ``X``: object arrays of arrays, ascending."""
         check_is_fitted(self)
-        found = ball(self._space(), self._searchable(), self._image(X), check_radius(self._name, radius))
+        with thread_limit(self.n_jobs):
+            found = ball(self._space(), self._searchable(), self._image(X), check_radius(self._name, radius))
         return found if return_distance else found.indices
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        return tags
 
     @property
     def _name(self) -> str:
         return type(self).__name__
+
+    @property
+    def _metric(self) -> Any:
+        return self.metric if callable(self.metric) else ALIASES.get(self.metric, str(self.metric))
+
+    @property
+    def _exponent(self) -> float:
+        return float((self.metric_params or {}).get("p", self.p))
+
+    @property
+    def _all_pairs(self) -> bool:
+        return callable(self.metric) or self._metric not in METRICS
 
     def _keep(self, X: np.ndarray) -> None:
         """Remember the rows; everything that can fail is done before anything is set."""
@@ -82,23 +138,53 @@ class NeighborsEstimator(Estimator, ABC):
             raise ValueError(
                 f"{self._name}: n_neighbors={self.n_neighbors} needs at least as many rows; got n_samples={len(X)}."
             )
+        index: NeighborIndex | PairwiseIndex
         try:
-            space = geometry(X, self.metric, self.p, self.covariance)
-            points = space.image(X)
+            if self._all_pairs:
+                self._check_all_pairs(X)
+                space, points = Geometry(1.0), X
+                index = PairwiseIndex(X, self._metric, self.metric_params)
+            else:
+                space = geometry(X, self._metric, self._exponent, self._covariance())
+                points = space.image(X)
+                index = NeighborIndex(points, space.exponent, self.algorithm, self.leaf_size)
         except ValueError as error:
             raise ValueError(f"{self._name}: {error}") from None
-        self._index = NeighborIndex(points, space.exponent, self.algorithm)
+        self._index = index
         self.points_ = points
         self.whitener_ = space.whitener
         self.n_samples_fit_ = len(X)
 
+    def _check_all_pairs(self, X: np.ndarray) -> None:
+        if self.algorithm not in ("auto", "brute"):
+            raise ValueError(f"metric {self.metric!r} needs algorithm 'brute' or 'auto'; got {self.algorithm!r}.")
+        if self._metric == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(f"metric 'precomputed' needs a square matrix of distances; got shape {X.shape}.")
+        if self._metric == "precomputed" and X.min() < 0:
+            raise ValueError(f"metric 'precomputed' needs distances of at least 0; got {X.min():g}.")
+
+    def _covariance(self) -> Any:
+        given = self.metric_params or {}
+        known = {"minkowski": {"p"}, "mahalanobis": {"V", "VI"}}.get(self._metric, set())
+        unknown = sorted(given.keys() - known)
+        if unknown:
+            raise ValueError(f"metric_params of metric {self._metric!r} cannot hold {unknown[0]!r}.")
+        if "VI" in given:
+            return np.linalg.inv(np.asarray(given["VI"], dtype=np.float64))
+        return given.get("V", self.covariance)
+
     def _space(self) -> Geometry:
-        plain = geometry(self.points_, "euclidean" if self.metric == "mahalanobis" else self.metric, self.p)
+        if self._all_pairs:
+            return Geometry(1.0)
+        plain = geometry(self.points_, "euclidean" if self._metric == "mahalanobis" else self._metric, self._exponent)
         return Geometry(plain.exponent, self.whitener_, plain.angular)
 
-    def _searchable(self) -> NeighborIndex:
+    def _searchable(self) -> NeighborIndex | PairwiseIndex:
         if not hasattr(self, "_index"):  # read from a file, which holds arrays but no trees
-            self._index = NeighborIndex(self.points_, self._space().exponent, self.algorithm)
+            if self._all_pairs:
+                self._index = PairwiseIndex(self.points_, self._metric, self.metric_params)
+            else:
+                self._index = NeighborIndex(self.points_, self._space().exponent, self.algorithm, self.leaf_size)
         return self._index
 
     def _image(self, X: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from margin.core.parameters import attribute
 from margin.neighbors.base import NeighborsEstimator
 from margin.neighbors.voting import class_fractions, neighbor_weights
 
@@ -19,24 +20,25 @@ __all__ = ["KNeighborsClassifier"]
 
 
 class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator):
-    """The class with most votes among the ``n_neighbors`` nearest training rows; the smaller label if two have as many.
+    """The class with most votes among the nearest training rows; the smaller label if two have as many.
 
-    ``weights`` are "uniform" or "distance" (the reciprocal distance; rows at distance 0 decide alone). ``metric`` is
-    "minkowski" with exponent ``p``, "euclidean", "manhattan", "chebyshev", "cosine" or "mahalanobis" with
-    ``covariance`` (d, d), by default that of the training rows. ``algorithm`` "brute" compares all pairs, "kd_tree"
-    builds a tree, "auto" takes the tree for up to six columns; neighbors are exact and the same for all, and of
-    equally near rows the first in the table is nearer.
+    ``y`` may have several columns; each is answered by its own vote among the same neighbors. A query by "brute" costs
+    one product with all rows.
 
-    ``y`` may have several columns; each is answered by its own vote among the same neighbors.
-
-    Learned: ``classes_`` (of several columns, a list of arrays), ``points_`` (the training rows, mapped if the metric
-    needs it), ``whitener_`` (of "mahalanobis"), ``n_samples_fit_``. Cost of a query by "brute": one product with all
-    rows.
-
+    Examples
+    --------
     >>> model = KNeighborsClassifier(n_neighbors=3).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
     >>> model.predict([[1.4]]).tolist(), model.predict_proba([[1.4]]).round(2)
     (['a'], array([[0.67, 0.33]]))
     """
+
+    classes_: np.ndarray | list[np.ndarray] = attribute("The labels, sorted; of several columns a list of them.")
+    codes_: np.ndarray = attribute("Position in classes_ of the label of every training row, (n,) or (n, outputs).")
+
+    @property
+    def outputs_2d_(self) -> bool:
+        """Whether y had several columns."""
+        return isinstance(self.classes_, list)
 
     def fit(self, X: Any, y: Any) -> KNeighborsClassifier:
         """Keep the rows and their classes, one or several columns."""

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from margin.core.parameters import attribute
 from margin.neighbors.base import NeighborsEstimator
 from margin.neighbors.voting import neighbor_weights, weighted_mean
 
@@ -18,13 +19,16 @@ __all__ = ["KNeighborsRegressor"]
 
 
 class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsEstimator):
-    """The mean response of the ``n_neighbors`` nearest training rows; parameters as in :class:`KNeighborsClassifier`.
+    """The weighted mean response of the nearest training rows.
 
-    Learned: ``values_`` (n, outputs), ``points_``, ``whitener_``, ``n_samples_fit_``.
-
+    Examples
+    --------
     >>> KNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [5.0]], [0.0, 1.0, 9.0]).predict([[0.6]])
     array([0.5])
     """
+
+    values_: np.ndarray = attribute("Responses of the training rows, (n, outputs).")
+    single_output_: bool = attribute("Whether y was one plain column.")
 
     def fit(self, X: Any, y: Any) -> KNeighborsRegressor:
         """Keep the rows and their responses, one or several columns."""

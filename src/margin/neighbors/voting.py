@@ -7,19 +7,27 @@ r"""From neighbors to an answer.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 __all__ = ["class_fractions", "neighbor_weights", "weighted_mean"]
 
 
-def neighbor_weights(distances: np.ndarray, scheme: str) -> np.ndarray:
-    """Weights of the neighbors, (m, k): "uniform", or "distance", by which rows at distance 0 outweigh all others.
+def neighbor_weights(distances: np.ndarray, scheme: Any) -> np.ndarray:
+    """Weights of the neighbors, (m, k): "uniform" or None, "distance", by which rows at distance 0 outweigh all others,
+    or what a function makes of the distances.
 
     >>> neighbor_weights(np.array([[1.0, 2.0], [0.0, 2.0]]), "distance")
     array([[1. , 0.5],
            [1. , 0. ]])
     """
-    if scheme == "uniform":
+    if callable(scheme):
+        weights = np.asarray(scheme(distances), dtype=np.float64)
+        if weights.shape != distances.shape:
+            raise ValueError(f"weights must give an array of shape {distances.shape}; got {weights.shape}.")
+        return weights
+    if scheme is None or scheme == "uniform":
         return np.ones_like(distances)
     # Relative to the nearest, so that reciprocals of tiny distances stay finite.
     least = distances.min(axis=1, keepdims=True)

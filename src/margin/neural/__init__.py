@@ -1,9 +1,19 @@
-"""Deep learning: networks as plain modules, one trainer with a visible loop, and their scikit-learn faces."""
+"""Deep learning: networks as plain modules, one training loop of small parts, and their scikit-learn faces."""
 
-from margin.neural.batches import Rows, validation_split
-from margin.neural.estimators.mlp import MLPClassifier, MLPRegressor
+from margin.neural.estimators import MLPClassifier, MLPRegressor, NeuralClassifier, NeuralRegressor
 from margin.neural.nets.mlp import MLP
-from margin.neural.plan import Plan
-from margin.neural.trainer import Trainer
+from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
 
-__all__ = ["MLP", "MLPClassifier", "MLPRegressor", "Plan", "Rows", "Trainer", "validation_split"]
+__all__ = [
+    "MLP",
+    "MLPClassifier",
+    "MLPRegressor",
+    "Minimize",
+    "NeuralClassifier",
+    "NeuralRegressor",
+    "Plan",
+    "RowBatches",
+    "TensorRows",
+    "Training",
+    "train",
+]

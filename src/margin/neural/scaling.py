@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 __all__ = ["Scaling"]
 
@@ -21,11 +22,12 @@ class Scaling(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, weight: np.ndarray | None = None) -> Scaling:
+    def of(cls, X: Any, weight: np.ndarray | None = None) -> Scaling:
         """Weighted mean and standard deviation of every column; a constant column keeps scale 1."""
-        share = np.full(len(X), 1 / len(X)) if weight is None else weight / np.sum(weight, dtype=np.float64)
-        center = share @ X
-        deviation = np.sqrt(share @ (X - center) ** 2)
+        n = X.shape[0]
+        fraction = np.full(n, 1 / n) if weight is None else weight / np.sum(weight, dtype=np.float64)
+        center = fraction @ X
+        deviation = np.sqrt(_sparse_variance(X, fraction, center) if issparse(X) else fraction @ (X - center) ** 2)
         # Rounding leaves a constant column with a deviation of a few units in the last place of its mean.
         constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(center)
         return cls(center, np.where(constant, 1.0, deviation))
@@ -39,3 +41,13 @@ class Scaling(NamedTuple):
 
     def undo(self, U: np.ndarray) -> np.ndarray:
         return U * self.scale + self.center
+
+
+def _sparse_variance(X: Any, fraction: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """Weighted variance of the columns of a CSR matrix: entries that are there, and the zeros that are not."""
+    entries = X.tocoo()
+    weight = fraction[entries.row]
+    columns = len(center)
+    there = np.bincount(entries.col, weight, minlength=columns)
+    squares = np.bincount(entries.col, weight * (entries.data - center[entries.col]) ** 2, minlength=columns)
+    return squares + (1 - there).clip(min=0) * center**2

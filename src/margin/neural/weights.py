@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -10,14 +9,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from margin.neural.generators import global_generator
+
 __all__ = ["build", "copy_weights", "count_parameters", "forward_work", "live_weights", "load_weights"]
 
 MULTIPLY_ADDS_PER_OPERATION = 4  # a matrix product does more per cycle than a plain loop does
 
 Net = TypeVar("Net", bound=nn.Module)
-
-# torch initializes layers from its one global generator; two threads that build at the same time would share it.
-_building = threading.Lock()
 
 
 def build(factory: Callable[[], Net], seed: int, dtype: torch.dtype = torch.float32) -> Net:
@@ -28,14 +26,14 @@ def build(factory: Callable[[], Net], seed: int, dtype: torch.dtype = torch.floa
     >>> torch.equal(a.weight, b.weight)
     True
     """
-    with _building, torch.random.fork_rng(devices=[]):
+    with global_generator, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         return factory().to(dtype)
 
 
 def live_weights(module: nn.Module) -> dict[str, np.ndarray]:
     """Parameters and buffers by name, as arrays that share memory with ``module`` and so always show its weights."""
-    return {name: tensor.detach().numpy() for name, tensor in module.state_dict().items()}
+    return {name: tensor.detach().cpu().numpy() for name, tensor in module.state_dict().items()}
 
 
 def copy_weights(module: nn.Module) -> dict[str, np.ndarray]:
@@ -58,7 +56,10 @@ def load_weights(module: nn.Module, weights: Mapping[str, np.ndarray]) -> None:
 
 
 def forward_work(module: nn.Module, n_rows: int) -> float:
-    """Basic operations, in the sense of :func:`margin.core.threads.threads_for`, of one pass over ``n_rows``."""
+    """Basic operations, in the sense of :func:`margin.core.threads.threads_for`, of one pass over ``n_rows``.
+
+    True of fully connected layers; other networks are counted while they run (:mod:`margin.neural.training.work`).
+    """
     return count_parameters(module) * n_rows / MULTIPLY_ADDS_PER_OPERATION
 
 

@@ -1,4 +1,7 @@
-r"""Coordinate descent: minimize along one axis at a time."""
+r"""Coordinate descent: minimize along one axis at a time.
+
+Textbook form; :class:`~margin.linear.Lasso` has compiled coordinate descent with screening.
+"""
 
 from __future__ import annotations
 

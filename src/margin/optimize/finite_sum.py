@@ -1,4 +1,7 @@
-r"""Finite sums :math:`f(\theta) = \frac1n \sum_i \ell_i(\theta)`: empirical risk, batches, and descent by batches."""
+r"""Finite sums :math:`f(\theta) = \frac1n \sum_i \ell_i(\theta)`: empirical risk, batches, and descent by batches.
+
+Textbook form; networks draw their batches in :mod:`margin.neural.training`.
+"""
 
 from __future__ import annotations
 

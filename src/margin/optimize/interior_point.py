@@ -1,6 +1,8 @@
 r"""Convex quadratic programs by a primal-dual interior-point method.
 
 .. math:: \min_x \tfrac12 x^\top P x + q^\top x \quad\text{subject to}\quad A x = b,\ G x \le h
+
+Textbook form; the machines of :mod:`margin.kernels` solve their duals by decomposition.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ __all__ = [
     "strong_wolfe",
 ]
 
-ARMIJO = 1e-4  # c1: the share of the promised decrease a step must deliver
-CURVATURE = 0.9  # c2: the share of the starting slope that may remain, loose as quasi-Newton methods like it
+ARMIJO = 1e-4  # c1: the fraction of the promised decrease a step must deliver
+CURVATURE = 0.9  # c2: the fraction of the starting slope that may remain, loose as quasi-Newton methods like it
 GOLDEN = (5**0.5 - 1) / 2
 
 

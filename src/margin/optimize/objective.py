@@ -40,7 +40,7 @@ class Objective:
         max_iter: int | None = None,
     ) -> None:
         if max_iter is not None and not (isinstance(max_iter, int | np.integer) and max_iter >= 0):
-            raise ValueError(f"{name}: max_iter must be a whole number, not negative; got {max_iter!r}.")
+            raise ValueError(f"{name}: max_iter must be an integer, not negative; got {max_iter!r}.")
         self.name = name
         start = starting_point(name, x0)
         self.shape, self.x, self.iteration = start.shape, start.ravel(), 0

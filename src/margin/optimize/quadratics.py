@@ -21,7 +21,7 @@ __all__ = [
     "spectral_radius",
 ]
 
-# Eigenvalues below this share of the largest count as zero.
+# Eigenvalues below this fraction of the largest count as zero.
 ZERO = 1e-10
 
 

@@ -15,7 +15,7 @@ from margin.optimize.steps import Array, Outcome, Steps, length
 
 __all__ = ["Pair", "bfgs", "bfgs_hessian_update", "bfgs_inverse_update", "lbfgs", "stored_numbers", "two_loop"]
 
-# y.s must exceed this share of |y||s|: below it the curvature seen is rounding, and the update could lose definiteness.
+# y.s must exceed this fraction of |y||s|: below it the curvature seen is rounding, and definiteness could be lost.
 CURVATURE_FLOOR = 1e-10
 
 

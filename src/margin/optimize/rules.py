@@ -3,6 +3,8 @@ r"""Update rules: how a gradient becomes a step. Pure: (state, gradient, x, rate
 A rule is a frozen set of hyperparameters; what it learns along the way is the state it hands back, so any run
 can be replayed, compared step by step with another library, or continued from a stored state. ``rate`` is the
 learning rate of this step; the new iterate is ``x + step``.
+
+Textbook form; networks use the same rules over all their parameters at once (:mod:`margin.neural`).
 """
 
 from __future__ import annotations

@@ -121,8 +121,8 @@ def one_cycle(
     return rate
 
 
-def _cosine_between(a: float, b: float, share: float) -> float:
-    return b + (a - b) / 2 * (1 + math.cos(math.pi * share))
+def _cosine_between(a: float, b: float, fraction: float) -> float:
+    return b + (a - b) / 2 * (1 + math.cos(math.pi * fraction))
 
 
 def on_plateau(rate: float, losses: Sequence[float], *, patience: int = 10, factor: float = 0.1) -> float:

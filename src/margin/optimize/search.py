@@ -1,4 +1,7 @@
-"""Search over hyperparameters: every point of a grid, or points of it drawn at random."""
+"""Search over hyperparameters: every point of a grid, or points of it drawn at random.
+
+Textbook form; models are searched with scikit-learn's ``GridSearchCV`` and compared by :mod:`margin.selection`.
+"""
 
 from __future__ import annotations
 
@@ -53,12 +56,12 @@ def random_search(evaluate: Callable[..., float], space: Space, n_iter: int, rng
     return _run(evaluate, drawn)
 
 
-def holdout(n: int, rng: np.random.Generator, share: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
+def holdout(n: int, rng: np.random.Generator, test_size: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers for training and validation: 80 and 20 percent by default, in random order."""
-    if not 0 < share < 1 or n < 2:
-        raise ValueError(f"holdout: needs n >= 2 and a share in (0, 1); got n={n} and share={share!r}.")
+    if not 0 < test_size < 1 or n < 2:
+        raise ValueError(f"holdout: needs n >= 2 and a test_size in (0, 1); got n={n} and test_size={test_size!r}.")
     order = rng.permutation(n)
-    cut = min(max(1, round(n * share)), n - 1)
+    cut = min(max(1, round(n * test_size)), n - 1)
     return order[cut:], order[:cut]
 
 

@@ -14,9 +14,9 @@ from margin.optimize.steps import Array, OptimizationError, Outcome, Steps, leng
 
 __all__ = ["damped_newton", "escape_direction", "newton", "newton_root", "newton_step"]
 
-# An eigenvalue below this share of the largest is treated as zero: its direction carries only rounding.
+# An eigenvalue below this fraction of the largest is treated as zero: its direction carries only rounding.
 SINGULAR = 1e-12
-# Where the gradient vanishes, curvature below minus this share of the largest shows a saddle or a maximum.
+# Where the gradient vanishes, curvature below minus this fraction of the largest shows a saddle or a maximum.
 NEGATIVE = 1e-8
 
 

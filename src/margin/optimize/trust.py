@@ -16,7 +16,7 @@ from margin.optimize.steps import Array, Outcome, Steps, length
 
 __all__ = ["boundary_step", "newton_cg", "solve_subproblem", "steihaug", "trust_region"]
 
-ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # shares of the predicted decrease: accept a step, shrink, grow
+ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # fractions of the predicted decrease: accept a step, shrink, grow
 FIRST_RADIUS = 2.0  # in units of the Cauchy step: far enough not to bind where the model is good
 # To look for negative curvature where the gradient vanishes: every direction of a small problem, and for a large one
 # a twelfth of the products already spent, between these bounds.

@@ -140,7 +140,7 @@ def kl_divergence(P: np.ndarray, Y: np.ndarray) -> float:
 
 
 def kl_gradient(P: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    r"""The gradient of :func:`kl_divergence` in the places, (n, d).
+    r"""The gradient of :func:`kl_divergence` in the positions, (n, d).
 
     .. math:: \partial D / \partial y_i = 4 \sum_j (p_{ij} - q_{ij}) (1 + \lVert y_i - y_j \rVert^2)^{-1} (y_i - y_j)
     """

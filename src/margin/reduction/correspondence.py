@@ -1,6 +1,6 @@
 r"""Correspondence analysis: the rows and columns of a table of counts as points in one picture.
 
-With shares :math:`P = N/n`, masses :math:`r = P\mathbf 1` and :math:`c = P^\top \mathbf 1`, the residuals of
+With fractions :math:`P = N/n`, masses :math:`r = P\mathbf 1` and :math:`c = P^\top \mathbf 1`, the residuals of
 independence measured in their own spread are decomposed:
 
 .. math::
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.arguments import finite
 from margin.core.domains import Integer
 from margin.core.estimator import Estimator
+from margin.core.parameters import attribute, parameter
 
 __all__ = ["Correspondence", "CorrespondenceAnalysis", "correspondence_analysis"]
 
@@ -73,21 +74,24 @@ def correspondence_analysis(table: Any, k: int | None = None) -> Correspondence:
 class CorrespondenceAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Rows of counts as points whose distances are chi-squared distances of their profiles.
 
-    ``n_components`` is the number of axes, at most min(n, p) - 1 (fewer are learned if there are no more).
-
-    Learned: ``row_coordinates_`` (n, k), ``column_coordinates_`` (p, k), ``singular_values_``, ``inertia_`` (chi
-    squared over n), ``explained_inertia_ratio_``, ``row_masses_``, ``column_masses_``. New rows are placed by their
-    profiles.
+    New rows are placed by their profiles.
 
     >>> model = CorrespondenceAnalysis(n_components=1).fit([[10, 2, 1], [1, 8, 9]])
     >>> model.row_coordinates_.shape, round(float(model.explained_inertia_ratio_[0]), 9)
     ((2, 1), 1.0)
     """
 
-    domains = {"n_components": Integer(low=1, search=(1, 10))}
+    n_components: int = parameter(
+        2, Integer(low=1, search=(1, 10)), "Number of axes; min(n, p) - 1 are learned if there are no more."
+    )
 
-    def __init__(self, n_components: int = 2):
-        self.n_components = n_components
+    row_coordinates_: np.ndarray = attribute("Principal coordinates of the rows, (n, k).")
+    column_coordinates_: np.ndarray = attribute("Principal coordinates of the columns, (p, k).")
+    singular_values_: np.ndarray = attribute("Singular values of the residuals of independence.")
+    inertia_: float = attribute("Total inertia: chi squared over the number of counts.")
+    explained_inertia_ratio_: np.ndarray = attribute("Fraction of the inertia along each axis.")
+    row_masses_: np.ndarray = attribute("Fraction of the counts in each row.")
+    column_masses_: np.ndarray = attribute("Fraction of the counts in each column.")
 
     def fit(self, X: Any, y: Any = None) -> CorrespondenceAnalysis:
         """Learn the axes from the table of counts ``X``; ``y`` is ignored."""

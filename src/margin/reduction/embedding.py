@@ -1,4 +1,4 @@
-"""What maps of rows share: places of fitted rows, new rows among them, and where a descent may begin."""
+"""What embeddings of rows share: positions of fitted rows, new rows among them, and where a descent may begin."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["EmbeddingMixin", "principal_positions"]
 
 
 class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """A transformer that learns places ``embedding_`` (n, d) of the rows themselves, kept in ``X_fit_``."""
+    """A transformer that learns positions ``embedding_`` (n, d) of the rows themselves, kept in ``X_fit_``."""
 
     embedding_: np.ndarray
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn from ``X`` and give the places of its rows."""
+        """Learn from ``X`` and give the positions of its rows."""
         return self.fit(X, y).embedding_
 
     @property
@@ -33,7 +33,7 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return placed
 
     def _among_neighbors(self, weights: np.ndarray, gaps: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """New rows at the mean of their neighbors' places by ``weights`` (m, k), fitted ones where they are."""
+        """New rows at the mean of their neighbors' positions by ``weights`` (m, k), fitted ones where they are."""
         shares = weights / weights.sum(axis=1, keepdims=True)
         return self._keep_fitted(np.einsum("ij,ijk->ik", shares, self.embedding_[index]), gaps, index)
 
@@ -41,6 +41,6 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 def principal_positions(X: np.ndarray, d: int) -> np.ndarray:
     """The rows along their ``d`` principal axes, (n, d); zeros where there are fewer axes."""
     found = principal_components(X, min(d, *X.shape))
-    places = np.zeros((len(X), d))
-    places[:, : len(found.components)] = centered_product(X, found.mean, found.components.T)
-    return places
+    positions = np.zeros((len(X), d))
+    positions[:, : len(found.components)] = centered_product(X, found.mean, found.components.T)
+    return positions

@@ -8,6 +8,7 @@ with K whitening the rows and W a rotation that makes the sources as far from no
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -15,31 +16,29 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Integer, Number, Optional, Seed
+from margin.core.domains import Array, Choice, Either, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.randomness import as_generator
+from margin.core.parameters import attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.reduction.independent import CONTRASTS, fast_ica_step, orthonormal_rows
+from margin.reduction.distances import METRIC_PARAMS, Function
+from margin.reduction.independent import CONTRASTS, contrast_of, deflation_step, fast_ica_step, orthonormal_rows
 from margin.reduction.principal import principal_components
 from margin.reduction.scatter import centered_product
 
 __all__ = ["FastICA"]
 
-# A direction with less than this share of the largest variance is rounding: whitening would blow it up to a source.
-SMALLEST_SHARE = 1e-12
+# A direction with less than this fraction of the largest variance is rounding: whitening would blow it up to a source.
+SMALLEST_FRACTION = 1e-12
+COUNTS = ("iteration", "tried", "done", "most", "unsettled")
 
 
 class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstimator):
-    r"""FastICA with symmetric orthogonalization: all sources at once.
+    r"""Independent components by FastICA.
 
-    ``n_components`` is the number of sources (None: as many as the rank of the centered rows), ``fun`` the contrast
-    :math:`G`: "logcosh", "exp" (robust, for heavy tails) or "cube" (kurtosis). A fit ends when no row of the rotation
-    turns by more than ``tol`` (in 1 - |cosine|), or after ``max_iter`` iterations. Sources have mean zero and
-    variance one; their order and signs are not determined by the data.
-
-    Learned: ``components_`` (k, p), the unmixing matrix WK; ``mixing_`` (p, k), its pseudo-inverse; ``mean_``,
-    ``whitening_`` K, ``n_iter_``. Records carry ``turn``, the largest 1 - |cosine|.
+    Order and signs of the sources are not determined by the data. Records carry ``turn``, the largest 1 - |cosine|
+    between old and new directions.
 
     >>> rng = np.random.default_rng(0)
     >>> S = rng.uniform(-1, 1, size=(1000, 2))
@@ -48,27 +47,40 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
     True
     """
 
-    domains = {
-        "n_components": Optional(Integer(low=1, search=(2, 20))),
-        "fun": Choice(*CONTRASTS),
-        "max_iter": Integer(low=1),
-        "tol": Number(low=0),
-        "random_state": Seed(),
-    }
+    n_components: int | None = parameter(
+        None, Optional(Integer(low=1, search=(2, 20))), "Number of sources; None is the rank of the centered rows."
+    )
+    _: KW_ONLY
+    algorithm: str = parameter(
+        "parallel", Choice("parallel", "deflation"), "All sources at once, or one after the other."
+    )
+    whiten: Any = parameter(
+        "unit-variance",
+        Either(Choice("unit-variance", "arbitrary-variance"), Choice(False)),
+        "Sources of variance one, of variance 1 / n, or False for rows that are white already.",
+    )
+    fun: Any = parameter(
+        "logcosh",
+        Either(Choice(*CONTRASTS), Function()),
+        "Derivative of the contrast: 'logcosh', 'exp' (robust, for heavy tails), 'cube' (kurtosis), or a function that "
+        "gives its values and slopes.",
+    )
+    fun_args: dict[str, Any] | None = parameter(
+        None, Optional(METRIC_PARAMS), "Further arguments of ``fun``: {'alpha': 1.0} of 'logcosh'."
+    )
+    max_iter: int = parameter(200, Integer(low=1), "Most iterations (of each source in turn by 'deflation').")
+    tol: float = parameter(1e-4, Number(low=0), "Largest turn, in 1 - |cosine|, at which a fit ends.")
+    w_init: Any = parameter(None, Optional(Array(ndim=2)), "Start of the rotation, (k, k); None is random.")
+    whiten_solver: str = parameter(
+        "svd", Choice("svd", "eigh"), "Whitening by the rows themselves, or faster by their covariance."
+    )
+    random_state: RandomLike = parameter(None, Seed(), "Draws a random start.")
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        fun: str = "logcosh",
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.fun = fun
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    components_: np.ndarray = attribute("The unmixing matrix, (k, p).")
+    mixing_: np.ndarray = attribute("Its pseudo-inverse, (p, k).")
+    mean_: np.ndarray = attribute("Mean of the rows, if they were whitened.")
+    whitening_: np.ndarray = attribute("The whitening matrix, (k, p), if there was one.")
+    n_iter_: int = attribute("Iterations, the most of any source by 'deflation'.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per step of the rotation; ``y`` is ignored."""
@@ -79,12 +91,12 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
         if state is not None:
             loop.restore(state)
         Z = np.ascontiguousarray(centered_product(X, mean, K.T).T)  # (k, n)
-        self._learn(loop, mean, K)
-        while not loop.settled and loop.iteration < self.max_iter:
+        self._learn(loop, mean, K, len(X))
+        while not loop.over:
             turn = loop.step(Z)
-            self._learn(loop, mean, K)
+            self._learn(loop, mean, K, len(X))
             yield Record(loop.iteration, {"turn": turn}, total=self.max_iter)
-        if not loop.settled:
+        if loop.unsettled:
             warn_user(
                 f"FastICA: the rotation still turned by more than tol={self.tol:g} after max_iter={self.max_iter} "
                 "iterations.",
@@ -95,7 +107,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
         """The sources of new rows, (n, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return centered_product(X, self.mean_, self.components_.T)
+        return centered_product(X, self._offset(), self.components_.T)
 
     def inverse_transform(self, S: Any) -> np.ndarray:
         """The mixtures of these sources."""
@@ -103,47 +115,91 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
         S = np.asarray(S, dtype=np.float64)
         if S.ndim != 2 or S.shape[1] != len(self.components_):
             raise ValueError(f"FastICA: S must have {len(self.components_)} columns; got shape {S.shape}.")
-        return S @ self.mixing_.T + self.mean_
+        return S @ self.mixing_.T + self._offset()
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    def _offset(self) -> np.ndarray:
+        return self.mean_ if self.whiten else np.zeros(self.components_.shape[1])
+
     def _whitening(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The mean and K (k, p), whose rows make the leading principal coordinates have variance one."""
-        found = principal_components(X)
-        rank = int((found.variances > SMALLEST_SHARE * found.variances[0]).sum())
+        if not self.whiten:
+            if self.n_components not in (None, X.shape[1]):
+                raise ValueError(
+                    f"FastICA: whiten=False leaves all {X.shape[1]} columns; got n_components={self.n_components}."
+                )
+            return np.zeros(X.shape[1]), np.eye(X.shape[1])
+        found = principal_components(X, solver="full" if self.whiten_solver == "svd" else "covariance_eigh")
+        rank = int((found.variances > SMALLEST_FRACTION * found.variances[0]).sum())
         k = rank if self.n_components is None else self.n_components
         if not 1 <= k <= rank:
             raise ValueError(f"FastICA: the centered rows of X have rank {rank}; got n_components={self.n_components}.")
         return found.mean, found.components[:k] / np.sqrt(found.variances[:k, None])
 
-    def _learn(self, loop: _Rotation, mean: np.ndarray, K: np.ndarray) -> None:
-        self.mean_, self.whitening_ = mean, K
+    def _learn(self, loop: _Rotation, mean: np.ndarray, K: np.ndarray, n: int) -> None:
         self.components_ = loop.W @ K
+        if self.whiten == "arbitrary-variance":
+            self.components_ = self.components_ / np.sqrt(n)
+        if self.whiten:
+            self.mean_, self.whitening_ = mean, K / np.sqrt(n)
         self.mixing_ = np.linalg.pinv(self.components_)
-        self.n_iter_ = loop.iteration
+        self.n_iter_ = loop.most
 
 
 class _Rotation:
-    """The running fit: where the rotation stands."""
+    """The running fit: where the rotation stands, and by 'deflation' how many rows of it are final."""
 
     def __init__(self, model: FastICA, k: int):
-        self.model = model
-        self.W = orthonormal_rows(as_generator(model.random_state).normal(size=(k, k)))
-        self.iteration, self.settled = 0, False
+        self.model, self.contrast = model, contrast_of(model.fun, model.fun_args)
+        self.by_rows = model.algorithm == "deflation"
+        start = as_generator(model.random_state).normal(size=(k, k)) if model.w_init is None else np.array(model.w_init)
+        if start.shape != (k, k):
+            raise ValueError(f"FastICA: w_init must have the shape {(k, k)}; got {start.shape}.")
+        self.W = start.astype(np.float64) if self.by_rows else orthonormal_rows(start)
+        # iteration counts records, tried those of the rows at work, most is the largest such count, unsettled counts
+        # rows that had to be left before they settled.
+        self.iteration = self.tried = self.done = self.most = self.unsettled = 0
+        if self.by_rows:
+            self._clean()
+
+    @property
+    def over(self) -> bool:
+        return self.done == len(self.W)
 
     def step(self, Z: np.ndarray) -> float:
-        W = fast_ica_step(self.W, Z, self.model.fun)
+        rows = slice(self.done, self.done + 1) if self.by_rows else slice(None)
+        before = self.W[rows].copy()
+        if self.by_rows:
+            self.W[self.done] = deflation_step(self.W[self.done], self.W[: self.done], Z, self.contrast)
+        else:
+            self.W = fast_ica_step(self.W, Z, self.contrast)
         # Rows may come back with the opposite sign: that is the same source.
-        turn = float(np.max(np.abs(1 - np.abs(np.einsum("ij,ij->i", W, self.W)))))
-        self.W, self.iteration, self.settled = W, self.iteration + 1, turn <= self.model.tol
+        turn = float(np.max(np.abs(1 - np.abs(np.einsum("ij,ij->i", self.W[rows], before)))))
+        self.iteration, self.tried = self.iteration + 1, self.tried + 1
+        self.most = max(self.most, self.tried)
+        settled = turn <= self.model.tol
+        if settled or self.tried >= self.model.max_iter:
+            self.unsettled += not settled
+            self.done, self.tried = self.done + 1 if self.by_rows else len(self.W), 0
+            if self.by_rows and not self.over:
+                self._clean()
         return turn
 
+    def _clean(self) -> None:
+        """The row at work without its part along those that are final; the ones after it stay a usable guess."""
+        row, others = self.W[self.done], self.W[: self.done]
+        row = row - others.T @ (others @ row)
+        self.W[self.done] = row / np.linalg.norm(row)
+
     def state(self) -> dict[str, Any]:
-        return {"W": self.W.copy(), "iteration": self.iteration, "settled": self.settled}
+        return {"W": self.W.copy()} | {name: getattr(self, name) for name in COUNTS}
 
     def restore(self, state: dict[str, Any]) -> None:
         if state["W"].shape != self.W.shape:
             raise ValueError(f"FastICA: state belongs to {len(state['W'])} sources; got {len(self.W)}.")
-        self.W, self.iteration, self.settled = state["W"].copy(), int(state["iteration"]), bool(state["settled"])
+        self.W = state["W"].copy()
+        for name in COUNTS:
+            setattr(self, name, int(state[name]))

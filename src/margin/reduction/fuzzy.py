@@ -6,7 +6,7 @@ together weigh :math:`\log_2 k`:
 .. math:: w_{j|i} = \exp\Bigl(-\frac{\max(0, d_{ij} - \rho_i)}{\sigma_i}\Bigr),\qquad
           \sum_{j} w_{j|i} = \log_2 k,\qquad w_{ij} = w_{j|i} + w_{i|j} - w_{j|i} w_{i|j} .
 
-On the map, :math:`v_{ij} = 1 / (1 + a \lVert y_i - y_j \rVert^{2b})`, and the places minimize the cross-entropy
+On the map, :math:`v_{ij} = 1 / (1 + a \lVert y_i - y_j \rVert^{2b})`, and the positions minimize the cross-entropy
 
 .. math:: \sum_{i<j} w_{ij} \log\frac{w_{ij}}{v_{ij}} + (1 - w_{ij}) \log\frac{1 - w_{ij}}{1 - v_{ij}} .
 
@@ -93,7 +93,7 @@ def curve_parameters(min_dist: float, spread: float) -> tuple[float, float]:
 
 
 def fuzzy_cross_entropy(W: np.ndarray, Y: np.ndarray, a: float, b: float) -> float:
-    """The objective over all pairs, from a dense ``W`` (n, n) and places ``Y`` (n, d)."""
+    """The objective over all pairs, from a dense ``W`` (n, n) and positions ``Y`` (n, d)."""
     pairs = np.triu_indices(len(Y), 1)
     w = np.asarray(W)[pairs]
     v = np.clip(1 / (1 + a * squared_distances(Y, Y)[pairs] ** b), 1e-12, 1 - 1e-12)

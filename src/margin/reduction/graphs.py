@@ -7,6 +7,7 @@ rows lie.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,17 @@ from margin.core.arguments import finite, integer, positive
 from margin.core.threads import numba_threads, threads_for
 from margin.foundations.neighbors import nearest_rows, pairs_within
 
-__all__ = ["components", "epsilon_graph", "join_components", "knn_graph", "nearest_rows", "shortest_paths"]
+__all__ = [
+    "components",
+    "epsilon_graph",
+    "join_components",
+    "knn_graph",
+    "nearest_rows",
+    "shortest_paths",
+    "symmetric_graph",
+]
+
+MANY_EDGES = 0.1  # of all pairs: from here on visiting all triples is faster than following edges
 
 
 def knn_graph(X: Any, k: int) -> sp.csr_array:
@@ -33,14 +44,14 @@ def knn_graph(X: Any, k: int) -> sp.csr_array:
     if k >= len(rows):
         raise ValueError(f"knn_graph: k must be below the number of rows, {len(rows)}; got {k}.")
     gaps, index = nearest_rows(rows, k)
-    return _symmetric(np.repeat(np.arange(len(rows)), k), index.ravel(), gaps.ravel(), len(rows))
+    return symmetric_graph(np.repeat(np.arange(len(rows)), k), index.ravel(), gaps.ravel(), len(rows))
 
 
 def epsilon_graph(X: Any, epsilon: float) -> sp.csr_array:
     """Rows joined when their distance is at most ``epsilon``: a symmetric (n, n) matrix of distances."""
     rows = _rows("epsilon_graph", X)
     epsilon = positive("epsilon_graph", "epsilon", epsilon)
-    return _symmetric(*pairs_within(rows, epsilon), len(rows))
+    return symmetric_graph(*pairs_within(rows, epsilon), len(rows))
 
 
 def components(W: Any) -> tuple[int, np.ndarray]:
@@ -49,26 +60,38 @@ def components(W: Any) -> tuple[int, np.ndarray]:
     return int(count), part
 
 
-def join_components(W: Any, X: np.ndarray) -> sp.csr_array:
-    """The graph with its parts joined: every part to the rest by its shortest link, until one part is left."""
+def join_components(
+    W: Any, X: np.ndarray, distances: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+) -> sp.csr_array:
+    """The graph with its parts joined: every part to the rest by its shortest link, until one part is left.
+
+    Links are Euclidean, or ``distances`` of rows to rows; a square ``X`` of distances is handed to it as it is.
+    """
     graph = _graph("join_components", W)
     count, part = components(graph)
     while count > 1:
         inside = np.flatnonzero(part == 0)
         outside = np.flatnonzero(part != 0)
-        gaps, index = nearest_rows(X[outside], 1, X[inside])
-        best = int(gaps[:, 0].argmin())
-        ends = np.array([inside[best]]), np.array([outside[index[best, 0]]])
-        graph = graph.maximum(_symmetric(*ends, gaps[best], len(X)))
+        if distances is None:
+            gaps, index = nearest_rows(X[outside], 1, X[inside])
+            best = int(gaps[:, 0].argmin())
+            ends, gap = (inside[best], outside[index[best, 0]]), gaps[best]
+        else:
+            between = distances(X[inside], X)[:, outside]
+            i, j = np.unravel_index(int(between.argmin()), between.shape)
+            ends, gap = (inside[i], outside[j]), between[i, j][None]
+        link = symmetric_graph(np.array([ends[0]]), np.array([ends[1]]), gap, len(X))
+        graph = graph.maximum(link)
         count, part = components(graph)
     return graph
 
 
-def shortest_paths(W: Any, method: str = "dijkstra") -> np.ndarray:
+def shortest_paths(W: Any, method: str = "auto", threads: int | None = None) -> np.ndarray:
     """Lengths of the shortest paths between all vertices (n, n); infinite between unconnected parts.
 
     ``W`` holds the lengths of edges, symmetric, dense or sparse; a dense zero is no edge, a stored sparse zero is an
-    edge of length zero. ``method`` "dijkstra" is for sparse graphs (compiled), "floyd" is Floyd and Warshall's.
+    edge of length zero. ``method`` "dijkstra" is for sparse graphs, "floyd" (Floyd and Warshall) for those in which a
+    tenth or more of all pairs are joined; "auto" takes the faster. Both are compiled.
 
     >>> shortest_paths(np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 2.0], [9.0, 2.0, 0.0]]), method="floyd")[0]
     array([0., 1., 3.])
@@ -76,31 +99,33 @@ def shortest_paths(W: Any, method: str = "dijkstra") -> np.ndarray:
     graph = _graph("shortest_paths", W)
     if graph.nnz and graph.data.min() < 0:
         raise ValueError(f"shortest_paths: W must hold lengths of at least zero; got {graph.data.min():g}.")
-    if method == "floyd":
-        return _floyd(graph)
-    if method != "dijkstra":
-        raise ValueError(f"shortest_paths: method must be 'dijkstra' or 'floyd'; got {method!r}.")
+    if method not in ("auto", "dijkstra", "floyd"):
+        raise ValueError(f"shortest_paths: method must be 'auto', 'dijkstra' or 'floyd'; got {method!r}.")
+    n = graph.shape[0]
+    if method == "floyd" or (method == "auto" and graph.nnz > MANY_EDGES * n * n):
+        return _floyd(graph, threads)
     from margin.reduction.path_kernels import dijkstra
 
-    n = graph.shape[0]
     out = np.empty((n, n))
-    with numba_threads(threads_for(n * (graph.nnz + n) * 10)):
+    with numba_threads(threads or threads_for(n * (graph.nnz + n) * 10)):
         dijkstra(graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data, np.arange(n), out)
     return out
 
 
-def _floyd(graph: sp.csr_array) -> np.ndarray:
+def _floyd(graph: sp.csr_array, threads: int | None) -> np.ndarray:
+    from margin.reduction.path_kernels import floyd
+
     n = graph.shape[0]
     D = np.full((n, n), np.inf)
     pairs = graph.tocoo()
     D[pairs.row, pairs.col] = pairs.data
     np.fill_diagonal(D, 0.0)
-    for k in range(n):
-        np.minimum(D, D[:, k, None] + D[k], out=D)
+    with numba_threads(threads or threads_for(float(n) ** 3)):
+        floyd(D)
     return D
 
 
-def _symmetric(i: np.ndarray, j: np.ndarray, lengths: np.ndarray, n: int) -> sp.csr_array:
+def symmetric_graph(i: np.ndarray, j: np.ndarray, lengths: np.ndarray, n: int) -> sp.csr_array:
     """Both directions of every edge once; edges of length zero (equal rows) stay edges."""
     low, high = np.minimum(i, j), np.maximum(i, j)
     _, first = np.unique(low.astype(np.int64) * n + high, return_index=True)

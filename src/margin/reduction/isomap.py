@@ -6,18 +6,30 @@ r"""Isomap: classical scaling of distances along the set on which the rows lie.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Integer, Number, Optional
+from margin.core.domains import Choice, Integer, Number, Optional
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
+from margin.core.parameters import attribute, parameter
+from margin.core.threads import available, numba_threads, threads_for
+from margin.reduction.distances import METRIC, METRIC_PARAMS, distances_between, is_euclidean, nearest_by_metric
 from margin.reduction.embedding import EmbeddingMixin
-from margin.reduction.graphs import components, epsilon_graph, join_components, knn_graph, nearest_rows, shortest_paths
-from margin.reduction.scaling import classical_coordinates, gower_positions
+from margin.reduction.graphs import (
+    components,
+    epsilon_graph,
+    join_components,
+    nearest_rows,
+    shortest_paths,
+    symmetric_graph,
+)
+from margin.reduction.scaling import classical_coordinates, distance_rows, gower_positions
 
 __all__ = ["Isomap"]
 
@@ -25,13 +37,8 @@ __all__ = ["Isomap"]
 class Isomap(EmbeddingMixin, Estimator):
     """Coordinates in which straight distances are those along a curved set.
 
-    ``n_neighbors`` rows are joined with every row; with ``epsilon`` instead all rows within that distance. Parts of the
-    graph that are not connected are joined by their shortest links, with a warning. Cost O(n^2 (k + log n)), memory
-    O(n^2).
-
-    Learned: ``embedding_`` (n, n_components), ``eigenvalues_``, ``dist_matrix_`` (the distances along the graph),
-    ``n_parts_`` (connected parts before joining), ``X_fit_``. ``transform`` enters the graph at the neighbors of a new
-    row; fitted rows stay where they are.
+    Parts of the graph that are not connected are joined by their shortest links, with a warning. Cost O(n^2 (k + log
+    n)), memory O(n^2). ``transform`` enters the graph at the neighbors of a new row; fitted rows stay where they are.
 
     >>> from margin.data import load
     >>> roll = load("swiss-roll", n_samples=400, seed=0)
@@ -40,27 +47,56 @@ class Isomap(EmbeddingMixin, Estimator):
     True
     """
 
-    domains = {
-        "n_components": Integer(low=1, search=(1, 5)),
-        "n_neighbors": Integer(low=1, search=(3, 30)),
-        "epsilon": Optional(Number(above=0)),
-    }
+    _: KW_ONLY
+    n_neighbors: int | None = parameter(
+        5, Optional(Integer(low=1, search=(3, 30))), "Rows that are joined with every row; None if ``radius`` is given."
+    )
+    radius: float | None = parameter(
+        None, Optional(Number(above=0)), "All rows within this distance are joined; needs n_neighbors=None."
+    )
+    n_components: int = parameter(2, Integer(low=1, search=(1, 5)), "Number of coordinates.")
+    eigen_solver: str = parameter(
+        "auto",
+        Choice("auto", "arpack", "dense"),
+        "Lanczos iterations, a dense decomposition, or whichever is faster for the number of rows.",
+    )
+    tol: float = parameter(0, Number(low=0), "Relative accuracy of eigenvalues by 'arpack'; 0 is 1e-9.")
+    max_iter: int | None = parameter(None, Optional(Integer(low=1)), "Most restarts of 'arpack'; None is 10 n.")
+    path_method: str = parameter(
+        "auto",
+        Choice("auto", "FW", "D"),
+        "Floyd and Warshall's algorithm, Dijkstra's, or the faster of the two for the number of edges.",
+    )
+    neighbors_algorithm: str = parameter(
+        "auto", Choice("auto", "brute", "kd_tree"), "Search for neighbors; the result is the same."
+    )
+    n_jobs: int | None = parameter(
+        None, Optional(Integer(low=-1)), "Threads; None as many as the work is worth, -1 all. The result is the same."
+    )
+    metric: Any = parameter(
+        "minkowski", METRIC, "Distance of rows: a name, 'precomputed' (X holds distances) or a function of two rows."
+    )
+    p: float = parameter(2, Number(low=1), "Exponent of the metric 'minkowski'.")
+    metric_params: dict[str, Any] | None = parameter(None, Optional(METRIC_PARAMS), "Further arguments of the metric.")
 
-    def __init__(self, n_components: int = 2, n_neighbors: int = 10, epsilon: float | None = None):
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.epsilon = epsilon
+    embedding_: np.ndarray = attribute("Coordinates of the rows, (n, n_components).")
+    eigenvalues_: np.ndarray = attribute("The largest eigenvalues of the centered kernel.")
+    dist_matrix_: np.ndarray = attribute("Distances along the graph, (n, n).")
+    n_parts_: int = attribute("Connected parts of the graph before they were joined.")
+    X_fit_: np.ndarray = attribute("The training rows.")
 
     def fit(self, X: Any, y: Any = None) -> Isomap:
         """Learn the coordinates of the rows of ``X``; ``y`` is ignored."""
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        if self.n_components > len(X):
-            raise ValueError(f"Isomap: n_components={self.n_components} needs at least as many rows; got {len(X)}.")
-        graph, parts = self._graph(X)
-        D = shortest_paths(graph)
+        self._check_combinations(X)
+        with numba_threads(self._threads(len(X))):
+            graph, parts = self._graph(X)
+            method = {"auto": "auto", "FW": "floyd", "D": "dijkstra"}[self.path_method]
+            D = shortest_paths(graph, method, threads=self._threads(len(X)))
         D = np.minimum(D, D.T)  # sums in two directions differ in the last digit
-        self.embedding_, self.eigenvalues_ = classical_coordinates(D, self.n_components)
+        solver: dict[str, Any] = {"solver": self.eigen_solver, "tol": float(self.tol), "max_iter": self.max_iter}
+        self.embedding_, self.eigenvalues_ = classical_coordinates(D, self.n_components, **solver)
         self.dist_matrix_, self.X_fit_, self.n_parts_ = D, X, parts
         return self
 
@@ -68,21 +104,98 @@ class Isomap(EmbeddingMixin, Estimator):
         """Coordinates of rows from their shortest ways through the fitted graph."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        gaps, index = nearest_rows(self.X_fit_, min(self.n_neighbors, len(self.X_fit_)), X)
         squares = np.empty((len(X), len(self.X_fit_)))
-        for i in range(len(X)):
-            squares[i] = np.min(gaps[i][:, None] + self.dist_matrix_[index[i]], axis=0) ** 2
+        nearest = np.empty((len(X), 1)), np.empty((len(X), 1), dtype=np.int64)
+        for i, (gaps, index) in enumerate(self._entries(X)):
+            squares[i] = np.min(gaps[:, None] + self.dist_matrix_[index], axis=0) ** 2
+            nearest[0][i], nearest[1][i] = gaps[0], index[0]
         mean_squares = np.mean(self.dist_matrix_**2, axis=0)
-        placed = gower_positions(squares, mean_squares, self.embedding_, self.eigenvalues_)
-        return self._keep_fitted(placed, gaps, index)
+        positions = gower_positions(squares, mean_squares, self.embedding_, self.eigenvalues_)
+        return self._keep_fitted(positions, *nearest)
+
+    def reconstruction_error(self) -> float:
+        r"""How far the kernel of the distances is from that of the coordinates: :math:`\lVert K - K_d\rVert_F / n`."""
+        check_is_fitted(self)
+        squares = self.dist_matrix_**2
+        means = squares.mean(axis=0)
+        total = float(np.sum(((squares - means - means[:, None] + means.mean()) / 2) ** 2))
+        return float(np.sqrt(max(total - float(np.sum(self.eigenvalues_**2)), 0.0)) / len(squares))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _check_combinations(self, X: np.ndarray) -> None:
+        if self.n_components > len(X):
+            raise ValueError(f"Isomap: n_components={self.n_components} needs at least as many rows; got {len(X)}.")
+        if (self.n_neighbors is None) == (self.radius is None):
+            raise ValueError(
+                "Isomap: one of n_neighbors and radius must be given, the other None; got "
+                f"n_neighbors={self.n_neighbors} and radius={self.radius}."
+            )
+        if self.neighbors_algorithm == "kd_tree" and not self._straight:
+            raise ValueError("Isomap: neighbors_algorithm='kd_tree' goes with the Euclidean metric only.")
+        if self._precomputed:
+            distance_rows("Isomap", X)
+
+    @property
+    def _metric_params(self) -> dict[str, Any]:
+        exponent = {"p": self.p} if isinstance(self.metric, str) and self.metric == "minkowski" else {}
+        return exponent | (self.metric_params or {})
+
+    @property
+    def _straight(self) -> bool:
+        return is_euclidean(self.metric, self._metric_params)
+
+    def _threads(self, n: int) -> int:
+        if self.n_jobs is None:
+            return threads_for(float(n) ** 2 * 100)
+        return available() if self.n_jobs < 1 else self.n_jobs
+
+    def _nearest(self, X: np.ndarray, k: int, queries: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        if self._straight and self.neighbors_algorithm != "brute":
+            return nearest_rows(X, k, queries)
+        return nearest_by_metric(X, k, self.metric, self._metric_params, queries)
+
+    def _distances(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        return X if self._precomputed else distances_between(X, Z, self.metric, self._metric_params)
+
+    def _entries(self, X: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For every new row the distances to the rows at which it enters the graph, rising, and their numbers."""
+        if self.radius is None:
+            assert self.n_neighbors is not None
+            yield from zip(*self._nearest(self.X_fit_, min(self.n_neighbors, len(self.X_fit_)), X))
+            return
+        for row in X:
+            distances = self._distances(row[None], self.X_fit_)[0]
+            near = np.flatnonzero(distances <= self.radius)
+            near = near if len(near) else np.array([distances.argmin()])  # beyond the radius: by the nearest row
+            order = near[np.argsort(distances[near], kind="stable")]
+            yield distances[order], order
 
     def _graph(self, X: np.ndarray) -> tuple[sp.csr_array, int]:
-        graph = (
-            knn_graph(X, min(self.n_neighbors, len(X) - 1)) if self.epsilon is None else epsilon_graph(X, self.epsilon)
-        )
+        graph = self._neighborhoods(X)
         parts, _ = components(graph)
         if parts > 1:
-            setting = f"n_neighbors={self.n_neighbors}" if self.epsilon is None else f"epsilon={self.epsilon:g}"
+            setting = f"n_neighbors={self.n_neighbors}" if self.radius is None else f"radius={self.radius:g}"
             warn_user(f"Isomap: with {setting} the graph has {parts} parts; they are joined by their shortest links.")
-            graph = join_components(graph, X)
+            graph = join_components(graph, X, None if self._straight else self._distances)
         return graph, parts
+
+    def _neighborhoods(self, X: np.ndarray) -> sp.csr_array:
+        n = len(X)
+        if self.radius is not None:
+            if self._straight:
+                return epsilon_graph(X, self.radius)
+            D = self._distances(X, X)
+            i, j = np.nonzero(np.triu(self.radius >= D, 1))
+            return symmetric_graph(i, j, D[i, j], n)
+        assert self.n_neighbors is not None
+        k = min(self.n_neighbors, n - 1)
+        gaps, index = self._nearest(X, k)
+        return symmetric_graph(np.repeat(np.arange(n), k), index.ravel(), gaps.ravel(), n)

@@ -5,16 +5,22 @@ r"""Principal component analysis: rows in the few directions along which they va
 
 from __future__ import annotations
 
+import numbers
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
-from margin.reduction.principal import SOLVERS, PrincipalComponents, principal_components
+from margin.core.parameters import attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
+from margin.reduction.component_count import most_likely_count
+from margin.reduction.principal import PrincipalComponents, principal_components
 from margin.reduction.scatter import centered_product
+from margin.reduction.truncated import NORMALIZERS, lanczos_components, sketched_components
 
 __all__ = ["PCA"]
 
@@ -22,16 +28,8 @@ __all__ = ["PCA"]
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Principal components of the centered rows.
 
-    ``n_components`` is a number of components, a share of the variance between 0 and 1 (as few components as reach
-    it), or None for all min(n, p). ``whiten`` divides each coordinate by its standard deviation. ``solver`` is "eigh"
-    (of the smaller Gram matrix, in one blockwise pass over the rows), "svd" (of the centered rows, precise for tiny
-    variances) or "auto": the first, and the second where a variance asked for would be lost in rounding.
-
-    Cost O(n p min(n, p)); memory beside ``X`` is O(p^2) for tall tables. float32 stays float32.
-
-    Learned: ``components_`` (k, p), ``explained_variance_`` (divisor n - 1), ``explained_variance_ratio_``,
-    ``singular_values_``, ``mean_``, ``noise_variance_`` (mean variance of the components left out),
-    ``n_components_``, ``n_samples_`` and ``solver_``, the one that was used.
+    Cost O(n p min(n, p)); memory beside ``X`` is O(p^2) for tall tables. float32 stays float32. The largest entry of a
+    component is positive.
 
     >>> X = np.array([[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]])
     >>> model = PCA(n_components=1).fit(X)
@@ -39,23 +37,48 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     (array([0.9924]), array([[0.8385, 0.5449]]))
     """
 
-    domains = {
-        "n_components": Optional(Either(Integer(low=1, search=(1, 50)), Number(above=0, below=1))),
-        "whiten": Flag(),
-        "solver": Choice(*SOLVERS),
-    }
+    n_components: Any = parameter(
+        None,
+        Optional(Either(Integer(low=1, search=(1, 50)), Number(above=0, below=1), Choice("mle"))),
+        "Number of components, a fraction of the variance that they reach, 'mle' for the most likely number, or None "
+        "for all min(n, p).",
+    )
+    _: KW_ONLY
+    copy: bool = parameter(True, Flag(), "Permission to overwrite X, which is never used: X stays as it is.")
+    whiten: bool = parameter(False, Flag(), "Whether each coordinate is divided by its standard deviation.")
+    svd_solver: str = parameter(
+        "auto",
+        Choice("auto", "full", "covariance_eigh", "arpack", "randomized"),
+        "Decomposition: of the centered rows ('full'), of the smaller Gram matrix ('covariance_eigh'), by Lanczos "
+        "iterations or by a random sketch; 'auto' is the second, and the first where a variance is lost in rounding.",
+    )
+    tol: float = parameter(0.0, Number(low=0), "Relative accuracy of 'arpack'; 0 means that of the machine.")
+    iterated_power: Any = parameter(
+        "auto",
+        Either(Choice("auto"), Integer(low=0)),
+        "Power iterations of 'randomized'; 'auto' is 7 for less than a tenth of all components, else 4.",
+    )
+    n_oversamples: int = parameter(10, Integer(low=1), "Random columns of 'randomized' beyond the components.")
+    power_iteration_normalizer: str = parameter(
+        "auto", Choice(*NORMALIZERS), "What keeps power iterations apart; 'auto' is LU for more than two."
+    )
+    random_state: RandomLike = parameter(None, Seed(), "Draws the start of 'arpack' and the sketch of 'randomized'.")
 
-    def __init__(self, n_components: Any = None, whiten: bool = False, solver: str = "auto"):
-        self.n_components = n_components
-        self.whiten = whiten
-        self.solver = solver
+    components_: np.ndarray = attribute("Orthonormal directions, (k, p).")
+    explained_variance_: np.ndarray = attribute("Variance along each, with the divisor n - 1.")
+    explained_variance_ratio_: np.ndarray = attribute("The same as a fraction of the variance of all columns.")
+    singular_values_: np.ndarray = attribute("Singular values of the centered rows.")
+    mean_: np.ndarray = attribute("Mean of the rows.")
+    noise_variance_: float = attribute("Mean variance of the components left out.")
+    n_components_: int = attribute("Number k of components.")
+    n_samples_: int = attribute("Number of rows.")
+    svd_solver_: str = attribute("The decomposition that was used.")
 
     def fit(self, X: Any, y: Any = None) -> PCA:
         """Learn the directions from ``X``; ``y`` is ignored."""
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        found = principal_components(X, self._number_to_find(X.shape), solver=self.solver, ddof=1)
-        return self._learn(found, X)
+        return self._learn(self._decompose(X), X)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates along the components, (n, n_components)."""
@@ -79,6 +102,28 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         above = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
         return (self.components_.T * above) @ self.components_ + self.noise_variance_ * np.eye(len(self.mean_))
 
+    def get_precision(self) -> np.ndarray:
+        """The inverse of the covariance of the model."""
+        return np.linalg.inv(self.get_covariance())
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """log p(x) of every row under the normal law of the model (probabilistic PCA)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        sign, log_determinant = np.linalg.slogdet(self.get_covariance())
+        if sign <= 0:
+            raise ValueError(
+                f"PCA: score_samples needs a covariance of full rank; n_components_={self.n_components_} of "
+                f"{len(self.mean_)} columns leave no noise variance."
+            )
+        centered = X - self.mean_
+        distances = np.einsum("ij,ij->i", centered, np.linalg.solve(self.get_covariance(), centered.T).T)
+        return -0.5 * (distances + len(self.mean_) * np.log(2 * np.pi) + log_determinant)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of ``score_samples``; ``y`` is ignored."""
+        return float(np.mean(self.score_samples(X)))
+
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
@@ -88,30 +133,63 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _number_to_find(self, shape: tuple[int, int]) -> int:
-        wanted = self.n_components
-        if wanted is None or isinstance(wanted, float):
-            return min(shape)
-        if wanted > min(shape):
-            raise ValueError(f"PCA: n_components must be at most min(rows, columns) = {min(shape)}; got {wanted}.")
-        return int(wanted)
+    def _decompose(self, X: np.ndarray) -> PrincipalComponents:
+        wanted, most = self.n_components, min(X.shape)
+        counted = isinstance(wanted, numbers.Integral)
+        if counted and wanted > most:
+            raise ValueError(f"PCA: n_components must be at most min(rows, columns) = {most}; got {wanted}.")
+        if self.svd_solver in ("arpack", "randomized"):
+            return self._truncated(X, most if wanted is None else wanted)
+        if wanted == "mle":
+            return self._most_likely(X)
+        fraction = None if wanted is None or counted else float(wanted)
+        return principal_components(
+            X, int(wanted) if counted else None, solver=self.svd_solver, ddof=1, fraction=fraction
+        )
+
+    def _truncated(self, X: np.ndarray, k: Any) -> PrincipalComponents:
+        arpack, most = self.svd_solver == "arpack", min(X.shape)
+        if not isinstance(k, numbers.Integral):
+            raise ValueError(f"PCA: svd_solver={self.svd_solver!r} needs a number of components; got {k!r}.")
+        if arpack and k == most:
+            if self.n_components is not None:
+                raise ValueError(f"PCA: svd_solver='arpack' finds fewer than min(rows, columns) = {most}; got {k}.")
+            k = most - 1
+        rng = as_generator(self.random_state)
+        if arpack:
+            return lanczos_components(X, int(k), tol=float(self.tol), rng=rng)
+        n_iter = self.iterated_power
+        if isinstance(n_iter, str):
+            n_iter = 7 if k < 0.1 * most else 4
+        return sketched_components(
+            X,
+            int(k),
+            n_oversamples=self.n_oversamples,
+            n_iter=int(n_iter),
+            normalizer=self.power_iteration_normalizer,
+            rng=rng,
+        )
+
+    def _most_likely(self, X: np.ndarray) -> PrincipalComponents:
+        if len(X) < X.shape[1]:
+            raise ValueError(f"PCA: n_components='mle' needs at least as many rows as columns; got shape {X.shape}.")
+        found = principal_components(X, solver=self.svd_solver, ddof=1)
+        k = most_likely_count(found.variances, len(X)) if X.shape[1] > 1 else 1
+        return found._replace(components=found.components[:k], variances=found.variances[:k])
 
     def _deviations(self) -> np.ndarray:
         # A direction without variance has only zeros as coordinates: dividing them by one leaves them.
         return np.where(self.explained_variance_ > 0, np.sqrt(self.explained_variance_), 1.0)
 
     def _learn(self, found: PrincipalComponents, X: np.ndarray) -> PCA:
-        total, variances = found.total_variance, found.variances
-        shares = variances / total if total > 0 else np.zeros_like(variances)
-        k = len(variances)
-        if isinstance(self.n_components, float):
-            k = min(int(np.searchsorted(np.cumsum(shares), self.n_components)) + 1, k)
+        total, variances, k = found.total_variance, found.variances, len(found.variances)
+        ratios = variances / total if total > 0 else np.zeros_like(variances)
         left_out = min(X.shape) - k
-        self.components_ = np.ascontiguousarray(found.components[:k], dtype=X.dtype)
-        self.explained_variance_ = variances[:k].astype(X.dtype)
-        self.explained_variance_ratio_ = shares[:k].astype(X.dtype)
-        self.singular_values_ = np.sqrt(variances[:k] * (len(X) - 1)).astype(X.dtype)
+        self.components_ = np.ascontiguousarray(found.components, dtype=X.dtype)
+        self.explained_variance_ = variances.astype(X.dtype)
+        self.explained_variance_ratio_ = ratios.astype(X.dtype)
+        self.singular_values_ = np.sqrt(variances * (len(X) - 1)).astype(X.dtype)
         self.mean_ = found.mean.astype(X.dtype)
-        self.noise_variance_ = float(max(total - variances[:k].sum(), 0.0) / left_out) if left_out else 0.0
-        self.n_components_, self.n_samples_, self.solver_ = k, len(X), found.solver
+        self.noise_variance_ = float(max(total - variances.sum(), 0.0) / left_out) if left_out else 0.0
+        self.n_components_, self.n_samples_, self.svd_solver_ = k, len(X), found.solver
         return self

@@ -12,18 +12,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh, qr, svd
 
 from margin.core.arguments import finite
 from margin.reduction.scatter import scatter
 
-__all__ = ["SOLVERS", "PrincipalComponents", "principal_components", "projected_variance"]
+__all__ = ["SOLVERS", "PrincipalComponents", "enough", "principal_components", "projected_variance", "signed"]
 
-SOLVERS = ("auto", "eigh", "svd")
+SOLVERS = ("auto", "covariance_eigh", "full")
 
-# Squaring the data leaves half of the digits: a variance below this share of the largest is rounding after a Gram
+# Squaring the data leaves half of the digits: a variance below this fraction of the largest is rounding after a Gram
 # matrix, so "auto" takes the singular value decomposition where one is asked for.
-SMALLEST_SHARE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
+SMALLEST_FRACTION = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 
 
 class PrincipalComponents(NamedTuple):
@@ -54,14 +54,15 @@ def projected_variance(X: Any, direction: Any) -> np.ndarray:
 
 
 def principal_components(
-    X: np.ndarray, k: int | None = None, *, solver: str = "auto", ddof: int = 0
+    X: np.ndarray, k: int | None = None, *, solver: str = "auto", ddof: int = 0, fraction: float | None = None
 ) -> PrincipalComponents:
     r"""The ``k`` leading principal components of the rows of ``X`` (n, p); all min(n, p) if ``k`` is None.
 
-    ``solver`` "eigh" takes the eigenvectors of the smaller Gram matrix of the centered rows, :math:`p \times p` or
-    :math:`n \times n`: fast, at half the digits. "svd" decomposes the centered rows: slower, and precise for small
-    variances too. "auto" begins with "eigh" and turns to "svd" where a variance asked for is lost in rounding.
-    The divisor of the variances is ``n - ddof``. The largest entry of a component is positive.
+    With ``fraction`` only as many are given as reach this fraction of the variance. ``solver`` "covariance_eigh" takes
+    the eigenvectors of the smaller Gram matrix of the centered rows, :math:`p \times p` or :math:`n \times n`: fast, at
+    half the digits. "full" decomposes the centered rows: slower, and precise for small variances too. "auto" begins
+    with the first and turns to the second where a variance asked for is lost in rounding. The divisor of the variances
+    is ``n - ddof``. The largest entry of a component is positive.
 
     >>> found = principal_components(np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]), k=1)
     >>> found.components.round(6), found.variances.round(6)
@@ -75,38 +76,67 @@ def principal_components(
         raise ValueError(f"principal_components: k must be from 1 to min{X.shape}; got {k}.")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
-    chosen = "svd" if solver == "svd" else "eigh"
-    mean, squares, components, total = (_by_svd if chosen == "svd" else _by_eigh)(X, k)
-    if solver == "auto" and total > 0 and squares[-1] < SMALLEST_SHARE[X.dtype] * squares[0]:
-        chosen = "svd"
-        mean, squares, components, total = _by_svd(X, k)
+    chosen = "full" if solver == "full" else "covariance_eigh"
+    found = (_by_svd if chosen == "full" else _by_eigh)(X, k, fraction)
+    if solver == "auto" and _is_lost(found, X):
+        chosen, found = "full", _by_svd(X, k, fraction)
     divisor = len(X) - ddof
-    return PrincipalComponents(mean, _signed(components), squares / divisor, total / divisor, chosen)
+    return PrincipalComponents(
+        found.mean, signed(found.components), found.squares / divisor, found.total / divisor, chosen
+    )
 
 
-def _by_eigh(X: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+class _Decomposition(NamedTuple):
+    mean: np.ndarray
+    squares: np.ndarray
+    components: np.ndarray
+    total: float
+    constant: int = 0  # columns without any variance, hence directions whose variance is zero exactly
+
+
+def enough(squares: np.ndarray, total: float, fraction: float | None) -> int:
+    """How many of the falling ``squares`` reach the ``fraction`` of their ``total``."""
+    if fraction is None or total <= 0:
+        return len(squares)
+    return min(int(np.searchsorted(np.cumsum(squares / total), fraction)) + 1, len(squares))
+
+
+def _is_lost(found: _Decomposition, X: np.ndarray) -> bool:
+    """Whether a variance asked for may be rounding only; n centered rows and constant columns have some zeros."""
+    certain = min(len(X) - 1, X.shape[1] - found.constant, len(found.squares))
+    if found.total <= 0 or certain < 1:
+        return False
+    return bool(found.squares[certain - 1] < SMALLEST_FRACTION[X.dtype] * found.squares[0])
+
+
+def _by_eigh(X: np.ndarray, k: int, fraction: float | None) -> _Decomposition:
     n, p = X.shape
     if p <= n:
         mean, S = scatter(X)
         _refuse_non_finite(S)
+        constant = int((S.diagonal() == 0).sum())
         squares, vectors = _largest(S, k)
-        return mean, squares, vectors.T, float(np.trace(S))
+        kept = enough(squares, float(np.trace(S)), fraction)
+        return _Decomposition(mean, squares[:kept], vectors[:, :kept].T, float(np.trace(S)), constant)
     mean = X.mean(axis=0, dtype=np.float64)
-    centered = X - mean
+    centered = X - mean.astype(X.dtype)
     K = centered @ centered.T
     _refuse_non_finite(K)
     squares, vectors = _largest(K, k)
+    kept = enough(squares, float(np.trace(K)), fraction)
     # X'u has the length of its singular value; QR keeps directions orthonormal even where that is rounding.
-    directions, _ = np.linalg.qr(centered.T @ vectors)
-    return mean, squares, directions.T, float(np.trace(K))
+    directions, _ = qr(centered.T @ vectors[:, :kept], mode="economic", overwrite_a=True, check_finite=False)
+    return _Decomposition(mean, squares[:kept], directions.T, float(np.trace(K)))
 
 
-def _by_svd(X: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def _by_svd(X: np.ndarray, k: int, fraction: float | None) -> _Decomposition:
     mean = X.mean(axis=0, dtype=np.float64)
     centered = X - mean
     _refuse_non_finite(np.einsum("ij,ij->i", centered, centered))
-    _, singular, Vt = svd(centered, full_matrices=False, overwrite_a=True)
-    return mean, singular[:k] ** 2, Vt[:k], float(singular @ singular)
+    _, singular, Vt = svd(centered, full_matrices=False, overwrite_a=True, check_finite=False)
+    squares = singular**2
+    k = min(k, enough(squares, float(squares.sum()), fraction))
+    return _Decomposition(mean, squares[:k], Vt[:k], float(squares.sum()))
 
 
 def _largest(gram: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +146,7 @@ def _largest(gram: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 
-def _signed(components: np.ndarray) -> np.ndarray:
+def signed(components: np.ndarray) -> np.ndarray:
     """The same directions, the largest entry of each positive: a sign that does not depend on the solver."""
     largest = np.abs(components).argmax(axis=1)
     return components * np.where(components[np.arange(len(components)), largest] < 0, -1.0, 1.0)[:, None]

@@ -65,7 +65,9 @@ def double_centered(D: Any) -> np.ndarray:
     return -(squares - means - means[:, None] + means.mean()) / 2
 
 
-def classical_coordinates(D: Any, k: int = 2) -> tuple[np.ndarray, np.ndarray]:
+def classical_coordinates(
+    D: Any, k: int = 2, *, solver: str = "auto", tol: float = 0.0, max_iter: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Classical scaling: coordinates (n, k), centered along principal axes, and the k largest eigenvalues.
 
     Euclidean distances of points in k dimensions are met exactly; an axis whose eigenvalue is not positive (distances
@@ -85,7 +87,7 @@ def classical_coordinates(D: Any, k: int = 2) -> tuple[np.ndarray, np.ndarray]:
     def dense() -> np.ndarray:
         return -(squares - means - means[:, None] + means.mean()) / 2
 
-    values, vectors = largest_eigenpairs(product, dense, len(squares), k)
+    values, vectors = largest_eigenpairs(product, dense, len(squares), k, solver=solver, tol=tol, max_iter=max_iter)
     return vectors * np.sqrt(np.maximum(values, 0.0)), values
 
 

@@ -2,48 +2,51 @@ r"""t-distributed stochastic neighbor embedding: a map on which neighbors stay n
 
 .. math:: \min_Y D_{KL}(P \| Q) = \sum_{i \ne j} p_{ij} \log\frac{p_{ij}}{q_{ij}}
 
-over the places :math:`y_i`, by gradient descent with momentum (:mod:`margin.reduction.affinities` has P, Q and the
+over the positions :math:`y_i`, by gradient descent with momentum (:mod:`margin.reduction.affinities` has P, Q and the
 gradient).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Either, Integer, Number, Seed
+from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
-from margin.core.randomness import as_generator
+from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.core.threads import numba_threads, threads_for
+from margin.core.threads import available, numba_threads, threads_for
 from margin.reduction.affinities import precisions_for, row_affinities
+from margin.reduction.distances import METRIC, METRIC_PARAMS, is_euclidean, nearest_by_metric
 from margin.reduction.embedding import EmbeddingMixin, principal_positions
 from margin.reduction.graphs import nearest_rows
+from margin.reduction.mesh import mesh_repulsion
+from margin.reduction.scaling import distance_rows
 
 __all__ = ["TSNE"]
 
 STEPS_PER_RECORD = 10  # the divergence costs a logarithm per pair, so it is told every tenth step
-FIRST_SPREAD = 1e-4  # standard deviation of the first places: near enough for all to feel one another
+FIRST_SPREAD = 1e-4  # standard deviation of the first positions: near enough for all to feel one another
 EXAGGERATED_STEPS, EARLY_MOMENTUM, LATE_MOMENTUM = 250, 0.5, 0.8
+EXACT_ROWS = 2500  # up to here all pairs are visited faster than a mesh is filled
+# Spacing of the mesh per unit of ``angle``: exaggerated pulls forgive large errors, the last steps remove small ones.
+EARLY_SPACING, SPACING, FINE_SPACING, FINE_STEPS = 1.0, 0.8, 0.5, 150
+MESH_WORK = 200  # operations per point that the mesh is worth when threads are counted
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
 
 
 class TSNE(EmbeddingMixin, IterativeEstimator):
-    r"""A map of the rows in one to three dimensions by t-SNE.
+    r"""An embedding of the rows in a few dimensions by t-SNE.
 
-    ``perplexity`` is the effective number of neighbors; affinities are kept for three times as many. The first 250
-    steps pull ``early_exaggeration`` times harder, so that groups find together. ``learning_rate`` "auto" is
-    max(n / early_exaggeration / 4, 50). ``init`` starts from the scaled principal components ("pca") or at "random". A
-    fit ends after ``max_iter`` steps, or when the norm of the gradient is below ``min_grad_norm``. All pairs push each
-    other exactly, in single precision: O(n^2) per step.
-
-    Learned: ``embedding_`` (n, n_components), ``kl_divergence_``, ``n_iter_``, ``X_fit_``. A record per ten steps
+    The first 250 steps pull ``early_exaggeration`` times harder, so that groups find together. A record per ten steps
     carries ``kl`` (of the affinities without exaggeration) and ``gradient`` (its norm). ``transform`` puts a new row at
-    the affinity-weighted mean of its neighbors' places; fitted rows stay where they are.
+    the affinity-weighted mean of its neighbors' positions; fitted rows stay where they are.
 
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(size=(40, 5)), rng.normal(size=(40, 5)) + 20])
@@ -52,41 +55,57 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
     True
     """
 
-    domains = {
-        "n_components": Integer(low=1, high=3),
-        "perplexity": Number(above=0, search=(5, 50)),
-        "early_exaggeration": Number(low=1),
-        "learning_rate": Either(Choice("auto"), Number(above=0)),
-        "max_iter": Integer(low=1),
-        "min_grad_norm": Number(low=0),
-        "init": Choice("pca", "random"),
-        "random_state": Seed(),
-    }
+    n_components: int = parameter(2, Integer(low=1), "Dimensions of the embedding, at most 3 unless method='exact'.")
+    _: KW_ONLY
+    perplexity: float = parameter(30.0, Number(above=0, search=(5, 50)), "Effective number of neighbors of a row.")
+    early_exaggeration: float = parameter(12.0, Number(low=1), "Factor of the pulls in the first 250 steps.")
+    learning_rate: Any = parameter(
+        "auto", Either(Choice("auto"), Number(above=0)), "Step length; 'auto' is max(n / early_exaggeration / 4, 50)."
+    )
+    max_iter: int = parameter(1000, Integer(low=1), "Most steps.")
+    n_iter_without_progress: int = parameter(
+        300, Integer(low=-1), "Steps after the first 250 without a lower divergence, at which the descent ends."
+    )
+    min_grad_norm: float = parameter(1e-7, Number(low=0), "Norm of the gradient at which the descent ends.")
+    metric: Any = parameter(
+        "euclidean",
+        METRIC,
+        "Distance between rows: a name, 'precomputed' (X holds distances) or a function of two rows.",
+    )
+    metric_params: dict[str, Any] | None = parameter(None, Optional(METRIC_PARAMS), "Further arguments of the metric.")
+    init: Any = parameter(
+        "pca",
+        Either(Choice("pca", "random"), Array(ndim=2)),
+        "Start: principal components, random, or positions.",
+    )
+    verbose: bool | int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    random_state: RandomLike = parameter(None, Seed(), "Draws a random start.")
+    method: str = parameter(
+        "barnes_hut",
+        Choice("barnes_hut", "exact"),
+        "'exact' keeps the affinities of all pairs; otherwise of three times the perplexity, and the repulsion of more "
+        "than 2500 rows goes through a mesh: O(n log n) per step in place of O(n^2).",
+    )
+    angle: float = parameter(
+        0.5,
+        Number(low=0, high=1),
+        "Coarseness of repulsion: the finest mesh has the spacing angle / 2; 0 is exact.",
+    )
+    n_jobs: int | None = parameter(
+        None, Optional(Integer(low=-1)), "Threads; None as many as the work is worth, -1 all. The result is the same."
+    )
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        perplexity: float = 30.0,
-        early_exaggeration: float = 12.0,
-        learning_rate: Any = "auto",
-        max_iter: int = 1000,
-        min_grad_norm: float = 1e-7,
-        init: str = "pca",
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.early_exaggeration = early_exaggeration
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.min_grad_norm = min_grad_norm
-        self.init = init
-        self.random_state = random_state
+    embedding_: np.ndarray = attribute("Positions of the rows, (n, n_components).")
+    X_fit_: np.ndarray = attribute("The training rows.")
+    kl_divergence_: float = attribute("Divergence of the similarities from the affinities.")
+    learning_rate_: float = attribute("The step length that was used.")
+    n_iter_: int = attribute("Steps.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per ten steps; ``y`` is ignored."""
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=3)
+        self._check_combinations(X)
         if not 1 <= self.perplexity < len(X) - 1:  # what a distribution over the other rows can have
             raise ValueError(
                 f"TSNE: perplexity must be from 1 to below rows - 1 = {len(X) - 1}; got {self.perplexity:g}."
@@ -94,7 +113,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         self._loop = loop = _Descent(self, X)
         if state is not None:
             loop.restore(state)
-        self.X_fit_ = X
+        self.X_fit_, self.learning_rate_ = X, float(loop.rate)
         self._learn(loop)
         while not loop.settled and loop.iteration < self.max_iter:
             for _ in range(min(STEPS_PER_RECORD, self.max_iter - loop.iteration)):
@@ -104,13 +123,29 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
             yield Record(loop.iteration, {"kl": loop.kl, "gradient": loop.norm}, total=self.max_iter)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Places of new rows among the fitted ones, which do not move."""
+        """Positions of new rows (or of rows of distances to the fitted ones) among the fitted ones, which stay."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        gaps, index = nearest_rows(self.X_fit_, _kept(self.perplexity, len(self.X_fit_)), X)
+        gaps, index = _neighbors(self, self.X_fit_, _kept(self, len(self.X_fit_)), X)
         squares = gaps**2
         weights = row_affinities(squares, precisions_for(squares, self.perplexity))
         return self._among_neighbors(weights, gaps, index)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        return tags
+
+    def _check_combinations(self, X: np.ndarray) -> None:
+        if self.method != "exact" and self.n_components > 3:
+            raise ValueError(f"TSNE: n_components must be at most 3 unless method='exact'; got {self.n_components}.")
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            if isinstance(self.init, str) and self.init == "pca":
+                raise ValueError("TSNE: init='pca' needs rows; with metric='precomputed' give 'random' or positions.")
+            distance_rows("TSNE", X)
+        if not isinstance(self.init, str) and np.shape(self.init) != (len(X), self.n_components):
+            shape = (len(X), self.n_components)
+            raise ValueError(f"TSNE: init must have the shape {shape} of the embedding; got {np.shape(self.init)}.")
 
     def _learn(self, loop: _Descent) -> None:
         self.embedding_ = np.ascontiguousarray(loop.Y.T, dtype=np.float64)
@@ -118,11 +153,11 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
 
 
 class _Descent:
-    """The running fit: places (d, n), velocities and gains, and the affinities in compressed rows."""
+    """The running fit: positions (d, n), velocities and gains, and the affinities in compressed rows."""
 
     def __init__(self, model: TSNE, X: np.ndarray):
         self.model = model
-        P = sparse_affinities(X, model.perplexity)
+        P = sparse_affinities(model, X)
         self.starts, self.neighbors, self.P = P.indptr.astype(np.int64), P.indices.astype(np.int64), P.data
         self.entropy = float(np.sum(self.P * np.log(np.maximum(self.P, np.finfo(float).tiny))))
         self.Y = self._initial_positions(X).astype(np.float32)
@@ -131,36 +166,63 @@ class _Descent:
         self.rate = model.learning_rate
         if self.rate == "auto":
             self.rate = max(len(X) / model.early_exaggeration / 4, 50.0)
+        d, n = self.Y.shape
+        self.by_mesh = model.method != "exact" and model.angle > 0 and n > EXACT_ROWS and d <= 2
+        self.threads = self._threads(model.n_jobs, n)
+        self.best, self.best_iteration = np.inf, 0
         self.judge()
 
+    def _threads(self, n_jobs: int | None, n: int) -> int:
+        if n_jobs is None:
+            return threads_for(len(self.P) + MESH_WORK * n if self.by_mesh else n * n)
+        return available() if n_jobs < 1 else n_jobs
+
     def _initial_positions(self, X: np.ndarray) -> np.ndarray:
-        d = self.model.n_components
-        if self.model.init == "random":
+        d, init = self.model.n_components, self.model.init
+        if not isinstance(init, str):
+            return np.array(init, dtype=np.float64).T
+        positions = None if init == "random" else principal_positions(X, d).T
+        spread = 0.0 if positions is None else positions[0].std()
+        if positions is None or spread == 0:  # all rows are equal: any start is as good
             return FIRST_SPREAD * as_generator(self.model.random_state).normal(size=(d, len(X)))
-        places = principal_positions(X, d).T
-        spread = places[0].std()
-        if spread == 0:  # all rows are equal: any start is as good
-            return FIRST_SPREAD * as_generator(self.model.random_state).normal(size=(d, len(X)))
-        return places * (FIRST_SPREAD / spread)
+        return positions * (FIRST_SPREAD / spread)
 
     def _forces(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Pulls, pushes and the sum of all similarities."""
-        from margin.reduction.tsne_kernels import pulls, pushes
+        from margin.reduction.tsne_kernels import pulls
+
+        pull, self.spread = np.empty(self.Y.shape), np.empty(len(self.P))
+        with numba_threads(self.threads):
+            push, total = self._pushes()
+            pulls(self.starts, self.neighbors, self.P, self.Y, pull, self.spread)
+        return pull, push, total - self.Y.shape[1]
+
+    def _pushes(self) -> tuple[np.ndarray, float]:
+        if self.by_mesh:
+            return mesh_repulsion(self.Y, self._spacing() * self.model.angle, self.threads)
+        from margin.reduction.tsne_kernels import pushes
 
         push, sums = np.empty_like(self.Y), np.empty(self.Y.shape[1], dtype=np.float32)
-        pull, self.spread = np.empty(self.Y.shape), np.empty(len(self.P))
-        n = self.Y.shape[1]
-        with numba_threads(threads_for(n * n)):
-            pushes(self.Y, push, sums)
-            pulls(self.starts, self.neighbors, self.P, self.Y, pull, self.spread)
-        return pull, push.astype(np.float64), float(sums.sum(dtype=np.float64)) - n
+        pushes(self.Y, push, sums)
+        return push.astype(np.float64), float(sums.sum(dtype=np.float64))
+
+    def _spacing(self) -> float:
+        if self.iteration < EXAGGERATED_STEPS:
+            return EARLY_SPACING
+        return SPACING if self.iteration < self.model.max_iter - FINE_STEPS else FINE_SPACING
 
     def judge(self) -> None:
-        """The divergence, the norm of its gradient, and whether that is as good as zero."""
+        """The divergence, the norm of its gradient, and whether the descent is over."""
         pull, push, Z = self._forces()
         self.kl = self.entropy + float(self.P @ np.log(self.spread)) + float(np.log(Z))
         self.norm = float(np.linalg.norm(4 * (pull - push / Z)))
-        self.settled = self.iteration > EXAGGERATED_STEPS and self.norm <= self.model.min_grad_norm
+        if self.iteration <= EXAGGERATED_STEPS:
+            self.best_iteration = self.iteration
+            return
+        if self.kl < self.best:
+            self.best, self.best_iteration = self.kl, self.iteration
+        waited = self.iteration - self.best_iteration
+        self.settled = self.norm <= self.model.min_grad_norm or waited > self.model.n_iter_without_progress
 
     def step(self) -> None:
         early = self.iteration < EXAGGERATED_STEPS
@@ -176,27 +238,34 @@ class _Descent:
 
     def state(self) -> dict[str, Any]:
         arrays = {"Y": self.Y.copy(), "velocity": self.velocity.copy(), "gains": self.gains.copy()}
-        return arrays | {"iteration": self.iteration}
+        return arrays | {"iteration": self.iteration, "best": self.best, "best_iteration": self.best_iteration}
 
     def restore(self, state: dict[str, Any]) -> None:
         if state["Y"].shape != self.Y.shape:
-            raise ValueError(f"TSNE: state belongs to places of shape {state['Y'].shape}; got {self.Y.shape}.")
+            raise ValueError(f"TSNE: state belongs to positions of shape {state['Y'].shape}; got {self.Y.shape}.")
         self.Y, self.velocity, self.gains = (state[name].copy() for name in ("Y", "velocity", "gains"))
         self.iteration = int(state["iteration"])
+        self.best, self.best_iteration = float(state["best"]), int(state["best_iteration"])
         self.judge()
 
 
-def sparse_affinities(X: np.ndarray, perplexity: float) -> sp.csr_array:
-    """Joint affinities (n, n) of rows and their nearest neighbors, three times the perplexity of them."""
-    n, k = len(X), _kept(perplexity, len(X) - 1)
-    gaps, index = nearest_rows(X, k)
+def sparse_affinities(model: TSNE, X: np.ndarray) -> sp.csr_array:
+    """Joint affinities (n, n) of rows and their nearest neighbors, three times the perplexity of them or all."""
+    n, k = len(X), _kept(model, len(X) - 1)
+    gaps, index = _neighbors(model, X, k)
     squares = gaps**2
-    weights = row_affinities(squares, precisions_for(squares, perplexity))
+    weights = row_affinities(squares, precisions_for(squares, model.perplexity))
     conditional = sp.csr_array((weights.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     joint = sp.csr_array((conditional + conditional.T) / (2 * n))
     joint.sort_indices()
     return joint
 
 
-def _kept(perplexity: float, most: int) -> int:
-    return min(most, int(np.ceil(3 * perplexity)) + 1)
+def _neighbors(model: TSNE, X: np.ndarray, k: int, queries: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    if is_euclidean(model.metric, model.metric_params):
+        return nearest_rows(X, k, queries)
+    return nearest_by_metric(X, k, model.metric, model.metric_params, queries)
+
+
+def _kept(model: TSNE, most: int) -> int:
+    return most if model.method == "exact" else min(most, int(np.ceil(3 * model.perplexity)) + 1)

@@ -1,21 +1,23 @@
 r"""Uniform manifold approximation and projection: a map whose fuzzy neighborhoods are those of the rows.
 
 The graph of weighted neighborhoods and the cross-entropy between it and that of the map are in
-:mod:`margin.reduction.fuzzy`. The sum is sampled: an edge pulls in proportion to its weight, random places push.
+:mod:`margin.reduction.fuzzy`. The sum is sampled: an edge pulls in proportion to its weight, random positions push.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Integer, Number, Optional, Seed
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
-from margin.core.randomness import as_generator
+from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.reduction.embedding import EmbeddingMixin, principal_positions
 from margin.reduction.fuzzy import curve_parameters, fuzzy_graph, local_scales, memberships
@@ -26,21 +28,15 @@ __all__ = ["UMAP"]
 
 EPOCHS_PER_RECORD = 10
 SMALL, FEW_EPOCHS, MANY_EPOCHS = 10_000, 200, 500  # up to SMALL rows many epochs
-FIRST_WIDTH, FIRST_NOISE = 10.0, 1e-4  # of the first places; the noise parts those that coincide
+FIRST_WIDTH, FIRST_NOISE = 10.0, 1e-4  # of the first positions; the noise parts those that coincide
 
 
 class UMAP(EmbeddingMixin, IterativeEstimator):
-    """A map of the rows by UMAP.
+    """An embedding of the rows by UMAP.
 
-    ``n_neighbors`` decides what is local: few show fine structure, many the whole. ``min_dist`` is how near places may
-    lie, ``spread`` the scale of the map. ``n_epochs`` None is 500 up to 10,000 rows, 200 beyond. ``init`` starts from
-    the eigenvectors of the graph ("spectral"; of a graph in several parts, from the principal components), from "pca"
-    or at "random". Every sampled edge brings ``negative_sample_rate`` pushes. Pieces that are far apart tend to stay
-    apart and connected ones together, but nothing guarantees it.
-
-    Learned: ``embedding_`` (n, n_components), ``X_fit_``, ``n_iter_``. A record per ten epochs carries ``pull``, the
-    weighted mean of -log v over the edges. ``transform`` puts a new row at the membership-weighted mean of its
-    neighbors' places; fitted rows stay where they are.
+    Pieces that are far apart tend to stay apart and connected ones together, but nothing guarantees it. A record per
+    ten epochs carries ``pull``, the weighted mean of -log v over the edges. ``transform`` puts a new row at the
+    membership-weighted mean of its neighbors' positions; fitted rows stay where they are.
 
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(size=(40, 5)), rng.normal(size=(40, 5)) + 20])
@@ -49,39 +45,29 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
     True
     """
 
-    domains = {
-        "n_neighbors": Integer(low=2, search=(5, 50)),
-        "n_components": Integer(low=1),
-        "min_dist": Number(low=0, search=(0.0, 0.9)),
-        "spread": Number(above=0),
-        "n_epochs": Optional(Integer(low=1)),
-        "learning_rate": Number(above=0),
-        "negative_sample_rate": Integer(low=0),
-        "init": Choice("spectral", "pca", "random"),
-        "random_state": Seed(),
-    }
+    n_neighbors: int = parameter(
+        15, Integer(low=2, search=(5, 50)), "What is local: few neighbors show fine structure, many the whole."
+    )
+    _: KW_ONLY
+    n_components: int = parameter(2, Integer(low=1), "Dimensions of the embedding.")
+    min_dist: float = parameter(0.1, Number(low=0, search=(0.0, 0.9)), "How near positions may lie.")
+    spread: float = parameter(1.0, Number(above=0), "Scale of the embedding.")
+    n_epochs: int | None = parameter(
+        None, Optional(Integer(low=1)), "Epochs; None is 500 up to 10,000 rows and 200 beyond."
+    )
+    learning_rate: float = parameter(1.0, Number(above=0), "Step length at the start; it falls to zero.")
+    negative_sample_rate: int = parameter(5, Integer(low=0), "Random pushes that every sampled edge brings.")
+    init: str = parameter(
+        "spectral",
+        Choice("spectral", "pca", "random"),
+        "Start: eigenvectors of the graph (of several parts: principal components), principal components, or random.",
+    )
+    verbose: bool | int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    random_state: RandomLike = parameter(None, Seed(), "Draws the start and the pushes.")
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        n_components: int = 2,
-        min_dist: float = 0.1,
-        spread: float = 1.0,
-        n_epochs: int | None = None,
-        learning_rate: float = 1.0,
-        negative_sample_rate: int = 5,
-        init: str = "spectral",
-        random_state: Any = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.min_dist = min_dist
-        self.spread = spread
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.negative_sample_rate = negative_sample_rate
-        self.init = init
-        self.random_state = random_state
+    embedding_: np.ndarray = attribute("Positions of the rows, (n, n_components).")
+    X_fit_: np.ndarray = attribute("The training rows.")
+    n_iter_: int = attribute("Epochs.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per ten epochs; ``y`` is ignored."""
@@ -91,7 +77,7 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
             raise ValueError(f"UMAP: n_neighbors must be below the number of rows, {len(X)}; got {self.n_neighbors}.")
         if self.min_dist > 3 * self.spread:
             raise ValueError(f"UMAP: min_dist must be at most 3 * spread; got {self.min_dist} and {self.spread}.")
-        self._loop = loop = _Descent(self, X)
+        self._loop = loop = _Epochs(self, X)
         if state is not None:
             loop.restore(state)
         self.X_fit_ = X
@@ -103,19 +89,19 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
             yield Record(loop.epoch, {"pull": loop.pull()}, total=loop.epochs)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Places of new rows among the fitted ones, which do not move."""
+        """Positions of new rows among the fitted ones, which do not move."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         gaps, index = nearest_rows(self.X_fit_, self.n_neighbors, X)
         weights = memberships(gaps, *local_scales(gaps))
         return self._among_neighbors(weights, gaps, index)
 
-    def _learn(self, loop: _Descent) -> None:
+    def _learn(self, loop: _Epochs) -> None:
         self.embedding_, self.n_iter_ = loop.Y.copy(), loop.epoch
 
 
-class _Descent:
-    """The running fit: places, the edges with their periods, and when each is due next."""
+class _Epochs:
+    """The running fit: positions, the edges with their periods, and when each is due next."""
 
     def __init__(self, model: UMAP, X: np.ndarray):
         self.model = model
@@ -163,7 +149,7 @@ class _Descent:
 
     def restore(self, state: dict[str, Any]) -> None:
         if state["Y"].shape != self.Y.shape:
-            raise ValueError(f"UMAP: state belongs to places of shape {state['Y'].shape}; got {self.Y.shape}.")
+            raise ValueError(f"UMAP: state belongs to positions of shape {state['Y'].shape}; got {self.Y.shape}.")
         self.Y, self.due = state["Y"].copy(), state["due"].copy()
         self.random, self.epoch = np.array([state["random"]], dtype=np.uint64), int(state["epoch"])
 
@@ -177,9 +163,9 @@ def initial_positions(X: np.ndarray, graph: sp.csr_array, d: int, init: str, rng
         root = 1 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
         normalized = sp.csr_array(sp.diags_array(root) @ graph @ sp.diags_array(root))
         _, vectors = largest_eigenpairs(lambda v: normalized @ v, lambda: normalized.toarray(), n, d + 1)
-        places = vectors[:, 1:]  # the first is constant up to degrees
+        positions = vectors[:, 1:]  # the first is constant up to degrees
     else:
-        places = principal_positions(X, d)
-    width = np.abs(places).max()
+        positions = principal_positions(X, d)
+    width = np.abs(positions).max()
     noise = FIRST_NOISE * FIRST_WIDTH * rng.normal(size=(n, d))
-    return np.ascontiguousarray(places * (FIRST_WIDTH / width if width > 0 else 1.0) + noise)
+    return np.ascontiguousarray(positions * (FIRST_WIDTH / width if width > 0 else 1.0) + noise)

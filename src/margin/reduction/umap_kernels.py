@@ -1,5 +1,5 @@
 """One epoch of UMAP's stochastic descent, compiled. Edges take turns in a fixed order on one thread: the same bits
-always, and no two updates of one place at a time."""
+always, and no two updates of one position at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["epoch"]
 MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)  # Knuth's MMIX
 HIGH_BITS = np.uint64(33)
 LARGEST_MOVE = 4.0  # of a coordinate per pull or push, before the learning rate
-SOFTEN = 1e-3  # added to a squared distance, so that pushes of near places stay finite
+SOFTEN = 1e-3  # added to a squared distance, so that pushes of near positions stay finite
 
 
 @njit(cache=True)
@@ -21,7 +21,7 @@ def clipped(value):
 
 @njit(cache=True)
 def epoch(heads, tails, period, due, now, Y, a, b, rate, pushes, random):
-    """Pull along every edge that is ``due`` by epoch ``now``, and push its head away from random places.
+    """Pull along every edge that is ``due`` by epoch ``now``, and push its head away from random positions.
 
     Changes ``Y`` (n, d), ``due`` and the state ``random`` (1,) in place.
     """

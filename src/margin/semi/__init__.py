@@ -5,12 +5,12 @@ A row without a label is marked by -1 (with labels that are numbers), None or Na
 
 from typing import TYPE_CHECKING, Any
 
-from margin.semi.self_training import SelfTraining
+from margin.semi.self_training import SelfTrainingClassifier
 
 if TYPE_CHECKING:
     from margin.semi.pseudo_label import PseudoLabel
 
-__all__ = ["PseudoLabel", "SelfTraining"]
+__all__ = ["PseudoLabel", "SelfTrainingClassifier"]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ arbitrary, so :math:`\alpha(t)` is 0 at first, then rises in a straight line, th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any
 
@@ -20,11 +21,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Nested, Number, Optional, Seed
+from margin.core.domains import Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
-from margin.core.randomness import seed_from
+from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
-from margin.neural.estimators.mlp import MLPClassifier
+from margin.neural.estimators.mlp_classifier import MLPClassifier
 from margin.semi.labels import UNKNOWN, coded_labels
 
 __all__ = ["PseudoLabel", "pseudo_label_loss", "ramp"]
@@ -58,16 +60,12 @@ def pseudo_label_loss(
 class PseudoLabel(ClassifierMixin, IterativeEstimator):
     """A network that learns from rows with and without labels.
 
-    ``estimator`` is the network and the way to train it (None: ``MLPClassifier()``). The weight of the rows without a
-    label is 0 until ``ramp_start`` of all updates, ``alpha`` from ``ramp_end`` on. Labeled rows are repeated until they
-    are as many as the others, so that batches hold both; with the estimator's ``early_stopping`` only labeled rows
-    validate.
-
-    Learned: ``estimator_``, ``classes_``. Records carry ``labeled_loss`` and ``pseudo_loss`` beside the sum.
+    Labeled rows are repeated until they are as many as the others, so that batches hold both; with the estimator's
+    ``early_stopping`` only labeled rows validate. Records carry ``labeled_loss`` and ``pseudo_loss`` beside the sum.
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> network = MLPClassifier(hidden=(64,), standardize=False, epochs=8)
+    >>> network = MLPClassifier((64,), standardize=False, max_iter=8, batch_size=64, learning_rate_init=5e-3)
     >>> given = np.where(np.arange(len(y)) < 60, y, -1)
     >>> taught = [PseudoLabel(network, alpha=a, random_state=0).fit(X / 16, given) for a in (0.0, 3.0)]
     >>> alone, with_the_others = (model.score(X / 16, y) for model in taught)
@@ -75,27 +73,26 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
     True
     """
 
-    domains = {
-        "estimator": Optional(Nested("fit", "predict_proba", "iterate")),
-        "alpha": Number(low=0, search=(0.1, 10), log=True),
-        "ramp_start": Number(low=0, below=1),
-        "ramp_end": Number(above=0, high=1),
-        "random_state": Seed(),
-    }
+    estimator: Any = parameter(
+        None,
+        Optional(Nested("fit", "predict_proba", "iterate")),
+        "The network and the way to train it, an MLPClassifier; None: MLPClassifier().",
+    )
+    _: KW_ONLY
+    alpha: float = parameter(
+        3.0, Number(low=0, search=(0.1, 10), log=True), "Full weight of the rows without a label in the loss."
+    )
+    ramp_start: float = parameter(
+        0.1, Number(low=0, below=1), "Fraction of all updates until which rows without a label have no weight."
+    )
+    ramp_end: float = parameter(
+        0.7, Number(above=0, high=1), "Fraction of all updates from which they have their full weight."
+    )
+    random_state: RandomLike = parameter(None, Seed(), "Draws the weights, the order of rows and the noise.")
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        alpha: float = 3.0,
-        ramp_start: float = 0.1,
-        ramp_end: float = 0.7,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.alpha = alpha
-        self.ramp_start = ramp_start
-        self.ramp_end = ramp_end
-        self.random_state = random_state
+    estimator_: MLPClassifier = attribute("The trained network.")
+    classes_: np.ndarray = attribute("The classes.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding the network's records; ``y`` marks rows without a label by -1, None or NaN."""
@@ -111,12 +108,17 @@ class PseudoLabel(ClassifierMixin, IterativeEstimator):
         self.classes_, codes = coded_labels("PseudoLabel", X, y)
         seed = seed_from(self.random_state) if state is None else int(state["seed"])
         self.estimator_ = student.set_params(random_state=seed)
-        loss = partial(pseudo_label_loss, alpha=lambda: self._alpha(student._loop.step / student._loop.total))
+        loss = partial(pseudo_label_loss, alpha=lambda: self._alpha(student._loop.now()))
         split = _repeated(student, codes, seed)
-        for record in student.iterate_coded(X, codes, self.classes_, loss, split, seed=seed, state=state):
+        records = student.iterate_coded(X, codes, self.classes_, loss, split, seed=seed, state=state)
+        try:
+            for record in records:
+                self._loop = student._loop
+                yield record
             self._loop = student._loop
-            yield record
-        self._loop = student._loop
+        finally:
+            records.close()  # type: ignore[attr-defined]
+            student.__dict__.pop("_loop", None)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""

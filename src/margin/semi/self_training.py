@@ -6,20 +6,22 @@ r"""Self-training: a classifier labels rows that have no label, and learns again
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Integer, Nested, Number, Optional, Seed
+from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
-from margin.core.randomness import seed_from
+from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.linear import LogisticRegression
 from margin.semi.labels import UNKNOWN, coded_labels
 
-__all__ = ["SelfTraining", "confident_rows"]
+__all__ = ["SelfTrainingClassifier", "confident_rows"]
 
 
 def confident_rows(probabilities: np.ndarray, criterion: str, threshold: float, k_best: int) -> np.ndarray:
@@ -35,57 +37,54 @@ def confident_rows(probabilities: np.ndarray, criterion: str, threshold: float, 
     return order[:k_best] if criterion == "k_best" else order[confidence[order] >= threshold]
 
 
-class SelfTraining(ClassifierMixin, IterativeEstimator):
+class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
     """A classifier that labels its own training rows, round after round.
 
-    ``estimator`` is any classifier with probabilities (None: logistic regression). Every round it predicts the rows
-    without a label. Those it gives a probability of at least ``threshold`` (``criterion`` "threshold"), or its surest
-    ``k_best`` ("k_best"), keep the predicted label, and it learns again. That ends when every row has a label, when no
-    row is sure enough, or after ``max_iter`` rounds (None: no limit). A wrong label is never taken back, so a low
-    threshold lets early mistakes grow.
+    Every round it predicts the rows without a label, the surest of them keep the predicted label, and it learns again.
+    That ends when every row has a label, when no row is sure enough, or after ``max_iter`` rounds. A wrong label is
+    never taken back, so a low threshold lets early mistakes grow. Records carry ``added`` and ``unlabeled`` rows.
 
-    Learned: ``estimator_``, ``transduction_`` (the label of every training row; -1 or None where there is none),
-    ``labeled_iter_`` (the round in which a row got it; 0 for those given, -1 for none), ``n_iter_`` and
-    ``termination_condition_``. Records carry ``added`` and ``unlabeled`` rows.
-
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> y[np.arange(150) % 10 > 0] = -1
-    >>> model = SelfTraining().fit(X, y)
+    >>> model = SelfTrainingClassifier().fit(X, y)
     >>> model.termination_condition_, int((model.labeled_iter_ == 0).sum())
     ('no_change', 15)
     """
 
-    domains = {
-        "estimator": Optional(Nested("fit", "predict_proba")),
-        "threshold": Number(low=0, high=1, search=(0.6, 0.99)),
-        "criterion": Choice("threshold", "k_best"),
-        "k_best": Integer(low=1),
-        "max_iter": Optional(Integer(low=1)),
-        "random_state": Seed(),
-    }
+    estimator: Any = parameter(
+        None,
+        Optional(Nested("fit")),
+        "Classifier with probabilities that is fitted in every round; None: logistic regression.",
+    )
+    threshold: float = parameter(
+        0.75, Number(low=0, high=1, search=(0.6, 0.99)), "Least probability at which a row keeps its predicted label."
+    )
+    criterion: str = parameter(
+        "threshold",
+        Choice("threshold", "k_best"),
+        "Which rows are labeled in a round: all above threshold, or the k_best surest.",
+    )
+    k_best: int = parameter(10, Integer(low=1), "Rows labeled per round with criterion 'k_best'.")
+    max_iter: int | None = parameter(10, Optional(Integer(low=1)), "Most rounds; None: no limit.")
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    _: KW_ONLY
+    random_state: RandomLike = parameter(None, Seed(), "Seeds the classifier, if it draws anything.")
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        threshold: float = 0.75,
-        criterion: str = "threshold",
-        k_best: int = 10,
-        max_iter: int | None = 10,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.threshold = threshold
-        self.criterion = criterion
-        self.k_best = k_best
-        self.max_iter = max_iter
-        self.random_state = random_state
+    classes_: np.ndarray = attribute("The classes.")
+    estimator_: Any = attribute("The classifier of the last round.")
+    transduction_: np.ndarray = attribute("Label of every training row; -1 or None where there is none.")
+    labeled_iter_: np.ndarray = attribute("Round in which a row got its label: 0 for those given, -1 for none.")
+    n_iter_: int = attribute("Number of rounds.")
+    termination_condition_: str = attribute("Why it ended: 'all_labeled', 'no_change' or 'max_iter'.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per round; ``y`` marks rows without a label by -1, None or NaN."""
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        self.classes_, codes = coded_labels("SelfTraining", X, y)
+        self.classes_, codes = coded_labels("SelfTrainingClassifier", X, y)
         self._loop = loop = _Rounds(self, X, codes)
         if state is None:
             loop.learn()
@@ -123,7 +122,7 @@ class SelfTraining(ClassifierMixin, IterativeEstimator):
 class _Rounds:
     """The running fit: the labels so far, the round each was given in, and the classifier that learned from them."""
 
-    def __init__(self, model: SelfTraining, X: np.ndarray, codes: np.ndarray):
+    def __init__(self, model: SelfTrainingClassifier, X: np.ndarray, codes: np.ndarray):
         self.model, self.X, self.codes = model, X, codes.copy()
         self.round_of_label = np.where(codes == UNKNOWN, UNKNOWN, 0)
         self.seed = seed_from(model.random_state)
@@ -143,10 +142,14 @@ class _Rounds:
     def learn(self) -> None:
         """Fit a new classifier to the rows that have a label."""
         self.classifier = clone(LogisticRegression() if self.model.estimator is None else self.model.estimator)
-        if "random_state" in self.classifier.get_params(deep=False):
-            self.classifier.set_params(random_state=self.seed)
+        seed_estimator(self.classifier, np.random.default_rng(self.seed))
         known = self.codes != UNKNOWN
         self.classifier.fit(self.X[known], self.codes[known])
+        if not hasattr(self.classifier, "predict_proba"):
+            name = type(self.classifier).__name__
+            raise ValueError(
+                f"SelfTrainingClassifier: estimator must give probabilities; got {name} without predict_proba."
+            )
 
     def _label(self) -> int:
         """Label the rows the classifier is sure about; how many."""
@@ -179,7 +182,7 @@ class _Rounds:
 
     def restore(self, state: dict[str, Any]) -> None:
         if len(state["codes"]) != len(self.X):
-            raise ValueError(f"SelfTraining: state belongs to {len(state['codes'])} rows; got {len(self.X)}.")
+            raise ValueError(f"SelfTrainingClassifier: state belongs to {len(state['codes'])} rows; got {len(self.X)}.")
         self.seed, self.iteration, self.ended = int(state["seed"]), int(state["iteration"]), str(state["ended"])
         self.codes, self.round_of_label = np.array(state["codes"]), np.array(state["round_of_label"])
         self.classifier = state["classifier"]

@@ -14,13 +14,13 @@ import numpy as np
 from margin import catalog
 from margin.core.parameters import parameters_of
 from margin.metrics import evaluate, metric
-from margin.runs import RunError
+from margin.runs import Run, fingerprint, interruptible
 from margin.selection import Candidate, Standing, Trial, board, compare
 from margin.service.preparation import behind, on_standard_target, preparation
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, open_source
 from margin.store.container import write_atomically
-from margin.store.models import save
+from margin.store.models import library_versions
 
 __all__ = ["PRIMARY", "Comparison", "candidates_for", "run_comparison"]
 
@@ -31,59 +31,68 @@ Watch = Callable[["Comparison"], None]
 
 
 class Comparison:
-    """The state of one comparison: what it compares, the trials so far, and the folder that keeps them."""
+    """The state of one comparison: what it compares, the trials so far, and the run folder that keeps them.
 
-    def __init__(
-        self, source: Source, folder: Path, *, metric_name: str, n_folds: int, seed: int, models: Sequence[str]
-    ):
-        self.source, self.folder, self.n_folds, self.seed = source, folder, n_folds, seed
+    The folder is a run like that of a fit, so that what predicts with one takes the other; ``trials.jsonl`` and
+    ``board.json`` stand beside the winner.
+    """
+
+    def __init__(self, source: Source, folder: Path, *, metric_name: str, n_folds: int, seed: int):
+        self.source, self.n_folds, self.seed = source, n_folds, seed
         self.metric = metric(metric_name)
-        self.models = list(models)
-        self.trials: list[Trial] = []
+        self.candidates: list[Candidate] = []
         self.left_out: dict[str, str] = {}
+        self.trials: list[Trial] = []
+        self.run = Run(folder)
+
+    def open(self) -> None:
+        """Create the folder or take it up again; another comparison's is refused."""
+        self.run = Run.open(
+            self.run.folder,
+            {
+                "kind": "comparison",
+                "data_hash": self.source.hash,
+                "target": self.source.target,
+                "task": self.source.task,
+                "n_folds": self.n_folds,
+                "seed": self.seed,
+            },
+            data=self.source.name,
+            task=self.source.task,
+            features=list(self.source.features),
+        )
+
+    def read_trials(self) -> None:
+        """Read back what an earlier start finished; what failed then is tried again."""
+        names = {candidate.name for candidate in self.candidates}
+        self.trials = [trial for trial in _read_trials(self._trials_path) if trial.model in names]
 
     def standings(self) -> list[Standing]:
         """The board, best first; models left out stand last with the reason."""
         left_out = [Trial(name, 0, error=reason) for name, reason in self.left_out.items()]
         return board([*self.trials, *left_out], self.metric.name, self.metric.greater_is_better, self.metric.bounds)
 
-    def identity(self) -> dict[str, Any]:
-        return {
-            "data_hash": self.source.hash,
-            "target": self.source.target,
-            "task": self.source.task,
-            "n_folds": self.n_folds,
-            "seed": self.seed,
-        }
+    def winner(self) -> Candidate | None:
+        """The best model that is not the baseline."""
+        best = next((s.model for s in self.standings() if not s.error and s.model != BASELINE), None)
+        return next((candidate for candidate in self.candidates if candidate.name == best), None)
 
     @property
     def total(self) -> int:
-        return len(self.models) * self.n_folds
-
-    def open(self) -> None:
-        """Create the folder or read back what an earlier start finished; another comparison's folder is refused."""
-        manifest = self.folder / "comparison.json"
-        if manifest.exists():
-            known = json.loads(manifest.read_text())["identity"]
-            for key, value in self.identity().items():
-                if known.get(key) != value:
-                    raise RunError(
-                        f"{self.folder} holds another comparison: its {key} is {known.get(key)!r}, not {value!r}."
-                    )
-        else:
-            write_atomically(
-                manifest, json.dumps({"identity": self.identity(), "data": self.source.name}, indent=2).encode()
-            )
-        self.trials = [trial for trial in _read_trials(self._trials_path) if trial.model in self.models]
+        return len(self.candidates) * self.n_folds
 
     @property
     def _trials_path(self) -> Path:
-        return self.folder / "trials.jsonl"
+        return self.run.folder / "trials.jsonl"
 
     def add(self, trial: Trial) -> None:
         self.trials.append(trial)
         with open(self._trials_path, "a") as file:
             file.write(json.dumps(asdict(trial)) + "\n")
+
+    def write_board(self) -> None:
+        table = [asdict(standing) for standing in self.standings()]
+        write_atomically(self.run.folder / "board.json", json.dumps(table, indent=2).encode())
 
 
 def candidates_for(source: Source, names: Sequence[str] = (), seed: int = 0) -> tuple[list[Candidate], dict[str, str]]:
@@ -130,32 +139,28 @@ def run_comparison(
     source = open_source(data, target, task)
     if source.y is None or source.task not in PRIMARY:
         raise BadRequest(f"compare: {data} needs a target; name its column with --target.")
-    candidates, left_out = candidates_for(source, models, seed)
-    comparison = Comparison(
-        source,
-        out,
-        metric_name=metric_name or PRIMARY[source.task],
-        n_folds=n_folds,
-        seed=seed,
-        models=[candidate.name for candidate in candidates],
-    )
-    comparison.left_out = left_out
+    comparison = Comparison(source, out, metric_name=metric_name or PRIMARY[source.task], n_folds=n_folds, seed=seed)
+    comparison.candidates, comparison.left_out = candidates_for(source, models, seed)
     if source.task not in comparison.metric.tasks:
         raise BadRequest(f"compare: the metric {comparison.metric.name!r} is not one for {source.task}.")
     comparison.open()
-    _run(comparison, candidates, n_jobs, watch or (lambda _: None))
-    _finish(comparison, candidates)
+    with comparison.run.locked():
+        comparison.read_trials()
+        _run_trials(comparison, n_jobs, watch or (lambda _: None))
+        comparison.write_board()
+        _fit_winner(comparison)
     return comparison
 
 
-def _run(comparison: Comparison, candidates: Sequence[Candidate], n_jobs: int | None, watch: Watch) -> None:
+def _run_trials(comparison: Comparison, n_jobs: int | None, watch: Watch) -> None:
     source = comparison.source
     assert source.y is not None
-    done = {(trial.model, trial.fold) for trial in comparison.trials if not trial.error}
-    comparison.trials = [trial for trial in comparison.trials if not trial.error]
+    done = {(trial.model, trial.fold) for trial in comparison.trials}
+    comparison.run.update(status="running", versions=library_versions())
     watch(comparison)
     measure = partial(evaluate, task=source.task)
-    for trial in compare(candidates, source.X, source.y, _folds(comparison), measure, done=done, n_jobs=n_jobs):
+    trials = compare(comparison.candidates, source.X, source.y, _folds(comparison), measure, done=done, n_jobs=n_jobs)
+    for trial in trials:
         comparison.add(trial)
         watch(comparison)
 
@@ -170,23 +175,32 @@ def _folds(comparison: Comparison) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(splits.random_folds(len(y), comparison.n_folds, seed=comparison.seed))
 
 
-def _finish(comparison: Comparison, candidates: Sequence[Candidate]) -> None:
-    standings = comparison.standings()
-    table = [asdict(standing) for standing in standings]
-    write_atomically(comparison.folder / "board.json", json.dumps(table, indent=2).encode())
-    best = next((s for s in standings if not s.error and s.model != BASELINE), None)
-    if best is None:
+def _fit_winner(comparison: Comparison) -> None:
+    """Fit the winner on all rows, as ``margin fit`` would: continued after a kill, trained once."""
+    run, winner = comparison.run, comparison.winner()
+    if winner is None:
+        run.update(status="failed")
         return
-    make = next(candidate.make for candidate in candidates if candidate.name == best.model)
-    model = make()
-    model.fit(comparison.source.X, comparison.source.y)
-    save(model, comparison.folder / "model.safetensors", data_hash=comparison.source.hash)
+    model = winner.make()
+    facts = {"model": winner.name, "fingerprint": fingerprint(model)}
+    known = run.manifest.get("winner", {})
+    if known != {**facts, "finished": True} or not run.model_path.exists():
+        if known.get("fingerprint") != facts["fingerprint"]:  # more models or another metric: another one wins
+            run.forget_fit()
+        run.update(winner={**facts, "finished": False})
+        with interruptible() as stop:
+            run.fit(model, comparison.source.X, comparison.source.y, stop=stop)
+        if run.status == "interrupted":
+            return
+    run.update(winner={**facts, "finished": True}, status="finished")
 
 
 def _make(name: str, prepare: Any, seed: int) -> Any:
     cls: Any = catalog.class_of(name)
-    model = behind(prepare, cls(random_state=seed) if "random_state" in parameters_of(cls) else cls())
-    return on_standard_target(model) if catalog.entry(name).standard_target else model
+    entry = catalog.entry(name)
+    seeded = {"random_state": seed} if "random_state" in parameters_of(cls) else {}
+    model = behind(prepare, cls(**entry.settings, **seeded))
+    return on_standard_target(model) if entry.standard_target else model
 
 
 def _make_baseline(task: str) -> Any:
@@ -197,15 +211,17 @@ def _make_baseline(task: str) -> Any:
 
 
 def _read_trials(path: Path) -> list[Trial]:
-    """Finished trials; a line that a kill cut short is left out and its trial runs again."""
+    """Trials with scores; one that failed, or whose line a kill cut short, is left out and runs again."""
     if not path.exists():
         return []
-    trials, whole = [], []
+    trials, kept = [], []
     for line in path.read_text().splitlines():
         try:
-            trials.append(Trial(**json.loads(line)))
+            trial = Trial(**json.loads(line))
         except (ValueError, TypeError):
             continue
-        whole.append(line)
-    write_atomically(path, "".join(line + "\n" for line in whole).encode())
+        if not trial.error:
+            trials.append(trial)
+            kept.append(line)
+    write_atomically(path, "".join(line + "\n" for line in kept).encode())
     return trials

@@ -31,6 +31,8 @@ class Checked:
     measured: Any
     expected: Any
     seconds: float
+    seed: int = SEED
+    slips: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -52,20 +54,20 @@ class Outcome:
         return asdict(self)
 
 
-def select(words: Sequence[str]) -> list[atlas.Expected]:
+def select(names: Sequence[str]) -> list[atlas.Expected]:
     """The rows meant by areas and ids; none named means all that are built or expected."""
     inventory = atlas.inventory()
-    if not words:
+    if not names:
         return list(inventory.values())
     chosen: dict[str, atlas.Expected] = {}
-    for word in words:
-        if word in atlas.areas():
-            chosen.update({id: expected for id, expected in inventory.items() if expected.area == word})
-        elif word in inventory:
-            chosen[word] = inventory[word]
+    for name in names:
+        if name in atlas.areas():
+            chosen.update({id: expected for id, expected in inventory.items() if expected.area == name})
+        elif name in inventory:
+            chosen[name] = inventory[name]
         else:
             raise KeyError(
-                f"{word!r} is neither an area of the atlas ({', '.join(atlas.areas())}) nor the id of a row."
+                f"{name!r} is neither an area of the atlas ({', '.join(atlas.areas())}) nor the id of a row."
             )
     return list(chosen.values())
 
@@ -83,9 +85,9 @@ def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked
             yield Checked(expected.id, expected.area, expected.kind, "missing", None, None, 0.0)
             continue
         verdict = _verdict(row, outcomes, seed)
-        yield Checked(
-            row.id, row.area, row.kind, verdict.word, verdict.measured, verdict.expected, time.perf_counter() - started
-        )
+        seconds = time.perf_counter() - started
+        told = (verdict.word, verdict.measured, verdict.expected)
+        yield Checked(row.id, row.area, row.kind, *told, seconds, seed, verdict.slips)
 
 
 def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict:
@@ -104,8 +106,8 @@ def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict
     if not parts:
         return Verdict(False, "no claim and no experiment", "a check")
     verdict = next(iter(parts.values())) if len(parts) == 1 else every(**parts)
-    # An experiment may correct another of its rows: only a row with an erratum is itself corrected.
-    return replace(verdict, corrected=verdict.corrected and bool(row.erratum))
+    # An experiment may correct another of its rows: only a row with a slip is itself corrected.
+    return replace(verdict, corrected=verdict.corrected and bool(row.slips))
 
 
 def run_experiment(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 from margin import atlas, catalog, experiments
-from margin.core.parameters import parameter_table
+from margin.core.parameters import attributes_of, parameter_table
 
-__all__ = ["describe", "list_models", "rows_of"]
+__all__ = ["describe", "describe_run", "list_models", "parameters", "rows_of"]
 
 
 def list_models(family: str | None = None, task: str | None = None) -> list[dict[str, Any]]:
@@ -40,17 +42,25 @@ def rows_of(entry: catalog.Entry) -> list[atlas.Row]:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """A model by catalog or class name, an atlas row by id, an experiment by name, or the rows that mention a word."""
+    """A model by catalog or class name, an atlas row by id, an experiment by name, a run folder or model file by path,
+    or the rows that mention a term."""
     if any(name in (entry.name, entry.class_name) for entry in catalog.ENTRIES):
         return _describe_model(catalog.entry(name))
     if name in atlas.rows():
         return {"what": "row", **_row(atlas.row(name))}
     if name in experiments.names():
         return _describe_experiment(name)
+    if Path(name).is_file() or (Path(name) / "manifest.json").exists():
+        return describe_run(name)
     found = atlas.find(name)
     if found:
-        return {"what": "rows", "word": name, "rows": [_row(row) for row in found]}
-    raise KeyError(f"Neither a model, a row of the notes nor an experiment is called {name!r}.")
+        return {"what": "rows", "term": name, "rows": [_row(row) for row in found]}
+    raise KeyError(f"Neither a model, a row of the notes, an experiment nor a run is called {name!r}.")
+
+
+def parameters(name: str) -> list[dict[str, Any]]:
+    """The parameters of a model: name, default, what is allowed, what it does."""
+    return parameter_table(catalog.class_of(catalog.entry(name).name))
 
 
 def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
@@ -62,12 +72,50 @@ def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
         "path": entry.path,
         "family": entry.family,
         "task": entry.task,
-        "summary": inspect.getdoc(cls) or "",
+        "summary": _before_sections(inspect.getdoc(cls) or ""),
         "equations": [row.equation for row in rows if row.equation],
         "parameters": parameter_table(cls),
+        "attributes": [{"name": a.name, "sentence": a.sentence} for a in attributes_of(cls).values()],
         "source": _source(cls),
         "rows": [_row(row) for row in rows],
     }
+
+
+def describe_run(path: str | Path) -> dict[str, Any]:
+    """What a run folder, of a fit or a comparison, or a model file holds."""
+    from margin.runs import Run
+    from margin.service.training import open_model
+
+    if not Path(path).is_dir():
+        model, _ = open_model(path)
+        return {"what": "run", "name": str(path), "kind": "model file", **_facts_of(model)}
+    run = Run.existing(path)
+    metrics, board = run.metrics(), run.folder / "board.json"
+    return {
+        "what": "run",
+        "name": str(path),
+        "kind": run.manifest["identity"].get("kind", "fit"),
+        **{key: run.manifest[key] for key in ("status", "data", "task", "seconds") if key in run.manifest},
+        **(_facts_of(run.model()) if run.model_path.exists() else {}),
+        "records": len(metrics),
+        "last": metrics[-1] if metrics else {},
+        "board": json.loads(board.read_text()) if board.exists() else [],
+    }
+
+
+def _facts_of(model: Any) -> dict[str, Any]:
+    """The class that learned, behind whatever prepares its columns and target, and the parameters that were set."""
+    inner = getattr(model, "regressor", model)
+    inner = inner.steps[-1][1] if hasattr(inner, "steps") else inner
+    usual = {name: parameter.default for name, parameter in inspect.signature(type(inner)).parameters.items()}
+    changed = {key: str(v) for key, v in inner.get_params(deep=False).items() if repr(v) != repr(usual.get(key))}
+    return {"model": catalog.name_of(inner) or type(inner).__name__, "parameters_set": changed}
+
+
+def _before_sections(docstring: str) -> str:
+    """A docstring without its numpydoc sections, which have a table of their own here."""
+    found = re.search(r"^(Parameters|Attributes|Examples)\n-+$", docstring, flags=re.MULTILINE)
+    return docstring[: found.start()].strip() if found else docstring
 
 
 def _describe_experiment(name: str) -> dict[str, Any]:
@@ -77,7 +125,8 @@ def _describe_experiment(name: str) -> dict[str, Any]:
 
 
 def _row(row: atlas.Row) -> dict[str, Any]:
-    return {name: value for name, value in vars(row).items() if value not in ("", ())}
+    facts = {**vars(row), "erratum": row.erratum}
+    return {name: value for name, value in facts.items() if value not in ("", (), {})}
 
 
 def _source(cls: type) -> str:

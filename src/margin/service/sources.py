@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from margin import data
 from margin.data.table import Table
+from margin.runs import data_hash
 from margin.service.requests import BadRequest
 
 __all__ = ["Source", "open_source"]
@@ -71,7 +71,7 @@ def _from_named(name: str, options: str, target: str | None, task: str | None) -
         dataset.feature_names,
         dataset.target,
         task or dataset.task,
-        _array_hash(X, y),
+        data_hash(X, y),
         image_shape=dataset.image_shape,
     )
 
@@ -89,7 +89,7 @@ def _from_table(name: str, table: Table, target: str | None, task: str | None) -
 
 
 def _parsed_options(text: str) -> dict[str, Any]:
-    """``n_samples=500,noise=0.2`` as keyword arguments; values are Python literals or plain words."""
+    """``n_samples=500,noise=0.2`` as keyword arguments; values are Python literals or plain strings."""
     options: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         key, sign, value = part.partition("=")
@@ -100,13 +100,3 @@ def _parsed_options(text: str) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             options[key] = value
     return options
-
-
-def _array_hash(X: np.ndarray, y: np.ndarray | None) -> str:
-    digest = hashlib.sha256()
-    for array in (X, y):
-        if array is not None:
-            content = np.ascontiguousarray(array)
-            digest.update(f"{content.dtype.str}{content.shape}".encode())
-            digest.update(content.tobytes() if content.dtype != object else repr(content.tolist()).encode())
-    return digest.hexdigest()

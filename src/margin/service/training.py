@@ -52,6 +52,7 @@ def fit(
     wanted = source.needs_preparation if prepare is None else prepare
     model = behind(preparation(source, entry.takes), estimator) if wanted else estimator
     identity = {
+        "kind": "fit",
         "model": entry.name,
         "fingerprint": fingerprint(model),
         "data_hash": source.hash,

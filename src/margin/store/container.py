@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,16 +42,16 @@ def write_atomically(path: str | Path, content: bytes) -> Path:
     """Temporary file in the same folder, fsync, rename, fsync of the folder: a kill leaves the old file or the new."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".tmp", dir=path.parent)
+    temporary = path.parent / f".{path.name}-{secrets.token_hex(8)}.tmp"
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        # "x" creates the file with the permissions that the process gives any new file, and never opens another's.
+        with open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -136,9 +136,3 @@ def _depth(document: Any) -> int:
         elif isinstance(value, list):
             stack.extend((inner, level + 1) for inner in value)
     return deepest
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import Any
 import numpy as np
 
 from margin import catalog
+from margin.core.invariants import Violation
+from margin.core.notices import warn_user
 from margin.store.container import StoreError
+from margin.store.forms import check_model
+from margin.store.resources import RESOURCES
 
 __all__ = ["Decoder"]
 
@@ -24,6 +29,7 @@ class Decoder:
     path: Path
     arrays: Mapping[str, np.ndarray]
     classes: set[str] = field(default_factory=set)  # names of the classes met
+    resources: set[str] = field(default_factory=set)  # parameters that were ignored
 
     def decode(self, node: Any) -> Any:
         if node is None or isinstance(node, bool | str | int | float):
@@ -39,11 +45,19 @@ class Decoder:
             return reader(self, node)
         except StoreError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, ImportError) as error:
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            ImportError,
+            RuntimeError,
+        ) as error:
             raise self._damaged(f"{node['!']}: {error}") from None
 
     def _damaged(self, reason: str) -> StoreError:
-        return StoreError(f"{self.path} is damaged or refused: {reason}.")
+        return StoreError(f"{self.path} is damaged or refused: {' '.join(reason.split())}.")
 
     def _float(self, node: dict[str, Any]) -> float:
         return {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[node["value"]]
@@ -86,11 +100,11 @@ class Decoder:
 
     def _random_state(self, node: dict[str, Any]) -> np.random.RandomState:
         generator = np.random.RandomState(0)
-        generator.set_state(self.decode(node["state"]))
+        generator.set_state(_checked_state(self.decode(node["state"])))
         return generator
 
     def _generator(self, node: dict[str, Any]) -> np.random.Generator:
-        state = self.decode(node["state"])
+        state = _checked_state(self.decode(node["state"]))
         bits = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}[state["bit_generator"]](0)
         bits.state = state
         return np.random.Generator(bits)
@@ -109,17 +123,41 @@ class Decoder:
             raise self._damaged(f"class {name!r} is not in the registry of classes a model file may hold")
         self.classes.add(name)
         cls = catalog.class_of(name)
-        estimator = cls(**{key: self.decode(value) for key, value in node["params"].items()})
+        params = {key: self.decode(value) for key, value in node["params"].items() if not self._is_resource(key, value)}
+        estimator = cls(**params)
+        names = estimator.get_params(deep=False)
         for key, value in node["learned"].items():
-            if not _is_data_attribute(cls, key):
+            if key in names or not _is_data_attribute(cls, key):
                 raise self._damaged(f"{name} cannot have an attribute {key!r}")
             vars(estimator)[key] = self.decode(value)
+        try:
+            check_model(estimator, catalog.registry()[name])
+        except Violation as violation:
+            raise self._damaged(f"{name}: {str(violation).rstrip('.')}") from None
         return estimator
+
+    def _is_resource(self, name: str, value: Any) -> bool:
+        """Whether a parameter is not the file's to set; a file that sets it all the same is told of once."""
+        if name in RESOURCES and value not in (None, False, True, 0) and name not in self.resources:
+            self.resources.add(name)
+            warn_user(f"{self.path} sets {name}, which is left to whoever loads a model: it is ignored.")
+        return name in RESOURCES
+
+
+def _checked_state(state: Any) -> dict[str, Any]:
+    """The state of a generator; NumPy itself would read beyond the end of the key from a position out of range."""
+    if state["bit_generator"] == "MT19937":
+        key, position = state["state"]["key"], state["state"]["pos"]
+        if key.shape != (624,) or key.dtype != np.uint32 or type(position) is not int or not 0 <= position <= 624:
+            raise ValueError("a state of MT19937 is a key of 624 integers and a position among them")
+    return state
 
 
 def _safe_dtype(name: str) -> np.dtype:
+    if not isinstance(name, str) or not re.fullmatch(r"[<>|=]?[a-zA-Z]\d*(\[\d*[a-zA-Z]+\])?", name):
+        raise ValueError(f"dtype {str(name)[:40]!r}")  # NumPy would read a string of its own language
     dtype = np.dtype(name)
-    if not isinstance(name, str) or dtype.kind not in "biufcMmUO" or dtype.itemsize > 2**20:
+    if dtype.kind not in "biufcMmUO" or dtype.itemsize > 2**20:
         raise ValueError(f"dtype {name!r}")
     return dtype
 

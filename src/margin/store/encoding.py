@@ -1,6 +1,6 @@
 """Values to JSON nodes and arrays.
 
-None, truth values, strings, whole and finite numbers are JSON themselves, and lists are JSON lists. Everything else
+None, truth values, strings, integers and finite numbers are JSON themselves, and lists are JSON lists. Everything else
 is an object with the key ``"!"`` naming its kind, which :mod:`margin.store.decoding` reads back.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from margin import catalog
 from margin.store.container import StoreError
+from margin.store.resources import RESOURCES
 
 __all__ = ["Encoder"]
 
@@ -109,6 +110,8 @@ class Encoder:
         return {
             "!": "estimator",
             "class": name,
-            "params": {key: self.encode(item, f"{where}.{key}") for key, item in params.items()},
+            "params": {
+                key: self.encode(item, f"{where}.{key}") for key, item in params.items() if key not in RESOURCES
+            },
             "learned": {key: self.encode(item, f"{where}.{key}") for key, item in learned.items()},
         }

@@ -1,11 +1,14 @@
-"""Columns of words as numbers: a category becomes its place among those that training saw.
+"""Categorical columns as codes: a category becomes its position among those that training saw.
 
-A data frame may hold columns of dtype category, string or object, an array of objects strings; trees read numbers. A
-missing value (None, NaN, NA) and a word that training did not see become NaN, which trees handle themselves.
+There is one meaning of a category that training did not see, here and in everything built on it: it is missing, as
+None, NaN and NA are, and a tree sends it where its missing values go.
+
+Strings are encoded before a table is checked (the check wants numbers), categories that are numbers after it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,24 +16,37 @@ import numpy as np
 from margin.core.domains import Choice, Domain, Either, Flag, Integer, Optional, Sequence, Text
 from margin.trees.columns import categorical_flags
 
-__all__ = ["CATEGORICAL", "FROM_DTYPE", "Words", "learn_words", "read_words"]
+__all__ = [
+    "CATEGORICAL",
+    "FROM_DTYPE",
+    "MAX_CATEGORIES",
+    "Categories",
+    "encode_numbers",
+    "encode_strings",
+    "find_categories",
+    "find_string_categories",
+    "string_categories",
+]
 
 FROM_DTYPE = "from_dtype"
 CATEGORICAL: Domain = Optional(Either(Choice(FROM_DTYPE), Sequence(Either(Flag(), Integer(low=0), Text()))))
+MAX_CATEGORIES = 255  # a set of categories is 32 bytes, and one code means missing
 
-Words = dict[int, list[Any]]  # of every column of words its categories, in the order of their numbers
+# Of every categorical column its categories in the order of their codes: a list if the column held strings, otherwise
+# an ascending float64 array.
+Categories = dict[int, Any]
 
 
-def learn_words(owner: str, X: Any, given: Any) -> tuple[Any, np.ndarray | None, Words]:
-    """``X`` with words as numbers, which columns are categorical (None: ``given`` says it later), and the words.
+def find_string_categories(owner: str, X: Any, given: Any) -> tuple[Any, np.ndarray | None, Categories]:
+    """``X`` with strings as codes, which columns are categorical (None: ``given`` says it later), and the strings.
 
     ``given`` is what a user says about categorical columns: "from_dtype" takes those of a data frame whose dtype is
     category, or whose values are strings; in an array there are none then.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.0, 2.0, 3.0], "color": ["red", None, "blue"]})
-    >>> X, categorical, words = learn_words("Tree", frame, "from_dtype")
-    >>> X["color"].tolist(), categorical.tolist(), words
+    >>> X, categorical, names = find_string_categories("Tree", frame, "from_dtype")
+    >>> X["color"].tolist(), categorical.tolist(), names
     ([1.0, nan, 0.0], [False, True], {1: ['blue', 'red']})
     """
     X = _frame(X)
@@ -38,36 +54,79 @@ def learn_words(owner: str, X: Any, given: Any) -> tuple[Any, np.ndarray | None,
         if given is None or isinstance(given, str) or not _has_objects(X):  # an array has one dtype for all its columns
             return X, None, {}
         chosen = categorical_flags(owner, given, X.shape[1])
-        words = {int(j): _known(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
-        return read_words(X, words), chosen, words
-    worded = np.array([_is_worded(X.iloc[:, j]) for j in range(X.shape[1])], dtype=bool)
-    chosen = worded if isinstance(given, str) else categorical_flags(owner, given, X.shape[1], list(X.columns))
-    words = {int(j): _known(X.iloc[:, j].dropna().unique()) for j in np.flatnonzero(chosen & worded)}
-    return read_words(X, words), chosen, words
+        found = {int(j): _known(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
+        return encode_strings(X, found), chosen, found
+    holds_strings = np.array([_holds_strings(X.iloc[:, j]) for j in range(X.shape[1])], dtype=bool)
+    chosen = holds_strings if isinstance(given, str) else categorical_flags(owner, given, X.shape[1], list(X.columns))
+    found = {int(j): _known(X.iloc[:, j].dropna().unique()) for j in np.flatnonzero(chosen & holds_strings)}
+    return encode_strings(X, found), chosen, found
 
 
-def read_words(X: Any, words: Words) -> Any:
-    """``X`` with the columns of ``words`` as numbers; other columns, and ``X`` itself, stay what they are.
+def encode_strings(X: Any, categories: Mapping[int, Any]) -> Any:
+    """``X`` with columns of strings as codes; other columns, and ``X`` itself, stay what they are.
 
-    >>> read_words(np.array([["red", 5], ["green", 6]], dtype=object), {0: ["blue", "red"]})
+    >>> encode_strings(np.array([["red", 5], ["green", 6]], dtype=object), {0: ["blue", "red"]})
     array([[1.0, 5],
            [nan, 6]], dtype=object)
     """
-    X = _frame(X)
-    if not words:
+    X, strings = _frame(X), string_categories(categories)
+    if not strings:
         return X
     if _is_frame(X):
         X = X.copy(deep=False)
-        for j, known in words.items():
+        for j, known in strings.items():
             if j < X.shape[1]:
-                places = X.iloc[:, j].map({value: float(k) for k, value in enumerate(known)})
-                X.isetitem(j, places.astype("object").to_numpy(dtype=np.float64, na_value=np.nan))
+                codes = X.iloc[:, j].map({value: float(k) for k, value in enumerate(known)})
+                X.isetitem(j, codes.astype("object").to_numpy(dtype=np.float64, na_value=np.nan))
         return X
     X = np.array(X, dtype=object)
-    for j, known in words.items():
+    for j, known in strings.items():
         if X.ndim == 2 and j < X.shape[1]:  # otherwise the check that follows has something to say
-            places = {value: float(k) for k, value in enumerate(known)}
-            X[:, j] = [places.get(value, np.nan) for value in X[:, j]]
+            code = {value: float(k) for k, value in enumerate(known)}
+            X[:, j] = [code.get(value, np.nan) for value in X[:, j]]
+    return X
+
+
+def string_categories(categories: Mapping[int, Any]) -> dict[int, list[Any]]:
+    """Those of ``categories`` that belong to columns of strings."""
+    return {column: known for column, known in categories.items() if isinstance(known, list)}
+
+
+def find_categories(owner: str, X: np.ndarray, categorical: np.ndarray, strings: Mapping[int, Any]) -> Categories:
+    """The categories of every categorical column: ``strings`` where it held some, else its distinct known numbers."""
+    found: Categories = {}
+    for column in np.flatnonzero(categorical).tolist():
+        known = strings.get(column)
+        if known is None:
+            known = np.unique(X[:, column])
+            known = known[~np.isnan(known)]
+        if len(known) > MAX_CATEGORIES:
+            raise ValueError(
+                f"{owner}: categorical column {column} has {len(known)} categories; "
+                f"at most {MAX_CATEGORIES} are possible."
+            )
+        found[column] = known
+    return found
+
+
+def encode_numbers(X: np.ndarray, categories: Mapping[int, Any]) -> np.ndarray:
+    """``X`` with the numbers of every categorical column as codes; columns of strings hold codes already.
+
+    >>> encode_numbers(np.array([[7.0, 1], [3, 2], [5, 3]]), {0: np.array([5.0, 7])})
+    array([[ 1.,  1.],
+           [nan,  2.],
+           [ 0.,  3.]])
+    """
+    numeric = {column: known for column, known in categories.items() if not isinstance(known, list)}
+    if not numeric:
+        return X
+    X = np.array(X, dtype=np.float64)
+    for column, known in numeric.items():
+        if not len(known):  # the column was missing in every training row
+            X[:, column] = np.nan
+            continue
+        code = np.minimum(np.searchsorted(known, X[:, column]), len(known) - 1)
+        X[:, column] = np.where(known[code] == X[:, column], code, np.nan)
     return X
 
 
@@ -83,7 +142,7 @@ def _has_objects(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS"
 
 
-def _is_worded(column: Any) -> bool:
+def _holds_strings(column: Any) -> bool:
     kind = str(column.dtype)
     return kind == "category" or (
         kind.startswith(("object", "string", "str")) and _has_strings(column.to_numpy(object))

@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from margin.trees.binning import MAX_BINS
+from margin.core.domains import Choice, Domain, Either, Integer, Number, Optional, Sequence
 
-__all__ = ["categorical_flags", "feature_count", "find_categories", "monotone_signs"]
+__all__ = ["MAX_FEATURES", "MONOTONE", "categorical_flags", "feature_count", "monotone_signs"]
+
+MONOTONE: Domain = Optional(Sequence(Either(Integer(low=-1, high=1), Choice(-1.0, 0.0, 1.0))))
+MAX_FEATURES: Domain = Optional(
+    Either(Choice("sqrt", "log2", "third"), Integer(low=1), Number(above=0, high=1, search=(0.2, 1.0)))
+)
 
 
 def categorical_flags(owner: str, given: Any, columns: int, names: Any = None) -> np.ndarray:
@@ -53,7 +58,7 @@ def monotone_signs(owner: str, given: Any, categorical: np.ndarray) -> np.ndarra
 
 def feature_count(max_features: Any, columns: int) -> int:
     r"""How many columns a split looks at: all (None), :math:`\lfloor\sqrt p\rfloor`, :math:`\lfloor\log_2 p\rfloor`,
-    :math:`\lfloor p/3\rfloor`, a share or a count; at least one.
+    :math:`\lfloor p/3\rfloor`, a fraction or a count; at least one.
 
     >>> feature_count("sqrt", 10), feature_count("third", 10), feature_count(0.25, 10), feature_count(None, 10)
     (3, 3, 2, 10)
@@ -65,17 +70,3 @@ def feature_count(max_features: Any, columns: int) -> int:
         return max(1, int(rule[max_features]))
     count = int(max_features * columns) if isinstance(max_features, float | np.floating) else int(max_features)
     return min(max(1, count), columns)
-
-
-def find_categories(owner: str, X: np.ndarray, categorical: np.ndarray) -> dict[int, np.ndarray]:
-    """The distinct known values of every categorical column."""
-    found = {}
-    for column in np.flatnonzero(categorical):
-        known = np.unique(X[:, column])
-        known = known[~np.isnan(known)]
-        if len(known) > MAX_BINS:
-            raise ValueError(
-                f"{owner}: categorical column {column} has {len(known)} categories; at most {MAX_BINS} are possible."
-            )
-        found[int(column)] = known
-    return found

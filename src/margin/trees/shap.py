@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from margin.core.threads import numba_threads, threads_for
-from margin.trees.cart.structure import Tree, encode_categories
-from margin.trees.category_encoding import read_words
+from margin.trees.cart.structure import TreeArrays
+from margin.trees.category_encoding import encode_numbers, encode_strings
 
 __all__ = ["Attribution", "conditional_expectation", "explain", "shapley_by_enumeration", "tree_shap"]
 
@@ -43,7 +43,7 @@ class Attribution:
         return self.values.sum(axis=1) + self.expected
 
 
-def tree_shap(tree: Tree, X: np.ndarray) -> Attribution:
+def tree_shap(tree: TreeArrays, X: np.ndarray) -> Attribution:
     """The Shapley values of one tree at every row of float64 ``X`` (n, p), exact.
 
     >>> stump = {
@@ -72,9 +72,9 @@ def explain(model: Any, X: Any) -> Attribution:
 
     check_is_fitted(model)
     parts = _parts(model)
-    X = read_words(X, model.category_names_)
+    X = encode_strings(X, model.category_names_)
     X = validate_data(model, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
-    X = np.ascontiguousarray(encode_categories(X, parts.categories))
+    X = np.ascontiguousarray(encode_numbers(X, parts.categories))
     outputs = len(parts.start)
     values, expected = np.zeros((len(X), X.shape[1], outputs)), parts.start.astype(np.float64)
     for tree, output, scale in parts.trees():
@@ -84,7 +84,7 @@ def explain(model: Any, X: Any) -> Attribution:
     return Attribution(values, expected)
 
 
-def conditional_expectation(tree: Tree, x: np.ndarray, known: Sequence[int]) -> np.ndarray:
+def conditional_expectation(tree: TreeArrays, x: np.ndarray, known: Sequence[int]) -> np.ndarray:
     r"""What the tree expects of the row ``x`` (p,) when only the columns ``known`` are, :math:`v_x(S)`, (outputs,)."""
     from margin.trees.cart.structure import goes_left
 
@@ -142,12 +142,12 @@ def _parts(model: Any) -> _Parts:
     raise TypeError(f"explain: model must be a tree, a forest or boosted trees; got {type(model).__name__}.")
 
 
-def _expectation(tree: Tree) -> np.ndarray:
+def _expectation(tree: TreeArrays) -> np.ndarray:
     leaves = tree["feature"] < 0
     return tree["weight"][leaves] @ tree["value"][leaves] / tree["weight"][0]
 
 
-def _add_tree(tree: Tree, X: np.ndarray, scale: float, values: np.ndarray) -> None:
+def _add_tree(tree: TreeArrays, X: np.ndarray, scale: float, values: np.ndarray) -> None:
     """Add ``scale`` times the attributions of one tree to ``values`` (n, p, outputs), in place."""
     from margin.trees.shap_kernels import Questions, add_attributions
 
@@ -159,7 +159,7 @@ def _add_tree(tree: Tree, X: np.ndarray, scale: float, values: np.ndarray) -> No
     values += scale * found
 
 
-def _leaf_paths(tree: Tree) -> Any:
+def _leaf_paths(tree: TreeArrays) -> Any:
     """Every leaf's questions and, per different column among them, the share of the weight that it lets pass."""
     from margin.trees.shap_kernels import Paths
 

@@ -56,3 +56,13 @@ def test_keep_smallest(kernels, n):
     expected = np.sort(half - products, axis=1)[:, :m]
     np.testing.assert_array_equal(np.sort(scores, axis=1), expected)
     np.testing.assert_array_equal(np.take_along_axis(half - products, index, axis=1), scores)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [2, 9, 40, 200])
+def test_few_and_many_queries_have_the_same_bits(d, kind):
+    rng = np.random.default_rng(d)
+    points, queries = rng.normal(size=(57, d)).astype(kind), rng.normal(size=(d + 3, d))
+    together = reference.powers(points, queries, 2.0)
+    alone = np.vstack([reference.powers(points, query[None], 2.0) for query in queries])
+    np.testing.assert_array_equal(together, alone)

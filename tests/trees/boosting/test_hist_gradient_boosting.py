@@ -297,7 +297,7 @@ def test_a_scorer_sees_rows_as_they_were_given():
         ("pairwise", lambda columns: len(columns) <= 2),
         ([{0, 1}, {3, 4}], lambda columns: columns <= {0, 1} or columns <= {3, 4} or not columns & {0, 1, 3, 4}),
     ],
-    ids=str,
+    ids=["alone", "pairs", "groups"],
 )
 def test_columns_interact_only_within_groups(given, allowed):
     X, y = friedman(1000)

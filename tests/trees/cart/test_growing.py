@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor
-from margin.trees.cart.column_codes import binned_levels, exact_levels
-from margin.trees.cart.growing import Growth, grow_tree
+from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreesRegressor
+from margin.trees.cart.column_codes import binned_codes, exact_codes
+from margin.trees.cart.growing import grow_tree
+from margin.trees.cart.growth_limits import growth_rules
+from margin.trees.cart.training_data import training_data
 
 
 def impurity(kind, y, w):
@@ -81,7 +83,7 @@ def test_the_root_split_is_the_best_of_all(kind, max_bins, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_exact_levels_and_bins_give_the_same_tree_where_bins_are_exact(kind):
+def test_exact_codes_and_bins_give_the_same_tree_where_bins_are_exact(kind):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 200, 3000), rng.normal(size=3000).round(1), rng.integers(0, 12, 3000)])
     X[rng.uniform(size=X.shape) < 0.05] = np.nan
@@ -123,14 +125,14 @@ def test_weights_are_repeated_rows(kind):
 
 
 def test_packed_weights_and_class_weights_give_the_same_tree():
-    """Whole-numbered weights of two classes take the packed path, others the path with one sum per class."""
+    """Integer weights of two classes take the packed path, others the path with one sum per class."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((500, 4))
     y = (X[:, 0] + rng.standard_normal(500) > 0).astype(float)
-    table = exact_levels(X, np.zeros(4, dtype=bool))
-    growth = Growth("gini", 2, 4, max_depth=5)
-    packed = grow_tree(table, y, np.full(500, 3.0), growth, 0)
-    plain = grow_tree(table, y, np.full(500, 0.3), growth, 0)
+    codes, model = exact_codes(X, np.zeros(4, dtype=bool)), DecisionTreeClassifier(max_depth=5)
+    rules = growth_rules(model, training_data(model, X, y, None, classify=True), random=False)
+    packed = grow_tree(codes, y, np.full(500, 3.0), rules, 0)
+    plain = grow_tree(codes, y, np.full(500, 0.3), rules, 0)
     for name in ("feature", "threshold", "left", "n_samples"):
         np.testing.assert_array_equal(packed[name], plain[name], err_msg=name)
     np.testing.assert_allclose(packed["value"], plain["value"], rtol=1e-12)
@@ -219,8 +221,7 @@ def test_bins_with_few_codes_and_huge_values():
     X = np.array([[-1e308], [1e308], [0.0], [5e-324]])
     model = DecisionTreeRegressor().fit(X, [0.0, 1, 2, 3])
     np.testing.assert_array_equal(model.predict(X), [0, 1, 2, 3])
-    table = binned_levels(X, 2, [False], None)
-    assert table.codes.max() <= 1
+    assert binned_codes(X, 2, [False], None).codes.max() <= 1
 
 
 def test_a_large_offset_of_the_target_does_not_blur_the_splits():
@@ -260,3 +261,49 @@ def test_other_bad_input():
         DecisionTreeClassifier().fit(np.where(X > 100, np.inf, X), np.arange(300) % 3)
     assert DecisionTreeClassifier().fit(X, np.zeros(300)).predict(X[:2]).tolist() == [0, 0]
     assert DecisionTreeRegressor().fit(np.full((5, 1), np.nan), np.arange(5.0)).predict([[1.0]]) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_random_split_with_missing_values_is_the_one_that_was_scored(kind, seed):
+    """Both sides of every split have the rows asked for, also when known values are parted from missing ones."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([rng.normal(size=100), np.full(100, np.nan)])[:, None]
+    y = np.where(np.isnan(X[:, 0]), 5.0, X[:, 0])
+    y = (y > 1).astype(int) + (y > 4) if kind in ("gini", "entropy") else y
+    cls = DecisionTreeClassifier if kind in ("gini", "entropy") else DecisionTreeRegressor
+    tree = cls(criterion=kind, splitter="random", min_samples_leaf=80, random_state=seed).fit(X, y).tree_
+    assert tree.node_count == 3
+    assert tree["n_samples"].min() >= 80
+    assert np.isinf(tree.threshold[0])
+    assert not tree.missing_go_to_left[0]
+
+
+def test_random_splits_with_missing_values_stay_monotone():
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.uniform(size=150), np.full(50, np.nan)])[:, None]
+    y = -X[:, 0] + 0.1 * rng.normal(size=200)
+    y[150:] = rng.normal(size=50)
+    model = ExtraTreesRegressor(20, monotonic_cst=[1], random_state=0).fit(X, y)
+    assert np.all(np.diff(model.predict(np.linspace(0, 1, 100)[:, None])) >= -1e-12)
+
+
+def test_fractions_of_rows_are_counts_rounded_up():
+    rng = np.random.default_rng(10)
+    X = rng.standard_normal((130, 3))
+    y = X[:, 0] + rng.standard_normal(130)
+    for fraction, count in (
+        ({"min_samples_leaf": 0.05}, {"min_samples_leaf": 7}),
+        (
+            {"min_samples_split": 0.101},
+            {"min_samples_split": 14},
+        ),
+    ):
+        ours, same = (DecisionTreeRegressor(**limit).fit(X, y).tree_ for limit in (fraction, count))
+        np.testing.assert_array_equal(ours["threshold"], same["threshold"])
+    with pytest.raises(ValueError, match="min_samples_split must be"):
+        DecisionTreeRegressor(min_samples_split=1).fit(X, y)
+    floats = DecisionTreeRegressor(monotonic_cst=[1.0, 0.0, 0.0]).fit(X, y)
+    np.testing.assert_array_equal(
+        floats.predict(X), DecisionTreeRegressor(monotonic_cst=[1, 0, 0]).fit(X, y).predict(X)
+    )

@@ -18,6 +18,7 @@ from margin.trees.cart.structure import (
     predict,
     subtree,
 )
+from margin.trees.category_encoding import encode_numbers
 
 
 def awkward_table(seed=0, n=400):
@@ -33,7 +34,7 @@ def awkward_table(seed=0, n=400):
 def grown():
     X, y = awkward_table()
     model = DecisionTreeClassifier(categorical_features=[2], random_state=0).fit(X, y)
-    return model, structure.encode_categories(X, model.categories_), y
+    return model, encode_numbers(X, model.categories_), y
 
 
 def brute_leaf(tree, row):
@@ -76,7 +77,7 @@ def test_a_sum_over_trees_is_the_same_for_few_and_many_rows(grown, monkeypatch):
 def test_one_row_and_many_reach_the_same_leaves_of_a_forest():
     X, y = awkward_table(3, n=1500)
     model = RandomForestClassifier(5, categorical_features=[2], random_state=0).fit(X, y)
-    rows = structure.encode_categories(X, model.categories_)
+    rows = encode_numbers(X, model.categories_)
     expected = np.array([[brute_leaf(tree, row) for tree in model.trees_] for row in rows[:100]])
     together = structure.apply_all(model.trees_, rows)
     np.testing.assert_array_equal(together[:100], expected)
@@ -143,7 +144,7 @@ def test_unknown_categories_go_where_missing_values_go(grown):
     np.testing.assert_array_equal(model.predict_proba(strange), model.predict_proba(missing))
 
 
-def test_words_and_rules():
+def test_text_and_rules():
     X, y = awkward_table(1)
     model = DecisionTreeClassifier(categorical_features=[2], max_depth=3).fit(X, y)
     text = model.to_text(["a", "b", "kind", "d"])

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
+from margin import store
 from margin.data import load
-from margin.trees import BaggingClassifier, BaggingRegressor, DecisionTreeRegressor
+from margin.trees import BaggingClassifier, BaggingRegressor, DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.forest.out_of_bag import bootstrap_counts
 
 
@@ -50,3 +54,71 @@ def test_bagged_trees_equal_trees_on_the_drawn_rows():
     counts = bootstrap_counts(150, 150, rng)
     alone = DecisionTreeRegressor(max_depth=4).fit(data.X, data.y, sample_weight=counts)
     np.testing.assert_allclose(bag.estimators_[0].predict(data.X), alone.predict(data.X), rtol=1e-12)
+
+
+def test_the_same_seed_gives_the_same_bagged_pipeline(moons):
+    """Every random_state inside a member is seeded, those of a pipeline's steps too."""
+    X, y = moons
+    member = make_pipeline(StandardScaler(), SGDClassifier(max_iter=5, tol=None))
+    first, second = (BaggingClassifier(member, 4, random_state=3).fit(X, y) for _ in range(2))
+    for a, b in zip(first.estimators_, second.estimators_):
+        np.testing.assert_array_equal(a[-1].coef_, b[-1].coef_)
+    assert len({a[-1].random_state for a in first.estimators_}) == 4
+
+
+@pytest.mark.parametrize("member", [LogisticRegression(), SVC(), DecisionTreeClassifier(class_weight={0: 1, 1: 5})])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_a_rare_class_is_in_every_sample(member, bootstrap):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.repeat([0, 1], [59, 1])
+    X[-1] += 4
+    model = BaggingClassifier(member, 12, max_samples=0.5, bootstrap=bootstrap, random_state=0).fit(X, y)
+    assert all(list(fitted.classes_) == [0, 1] for fitted in model.estimators_)
+    assert all(59 in rows for rows in model.estimators_samples_)
+
+
+def test_members_are_fitted_on_the_samples_they_name(moons):
+    X, y = moons
+    for parameters in ({}, {"max_samples": 50}, {"max_samples": 0.25, "bootstrap": False}, {"max_features": 1}):
+        model = BaggingClassifier(KNeighborsClassifier(1), 3, random_state=1, **parameters).fit(X, y)
+        for member, rows, columns in zip(model.estimators_, model.estimators_samples_, model.estimators_features_):
+            np.testing.assert_array_equal(member._fit_X, X[rows][:, columns])
+        size = {"max_samples": 50}.get(next(iter(parameters), ""), 400) if "bootstrap" not in parameters else 100
+        assert {len(rows) for rows in model.estimators_samples_} == {size if "max_features" not in parameters else 400}
+        if "bootstrap" in parameters:
+            assert all(len(set(rows)) == 100 for rows in model.estimators_samples_)
+
+
+def test_left_out_rows_are_predicted_only_when_asked(moons):
+    asked = []
+
+    class Spy(DecisionTreeClassifier):
+        def predict_proba(self, X):
+            asked.append(len(X))
+            return super().predict_proba(X)
+
+    BaggingClassifier(Spy(), 3, random_state=0).fit(*moons)
+    assert asked == []
+    BaggingClassifier(Spy(), 3, oob_score=True, random_state=0).fit(*moons)
+    assert len(asked) == 3
+
+
+def test_a_warm_start_adds_members(moons):
+    X, y = moons
+    model = BaggingClassifier(n_estimators=3, warm_start=True, oob_score=True, random_state=2).fit(X, y)
+    early = model.estimators_
+    model.set_params(n_estimators=8).fit(X, y)
+    at_once = BaggingClassifier(n_estimators=8, oob_score=True, random_state=2).fit(X, y)
+    assert all(a is b for a, b in zip(early, model.estimators_))
+    np.testing.assert_array_equal(model.predict_log_proba(X), at_once.predict_log_proba(X))
+    np.testing.assert_array_equal(model.oob_decision_function_, at_once.oob_decision_function_)
+    np.testing.assert_array_equal(model.estimators_samples_[5], at_once.estimators_samples_[5])
+    with pytest.raises(ValueError, match="n_estimators=2 must be at least the 8 members there are"):
+        model.set_params(n_estimators=2).fit(X, y)
+
+
+def test_a_stored_ensemble_still_names_its_samples(moons, tmp_path):
+    model = BaggingClassifier(n_estimators=2, random_state=0).fit(*moons)
+    store.save(model, tmp_path / "model")
+    again = store.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.estimators_samples_[1], model.estimators_samples_[1])

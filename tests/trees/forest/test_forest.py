@@ -1,6 +1,7 @@
 """Forests and bagging: identical at any number of threads, out-of-bag by hand, resumed exactly."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from margin.trees import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from margin.trees.cart.structure import predict
+from margin.trees.cart.pruning import prune_by_cost
+from margin.trees.cart.structure import n_leaves, predict
 from margin.trees.forest.out_of_bag import bootstrap_counts
 
 
@@ -71,7 +73,10 @@ def test_out_of_bag_of_regression():
     assert forest.oob_score_ == pytest.approx(1 - np.mean((said - data.y) ** 2) / np.var(data.y))
     fresh = load("friedman", n_samples=2000, seed=2)
     assert abs(forest.oob_score_ - forest.score(fresh.X, fresh.y)) < 0.08
-    errors = [r["oob_error"] for r in BaggingRegressor(n_estimators=20, random_state=0).iterate(data.X, data.y)]
+    errors = [
+        r["oob_error"]
+        for r in BaggingRegressor(n_estimators=20, oob_score=True, random_state=0).iterate(data.X, data.y)
+    ]
     assert errors[-1] < 0.6 * errors[0]
 
 
@@ -103,6 +108,8 @@ def test_max_samples_and_no_bootstrap(moons):
         RandomForestClassifier(2, max_samples=900).fit(X, y)
     with pytest.raises(ValueError, match="oob_score=True needs bootstrap=True"):
         RandomForestClassifier(2, bootstrap=False, oob_score=True).fit(X, y)
+    with pytest.raises(ValueError, match="max_samples needs bootstrap=True; got max_samples"):
+        RandomForestClassifier(2, bootstrap=False, max_samples=0.5).fit(X, y)
 
 
 def test_class_weights_move_the_border():
@@ -125,3 +132,55 @@ def test_missing_values_and_categories_in_a_forest():
     known = ~np.isnan(X[:, 0])
     assert forest.score(X[known], y[known]) == 1
     assert forest.estimators_[0].predict(X).shape == (800,)
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, ExtraTreesClassifier])
+def test_a_warm_start_adds_trees(cls, moons):
+    """As scikit-learn's: the trees there are stay, new ones are added, and the whole is the forest grown at once."""
+    X, y = moons
+    model = cls(4, warm_start=True, bootstrap=True, oob_score=True, random_state=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # four trees leave some rows without an out-of-bag prediction
+        early = model.fit(X, y).trees_
+        model.set_params(n_estimators=11).fit(X, y)
+        at_once = cls(11, bootstrap=True, oob_score=True, random_state=5).fit(X, y)
+    assert all(a is b for a, b in zip(early, model.trees_))
+    np.testing.assert_array_equal(model.predict_proba(X), at_once.predict_proba(X))
+    np.testing.assert_array_equal(model.oob_decision_function_, at_once.oob_decision_function_)
+    with pytest.warns(UserWarning, match="warm_start without more trees"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="n_estimators=3 must be at least the 11 trees there are"):
+        model.set_params(n_estimators=3).fit(X, y)
+    with pytest.raises(ValueError, match="needs the classes of the first fit"):
+        model.set_params(n_estimators=12).fit(X, y + 1)
+    cold = model.set_params(n_estimators=2, warm_start=False, oob_score=False).fit(X, y)
+    assert len(cold.trees_) == 2
+
+
+def test_a_warm_start_without_a_seed_goes_on_from_its_own(moons):
+    model = RandomForestClassifier(3, warm_start=True).fit(*moons)
+    first = [tree["threshold"] for tree in model.set_params(n_estimators=6).fit(*moons).trees_]
+    assert len({tuple(threshold[:3]) for threshold in first}) == 6, "new trees are drawn anew"
+
+
+def test_pruned_forests_are_forests_of_pruned_trees(moons):
+    X, y = moons
+    whole, pruned = (RandomForestClassifier(6, ccp_alpha=a, random_state=0).fit(X, y) for a in (0.0, 0.01))
+    for tree, small in zip(whole.trees_, pruned.trees_):
+        np.testing.assert_array_equal(prune_by_cost(tree, 0.01)["threshold"], small["threshold"])
+    assert sum(map(n_leaves, pruned.trees_)) < 0.5 * sum(map(n_leaves, whole.trees_))
+
+
+def test_log_probabilities_and_defaults_are_scikit_learns(moons):
+    X, y = moons
+    forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(np.exp(forest.predict_log_proba(X)) > 0, forest.predict_proba(X) > 0)
+    assert (RandomForestClassifier().max_features, RandomForestRegressor().max_features) == ("sqrt", 1.0)
+    assert RandomForestRegressor().min_samples_split == ExtraTreesRegressor().min_samples_split == 2
+
+
+def test_a_finished_forest_keeps_no_training_data(moons):
+    forest = RandomForestClassifier(3, random_state=0).fit(*moons)
+    assert not hasattr(forest, "_loop")
+    largest = max(np.asarray(value).size for tree in forest.trees_ for value in tree.values())
+    assert largest < moons[0].size

@@ -14,6 +14,7 @@ from margin.foundations.linalg import (
     eigh,
     forward_substitution,
     is_diagonally_dominant,
+    is_positive_definite,
     lu,
     random_positive_definite,
     solve,
@@ -142,17 +143,33 @@ def the_svd_is_a_weighted_sum_of_rank_one_matrices(seed: int) -> Verdict:
 def singular_vectors_are_eigenvectors_for_any_matrix(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     A, S = rng.standard_normal((4, 3)), random_positive_definite(4, rng)
-    U, s, V = svd(A)
-    residual = max(np.abs(A @ A.T @ U - U * s**2).max(), np.abs(A.T @ A @ V - V * s**2).max())
+
+    def residual(A: np.ndarray, method: str = "lapack") -> float:
+        U, s, V = svd(A, method=method)
+        assert np.linalg.norm(U) > 1  # zero vectors would satisfy both equations
+        return float(max(np.abs(A @ A.T @ U - U * s**2).max(), np.abs(A.T @ A @ V - V * s**2).max()))
+
     of_definite = svd(S)
+    indefinite = np.diag([2.0, -1.0, 0.5])
     return corrected(
         every(
-            rectangular=below(residual, 1e-10),
+            tall=below(residual(A), 1e-10),
+            wide=below(residual(A.T), 1e-10),
+            jacobi=below(residual(A, "jacobi"), 1e-10),
+            values=near(svd(A).s, np.sqrt(np.linalg.eigvalsh(A.T @ A)[::-1]), tolerance=1e-10),
+            any_size=every(
+                **{
+                    f"{method}_{size:g}": near(svd(size * A, method=method).s / size, svd(A).s, tolerance=1e-10)
+                    for method in ("lapack", "jacobi")
+                    for size in (1e-3, 7e4)
+                }
+            ),
+            pairs=near(A @ svd(A).V, svd(A).U * svd(A).s, tolerance=1e-10),
             definite_values=near(of_definite.s, eigh(S).values[::-1], tolerance=1e-10),
             definite_vectors=near(of_definite.U, of_definite.V, tolerance=1e-10),
         ),
-        # As printed the relation belongs to symmetric positive-definite matrices, so a 4 x 3 matrix would miss it.
-        printed=above(residual, 1e-6),
+        # As printed the relation belongs to positive-definite matrices; here is one that is none and has it.
+        printed=equal(residual(indefinite) < 1e-10, is_positive_definite(indefinite)),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from margin.claims import claim
 from margin.core.verdict import Verdict, corrected, equal, every, near
 
-SIZES = (3, 5, 4, 2)
+SIZES = (3, 4, 4, 2)  # the two hidden layers are alike, so that a transposed matrix or a wrong layer still fits
 
 
 def problem(seed: int) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]:
@@ -68,16 +68,21 @@ def torch_gradients(seed: int, activation: str) -> list[np.ndarray]:
 @claim("backprop-forward-pass")
 def the_forward_pass_keeps_all_f_and_h(seed: int) -> Verdict:
     (f, h), _ = backpropagated(seed, "tanh")
+    weights, biases, X, _ = problem(seed)
     return every(
         pre_activations=equal(len(f), 3),
         activations=equal(len(h) - 1, 2),  # besides h_0 = x
+        f_is_affine_in_h=every(
+            **{f"layer_{k}": near(f[k], biases[k] + h[k] @ weights[k].T, tolerance=1e-12) for k in range(3)}
+        ),
+        starts_at_the_input=equal(h[0], X),
         h_is_a_of_f=near(np.concatenate(h[1:], axis=1), np.tanh(np.concatenate(f[:-1], axis=1)), tolerance=1e-15),
     )
 
 
 @claim("backpropagation")
 def backpropagation_is_the_gradient(seed: int) -> Verdict:
-    parts = {}
+    parts: dict[str, Verdict] = {}
     for activation in ("relu", "tanh", "sigmoid", "softplus", "identity"):
         _, gradients = backpropagated(seed, activation)
         by_torch = torch_gradients(seed, activation)
@@ -85,17 +90,24 @@ def backpropagation_is_the_gradient(seed: int) -> Verdict:
             parts[f"{activation}_{k}"] = every(
                 differences=near(gradients.weights[k], differences(seed, activation, "weights", k), tolerance=2e-6),
                 torch=near(gradients.weights[k], by_torch[k], tolerance=1e-10),
+                biases=near(gradients.biases[k], differences(seed, activation, "biases", k), tolerance=2e-6),
             )
-    # Read as an ordinary Jacobian, d f_k / d h_k = Omega_k^T; but moving h along each axis moves f by Omega_k.
-    omega = problem(seed)[0][1]
-    jacobian = np.stack([omega @ axis for axis in np.eye(SIZES[1])], axis=1)
-    return corrected(every(**parts), printed=near(omega.T, jacobian, tolerance=1e-6))
+    weights, _, _, Y = problem(seed)
+    forward, gradients = backpropagated(seed, "tanh")
+    jacobian = np.stack([weights[1] @ axis for axis in np.eye(SIZES[1])], axis=1)  # of f_1 as h_1 moves along each axis
+    last, own_layer = gradients.pre_activations[1], forward.f[1]
+    wrong_layer = (1 - np.tanh(own_layer) ** 2) * (last @ weights[1])  # the slope at f_k where f_{k-1} belongs
+    return corrected(
+        every(**parts, start=near(gradients.pre_activations[2], forward.f[-1] - Y, tolerance=1e-12)),
+        transposed_jacobian=near(weights[1].T, jacobian, tolerance=1e-6),
+        layer_of_the_slope=near(wrong_layer, gradients.pre_activations[0], tolerance=1e-3),
+    )
 
 
 @claim("claim-bias-gradient")
 def bias_gradient_is_the_pre_activation_gradient(seed: int) -> Verdict:
     _, gradients = backpropagated(seed, "softplus")
-    parts = {}
+    parts: dict[str, Verdict] = {}
     for k in range(3):
         summed = gradients.pre_activations[k].sum(axis=0)  # one row per example
         parts[f"layer_{k}"] = every(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from margin import atlas
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 
@@ -130,7 +131,7 @@ def an_epoch_has_as_many_iterations_as_batches(seed: int) -> Verdict:
     from margin.neural import MLPRegressor
 
     X = rows(seed, 103, 2)
-    model = MLPRegressor(hidden=(2,), batch_size=10, epochs=3, random_state=seed)
+    model = MLPRegressor((2,), batch_size=10, max_iter=3, random_state=seed)
     records = list(model.iterate(X, X[:, 0]))
     return every(
         total=equal(records[-1].total, 3 * 11),  # ceil(103 / 10) = 11
@@ -177,18 +178,20 @@ def outputs_sum_over_all_hidden_units(seed: int) -> Verdict:
 
 @claim("mlp")
 def a_perceptron_is_the_recursion_and_learns_exclusive_or(seed: int) -> Verdict:
-    from margin.neural import MLPClassifier
+    from margin.neural import MLPClassifier, MLPRegressor
     from margin.neural.weights import count_parameters
 
-    sizes = [3, 5, 4, 2]
+    sizes = [3, 4, 4, 2]  # two layers of one size, so that the values of one could be taken for those of the other
     net, X = network(*sizes, seed=seed), rows(seed, 8, 3)
     W, b = parameters(net)
     h = [X]
     for k in range(2):
         h.append(np.maximum(b[k] + h[k] @ W[k].T, 0))
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    exclusive_or = MLPClassifier(hidden=(8,), learning_rate=0.05, random_state=seed).fit(corners, [0, 1, 1, 0])
+    exclusive_or = MLPClassifier((16,), learning_rate_init=0.1, alpha=0.0, random_state=seed).fit(corners, [0, 1, 1, 0])
+    line = MLPRegressor((8,), learning_rate_init=0.02, random_state=seed).fit(X, X @ [1.0, -2.0, 0.5])
     truth = every(
+        regression=above(line.score(X, X @ [1.0, -2.0, 0.5]), 0.9),
         recursion=near(outputs(net, X), b[2] + h[2] @ W[2].T, tolerance=1e-12),
         parameters=equal(count_parameters(net), sum((a + 1) * c for a, c in pairwise(sizes))),
         exclusive_or=equal(exclusive_or.predict(corners), np.array([0, 1, 1, 0])),
@@ -237,7 +240,11 @@ def the_activation_encloses_bias_and_product(seed: int) -> Verdict:
 
     loops = np.array([[scalar_forward(W, b, x)] for x in X])
     return corrected(
-        every(matrices=near(matrices(True), loops, tolerance=1e-12), theta_0_is_a_vector=equal(b[0].shape, (3,))),
+        every(
+            network=near(trace(net, X)[0][-1], loops, tolerance=1e-12),
+            matrices=near(matrices(True), loops, tolerance=1e-12),
+            theta_0_is_a_vector=equal(b[0].shape, (3,)),
+        ),
         printed=near(matrices(False), loops, tolerance=1e-6),
     )
 
@@ -270,6 +277,7 @@ def weights_map_from_the_layer_before(seed: int) -> Verdict:
 def a_forward_pass_costs_the_sum_of_products_of_sizes(seed: int) -> Verdict:
     from torch.utils.flop_counter import FlopCounterMode
 
+    told = atlas.row("mlp-forward-complexity").values
     sizes = [7, 5, 6, 3]
     net, X = network(*sizes, seed=seed), rows(seed, 1, 7)
     with FlopCounterMode(display=False) as counter:
@@ -278,6 +286,8 @@ def a_forward_pass_costs_the_sum_of_products_of_sizes(seed: int) -> Verdict:
     truth = every(
         counted_by_torch=equal(counter.get_total_flops(), 2 * net.multiply_adds),
         formula=equal(net.multiply_adds, sum(sizes[j - 1] * sizes[j] for j in range(1, 4))),
+        equal_widths=equal(told["multiply_adds"], (told["k"] + 1) * told["n"] ** 2),
+        counted=equal(network(*[told["n"]] * (told["k"] + 2), seed=seed).multiply_adds, told["multiply_adds"]),
         twice_as_wide=equal(wide.multiply_adds / narrow.multiply_adds, 4.0),
         twice_as_deep=equal(deep.multiply_adds / narrow.multiply_adds, 2.0),
     )
@@ -291,7 +301,7 @@ def class_probabilities_lie_on_a_simplex_of_one_dimension_less(seed: int) -> Ver
 
     n_classes, X = 4, rows(seed, 120, 3)
     y = np.argmax(np.c_[X, X.sum(axis=1)], axis=1)
-    model = MLPClassifier(hidden=(8,), epochs=3, random_state=seed).fit(X, y)
+    model = MLPClassifier((8,), max_iter=3, random_state=seed).fit(X, y)
     P = model.predict_proba(X)
     inequalities = np.all(P[:, [1]] >= P, axis=1)  # x_2 > x_j for all other j
     centered = P - P.mean(axis=0)

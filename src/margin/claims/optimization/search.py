@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import scipy.optimize
 
 from margin.claims import claim
+from margin.claims.chance import rate
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
 from margin.optimize import descend, follow, genetic, grid_search, minimize, quadratic_program, random_search
 from margin.optimize.interior_point import hard_margin_primal, svm_dual
@@ -47,14 +50,24 @@ def random_search_tries_points_of_the_grid(seed: int) -> Verdict:
     space: dict[str, list[float]] = {"degree": [1, 2, 3, 4, 5, 6, 7, 8], "ridge": [1e-6, 1e-3, 1e-1, 10.0]}
     every_point = grid_search(loss, space)
     some, same = (random_search(loss, space, 12, np.random.default_rng([seed, 1])) for _ in range(2))
+    shuffled = random_search(loss, space, 32, rng)
+    order = [every_point.configurations.index(c) for c in shuffled.configurations]
+    corners = [random_search(lambda a, b: a + b, {"a": [0, 1], "b": [0, 2, 4]}, 1, rng).best_loss for _ in range(1200)]
+    sizes = [tuple(map(len, holdout(n, rng, share))) for n, share in ((10, 0.3), (2, 0.9), (3, 0.01))]
     return every(
         split=equal((len(train), len(valid)), (80, 20)),
-        grid=equal(len(every_point.losses), 32),
+        nobody_lost=equal(sorted([*train, *valid]), list(range(100))),
+        other_splits=equal(sizes, [(7, 3), (1, 1), (2, 1)]),
+        grid=equal([tuple(c.values()) for c in every_point.configurations], list(product(*space.values()))),
+        losses_belong=near(every_point.losses, [loss(**c) for c in every_point.configurations], tolerance=1e-12),  # type: ignore[arg-type]
+        all_points_in_another_order=equal((sorted(order), order == sorted(order)), (list(range(32)), False)),
+        its_losses_belong=near(shuffled.losses, every_point.losses[order], tolerance=1e-12),
+        **{f"uniform_{total}": rate(corners.count(total) / 1200, 1 / 6, 1200) for total in range(6)},
+        failures_never_win=equal(grid_search(lambda a: 1 / (a - 1), {"a": [1, 3, 2]}).best, {"a": 3}),
         reproducible=equal(some.configurations, same.configurations),
         distinct=equal(len({tuple(c.values()) for c in some.configurations}), 12),
         best=near(some.best_loss, loss(**some.best), tolerance=1e-15),
         no_better_than_the_grid=above(some.best_loss, every_point.best_loss - 1e-15),
-        close_to_it=below(some.best_loss / every_point.best_loss, 1.3),
     )
 
 
@@ -114,13 +127,17 @@ def the_four_margin_problems_share_a_hyperplane(seed: int) -> Verdict:
         low, high = scores[y > 0].min(), scores[y < 0].max()
         return (low - high) / 2, -(low + high) / 2
 
-    angles = np.linspace(-np.pi, np.pi, 20_001)
-    distances = np.array([smallest_distance(a)[0] for a in angles])
-    best = angles[int(np.argmax(distances))]
+    # The smallest distance is unimodal around the normal of the means: a coarse grid, then a bounded search.
+    angles = np.linspace(-np.pi, np.pi, 721)
+    start = angles[int(np.argmax([smallest_distance(a)[0] for a in angles]))]
+    bounds = (start - 0.02, start + 0.02)
+    best = scipy.optimize.minimize_scalar(
+        lambda a: -smallest_distance(a)[0], bounds=bounds, method="bounded", options={"xatol": 1e-12}
+    ).x
     normal = w / np.linalg.norm(w)
     return every(
-        direction=near(normal, [np.cos(best), np.sin(best)], tolerance=1e-3),
-        distance=near(1 / np.linalg.norm(w), distances.max(), tolerance=1e-6),
-        offset=near(c / np.linalg.norm(w), smallest_distance(float(best))[1], tolerance=2e-3),
+        direction=near(normal, [np.cos(best), np.sin(best)], tolerance=1e-6),
+        distance=near(1 / np.linalg.norm(w), smallest_distance(best)[0], tolerance=1e-7),
+        offset=near(c / np.linalg.norm(w), smallest_distance(best)[1], tolerance=1e-5),
         tight=near(float(np.min(y * (X @ w + c))), 1.0, tolerance=1e-7),
     )

@@ -102,9 +102,8 @@ def every_law_has_a_cdf_and_it_is_no_density() -> Verdict:
     area_under_cdf = integrate.quad(Uniform(0, 1).cdf, -5, 5, points=[0, 1])[0]
     return corrected(
         truth,
-        printed=every(
-            density=near(area_under_cdf, 1.0, tolerance=0.1), continuous=near(jumps, np.zeros(6), tolerance=0.01)
-        ),
+        density=near(area_under_cdf, 1.0, tolerance=0.1),
+        continuous=near(jumps, np.zeros(6), tolerance=0.01),
     )
 
 
@@ -153,11 +152,11 @@ def skewness_is_standardized(seed: int) -> Verdict:
         sample=near(sample_moment(x, 3, standardized=True), 2.0, tolerance=0.05),
         second_central=near(moment(law, 2), law.variance, tolerance=1e-7),
     )
-    as_printed = every(
-        variance=near(moment(law, 2, central=False), law.variance, tolerance=0.1),
-        skewness=near(third, skewness(law), tolerance=0.1),
-    )
-    return corrected(truth, printed=as_printed)
+    as_printed = {
+        "variance": near(moment(law, 2, central=False), law.variance, tolerance=0.1),
+        "skewness": near(third, skewness(law), tolerance=0.1),
+    }
+    return corrected(truth, **as_printed)
 
 
 @claim("claim-variance-additive")

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from margin.claims import claim
+from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.foundations.probability import (
     Cauchy,
@@ -15,6 +16,7 @@ from margin.foundations.probability import (
     Uniform,
     binomial_normal_approximation,
     convolve_densities,
+    convolve_masses,
     kolmogorov_distance,
     means_of_samples,
     monte_carlo,
@@ -37,6 +39,9 @@ def densities_of_independent_variables_convolve(seed: int) -> Verdict:
     predicted = float(np.trapezoid(w**2 * bell, w))
     truth = every(
         triangle=near(triangle, np.minimum(z, 2 - z), tolerance=1e-3),
+        two_dice=near(
+            convolve_masses([1 / 6] * 6, [1 / 6] * 6), [*range(1, 7), *range(5, 0, -1)] / np.array(36), tolerance=1e-15
+        ),
         normal=near(bell, Normal(0, np.sqrt(2)).pdf(w), tolerance=1e-9),
         histogram=near(heights / draws.size, share, tolerance=0.004),
     )
@@ -100,8 +105,8 @@ def means_of_repeated_samples_spread_by_sigma_over_root_m(seed: int) -> Verdict:
     means = means_of_samples(Exponential(0.5), 100, 5000, rng)
     fitted = Normal.fit(means)
     return every(
-        mean=near(fitted.mu, 2.0, tolerance=4 * 0.2 / np.sqrt(5000)),
-        deviation=near(fitted.sigma, 2 / np.sqrt(100), tolerance=4 * 0.2 / np.sqrt(2 * 5000)),
+        mean=near(fitted.mu, 2.0, tolerance=ERRORS * 0.2 / np.sqrt(5000)),
+        deviation=near(fitted.sigma, 2 / np.sqrt(100), tolerance=ERRORS * 0.2 / np.sqrt(2 * 5000)),
         nearly_normal=below(kolmogorov_distance(means, fitted.cdf), 0.04),
         population_is_not=above(kolmogorov_distance(Exponential(0.5).sample(5000, rng), Normal(2, 2).cdf), 0.1),
     )
@@ -135,6 +140,6 @@ def averages_miss_by_one_over_root_n(seed: int) -> Verdict:
 def quarter_disc_gives_pi(seed: int) -> Verdict:
     found = monte_carlo_pi(1_000_000, np.random.default_rng(seed))
     return every(
-        value=near(found.value, np.pi, tolerance=4 * found.standard_error),
+        value=near(found.value, np.pi, tolerance=ERRORS * found.standard_error),
         error=near(found.standard_error, np.sqrt(np.pi * (4 - np.pi) / 1e6), tolerance=1e-5),
     )

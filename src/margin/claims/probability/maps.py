@@ -4,6 +4,7 @@ import numpy as np
 from scipy import integrate
 
 from margin.claims import claim
+from margin.claims.chance import ERRORS, plausible
 from margin.core.verdict import Verdict, above, below, corrected, every, near, within
 from margin.foundations.probability import (
     Exponential,
@@ -31,7 +32,7 @@ def gradients_pass_through_the_inverse_cdf(seed: int) -> Verdict:
     z = sample_inverse_cdf(Exponential(2).quantile, 400_000, rng)
     gradient = np.mean(2 * z * pathwise_derivative(Exponential, 2.0, z))  # of E[z^2] = 2/rate^2, exactly -4/rate^3
     truth = every(
-        draws=above(min(p_values), 1e-3),
+        draws=plausible(min(p_values)),
         slope=near(pathwise_derivative(Exponential, 2.0, z[:9]), -z[:9] / 2, tolerance=1e-6),
         gradient=near(gradient, -0.5, tolerance=0.02),
     )
@@ -47,7 +48,7 @@ def expectation_of_a_function_needs_only_the_noise(seed: int) -> Verdict:
     return every(
         noise=near(by_noise, np.exp(mu + sigma**2 / 2), tolerance=1e-9),
         law=near(by_law, by_noise, tolerance=1e-9),
-        sample=near(drawn.value, by_noise, tolerance=4 * drawn.standard_error),
+        sample=near(drawn.value, by_noise, tolerance=ERRORS * drawn.standard_error),
     )
 
 
@@ -104,5 +105,5 @@ def the_marginal_score_gives_the_posterior_mean(seed: int) -> Verdict:
         a_mean_not_a_value=above(near_x_t.std(), 0.3),
     )
     conditional = tweedie(y, noise**2, Normal(-2, noise).score(y))  # the score of N(y; mu_z, .) at one mu_z
-    as_printed = every(conditional_score=near(conditional, direct, tolerance=0.1), x_0=within(near_x_t.std(), 0, 0.05))
-    return corrected(truth, printed=as_printed)
+    as_printed = {"conditional_score": near(conditional, direct, tolerance=0.1), "x_0": within(near_x_t.std(), 0, 0.05)}
+    return corrected(truth, **as_printed)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import integrate, stats
 
 from margin.claims import claim
+from margin.claims.chance import plausible
 from margin.core.verdict import Verdict, above, corrected, equal, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
@@ -134,7 +135,7 @@ def uniform_on_an_interval_and_on_integers(seed: int) -> Verdict:
         density=near(law.pdf(x), stats.uniform(-1, 4).pdf(x), tolerance=1e-15),
         cdf=near(law.cdf(x), stats.uniform(-1, 4).cdf(x), tolerance=1e-15),
         moments=near([law.mean, law.variance], [1, 16 / 12], tolerance=1e-14),
-        sample=above(kolmogorov_p_value(law.sample(5000, rng), law.cdf), 1e-3),
+        sample=plausible(kolmogorov_p_value(law.sample(5000, rng), law.cdf)),
         choice=near(np.bincount(die.sample(60_000, rng).astype(int))[1:] / 60_000, np.full(6, 1 / 6), tolerance=0.01),
     )
 
@@ -168,17 +169,18 @@ def normal_density_falls_and_its_cdf_starts_at_minus_infinity(seed: int) -> Verd
     )
     from_zero = integrate.quad(Normal().pdf, 0, -1)[0]
     growing = integrate.quad(lambda t: 1 / Normal().pdf(t) / (2 * np.pi), -5, 5)[0]
-    as_printed = every(
-        cdf=near(from_zero, float(Normal().cdf(-1)), tolerance=0.1), total=near(growing, 1.0, tolerance=1.0)
-    )
-    return corrected(truth, printed=as_printed)
+    as_printed = {
+        "cdf": near(from_zero, float(Normal().cdf(-1)), tolerance=0.1),
+        "total": near(growing, 1.0, tolerance=1.0),
+    }
+    return corrected(truth, **as_printed)
 
 
 @claim("claim-normal-affine")
 def affine_maps_of_a_normal_are_normal(seed: int) -> Verdict:
     mapped = -2 * Normal(1, 3) + 5
     draws = -2 * Normal(1, 3).sample(20_000, np.random.default_rng(seed)) + 5
-    return every(law=equal(mapped, Normal(3, 6)), sample=above(kolmogorov_p_value(draws, mapped.cdf), 1e-3))
+    return every(law=equal(mapped, Normal(3, 6)), sample=plausible(kolmogorov_p_value(draws, mapped.cdf)))
 
 
 @claim("gaussian-sum-rule")
@@ -189,9 +191,9 @@ def variances_of_independent_normals_add_for_sum_and_difference(seed: int) -> Ve
     truth = every(
         sum=equal(x.add(y), Normal(3, 5)),
         difference=equal(x.subtract(y), Normal(-1, 5)),
-        sampled_sum=above(kolmogorov_p_value(a + b, x.add(y).cdf), 1e-3),
-        sampled_difference=above(kolmogorov_p_value(a - b, x.subtract(y).cdf), 1e-3),
-        dependent=above(kolmogorov_p_value(dependent, x.add(y, correlation=1.0).cdf), 1e-3),
+        sampled_sum=plausible(kolmogorov_p_value(a + b, x.add(y).cdf)),
+        sampled_difference=plausible(kolmogorov_p_value(a - b, x.subtract(y).cdf)),
+        dependent=plausible(kolmogorov_p_value(dependent, x.add(y, correlation=1.0).cdf)),
     )
     return corrected(truth, printed=near(dependent.std(), x.add(y).sigma, tolerance=1.0))
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from margin.claims import claim
+from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, corrected, every, near, raises
 from margin.foundations.probability import (
     Bernoulli,
@@ -72,7 +73,7 @@ def mean_of_conditional_means_is_the_mean(seed: int) -> Verdict:
     outer = monte_carlo(lambda x: x * (x / 2), Normal().sample, 200_000, np.random.default_rng([seed, 3]))
     return every(
         table=near(joint.expectation(inner), joint.expectation(g), tolerance=1e-14),
-        pair=near(both.value, outer.value, tolerance=4 * np.hypot(both.standard_error, outer.standard_error)),
+        pair=near(both.value, outer.value, tolerance=ERRORS * np.hypot(both.standard_error, outer.standard_error)),
     )
 
 
@@ -123,7 +124,8 @@ def bayes_rule_has_reason_and_observation_in_their_places(seed: int) -> Verdict:
     p_r, p_o = table[0].sum(), table[:, 0].sum()
     p_o_given_r, direct = table[0, 0] / p_r, table[0, 0] / p_o
     truth = near(bayes(p_r, p_o_given_r, p_o), direct, tolerance=1e-14)
-    return corrected(truth, printed=near(bayes(p_o, p_o_given_r, p_r), direct, tolerance=0.05))
+    # A reason of probability 0.2 and an observation of 0.7, seen with it half of the time.
+    return corrected(truth, printed=near(bayes(0.7, 0.5, 0.2), 0.1 / 0.7, tolerance=0.05))
 
 
 @claim("claim-conditional-bayes-variants")

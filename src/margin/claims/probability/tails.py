@@ -6,7 +6,8 @@ import numpy as np
 from scipy import stats
 
 from margin.claims import claim
-from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.claims.chance import plausible
+from margin.core.verdict import Verdict, below, corrected, equal, every, near, raises
 from margin.foundations.probability import (
     AlphaStable,
     Cauchy,
@@ -42,7 +43,7 @@ def student_t_lies_between_cauchy_and_normal(seed: int) -> Verdict:
         formula=near(law.pdf(x), formula, tolerance=1e-14),
         cdf=near(law.cdf(x), stats.t(3.5).cdf(x), tolerance=1e-13),
         quantile=near(law.quantile(q), stats.t(3.5).ppf(q), tolerance=1e-9),
-        sample=above(kolmogorov_p_value(law.sample(5000, np.random.default_rng(seed)), law.cdf), 1e-3),
+        sample=plausible(kolmogorov_p_value(law.sample(5000, np.random.default_rng(seed)), law.cdf)),
         cauchy=near(StudentT(1).pdf(x), Cauchy().pdf(x), tolerance=1e-14),
         normal=near(StudentT(1e6).pdf(x), Normal().pdf(x), tolerance=1e-6),
     )
@@ -56,9 +57,9 @@ def sums_of_stable_laws_keep_their_shape(seed: int) -> Verdict:
     exponential = stability_test(Exponential(1), a, b, 200_000, rng)
     shifted = stability_test(Normal(3, 1), a, b, 40_000, rng)  # stable, but not strictly: d is not 0
     return every(
-        normal=above(normal.p_value, 1e-3),
+        normal=plausible(normal.p_value),
         normal_c=near(normal.c, np.hypot(a, b), tolerance=0.07),
-        cauchy=above(cauchy.p_value, 1e-3),
+        cauchy=plausible(cauchy.p_value),
         cauchy_c=near(cauchy.c, a + b, tolerance=0.15),
         shift=near(shifted.d, 3 * (a + b - np.hypot(a, b)), tolerance=0.3),
         exponential_fails=below(exponential.p_value, 1e-6),
@@ -72,7 +73,7 @@ def cauchy_is_a_t_with_one_degree_of_freedom(seed: int) -> Verdict:
         scipy=near(law.pdf(x), stats.cauchy(1, 2).pdf(x), tolerance=1e-15),
         cdf=near(law.cdf(x), stats.cauchy(1, 2).cdf(x), tolerance=1e-14),
         student=near(law.pdf(x), StudentT(1, 1, 2).pdf(x), tolerance=1e-15),
-        sample=above(kolmogorov_p_value(law.sample(5000, np.random.default_rng(seed)), law.cdf), 1e-3),
+        sample=plausible(kolmogorov_p_value(law.sample(5000, np.random.default_rng(seed)), law.cdf)),
         no_mean=raises(ValueError, lambda: law.expectation(lambda v: v), match="does not converge"),
     )
 
@@ -84,7 +85,7 @@ def levy_is_the_stable_law_of_index_one_half(seed: int) -> Verdict:
         scipy=near(law.pdf(x), stats.levy(1, 2).pdf(x), tolerance=1e-14),
         cdf=near(law.cdf(x), stats.levy(1, 2).cdf(x), tolerance=1e-14),
         stable=near(AlphaStable(0.5, 1, 2, 1).pdf(x), law.pdf(x), tolerance=1e-11),
-        sample=above(kolmogorov_p_value(law.sample(5000, np.random.default_rng(seed)), law.cdf), 1e-3),
+        sample=plausible(kolmogorov_p_value(law.sample(5000, np.random.default_rng(seed)), law.cdf)),
     )
 
 
@@ -95,7 +96,7 @@ def the_scale_of_a_sum_follows_the_index(seed: int) -> Verdict:
         found = stability_test(law, 1.0, 2.0, 60_000, rng)
         name = type(law).__name__.lower()
         parts[name] = near(found.c**alpha / (1 + 2**alpha), 1.0, tolerance=0.03)
-        parts[f"{name}_shape"] = above(found.p_value, 1e-3)
+        parts[f"{name}_shape"] = plausible(found.p_value)
     return every(**parts)
 
 
@@ -107,7 +108,7 @@ def only_beta_zero_is_symmetric(seed: int) -> Verdict:
     oracle = stats.levy_stable(1.7, 0.3, loc=-0.5, scale=1.2)
     truth = every(
         scipy=near(law.pdf(x), oracle.pdf(x), tolerance=1e-9),
-        sample=above(kolmogorov_p_value(law.sample(3000, np.random.default_rng(seed)), law.cdf), 1e-3),
+        sample=plausible(kolmogorov_p_value(law.sample(3000, np.random.default_rng(seed)), law.cdf)),
         gaussian=near(AlphaStable(2, 0.7, 1.5, 1).pdf(x), Normal(1, 1.5 * np.sqrt(2)).pdf(x), tolerance=1e-14),
         tails_get_heavier=equal(bool(np.all(np.diff(tails) > 0)), True),
         levy=near([skewed.quantile(0.5), Levy().quantile(0.5)], [2.198, 2.198], tolerance=5e-4),

@@ -26,7 +26,7 @@ def _rows(seed: int, n: int, d: int) -> np.ndarray:
 
 @claim("t-sne")
 def the_divergence_falls_along_its_gradient(seed: int) -> Verdict:
-    X = np.vstack([_rows(seed, 50, 5), _rows(seed, 50, 5) + 6])
+    X = np.vstack([_rows(seed, 50, 5), _rows(seed + 2, 50, 5) + 6])
     P, Y, h = joint_affinities(conditional_affinities(X, 10)), _rows(seed + 1, 100, 2), 1e-6
     moves = np.random.default_rng([seed, 2]).normal(size=(5, 100, 2))
     slopes = [(kl_divergence(P, Y + h * v) - kl_divergence(P, Y - h * v)) / (2 * h) for v in moves]
@@ -44,11 +44,15 @@ def the_divergence_falls_along_its_gradient(seed: int) -> Verdict:
 
 @claim("t-sne-conditional-affinities")
 def conditional_affinities_are_distributions_over_the_others(seed: int) -> Verdict:
-    P = conditional_affinities(_rows(seed, 80, 6), 12)
+    X = _rows(seed, 80, 6) * np.linspace(0.2, 3.0, 80)[:, None]  # every row has a scale of its own
+    P, sigma = conditional_affinities(X, 12), bandwidths(X, 12)
+    normal = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / (2 * sigma[:, None] ** 2))
+    np.fill_diagonal(normal, 0.0)
     return every(
         diagonal=near(np.diag(P), np.zeros(80), tolerance=0.0),
         rows=near(P.sum(axis=1), np.ones(80), tolerance=1e-12),
-        nearer_is_likelier=equal(int(P[0].argmax()), int(np.argsort(squared_distances(_rows(seed, 80, 6))[0])[1])),
+        normal_density=near(P, normal / normal.sum(axis=1, keepdims=True), tolerance=1e-9),
+        scales_differ=above(float(sigma.max() / sigma.min()), 2.0),
     )
 
 
@@ -65,8 +69,10 @@ def every_row_has_the_entropy_asked_for(seed: int) -> Verdict:
 
 @claim("t-sne-joint-affinities")
 def joint_affinities_are_symmetric_with_total_one(seed: int) -> Verdict:
-    P = joint_affinities(conditional_affinities(_rows(seed, 80, 6), 12))
+    conditional = conditional_affinities(_rows(seed, 80, 6), 12)
+    P = joint_affinities(conditional)
     return every(
+        mean_of_both=near(P, (conditional + conditional.T) / (2 * 80), tolerance=1e-15),
         symmetric=near(P, P.T, tolerance=0.0),
         diagonal=near(np.diag(P), np.zeros(80), tolerance=0.0),
         total=near(P.sum(), 1.0, tolerance=1e-12),
@@ -87,7 +93,10 @@ def heavy_tails_leave_room(seed: int) -> Verdict:
         np.fill_diagonal(weights, 0.0)
         pulls = P - weights / weights.sum()
         normal -= 10 * 4 * (pulls.sum(axis=1, keepdims=True) * normal - pulls @ normal)
+    heavy = 1 / (1 + ((X[:, None, :2] - X[:, :2]) ** 2).sum(axis=2))
+    np.fill_diagonal(heavy, 0.0)
     return every(
+        formula=near(Q, heavy / heavy.sum(), tolerance=1e-15),
         total=near(Q.sum(), 1.0, tolerance=1e-12),
         diagonal=near(np.diag(Q), np.zeros(60), tolerance=0.0),
         less_crowded=above(float(student.std() / normal.std()), 1.5),
@@ -97,18 +106,22 @@ def heavy_tails_leave_room(seed: int) -> Verdict:
 @claim("claim-affinities-flatten-in-high-dimension")
 def distances_and_affinities_lose_contrast(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    contrast, spread = [], []
+    contrast, spread, gain = [], [], []
     for d in (2, 10, 100, 1000):
         X = rng.uniform(size=(500, d))
         contrast.append(distance_contrast(X[1:], X[0]))
         squares = squared_distances(X)[0, 1:]
         p = np.exp(-squares / squares.mean())  # sigma fixed by the mean distance
         spread.append(float(p.std() / p.mean()))
+        P = conditional_affinities(X[:200], 15)  # the same entropy in every dimension, but in how many parts
+        nearest = np.argsort(squared_distances(X[:200]), axis=1)[:, 1]
+        gain.append(float(np.mean(P[np.arange(200), nearest])))
     return every(
         contrast=equal(contrast, sorted(contrast, reverse=True)),
         tens=above(contrast[0], 10.0),
         about_a_tenth=below(contrast[-1], 0.2),
         affinities=equal(spread, sorted(spread, reverse=True)),
+        nearest_is_the_likeliest=above(min(gain), 1 / 15),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import rel_entr
 
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
-from margin.reduction import UMAP, betti, curve_parameters, fuzzy_graph
+from margin.reduction import UMAP, betti, curve_parameters, fuzzy_cross_entropy, fuzzy_graph
 from margin.reduction.fuzzy import local_scales, memberships
 from margin.reduction.graphs import nearest_rows
 
@@ -24,8 +25,15 @@ def the_map_has_the_neighborhoods_of_the_rows(seed: int) -> Verdict:
     after = model.embedding_
     angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     circle, point = np.column_stack([np.cos(angle), np.sin(angle)]), np.zeros((40, 2))  # images of homotopic maps
+    a, b = curve_parameters(0.1, 1.0)
+    shuffled = after[rng.permutation(120)]
+    square = ((after[:, None] - after) ** 2).sum(axis=2)[np.triu_indices(120, 1)]
+    v, w = 1 / (1 + a * square**b), W[np.triu_indices(120, 1)]
+    objective = (rel_entr(w, v) + rel_entr(1 - w, 1 - v)).sum()
     return corrected(
         every(
+            objective=near(fuzzy_cross_entropy(W, after, a, b) / objective, 1.0, tolerance=1e-6),
+            lower_than_shuffled=below(objective / fuzzy_cross_entropy(W, shuffled, a, b), 0.8),
             weight_of_neighbors=near(weights.sum(axis=1), np.full(120, np.log2(10)), tolerance=1e-6),
             nearest_belongs_fully=near(weights[:, 0], np.ones(120), tolerance=0.0),
             symmetric=near(W, W.T, tolerance=1e-12),

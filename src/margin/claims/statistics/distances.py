@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from margin.claims import claim
-from margin.core.verdict import Verdict, above, corrected, equal, every, near, within
+from margin.claims.chance import plausible
+from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.foundations.statistics import (
     mahalanobis,
     metric_axioms,
@@ -52,7 +53,7 @@ def squared_distances_of_normal_data_are_chi_square(seed: int) -> Verdict:
     truth = every(
         scipy=near(mahalanobis(x[0], mean, SIGMA), distance.mahalanobis(x[0], mean, precision), tolerance=1e-10),
         indices_i_j=near(mahalanobis(x[0], mean, SIGMA) ** 2, np.einsum("i,ij,j", v, precision, v), tolerance=1e-10),
-        chi_square=above(stats.kstest(mahalanobis(x, mean, SIGMA) ** 2, stats.chi2(2).cdf).pvalue, 0.01),
+        chi_square=plausible(stats.kstest(mahalanobis(x, mean, SIGMA) ** 2, stats.chi2(2).cdf).pvalue),
         contour_is_an_ellipse=near(mahalanobis(ellipse, mean, SIGMA), np.ones(50), tolerance=1e-10),
         the_normal_law_gives_a_density_not_a_probability=above(density, 1.0),
     )
@@ -62,19 +63,31 @@ def squared_distances_of_normal_data_are_chi_square(seed: int) -> Verdict:
 
 @claim("mahalanobis-distance-between-points")
 def two_points_are_compared_by_their_difference(seed: int) -> Verdict:
+    from scipy.spatial import distance
+
     rng = np.random.default_rng(seed)
-    axioms = metric_axioms(lambda a, b: float(mahalanobis(a, b, SIGMA)), rng.normal(size=(10, 2)))
-    a = np.array([2.0, 0.0])
-    mean, covariance = np.zeros(2), np.eye(2)
-    inner_product = float((a - mean) @ np.linalg.solve(covariance, -a - mean))
+    points, others = rng.normal(size=(2, 10, 2))
+    axioms = metric_axioms(lambda a, b: float(mahalanobis(a, b, SIGMA)), points)
+    by_scipy = [distance.mahalanobis(p, q, np.linalg.inv(SIGMA)) for p, q in zip(points, others)]
+    a, mean = np.array([2.0, 0.0]), np.zeros(2)
+
+    def inner_product(s_i: np.ndarray, s_j: np.ndarray) -> float:
+        """What the notes print under the root."""
+        return float((s_i - mean) @ np.linalg.solve(np.eye(2), s_j - mean))
+
     truth = every(
+        scipy=near(mahalanobis(points, others, SIGMA), by_scipy, tolerance=1e-10),
+        one_against_many=near(mahalanobis(points, others[0], SIGMA)[0], by_scipy[0], tolerance=1e-10),
         metric=equal(axioms.is_metric, True),
-        symmetric=near(mahalanobis(a, -a, SIGMA), mahalanobis(-a, a, SIGMA), tolerance=1e-12),
         itself=near(mahalanobis(a, a, SIGMA), 0.0, tolerance=0.0),
-        opposite_points=near(mahalanobis(a, -a, covariance), 4.0, tolerance=1e-12),
-        printed_value=near(inner_product, -4.0, tolerance=1e-12),
+        opposite_points=near(mahalanobis(a, -a, np.eye(2)), 4.0, tolerance=1e-12),
+        printed_value=near(inner_product(a, -a), -4.0, tolerance=1e-12),
     )
-    return corrected(truth, printed=within(inner_product, 0.0, np.inf))  # a squared distance is not negative
+    return corrected(
+        truth,
+        opposite_points=near(inner_product(a, -a), mahalanobis(a, -a, np.eye(2)) ** 2, tolerance=1.0),
+        equal_points=near(inner_product(a, a), mahalanobis(a, a, np.eye(2)) ** 2, tolerance=1.0),
+    )
 
 
 @claim("spherical-normalised-distance")
@@ -108,7 +121,7 @@ def mahalanobis_is_euclid_after_whitening(seed: int) -> Verdict:
     truth = every(
         distances=near(euclid_after(J), target, tolerance=1e-10),
         factor_of_the_precision=near(J.T @ J, np.linalg.inv(SIGMA), tolerance=1e-10),
-        definite=above(np.linalg.eigvalsh(J.T @ J).min(), 0.0),
+        definite=near(np.linalg.eigvalsh(J.T @ J), 1 / np.linalg.eigvalsh(SIGMA)[::-1], tolerance=1e-10),
     )
     # Read as a factor of the covariance, the "L" of the sentence stretches where it should shrink.
     return corrected(truth, printed=near(euclid_after(np.linalg.cholesky(SIGMA).T), target, tolerance=1e-3))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from margin.claims import claim
-from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.claims.chance import CHANCE, plausible, rate
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.statistics import (
     HypothesisTest,
     blood_pressure,
     blood_pressure_t_test,
     bootstrap,
     bootstrap_indices,
+    bootstrap_interval,
     confidence_interval,
     distinct_fraction,
     linearity_test,
@@ -42,8 +44,8 @@ def couples_need_the_paired_error(seed: int) -> Verdict:
     # The means are equal, so one minus the rejection rate is the coverage of the 95 percent interval.
     paired = [t_test(*pair, paired_samples=True) for pair in couples]
     return every(
-        men_and_women=within(1 - _rejection_rate([t_test(*pair) for pair in strangers]), 0.935, 0.965),
-        couples_paired=within(1 - _rejection_rate(paired), 0.935, 0.965),
+        men_and_women=rate(1 - _rejection_rate([t_test(*pair) for pair in strangers]), 0.95, 1500),
+        couples_paired=rate(1 - _rejection_rate(paired), 0.95, 1500),
         couples_as_if_independent=above(1 - _rejection_rate([t_test(*pair) for pair in couples]), 0.99),
     )
 
@@ -55,7 +57,7 @@ def a_true_null_is_rejected_as_often_as_the_level_says(seed: int) -> Verdict:
     drug_works = [t_test(rng.normal(size=15), rng.normal(1.5, 1, size=15)) for _ in range(300)]
     return every(
         text=equal(drug_does_nothing[0].null, "the two means are equal"),
-        under_the_null=within(_rejection_rate(drug_does_nothing), 0.04, 0.06),
+        under_the_null=rate(_rejection_rate(drug_does_nothing), LEVEL, 2000),
         with_an_effect=above(_rejection_rate(drug_works), 0.9),
     )
 
@@ -70,9 +72,9 @@ def a_p_value_counts_everything_at_least_as_extreme(seed: int) -> Verdict:
     p = p_value(observed, 7)
     uniform = stats.kstest([p_value(t, 7) for t in T[:2000]], "uniform").pvalue
     truth = every(
-        at_least_as_extreme=near(np.mean(np.abs(T) >= observed), p, tolerance=0.01),
+        at_least_as_extreme=rate(float(np.mean(np.abs(T) >= observed)), float(p), len(T)),
         scipy=near(p, 2 * stats.t.sf(observed, 7), tolerance=1e-12),
-        uniform_under_the_null=above(uniform, 0.01),
+        uniform_under_the_null=plausible(uniform),
     )
     return corrected(truth, printed=near(np.mean(np.abs(T) == observed), p, tolerance=0.01))
 
@@ -115,10 +117,10 @@ def unequal_variances_need_welchs_degrees_of_freedom(seed: int) -> Verdict:
     theirs = [stats.ttest_ind(a, b, equal_var=False), stats.ttest_ind(a, b), stats.ttest_rel(a, b)]
     truth = every(
         scipy=near([test.p_value for test in ours], [test.pvalue for test in theirs], tolerance=1e-12),
-        level_with_welch=within(_rejection_rate(tests), 0.035, 0.065),
+        level_with_welch=rate(_rejection_rate(tests), LEVEL, 2000),
         trial_df=near(blood_pressure_t_test(equal_var=False).df, 34.3, tolerance=0.05),
     )
-    return corrected(truth, printed=within(float(with_pooled_df), 0.035, 0.065))
+    return corrected(truth, printed=rate(float(with_pooled_df), LEVEL, 2000))
 
 
 @claim("t-table-lookup")
@@ -158,12 +160,12 @@ def the_drug_trial_clearly_rejects() -> Verdict:
         welch_p=near(welch.p_value, 7.8e-6, tolerance=5e-8),
         rejected=equal(result.reject(0.05), True),
     )
-    printed = every(
-        t=near(result.statistic, 1.61, tolerance=0.01),
-        p=near(result.p_value, 0.058, tolerance=1e-3),
-        rejected=equal(result.reject(0.05), False),
-    )
-    return corrected(truth, printed=printed)
+    printed = {
+        "t": near(result.statistic, 1.61, tolerance=0.01),
+        "p": near(result.p_value, 0.058, tolerance=1e-3),
+        "rejected": equal(result.reject(0.05), False),
+    }
+    return corrected(truth, **printed)
 
 
 @claim("t-confidence-interval")
@@ -178,8 +180,9 @@ def the_t_interval_covers_at_its_level(seed: int) -> Verdict:
     c = t_quantile(5, 0.975)
     return every(
         scipy=near(first, stats.t.interval(0.95, 5, samples[0].mean(), stats.sem(samples[0])), tolerance=1e-12),
-        coverage=within(float(covered), 0.94, 0.96),
-        tails=near([np.mean(-c > T), np.mean(c < T)], [0.025, 0.025], tolerance=0.006),
+        coverage=rate(float(covered), 0.95, 4000),
+        lower_tail=rate(float(np.mean(-c > T)), 0.025, 4000),
+        upper_tail=rate(float(np.mean(c < T)), 0.025, 4000),
     )
 
 
@@ -188,12 +191,14 @@ def the_studentized_mean_forgets_both_parameters(seed: int) -> Verdict:
     from scipy import stats
 
     rng = np.random.default_rng(seed)
-    laws = [studentized_mean(rng.normal(mu, sigma, size=(3000, 5)), mu) for mu, sigma in ((0, 1), (50, 0.1), (-3, 20))]
+    laws = [
+        studentized_mean(rng.normal(mu, sigma, size=(10_000, 5)), mu) for mu, sigma in ((0, 1), (50, 0.1), (-3, 20))
+    ]
     against_t = min(stats.kstest(T, stats.t(4).cdf).pvalue for T in laws)
     against_normal = max(stats.kstest(T, "norm").pvalue for T in laws)
     mutual = min(stats.ks_2samp(laws[0], other).pvalue for other in laws[1:])
     return every(
-        t_law=above(against_t, 0.01), each_other=above(mutual, 0.01), not_the_normal_law=below(against_normal, 1e-3)
+        t_law=plausible(against_t), each_other=plausible(mutual), not_the_normal_law=below(against_normal, CHANCE)
     )
 
 
@@ -212,9 +217,9 @@ def nested_models_are_compared_by_f(seed: int) -> Verdict:
     return every(
         scipy=near([ours.statistic, ours.p_value], [theirs.statistic, theirs.pvalue], tolerance=1e-10),
         one_way_is_nested=near(nested.statistic, ours.statistic, tolerance=1e-10),
-        bend_found_by_spline=below(linearity_test(x, np.sin(2 * x) + noise).p_value, 1e-6),
-        bend_found_by_square=below(nested_f_test(wide[:, :2], wide, x**2 + noise).p_value, 1e-6),
-        line_accepted=above(linearity_test(x, x + noise).p_value, 0.05),
+        bend_found_by_spline=below(linearity_test(x, np.sin(2 * x) + noise).p_value, CHANCE),
+        bend_found_by_square=below(nested_f_test(wide[:, :2], wide, x**2 + noise).p_value, CHANCE),
+        line_accepted=plausible(linearity_test(x, x + noise).p_value),
     )
 
 
@@ -230,8 +235,11 @@ def resamples_are_independent_only_given_the_data(seed: int) -> Verdict:
 
     given_data = np.corrcoef(np.array([pair_of_means(x) for _ in range(2000)]).T)[0, 1]
     over_data = np.corrcoef(np.array([pair_of_means(rng.normal(size=100)) for _ in range(2000)]).T)[0, 1]
+    interval = bootstrap_interval(x, np.mean, rng, level=0.9, method="percentile")
+    by_quantiles = np.quantile(bootstrap(x, np.mean, 20_000, rng), [0.05, 0.95])
     truth = every(
-        standard_error=near(error / (x.std(ddof=1) / 10), 1.0, tolerance=0.1),
+        interval=near(interval, by_quantiles, tolerance=0.2 * error),
+        standard_error=near(error / (x.std(ddof=1) / 10), 1.0, tolerance=0.15),
         distinct=near([unique, distinct_fraction(10**6)], [1 - 1 / np.e] * 2, tolerance=0.005),
         independent_given_the_data=near(given_data, 0.0, tolerance=0.06),
         correlated_over_data_sets=near(over_data, 0.5, tolerance=0.06),

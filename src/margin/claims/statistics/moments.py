@@ -96,7 +96,10 @@ def welford_is_exact_where_the_shortcut_fails(seed: int) -> Verdict:
         streamed=near(streamed.variance(), exact, tolerance=1e-12),
         unbiased=near(streamed.variance(ddof=1), exact * 5000 / 4999, tolerance=1e-12),
         merged=near(halves.variance(), exact, tolerance=1e-12),
-        shortcut_error=above(abs(variance_shortcut(x) - exact), 1.0),
+        with_a_second_variable=near(
+            CoMoments.of(np.column_stack([x, -x])).covariance(), [[exact, -exact], [-exact, exact]], tolerance=1e-10
+        ),
+        shortcut_is_off_by_half=above(abs(variance_shortcut(x) - exact) / exact, 0.5),
     )
     return corrected(truth, printed=near(both_sums_to_n, increment, tolerance=1e-6))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from margin.claims import claim
-from margin.core.verdict import Verdict, above, corrected, equal, every, near, within
+from margin.claims.chance import plausible, rate
+from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.foundations.statistics import (
     fit_conditional,
     fit_glm,
@@ -131,8 +132,8 @@ def a_null_coefficient_has_uniform_p_values(seed: int) -> Verdict:
         p_values.append(table.p_value[2])
         z.append(table.p_value[1] < 0.05)
     return every(
-        rejected_at_5_percent=within(float(np.mean(np.array(p_values) < 0.05)), 0.025, 0.075),
-        uniform=above(stats.kstest(p_values, "uniform").pvalue, 0.01),
+        rejected_at_5_percent=rate(float(np.mean(np.array(p_values) < 0.05)), 0.05, 400),
+        uniform=plausible(stats.kstest(p_values, "uniform").pvalue),
         true_effect_found=above(float(np.mean(z)), 0.99),
     )
 
@@ -171,6 +172,6 @@ def the_posterior_is_ridge_with_honest_intervals(seed: int) -> Verdict:
     far = linear_posterior(X, y, 1.0, 0.25).predict(np.vstack([x_new, 10 * x_new]))[1]
     return every(
         ridge=near(linear_posterior(X, y, 1.0, 0.25).mean, ridge, tolerance=1e-10),
-        predictive_coverage=within(covered / 2000, 0.935, 0.965),
+        predictive_coverage=rate(covered / 2000, 0.95, 2000),
         widens_away_from_the_data=above(far[1] / far[0], 2.0),
     )

@@ -46,10 +46,13 @@ def explicit_features_and_kernel_agree(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     X, Z = rng.normal(size=(60, 2)), rng.normal(size=(20, 2))
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=60) > 0, 1, -1)
-    kernel = PolynomialKernel(degree=2, offset=1.0)
+    kernel = PolynomialKernel(degree=2, coef0=1.0)
     phi_X, phi_Z = monomial_features(X, 2), monomial_features(Z, 2)
     by_kernel, by_features = SVC(kernel=kernel, tol=1e-10).fit(X, y), SVC(kernel="linear", tol=1e-10).fit(phi_X, y)
-    ridge_kernel, ridge_features = KernelRidge(0.1, kernel).fit(X, y), KernelRidge(0.1, "linear").fit(phi_X, y)
+    ridge_kernel, ridge_features = (
+        KernelRidge(0.1, kernel=kernel).fit(X, y),
+        KernelRidge(0.1, kernel="linear").fit(phi_X, y),
+    )
     weights = np.linalg.solve(phi_X.T @ phi_X + 0.1 * np.eye(6), phi_X.T @ y)  # ridge among the features themselves
     return every(
         gram=near(kernel(X, Z), phi_X @ phi_Z.T, tolerance=1e-12),
@@ -67,7 +70,7 @@ def the_plain_sum_is_no_average(seed: int) -> Verdict:
     mean = KernelRegression(kernel=RBF(0.5)).fit(X, ones).predict(Z)
     plain = KernelRegression(kernel=RBF(0.5), normalize=False)
     vote = np.sign(plain.fit(X, labels).predict(Z))
-    ridge = KernelRidge(1e-3, RBF(0.5)).fit(X, labels)
+    ridge = KernelRidge(1e-3, kernel=RBF(0.5)).fit(X, labels)
     truth = every(
         mean_of_ones=near(mean, np.ones(50), tolerance=1e-12),
         vote=above(float(np.mean(vote == np.sign(Z[:, 0]))), 0.9),
@@ -84,13 +87,13 @@ def lower_degrees_need_an_offset(seed: int) -> Verdict:
 
     def linear_trend(offset: float) -> float:
         """How well x_1, a monomial of degree one, can be represented: the largest error at new rows."""
-        model = KernelRidge(1e-9, PolynomialKernel(degree=2, offset=offset)).fit(X, X[:, 0])
+        model = KernelRidge(1e-9, kernel=PolynomialKernel(degree=2, coef0=offset)).fit(X, X[:, 0])
         return float(np.abs(model.predict(Z) - Z[:, 0]).max())
 
     features = monomial_features(X, 2, 0.7) @ monomial_features(Z, 2, 0.7).T
-    grams = [PolynomialKernel(degree, offset=offset)(X) for degree in (2, 3) for offset in (0.0, 1.0)]
+    grams = [PolynomialKernel(degree, coef0=offset)(X) for degree in (2, 3) for offset in (0.0, 1.0)]
     truth = every(
-        gram=near(PolynomialKernel(2, offset=0.7)(X, Z), features, tolerance=1e-12),
+        gram=near(PolynomialKernel(2, coef0=0.7)(X, Z), features, tolerance=1e-12),
         semidefinite=equal([is_positive_semidefinite(gram) for gram in grams], [True] * 4),
         degree_one_with_offset=below(linear_trend(1.0), 1e-4 * spread),
     )
@@ -106,7 +109,7 @@ def two_parameters_called_gamma(seed: int) -> Verdict:
     distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     truth = every(
         ones=near(np.diag(gram), np.ones(40), tolerance=0.0),
-        definite=above(float(np.linalg.eigvalsh(RBF(0.3)(X))[0]), 0.0),
+        semidefinite=above(float(np.linalg.eigvalsh(gram)[0]), -1e-12),
         second_form=near(RBF.from_gamma(gamma_from_length_scale(scale))(X), gram, tolerance=1e-12),
         formula=near(gram, np.exp(-distances / (2 * scale**2)), tolerance=1e-12),
         spirals=above(model.score(np.asarray(spirals.X), spirals.y), 0.95),

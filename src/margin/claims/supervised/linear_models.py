@@ -5,15 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from margin.claims import claim
+from margin.claims.chance import rate
 from margin.claims.supervised.stand_ins import life_expectancy
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.data import frame, preprocessor, random_split
 from margin.linear import HeteroscedasticRegression, LinearRegression, LogisticRegression, Ridge, SplineRegression
-from margin.linear.heteroscedastic import GaussianPrediction
+from margin.linear.heteroscedastic import GaussianPrediction, gaussian_nll
 from margin.linear.interpolation import gaussian_outputs_log_likelihood
 from margin.linear.recipes import recipe
 from margin.metrics import expected_calibration_error, mse, r2
@@ -26,11 +28,22 @@ def one_interface_learns_from_pairs(seed: int) -> Verdict:
     X = rng.normal(size=(60, 3))
     real, label = X @ [1.0, 2.0, 3.0], (X[:, 0] > 0).astype(int)
     models = [(LinearRegression(), real), (Ridge(), real), (SplineRegression(), real), (LogisticRegression(), label)]
-    shapes = [model.fit(X, y).predict(X).shape for model, y in models]
+    fresh = rng.normal(size=(40, 3))
+    said = [model.fit(X, y).predict(fresh) for model, y in models]
+    targets = [real, np.column_stack([real, label]), label, np.arange(60) % 3, (X > 0).astype(int)]
+    problems = ["univariate regression", "multivariate regression", "binary classification"]
     return every(
-        predictions=equal(shapes, [(60,)] * 4),
+        learned=near(said[0], fresh @ [1.0, 2.0, 3.0], tolerance=1e-9),
+        nearly=every(**{type(m).__name__: above(m.score(X, y), 0.9) for m, y in models}),
+        shapes=equal([s.shape for s in said], [(40,)] * 4),
+        problems=equal(
+            [recipe(y).problem for y in targets],
+            [*problems, "multiclass classification", "multilabel classification"],
+        ),
+        losses=equal(
+            [recipe(y).loss for y in targets[:4]], ["squared error"] * 2 + ["binary cross-entropy", "cross-entropy"]
+        ),
         lengths=every(**{type(m).__name__: raises(ValueError, partial(m.fit, X, y[:-1])) for m, y in models}),
-        tasks=equal([recipe(y).problem.split()[-1] for y in (real, label)], ["regression", "classification"]),
         needs_y=raises(ValueError, lambda: LinearRegression().fit(X, None)),
     )
 
@@ -74,7 +87,7 @@ def a_predictive_law_covers_what_it_says(seed: int) -> Verdict:
     draws = law.sample(500, rng)
     return every(
         law=equal(type(law), GaussianPrediction),
-        coverage=within(float(np.mean((low <= y[2000:]) & (y[2000:] <= high))), 0.935, 0.965),
+        coverage=rate(float(np.mean((low <= y[2000:]) & (y[2000:] <= high))), 0.95, len(y) - 2000),
         draws_have_its_mean=near(draws.mean(axis=0), law.mean, tolerance=5 * float(law.std.max()) / np.sqrt(500)),
         density=near(np.exp(law.logpdf(law.mean)), 1 / np.sqrt(2 * np.pi * law.variance), tolerance=1e-12),
     )
@@ -105,13 +118,27 @@ def noise_may_depend_on_the_input_of_one_output(seed: int) -> Verdict:
     mean, std = varying.predict(grid, return_std=True)
     held_out = [-float(m.predict_distribution(x[3000:]).logpdf(y[3000:]).mean()) for m in (varying, constant)]
     floor = HeteroscedasticRegression(degree=1, variance_degree=1).fit(grid, 2 * grid[:, 0])  # no noise at all
+    law = varying.predict_distribution(x[3000:])
+    z = (y[3000:] - law.mean) / law.std
+    draws, log_variance = rng.normal(size=(2, 50))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at_zero = norm.logpdf(0.1, 0.0, 0.0**2)  # f_2 = 0, squared, as the variance
     return corrected(
         every(
             sigma=below(float(np.max(np.abs(std / (0.1 + 0.3 * grid[:, 0]) - 1))), 0.2),
+            mean=below(float(np.max(np.abs(mean - np.sin(grid[:, 0])) / std)), 0.5),
             held_out=below(held_out[0], held_out[1]),
+            standardized=near([z.mean(), z.std()], [0.0, 1.0], tolerance=0.2),
+            density=near(
+                gaussian_nll(draws, 0.3 * draws, log_variance),
+                -norm.logpdf(draws, 0.3 * draws, np.exp(log_variance / 2)),
+                tolerance=1e-12,
+            ),
             finite_without_noise=above(float(floor.predict_distribution(grid).variance.min()), 0.0),
         ),
-        printed=equal(mean.ndim, 2),  # as headed, a heteroscedastic model would have several outputs
+        # As headed, only several outputs could differ in their variance: this one output would have a single one.
+        one_output_one_variance=near(std.max() / std.min(), 1.0, tolerance=1.0),
+        square_is_enough=equal(bool(np.isfinite(at_zero)), True),
     )
 
 

@@ -32,7 +32,7 @@ def a_sigmoid_of_the_output_is_a_probability(seed: int) -> Verdict:
 
     X = np.linspace(-3, 3, 60)[:, None]
     y = (X[:, 0] > 0.5).astype(int)
-    model = MLPClassifier((8,), epochs=60, batch_size=20, random_state=seed).fit(X, y)
+    model = MLPClassifier((8,), max_iter=60, batch_size=20, learning_rate_init=5e-3, random_state=seed).fit(X, y)
     grid = np.linspace(-4, 4, 801)[:, None]
     probability = model.predict_proba(grid)[:, 1]
     crossing = grid[np.flatnonzero(np.diff(probability > 0.5)), 0]
@@ -55,9 +55,11 @@ def a_sigmoid_of_the_output_is_a_probability(seed: int) -> Verdict:
 def a_softmax_of_k_outputs_is_a_distribution(seed: int) -> Verdict:
     from margin.neural.estimators import MLPClassifier
 
-    blobs = load("blobs", n_samples=150, n_centers=3, seed=seed + 1)
-    X, y = np.asarray(blobs.X), np.asarray(blobs.y)
-    model = MLPClassifier((16,), epochs=30, random_state=seed).fit(X, y)
+    rng = np.random.default_rng(seed)
+    y = np.arange(150) % 3
+    angle = 2 * np.pi * y / 3
+    X = 3 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.5 * rng.normal(size=(150, 2))  # corners of a triangle
+    model = MLPClassifier((16,), max_iter=30, batch_size=64, learning_rate_init=5e-3, random_state=seed).fit(X, y)
     proba = model.predict_proba(X)
     return every(
         sums=near(proba.sum(axis=1), np.ones(len(X)), tolerance=1e-12),
@@ -76,7 +78,7 @@ def digits_are_easy_now(seed: int) -> Verdict:
     train, test = stratified_split(y, 0.25, np.random.default_rng(seed))
     models = {
         "neighbors": KNeighborsClassifier(3),
-        "perceptron": MLPClassifier((64,), epochs=15, random_state=seed),
+        "perceptron": MLPClassifier((64,), max_iter=15, batch_size=64, learning_rate_init=5e-3, random_state=seed),
         "support_vectors": SVC(C=10, gamma=0.2),
     }
     scores = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,16 @@ import numpy as np
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.data import load
+from margin.interpretation import permutation_importance
 from margin.trees import (
     BaggingRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreesClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from margin.trees.columns import feature_count
-from margin.trees.forest.forest import REGRESSION_NODE, resolved_features, resolved_node_size
 
 __all__: list[str] = []
 
@@ -70,7 +72,15 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set(seed: int) -
     forest = RandomForestClassifier(40, oob_score=True, random_state=seed).fit(X, y)
     singles = [tree.score(X_test, y_test) for tree in forest.estimators_[:10]]
     accuracy = forest.score(X_test, y_test)
+    extra = ExtraTreesClassifier(40, random_state=seed).fit(X, y)
+    table = load("friedman", n_samples=400, seed=seed)  # ten columns, of which five count
+    numbers = RandomForestRegressor(40, random_state=seed).fit(table.X[:300], table.y[:300])
+    drops = permutation_importance(numbers, table.X[300:], table.y[300:], random_state=seed).mean(axis=1)
     return every(
+        extra_trees=near(extra.score(X_test, y_test), accuracy, tolerance=0.04),
+        regression=above(numbers.score(table.X[300:], table.y[300:]), 0.6),
+        columns_that_count=equal(set(np.argsort(drops)[-2:].tolist()) <= {0, 1, 3}, True),
+        columns_that_do_not=below(float(np.abs(drops[5:]).max()), 0.1),
         above_its_trees=above(accuracy - float(np.mean(singles)), 0.1),
         less_peer=above(accuracy - Peer(40, random_state=seed).fit(X, y).score(X_test, y_test), -0.02),
         out_of_bag_less_test=within(forest.oob_score_ - accuracy, -0.04, 0.04),
@@ -80,17 +90,20 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set(seed: int) -
 
 
 @claim("random-forest-feature-count-rule")
-def the_default_looks_at_sqrt_p_or_a_third_of_the_columns(seed: int) -> Verdict:
+def the_rules_look_at_sqrt_p_or_a_third_of_the_columns(seed: int) -> Verdict:
     data = load("friedman", n_samples=120, seed=seed)
-    forest = RandomForestRegressor(5, random_state=seed).fit(data.X, data.y)
+    rule = {"max_features": "third", "min_samples_split": 5}
+    forest = RandomForestRegressor(5, **rule, random_state=seed).fit(data.X, data.y)
     explicit = RandomForestRegressor(5, max_features=3, min_samples_split=5, random_state=seed).fit(data.X, data.y)
     smallest = min(int(tree["n_samples"][tree["feature"] >= 0].min()) for tree in forest.trees_)
+    every_node = RandomForestRegressor(5, max_features="third", random_state=seed).fit(data.X, data.y)
+    split_anyway = min(int(tree["n_samples"][tree["feature"] >= 0].min()) for tree in every_node.trees_)
     return every(
-        classification=equal(feature_count(resolved_features("auto", True), 10), 3),
-        regression=equal(feature_count(resolved_features("auto", False), 10), 3),
+        classification=equal(feature_count(RandomForestClassifier().max_features, 10), 3),
+        regression=equal(feature_count("third", 10), 3),
         rounded_down=equal([feature_count("sqrt", 15), feature_count("third", 11)], [3, 3]),
-        node_size=equal([REGRESSION_NODE, resolved_node_size("auto", True)], [5, 2]),
         smallest_split=above(smallest, 4.5),
+        smallest_split_without_the_rule=below(split_anyway, 4.5),
         the_same_forest=equal(forest.predict(data.X), explicit.predict(data.X)),
     )
 
@@ -104,7 +117,7 @@ def the_variance_of_a_forest_is_below_that_of_a_tree_at_equal_bias(seed: int) ->
     return every(variance=below(forest, 0.6 * tree), squared_bias=below(abs(forest_bias - tree_bias), 0.1 * tree))
 
 
-def rows_handled(trees: list[dict[str, np.ndarray]]) -> float:
+def rows_handled(trees: Sequence[Mapping[str, np.ndarray]]) -> float:
     """The work of growing: rows looked at, summed over all questions."""
     return float(sum(tree["n_samples"][tree["feature"] >= 0].sum() for tree in trees))
 

@@ -168,15 +168,22 @@ def a_log_variance_is_a_valid_variance_whatever_the_network_says(seed: int) -> V
 def the_encoder_always_gives_a_mean_and_a_positive_definite_covariance(seed: int) -> Verdict:
     import torch
 
+    from margin.generative.elbo import reparameterize
     from margin.generative.vae_network import VAENetwork
     from margin.neural.weights import build
 
     network = build(lambda: VAENetwork(4, 3, [16]), seed=seed, dtype=torch.float64)
     inputs = torch.from_numpy(10 * np.random.default_rng(seed).normal(size=(300, 4)))
     mean, log_variance = network.encode(inputs)
-    covariances = torch.diag_embed(log_variance.exp()).detach().numpy()
+    first, last = network.encoder.linears
+    hidden = torch.relu(inputs @ first.weight.T + first.bias)
+    outputs = (hidden @ last.weight.T + last.bias).detach().numpy()  # three means, then three logarithms of variances
+    variances = log_variance.exp().detach().numpy()
+    draws = reparameterize(mean[:1], log_variance[:1], torch.eye(3, dtype=torch.float64)).detach().numpy()
     return every(
-        mean_shape=equal(tuple(mean.shape), (300, 3)),
-        smallest_eigenvalue=above(float(np.linalg.eigvalsh(covariances).min()), 0.0),
-        symmetric=near(covariances, covariances.transpose(0, 2, 1), tolerance=0.0),
+        mean=near(mean.detach().numpy(), outputs[:, :3], tolerance=1e-12),
+        variances=near(np.log(variances), outputs[:, 3:], tolerance=1e-9),
+        any_output_will_do=equal(bool((outputs[:, 3:] < 0).any() and (variances > 0).all()), True),
+        # A step of one along each axis of the noise moves z by the standard deviation of that axis only.
+        diagonal_root=near(draws - outputs[:1, :3], np.diag(np.exp(outputs[0, 3:] / 2)), tolerance=1e-12),
     )

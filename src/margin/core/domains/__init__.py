@@ -5,7 +5,9 @@ the command line, gives the JSON schema of a form, draws values for a search, an
 """
 
 from margin.core.domains.base import Build, Domain
+from margin.core.domains.callables import Function, Options
 from margin.core.domains.composed import Array, Either, Nested, Optional, Sequence
+from margin.core.domains.resources import Jobs
 from margin.core.domains.values import Choice, Flag, Integer, Number, Seed, Text
 
 __all__ = [
@@ -15,10 +17,13 @@ __all__ = [
     "Domain",
     "Either",
     "Flag",
+    "Function",
     "Integer",
+    "Jobs",
     "Nested",
     "Number",
     "Optional",
+    "Options",
     "Seed",
     "Sequence",
     "Text",

@@ -131,16 +131,18 @@ class Integer(Number):
 
 @dataclass(frozen=True, init=False)
 class Choice(Domain):
-    """One of a few named options.
+    """One of a few named options; with ``search=False`` a search leaves it alone (it changes the way, not the result).
 
     >>> Choice("rbf", "poly").parse("poly")
     'poly'
     """
 
     options: tuple[Any, ...]
+    search: bool
 
-    def __init__(self, *options: Any):
+    def __init__(self, *options: Any, search: bool = True):
         object.__setattr__(self, "options", options)
+        object.__setattr__(self, "search", search)
 
     def accepts(self, value: Any) -> bool:
         # NumPy's scalars count as the Python values they hold: a grid of parameters is often an array.
@@ -170,7 +172,7 @@ class Choice(Domain):
 
     @property
     def searchable(self) -> bool:
-        return len(self.options) > 1
+        return self.search and len(self.options) > 1
 
     def draw(self, rng: np.random.Generator) -> Any:
         return self.options[int(rng.integers(len(self.options)))]

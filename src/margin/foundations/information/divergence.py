@@ -1,4 +1,7 @@
-"""Divergences between distributions: Kullback-Leibler, Jensen-Shannon, and what one variable tells of another."""
+"""Divergences between distributions: Kullback-Leibler, Jensen-Shannon, and what one variable tells of another.
+
+Textbook form; :mod:`margin.reduction` has the divergence that t-SNE descends.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Surprise, entropy and cross-entropy: how much a distribution, or a wrong guess of it, is expected to tell."""
+"""Surprise, entropy and cross-entropy: how much a distribution, or a wrong guess of it, is expected to tell.
+
+Textbook form; trees compute the entropy of counts in :mod:`margin.trees`, networks cross-entropy in torch.
+"""
 
 from __future__ import annotations
 

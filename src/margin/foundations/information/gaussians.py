@@ -1,4 +1,7 @@
-"""Divergences between normal distributions in closed form, and the two ways to fit one by KL."""
+"""Divergences between normal distributions in closed form, and the two ways to fit one by KL.
+
+Textbook form; :mod:`margin.generative.elbo` has the one term that a variational autoencoder needs, in torch.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ __all__ = ["Array", "as_array", "as_matrix", "as_square", "as_symmetric", "as_ve
 Array = NDArray[Any]
 
 # Forming X^T X or averaging a matrix with its transpose leaves asymmetries of a few rounding errors; a matrix that
-# is asymmetric by more than this share of its largest entry was not meant to be symmetric.
+# is asymmetric by more than this fraction of its largest entry was not meant to be symmetric.
 SYMMETRY_TOLERANCE = 1e-10
 
 

@@ -88,7 +88,7 @@ def _dsyrk() -> Callable[..., None] | None:
     name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    # The name of the capsule is the signature; a build with other whole numbers than C's int must not be called.
+    # The name of the capsule is the signature; a build with other integers than C's int must not be called.
     if _kinds(name(capsule).decode()) != SIGNATURE:
         return None
     text, address = ctypes.c_char_p, ctypes.c_void_p

@@ -1,4 +1,8 @@
-"""Least squares: the squared error, its gradient, the normal equations, and what to do when they are singular."""
+"""Least squares: the squared error, its gradient, the normal equations, and what to do when they are singular.
+
+Textbook form of least squares; :class:`~margin.linear.LinearRegression` and :class:`~margin.linear.Ridge` use the
+blocked solvers of :mod:`margin.linear.least_squares` and :mod:`margin.linear.penalized_least_squares`.
+"""
 
 from __future__ import annotations
 

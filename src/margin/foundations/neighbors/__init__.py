@@ -6,6 +6,7 @@ with its proof of exactness in ``search``.
 """
 
 from margin.foundations.neighbors.geometry import METRICS, Geometry, distance_matrix, geometry
+from margin.foundations.neighbors.pairwise import PAIRWISE_METRICS, PairwiseIndex, pairwise_distances
 from margin.foundations.neighbors.queries import (
     Neighbors,
     nearest,
@@ -19,14 +20,17 @@ from margin.foundations.neighbors.search import ALGORITHMS, NeighborIndex
 __all__ = [
     "ALGORITHMS",
     "METRICS",
+    "PAIRWISE_METRICS",
     "Geometry",
     "NeighborIndex",
     "Neighbors",
+    "PairwiseIndex",
     "distance_matrix",
     "geometry",
     "nearest",
     "nearest_rows",
     "pairs_within",
+    "pairwise_distances",
     "radius_neighbors",
     "without_itself",
 ]

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from margin.core.arguments import finite
 from margin.foundations.neighbors.geometry import Geometry, geometry
+from margin.foundations.neighbors.pairwise import PairwiseIndex
 from margin.foundations.neighbors.search import ALGORITHMS, NeighborIndex
 
 __all__ = [
@@ -119,16 +120,18 @@ def check_radius(caller: str, radius: Any) -> float:
     return float(radius)
 
 
-def ranked(caller: str, space: Geometry, index: NeighborIndex, images: np.ndarray, k: int) -> Neighbors:
+def ranked(caller: str, space: Geometry, index: NeighborIndex | PairwiseIndex, images: np.ndarray, k: int) -> Neighbors:
     """The ``k`` nearest points of queries whose images are known."""
     try:
         powers, found = index.nearest(images, k)
     except OverflowError:
         raise ValueError(f"{caller}: distances overflow; scale the columns first.") from None
+    except ValueError as error:
+        raise ValueError(f"{caller}: {error}") from None
     return Neighbors(space.distances(powers), found)
 
 
-def ball(space: Geometry, index: NeighborIndex, images: np.ndarray, radius: float) -> Neighbors:
+def ball(space: Geometry, index: NeighborIndex | PairwiseIndex, images: np.ndarray, radius: float) -> Neighbors:
     """The points within ``radius`` of queries whose images are known."""
     of_query, of_point, powers = index.within(images, space.power(radius))
     distances = space.distances(powers)

@@ -4,6 +4,8 @@ Sixty-four numbers are compared with a bound at once, and only a group with a hi
 first few thousand points hardly any group has one. Points are float64 or float32, everything else has one type.
 """
 
+# mypy: disable-error-code="no-untyped-def"
+
 from __future__ import annotations
 
 import numpy as np

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from margin.core.threads import blas_threads, threads_for
-from margin.foundations.neighbors import filtering, kd_tree, scan_reference
+from margin.foundations.neighbors import ball_tree, filtering, kd_tree, scan_reference
 
 __all__ = ["ALGORITHMS", "NeighborIndex"]
 
-ALGORITHMS = ("auto", "brute", "kd_tree")
+ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
+LEAF_SIZE = 30  # rows of a leaf of a tree
 SPARE = {"filter": 6, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
 COMPILED_WORK = 2**22  # additions from which loading the compiled loops is repaid
 SIMPLE_EXPONENTS = (1.0, 2.0, 3.0, np.inf)  # those for which NumPy and the compiled loops give the same bits
@@ -31,10 +32,14 @@ BALL_PAIRS = 2**23  # pairs of a query and a point that may be in sight at once
 class NeighborIndex:
     """Points (n, d) in a space where the distance is a Minkowski distance, ready for queries."""
 
-    def __init__(self, points: np.ndarray, exponent: float, algorithm: str = "auto"):
+    def __init__(self, points: np.ndarray, exponent: float, algorithm: str = "auto", leaf_size: int = LEAF_SIZE):
         self.points, self.exponent = points, exponent
-        wanted = algorithm == "kd_tree" or (algorithm == "auto" and points.shape[1] <= TREE_COLUMNS)
-        self.tree = kd_tree.build(points) if wanted else None
+        self.trees: ModuleType = ball_tree if algorithm == "ball_tree" else kd_tree
+        self.tree: Any = None
+        if algorithm == "ball_tree":
+            self.tree = ball_tree.build(points, leaf_size, exponent)
+        elif algorithm == "kd_tree" or (algorithm == "auto" and points.shape[1] <= TREE_COLUMNS):
+            self.tree = kd_tree.build(points, leaf_size)
 
     def nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Powers and indices of the ``k`` nearest points of every query (m, d), ascending, (m, k) each."""
@@ -58,7 +63,7 @@ class NeighborIndex:
     def _nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         if self.tree is not None:
             m = min(k + SPARE["tree"], len(self.points))
-            return self._judged(queries, k, *kd_tree.candidates(self.tree, queries, m, self.exponent))
+            return self._judged(queries, k, *self.trees.candidates(self.tree, queries, m, self.exponent))
         if not self._compiled(len(queries) * len(self.points)):
             with np.errstate(over="ignore"):  # an infinite power is told below
                 return scan_reference.scan(self.points, queries, k, self.exponent)
@@ -98,7 +103,7 @@ class NeighborIndex:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Query (plus ``offset``), point and power of the pairs with at most the power of the query, sorted."""
         if self.tree is not None:
-            of_query, of_point = kd_tree.ball_pairs(self.tree, queries, powers, self.exponent)
+            of_query, of_point = self.trees.ball_pairs(self.tree, queries, powers, self.exponent)
         elif self.exponent == 2.0:
             of_query, of_point = filtering.ball_pairs(self.points, queries, powers)
         else:
@@ -129,7 +134,10 @@ class NeighborIndex:
 
     def _shared_out(self, queries: np.ndarray, function: Any) -> list[Any]:
         """``function`` of as many parts of the queries as there are threads worth waking."""
-        threads = min(threads_for(queries.size * len(self.points)), len(queries))
+        work = queries.size * len(self.points)
+        if work < COMPILED_WORK:  # one thread and no product large enough for BLAS to wake others
+            return [function(queries)]
+        threads = min(threads_for(work), len(queries))
         with blas_threads(1):
             if threads == 1:
                 return [function(queries)]

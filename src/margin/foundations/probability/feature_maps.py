@@ -1,4 +1,7 @@
-r"""Feature maps :math:`\phi` whose inner products are kernels: :math:`k(x, z) = \langle\phi(x), \phi(z)\rangle`."""
+r"""Feature maps :math:`\phi` whose inner products are kernels: :math:`k(x, z) = \langle\phi(x), \phi(z)\rangle`.
+
+Textbook form: the maps behind the kernels, written out; :mod:`margin.kernels.feature_maps` has those that models use.
+"""
 
 from __future__ import annotations
 

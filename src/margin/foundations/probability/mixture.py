@@ -1,4 +1,7 @@
-r"""Mixtures :math:`f(x) = \sum_j w_j f_j(x)` of laws on the line, and the empirical law of a sample."""
+r"""Mixtures :math:`f(x) = \sum_j w_j f_j(x)` of laws on the line, and the empirical law of a sample.
+
+Textbook form on the line; :class:`~margin.mixture.GaussianMixture` fits them in any dimension.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from margin.foundations.probability.normal import Normal
 
 __all__ = ["Empirical", "Mixture"]
 
-# A component narrower than this share of the data's spread has collapsed onto a point, where the likelihood is
+# A component narrower than this fraction of the data's spread has collapsed onto a point, where the likelihood is
 # unbounded and no maximum exists.
 COLLAPSED = 1e-6
 

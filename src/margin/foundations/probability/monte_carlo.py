@@ -44,7 +44,7 @@ def monte_carlo(
 
 
 def monte_carlo_pi(n: int, rng: np.random.Generator) -> MonteCarloEstimate:
-    """Four times the share of uniform points of the unit square that fall into the quarter disc."""
+    """Four times the fraction of uniform points of the unit square that fall into the quarter disc."""
 
     def inside(points: Array) -> Array:
         return 4.0 * (np.sum(points**2, axis=1) <= 1)

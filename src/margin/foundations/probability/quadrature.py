@@ -15,10 +15,10 @@ from margin.foundations.probability.arguments import Array
 __all__ = ["infinite_sum", "panel_integral", "tail_integral", "weighted"]
 
 QUADRATURE_TOLERANCE = 1e-10
-# Cuts of an infinite tail in log-distance, and the share of it that may remain beyond the last but one.
+# Cuts of an infinite tail in log-distance, and the fraction of it that may remain beyond the last but one.
 DECADES = (0.0, 2.0, 8.0, 40.0, 300.0, 600.0)
 DIVERGENT = 1e-9
-# A block of terms below this share of the sum ends it; a sum longer than this is given up.
+# A block of terms below this fraction of the sum ends it; a sum longer than this is given up.
 NOTHING = 1e-15
 LONGEST_SUM = float(1 << 24)
 LOG_LARGEST = float(np.log(np.finfo(np.float64).max))

@@ -6,6 +6,8 @@ With :math:`\beta \sim N(0, \tau^2 I)` and :math:`y \mid X, \beta \sim N(X\beta,
 
 its mean is the ridge estimate with penalty :math:`\sigma^2/\tau^2`, and a new point has predictive variance
 :math:`x^\top \Sigma x + \sigma^2`: what is not known plus what cannot be known.
+
+Textbook form; the mean is what :class:`~margin.linear.Ridge` computes.
 """
 
 from __future__ import annotations

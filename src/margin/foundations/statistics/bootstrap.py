@@ -2,6 +2,8 @@ r"""The bootstrap: what a statistic would do on other samples, learned by resamp
 
 Given the data, resamples are independent of each other. Without that condition they are not: all of them
 follow the same data, so their statistics rise and fall together from one data set to the next.
+
+Textbook form; bagging and forests draw their rows inside compiled code (:mod:`margin.trees`).
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ def bootstrap_indices(n: int, rng: np.random.Generator, size: int | None = None)
 
 
 def distinct_fraction(n: int, size: int | None = None) -> float:
-    r"""Expected share of the ``n`` rows that a resample contains: :math:`1 - (1 - 1/n)^m \to 1 - 1/e` for m = n.
+    r"""Expected fraction of the ``n`` rows that a resample contains: :math:`1 - (1 - 1/n)^m \to 1 - 1/e` for m = n.
 
     >>> round(distinct_fraction(10_000), 3)
     0.632
@@ -74,7 +76,7 @@ def bootstrap_interval(
 def _bca_probabilities(rows: Floats, statistic: Statistic, replicates: Floats, tail: float) -> Floats:
     r"""Adjusted quantile levels :math:`\Phi\big(z_0 + \frac{z_0 + z}{1 - a(z_0 + z)}\big)`.
 
-    :math:`z_0` is the normal quantile of the share of replicates below the estimate, :math:`a` a sixth of the
+    :math:`z_0` is the normal quantile of the fraction of replicates below the estimate, :math:`a` a sixth of the
     skewness of the leave-one-out statistics.
     """
     estimate = float(statistic(rows))

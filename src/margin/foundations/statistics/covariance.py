@@ -2,6 +2,8 @@ r"""Variance, covariance and correlation of samples, with the divisor :math:`n -
 
 The population quantity is an expectation; a sample gives an estimate of it. ``ddof=0`` is the mean of the
 products of deviations, ``ddof=1`` the unbiased estimate.
+
+Textbook form; :class:`~margin.reduction.PCA` and the discriminants sum their scatter matrices in chunks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 r"""Covariance functions (kernels) of Gaussian processes: call one on (n, d) and (m, d) and get the (n, m) matrix.
 
 The equations are those of :mod:`margin.foundations.probability.kernels`; here they carry their parameters.
+
+Textbook form of the kernels that :mod:`margin.kernels` composes, differentiates and fits.
 """
 
 from __future__ import annotations

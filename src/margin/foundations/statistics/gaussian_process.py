@@ -5,6 +5,9 @@ r"""Gaussian processes: laws of functions whose values at any finite set of poin
 
 .. math:: \mu'(x) = \mu(x) + k(x, X) (k(X, X) + \sigma^2 I)^{-1} (y - \mu(X)), \qquad
           k'(x, x') = k(x, x') - k(x, X) (k(X, X) + \sigma^2 I)^{-1} k(X, x') .
+
+Textbook form; :class:`~margin.kernels.GaussianProcessRegressor` has the same equations with kernels that compose,
+learned hyperparameters and sparse approximations.
 """
 
 from __future__ import annotations

@@ -7,6 +7,9 @@ each step a least-squares problem with weights :math:`w = (d\mu/d\eta)^2 / V(\mu
 .. math:: \beta \leftarrow \arg\min_b \sum_i w_i \Big(\eta_i + \frac{y_i - \mu_i}{d\mu_i/d\eta_i} - x_i^\top b\Big)^2 .
 
 The inverse Fisher information :math:`(X^\top W X)^{-1}` is the covariance behind the Wald tests.
+
+Textbook form of scoring for any family; :class:`~margin.linear.LogisticRegression` has solvers of its own for large
+tables.
 """
 
 from __future__ import annotations

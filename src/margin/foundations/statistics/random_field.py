@@ -21,7 +21,7 @@ from margin.foundations.statistics.covariance_functions import CovarianceFunctio
 
 __all__ = ["field_from_kernel", "field_from_spectrum"]
 
-NEGLIGIBLE = 1e-10  # negative eigenvalues below this share of the largest are rounding
+NEGLIGIBLE = 1e-10  # negative eigenvalues below this fraction of the largest are rounding
 MAX_PADDING = 16
 
 

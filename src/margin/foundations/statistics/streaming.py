@@ -17,6 +17,9 @@ is ever allocated: a block lives in one buffer that fits in cache.
 The mean is kept in two parts, the float64 ``mean`` and the ``tail`` that rounding leaves out. Near 1e9 a float64
 is only good to 1e-7; without the tail that error would enter every later deviation, and sorted data or merged
 partitions would lose half their digits.
+
+Textbook form; models on chunks keep the sums they need themselves (:mod:`margin.linear.moments`,
+:mod:`margin.bayes.statistics`).
 """
 
 from __future__ import annotations

@@ -150,7 +150,8 @@ def _by_linprog(a: Array, b: Array, M: Array) -> tuple[SparsePlan, Array]:
     )
     if answer.status != 0:
         raise RuntimeError(f"solve: HiGHS ended without an optimum ({answer.message}).")
-    plan = answer.x.reshape(m, n) * mass
+    # HiGHS meets the bounds to its tolerance: a mass of -1e-16 is none.
+    plan = np.maximum(answer.x, 0.0).reshape(m, n) * mass
     source, target = np.nonzero(plan)
     v = np.append(answer.eqlin.marginals[m:], 0.0) * cost
     return SparsePlan(source, target, plan[source, target]), v

@@ -6,6 +6,8 @@ r"""Gaussian-process classification by Laplace's approximation, one class agains
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -14,34 +16,31 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Flag, Integer, Number, Optional, Seed
+from margin.core.domains import Choice, Flag, Integer, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.core.records import Record
+from margin.core.threads import available, blas_threads, threads_for
 from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, Restarts, SearchPlan, plan_searches
-from margin.kernels.gaussian_process.initial_kernel import KERNEL_DOMAIN, initial_kernel
+from margin.kernels.gaussian_process.initial_kernel import initial_kernel
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, averaged_sigmoid
 from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_variance
+from margin.kernels.gaussian_process.search_parameters import SearchParameters
 from margin.kernels.kernel import Kernel
+from margin.kernels.one_vs_one import pairs_of, votes_with_confidence
 
 __all__ = ["GaussianProcessClassifier"]
 
 
-class GaussianProcessClassifier(ClassifierMixin, IterativeEstimator):
+class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEstimator):
     r"""Probabilities that know how far a row is from the training rows; the kernels are learned.
 
-    With two classes one latent function is learned; with more, one per class against the rest, each with its own
-    kernel, and their probabilities are normalized. ``kernel``, ``ard``, ``optimizer``, ``n_restarts``, ``tol`` and
-    ``max_iter`` (evaluations of each search) are as in :class:`GaussianProcessRegressor`.
-
-    Cost: a few times :math:`n^3` per evaluation and class. A record is one evaluation for every class whose search
-    still runs: ``log_marginal_likelihood`` is the sum over the classes of the best so far, ``gradient_norm`` that of
-    this round, ``running`` counts the classes.
-
-    Learned: ``classes_``, and for every latent function ``kernels_``, ``pulls_`` (gradients of the log-likelihood at
-    the mode, the dual weights), ``roots_``, ``factors_`` (Cholesky factors) and ``log_marginal_likelihoods_``;
-    ``log_marginal_likelihood_value_`` (their sum), ``X_train_``, ``n_iter_``.
+    With two classes one latent function is learned; with more, one per class against the rest (or per pair of classes),
+    each with its own kernel. Cost: a few times :math:`n^3` per evaluation and function. A record is one evaluation for
+    every function whose search still runs: ``log_marginal_likelihood`` is the mean over the functions of the best so
+    far, ``gradient_norm`` that of this round, ``running`` counts the functions.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -51,48 +50,57 @@ class GaussianProcessClassifier(ClassifierMixin, IterativeEstimator):
     ([False, True], True)
     """
 
-    domains = {
-        "kernel": KERNEL_DOMAIN,
-        "ard": Flag(),
-        "optimizer": Optional(Choice("bfgs")),
-        "n_restarts": Integer(low=0),
-        "max_iter": Integer(low=1),
-        "tol": Number(low=0),
-        "random_state": Seed(),
-    }
+    _: KW_ONLY
+    max_iter_predict: int = parameter(100, Integer(low=1), "Most Newton steps to a mode of the latent function.")
+    warm_start: bool = parameter(
+        False, Flag(), "Whether Newton's method begins at the mode of the evaluation before instead of zero."
+    )
+    copy_X_train: bool = parameter(True, Flag(), "Whether the model keeps a copy of the rows instead of a reference.")
+    multi_class: str = parameter(
+        "one_vs_rest",
+        Choice("one_vs_rest", "one_vs_one"),
+        "A function per class against the rest, or per pair of classes (faster, but without probabilities).",
+    )
+    n_jobs: int | None = parameter(
+        None,
+        Optional(Integer(low=-1)),
+        "Threads that evaluate several functions; None as many as are worth it, -1 all.",
+    )
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        ard: bool = False,
-        optimizer: str | None = "bfgs",
-        n_restarts: int = 0,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.ard = ard
-        self.optimizer = optimizer
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    classes_: np.ndarray = attribute("The classes, sorted.")
+    X_train_: np.ndarray = attribute("The training rows.")
+    kernels_: list[Kernel] = attribute("The learned kernel of every latent function.")
+    train_rows_: list[np.ndarray] = attribute("The training rows of every latent function.")
+    dual_weights_: list[np.ndarray] = attribute("Gradients of the log-likelihood at the modes: weights of the rows.")
+    root_weights_: list[np.ndarray] = attribute("Square roots of the negative Hessians of the log-likelihood.")
+    factors_: list[np.ndarray] = attribute("Lower Cholesky factors of B, one per latent function.")
+    log_marginal_likelihoods_: list[float] = attribute("Approximate log evidence of every latent function.")
+    log_marginal_likelihood_value_: float = attribute("Their mean.")
+    n_iter_: int = attribute("Rounds of evaluations.")
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.classes_)
+
+    @property
+    def kernel_(self) -> Any:
+        """The learned kernel for two classes, a list of kernels for more."""
+        return self.kernels_[0] if len(self.kernels_) == 1 else self.kernels_
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per round of evaluations of the approximate marginal likelihood."""
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
-        classes = np.unique(y)
+        classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
                 f"GaussianProcessClassifier: y must hold at least two classes; got one class, {classes[0]}."
             )
-        kernel = initial_kernel("GaussianProcessClassifier", self.kernel, X, self.ard)
-        self.classes_, self.X_train_ = classes, X
-        positive = classes[1:] if len(classes) == 2 else classes
-        self._loop = loop = _ClassSearches(self, kernel, X, [np.where(y == c, 1.0, -1.0) for c in positive], state)
+        kernel = initial_kernel(self.kernel, X, self.ard, learned=False)
+        self.classes_, self.X_train_ = classes, np.array(X) if self.copy_X_train else X
+        self._loop = loop = _ClassSearches(self, kernel, X, self._functions(codes, len(classes)), state)
         yield from loop.records(self)
         if self.optimizer is not None and not all(runs.converged for runs in loop.runs):
             warn_user(
@@ -101,18 +109,23 @@ class GaussianProcessClassifier(ClassifierMixin, IterativeEstimator):
             )
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The mean of the latent functions: (n,) for two classes, else (n, classes)."""
-        at = self._checked(X)
-        means = [posterior_mean(k, self.X_train_, at, pull) for k, pull in zip(self.kernels_, self.pulls_)]
-        return means[0] if len(means) == 1 else np.column_stack(means)
+        """The mean of the latent functions: (n,) for two classes, else (n, classes), of pairs their votes."""
+        means = self._means(self._checked(X))
+        if len(means) == 1:
+            return means[0]
+        if self.multi_class == "one_vs_rest":
+            return np.column_stack(means)
+        return votes_with_confidence(np.column_stack(means), len(self.classes_))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, (n, classes): the sigmoid averaged over the latent uncertainty."""
         at = self._checked(X)
+        if len(self.classes_) > 2 and self.multi_class == "one_vs_one":
+            raise ValueError("GaussianProcessClassifier: multi_class='one_vs_one' has no probabilities of the classes.")
         columns = []
-        for kernel, pull, root, factor in zip(self.kernels_, self.pulls_, self.roots_, self.factors_):
-            mean = posterior_mean(kernel, self.X_train_, at, pull)
-            columns.append(averaged_sigmoid(mean, posterior_variance(kernel, self.X_train_, at, factor, root)))
+        parts = zip(self.kernels_, self.train_rows_, self.root_weights_, self.factors_, self._means(at))
+        for kernel, rows, root, factor, mean in parts:
+            columns.append(averaged_sigmoid(mean, posterior_variance(kernel, self.X_train_[rows], at, factor, root)))
         if len(columns) == 1:
             return np.column_stack([1 - columns[0], columns[0]])
         probabilities = np.column_stack(columns)
@@ -123,29 +136,53 @@ class GaussianProcessClassifier(ClassifierMixin, IterativeEstimator):
         if len(getattr(self, "kernels_", ())) == 1:
             # The averaged sigmoid is above one half exactly where the mean is positive.
             return self.classes_[(self.decision_function(X) > 0).astype(int)]
-        chosen = self.predict_proba(X).argmax(axis=1)
+        by_votes = self.multi_class == "one_vs_one"
+        chosen = (self.decision_function(X) if by_votes else self.predict_proba(X)).argmax(axis=1)
         return self.classes_[chosen]
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
-        """Approximate, of the latent function of two classes at ``theta``; without ``theta`` the learned value."""
+        """Approximate, at ``theta``; the mean over the latent functions if there are several.
+
+        ``theta`` is that of one kernel, used by all functions, or those of all kernels one after another; the gradient
+        needs the latter. Without ``theta`` the learned value.
+        """
         check_is_fitted(self)
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_value_
-        if len(self.kernels_) > 1:
+        learned = np.concatenate([kernel.theta for kernel in self.kernels_])
+        theta = learned if theta is None else np.asarray(theta, dtype=np.float64)
+        if theta.shape == self.kernels_[0].theta.shape and not eval_gradient:
+            theta = np.tile(theta, len(self.kernels_))
+        if theta.shape != learned.shape:
             raise ValueError(
-                "GaussianProcessClassifier: log_marginal_likelihood takes theta for two classes; "
-                f"got {len(self.kernels_)} classes with a kernel each."
+                f"GaussianProcessClassifier: theta must have the shape {learned.shape}; got {theta.shape}."
             )
-        kernel = self.kernels_[0]
-        theta = kernel.theta if theta is None else np.asarray(theta, dtype=np.float64)
-        if theta.shape != kernel.theta.shape:
-            raise ValueError(
-                f"GaussianProcessClassifier: theta must have the shape {kernel.theta.shape}; got {theta.shape}."
+        values, gradients = [], []
+        parts = zip(self.kernels_, self.train_rows_, self.dual_weights_, np.split(theta, len(self.kernels_)))
+        for kernel, rows, weights, own in parts:
+            # At the mode the weights are t - pi, positive exactly for the rows of the positive class.
+            labels = np.where(weights > 0, 1.0, -1.0)
+            approximation = LaplaceApproximation(
+                kernel, self.X_train_[rows], labels, newton_steps=self.max_iter_predict
             )
-        # At the mode the pull is t - pi, positive exactly for the rows of the second class.
-        labels = np.where(self.pulls_[0] > 0, 1.0, -1.0)
-        found = LaplaceApproximation(kernel, self.X_train_, labels).at(theta, gradient=eval_gradient)
-        return (found.value, found.gradient) if eval_gradient else found.value
+            found = approximation.at(own, gradient=eval_gradient)
+            values.append(found.value)
+            gradients.append(found.gradient / len(self.kernels_))
+        value = float(np.mean(values))
+        return (value, np.concatenate(gradients)) if eval_gradient else value
+
+    def _functions(self, codes: np.ndarray, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Rows and labels (-1 or 1) of every latent function."""
+        everyone = np.arange(len(codes))
+        if k == 2 or self.multi_class == "one_vs_rest":
+            positive = [1] if k == 2 else list(range(k))
+            return [(everyone, np.where(codes == c, 1.0, -1.0)) for c in positive]
+        pairs = [(np.flatnonzero((codes == i) | (codes == j)), i) for i, j in pairs_of(k)]
+        return [(rows, np.where(codes[rows] == first, 1.0, -1.0)) for rows, first in pairs]
+
+    def _means(self, at: np.ndarray) -> list[np.ndarray]:
+        parts = zip(self.kernels_, self.train_rows_, self.dual_weights_)
+        return [posterior_mean(kernel, self.X_train_[rows], at, weights) for kernel, rows, weights in parts]
 
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -160,15 +197,20 @@ class _ClassSearches:
         model: GaussianProcessClassifier,
         kernel: Kernel,
         X: np.ndarray,
-        labels: list[np.ndarray],
+        functions: list[tuple[np.ndarray, np.ndarray]],
         state: dict[str, Any] | None,
     ):
         self.kernel, self.learns, self.iteration = kernel, model.optimizer is not None, 0
-        self.problems = [LaplaceApproximation(kernel, X, y) for y in labels]
-        self.found: list[Mode | None] = [None] * len(labels)
-        model.kernels_ = [kernel] * len(labels)
+        settings: dict[str, Any] = {"newton_steps": model.max_iter_predict, "warm_start": model.warm_start}
+        self.problems = [
+            LaplaceApproximation(kernel, X if len(rows) == len(X) else X[rows], labels, **settings)
+            for rows, labels in functions
+        ]
+        self.threads = self._threads(model.n_jobs, len(X))
+        self.found: list[Mode | None] = [None] * len(functions)
+        model.kernels_, model.train_rows_ = [kernel] * len(functions), [rows for rows, _ in functions]
         if state is None:
-            seeds = spawn_seeds(as_generator(model.random_state), len(labels))
+            seeds = spawn_seeds(as_generator(model.random_state), len(functions))
             plans = [self._plan(model, len(X), seed) for seed in seeds]
         else:
             plans = [SearchPlan(np.array(part["starts"])) for part in state["runs"]]
@@ -179,15 +221,14 @@ class _ClassSearches:
 
     def records(self, model: GaussianProcessClassifier) -> Iterator[Record]:
         total = max(runs.count for runs in self.runs) * self.runs[0].max_iter
-        while any(asked := [runs.question() for runs in self.runs]):
+        while any(asked := [runs.next_request() for runs in self.runs]):
             squares, running = 0.0, 0
-            for c, question in enumerate(asked):
-                if question is None:
-                    continue
-                mode = self.problems[c].at(question.theta, gradient=self.learns)
+            for c, mode in self._evaluate(asked):
+                request = asked[c]
+                assert request is not None
                 squares, running = squares + float(mode.gradient @ mode.gradient), running + 1
                 if self.runs[c].tell(-mode.value, -mode.gradient):
-                    self._publish(model, c, question, mode)
+                    self._publish(model, c, request, mode)
             self.iteration += 1
             self._finish(model)
             values = {
@@ -197,11 +238,33 @@ class _ClassSearches:
             }
             yield Record(self.iteration, values, total=total)
 
+    def _evaluate(self, asked: list[EvaluationRequest | None]) -> list[tuple[int, Mode]]:
+        """The modes asked for, by several threads where that is worth it; LAPACK lets go of the interpreter lock."""
+        wanted = [(c, request.theta) for c, request in enumerate(asked) if request is not None]
+
+        def evaluate(job: tuple[int, np.ndarray]) -> tuple[int, Mode]:
+            return job[0], self.problems[job[0]].at(job[1], gradient=self.learns)
+
+        if self.threads == 1 or len(wanted) == 1:
+            return [evaluate(job) for job in wanted]
+        with blas_threads(1), ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(evaluate, wanted))
+
+    @staticmethod
+    def _threads(n_jobs: int | None, n: int) -> int:
+        if n_jobs is None:
+            return threads_for(float(n) ** 3)
+        return available() if n_jobs < 1 else n_jobs
+
     def state(self) -> dict[str, Any]:
-        return {"runs": [runs.state() for runs in self.runs], "iteration": self.iteration}
+        return {
+            "runs": [runs.state() for runs in self.runs],
+            "iteration": self.iteration,
+            "last_duals": [None if p.last_dual is None else p.last_dual.copy() for p in self.problems],
+        }
 
     def _plan(self, model: GaussianProcessClassifier, n: int, seed: int) -> SearchPlan:
-        restarts = model.n_restarts if self.learns else 0
+        restarts = model.n_restarts_optimizer if self.learns else 0
         theta, bounds = self.kernel.theta, self.kernel.bounds
         return plan_searches(theta, bounds, n, n_restarts=restarts, warm_up=None, rng=as_generator(seed))
 
@@ -209,22 +272,24 @@ class _ClassSearches:
         self.iteration = int(state["iteration"])
         for c, part in enumerate(state["runs"]):
 
-            def publish(question: EvaluationRequest, c: int = c) -> None:
-                self._publish(model, c, question, self.problems[c].at(question.theta, gradient=False))
+            def publish(request: EvaluationRequest, c: int = c) -> None:
+                self._publish(model, c, request, self.problems[c].at(request.theta, gradient=False))
 
             self.runs[c].replay(part["told"], publish)
+        for problem, dual in zip(self.problems, state["last_duals"]):
+            problem.last_dual = None if dual is None else np.array(dual)
         self._finish(model)
 
-    def _publish(self, model: GaussianProcessClassifier, c: int, question: EvaluationRequest, mode: Mode) -> None:
+    def _publish(self, model: GaussianProcessClassifier, c: int, request: EvaluationRequest, mode: Mode) -> None:
         self.problems[c].keep(mode)
         self.found[c] = mode
-        model.kernels_[c] = self.kernel.with_theta(question.theta)
+        model.kernels_[c] = self.kernel.clone_with_theta(request.theta)
 
     def _finish(self, model: GaussianProcessClassifier) -> None:
         modes = [mode for mode in self.found if mode is not None]
-        model.pulls_ = [mode.pull for mode in modes]
-        model.roots_ = [mode.root for mode in modes]
+        model.dual_weights_ = [mode.pull for mode in modes]
+        model.root_weights_ = [mode.root for mode in modes]
         model.factors_ = [mode.factor for mode in modes]
         model.log_marginal_likelihoods_ = [mode.value for mode in modes]
-        model.log_marginal_likelihood_value_ = float(sum(model.log_marginal_likelihoods_))
+        model.log_marginal_likelihood_value_ = float(np.mean(model.log_marginal_likelihoods_))
         model.n_iter_ = self.iteration

@@ -73,7 +73,7 @@ class Restarts:
         """Searches in all."""
         return len(self.plan.starts) + self.coarse
 
-    def question(self) -> EvaluationRequest | None:
+    def next_request(self) -> EvaluationRequest | None:
         """What to evaluate next; None when all searches are over."""
         while self.searches[-1].point is None:
             done = len(self.searches)
@@ -113,7 +113,7 @@ class Restarts:
         best: EvaluationRequest | None = None
         for run in told:
             for value, gradient in zip(run["values"], run["gradients"]):
-                asked = self.question()
+                asked = self.next_request()
                 assert asked is not None
                 if self.tell(float(value), gradient):
                     best = asked
@@ -122,7 +122,7 @@ class Restarts:
 
     def evaluations(self) -> Iterator[EvaluationRequest]:
         """Questions, until there are none; each is to be answered by :meth:`tell` before the next."""
-        while (asked := self.question()) is not None:
+        while (asked := self.next_request()) is not None:
             yield asked
 
     def _begin(self, start: Floats, curvature: Floats | None = None) -> None:
@@ -136,13 +136,13 @@ class SearchObjective(Protocol):
 
     coarse_rows: NDArray[np.int64]
 
-    def evaluate(self, question: EvaluationRequest, *, gradient: bool) -> Any:
+    def evaluate(self, request: EvaluationRequest, *, gradient: bool) -> Any:
         """An object with ``value`` (to be maximized) and ``gradient``."""
 
-    def publish(self, model: Any, question: EvaluationRequest, found: Any) -> None:
+    def publish(self, model: Any, request: EvaluationRequest, found: Any) -> None:
         """Make ``model`` the one of this evaluation."""
 
-    def describe(self, question: EvaluationRequest, found: Any) -> dict[str, float]:
+    def describe(self, request: EvaluationRequest, found: Any) -> dict[str, float]:
         """Numbers for the record."""
 
 
@@ -154,7 +154,7 @@ class HyperparameterSearch:
         theta, bounds = kernel.theta, kernel.bounds
         if state is None:
             rng = as_generator(model.random_state)
-            restarts, warm_up = (model.n_restarts, warm_up) if self.learns else (0, None)
+            restarts, warm_up = (model.n_restarts_optimizer, warm_up) if self.learns else (0, None)
             plan = plan_searches(theta, bounds, n, n_restarts=restarts, warm_up=warm_up, rng=rng)
         else:
             plan = SearchPlan(np.array(state["starts"]), np.array(state["rows"]))

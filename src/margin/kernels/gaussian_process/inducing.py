@@ -65,7 +65,7 @@ class SparseObjective:
 
     def at(self, theta: Floats, *, gradient: bool = True) -> SparseEvaluation:
         """Value, and the gradient with respect to theta if wanted (else zeros)."""
-        kernel = self.kernel.with_theta(theta)
+        kernel = self.kernel.clone_with_theta(theta)
         signal, noise = signal_of(kernel), noise_variance(kernel)
         assert signal is not None
         m = len(self.Z)
@@ -99,7 +99,7 @@ class SparseObjective:
         """Fills V; k_ii - q_ii, which the inducing points do not see, and the precisions 1 / Lambda_ii."""
         for rows in self._blocks():
             self._V[:, rows] = solve_triangular(L, signal(self.Z, self.X[rows]), lower=True, check_finite=False)
-        slack = np.maximum(signal.diagonal(self.X) - np.einsum("ij,ij->j", self._V, self._V), 0.0)
+        slack = np.maximum(signal.diag(self.X) - np.einsum("ij,ij->j", self._V, self._V), 0.0)
         return slack, 1 / (slack + noise if self.fitc else np.full(len(self.X), noise))
 
     def _blocks(self) -> Iterator[slice]:
@@ -207,7 +207,7 @@ def _with_noise(kernel: Kernel, signal_slope: Floats, noise_slope: float) -> Flo
     for term in terms_of(kernel):
         count = len(term.theta)
         if isinstance(term, WhiteKernel):
-            parts.append(np.array([term.value * noise_slope for _ in term.free]))
+            parts.append(np.array([term.noise_level * noise_slope for _ in term.free]))
         else:
             parts.append(signal_slope[start : start + count])
             start += count

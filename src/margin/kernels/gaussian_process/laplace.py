@@ -85,15 +85,19 @@ class LaplaceApproximation:
     ``factor`` of a mode is overwritten by the next one unless it is kept by :meth:`keep`.
     """
 
-    def __init__(self, kernel: Kernel, X: Floats, y: Floats):
+    def __init__(
+        self, kernel: Kernel, X: Floats, y: Floats, *, newton_steps: int = NEWTON_STEPS, warm_start: bool = False
+    ):
         n = len(X)
         self.kernel, self.X, self.y = kernel, X, y
+        self.newton_steps, self.warm_start = newton_steps, warm_start
+        self.last_dual: Floats | None = None  # of the mode found last, where the next search may begin
         self.compiled = n > COMPILED_ROWS and radial_form(kernel) is not None
         self._gram, self._factor, self._inverse = np.empty((n, n)), np.zeros((n, n)), np.empty((n, n))
         self._spare: Floats | None = None
 
     def at(self, theta: Floats, *, gradient: bool = True) -> Mode:
-        kernel = self.kernel.with_theta(theta)
+        kernel = self.kernel.clone_with_theta(theta)
         form = radial_form(kernel) if self.compiled else None
         if form is not None:
             form.fill(self.X, self._gram, self._factor)
@@ -120,8 +124,11 @@ class LaplaceApproximation:
         """Newton's method on the dual a (f = K a), halved where the objective would fall."""
         dual = np.zeros_like(self.y)
         latent = np.zeros_like(self.y)
+        if self.warm_start and self.last_dual is not None:
+            dual = self.last_dual
+            latent = symmetric_product(self._gram, dual)
         value = self._objective(dual, latent)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(self.newton_steps):
             probability = expit(latent)
             weight = probability * (1 - probability)
             root = np.sqrt(weight)
@@ -141,6 +148,7 @@ class LaplaceApproximation:
                 change *= 0.5
             if not moved > NEWTON_TOLERANCE:
                 break
+        self.last_dual = dual
         return latent, self._objective(dual, latent)
 
     def _objective(self, dual: Floats, latent: Floats) -> float:

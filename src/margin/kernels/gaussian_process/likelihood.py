@@ -48,7 +48,8 @@ class Evaluation:
 
 
 class MarginalLikelihood:
-    """The likelihood of y (n,) at X (n, d) under ``kernel``, with the variances ``alpha`` added to the diagonal.
+    """The likelihood of y (n,), or of the columns of y (n, q), at X (n, d) under ``kernel``, with the variances
+    ``alpha`` added to the diagonal.
 
     ``factor`` of an evaluation is a buffer that the next one overwrites, unless :meth:`keep` is called in between.
 
@@ -67,13 +68,15 @@ class MarginalLikelihood:
 
     def at(self, theta: Floats, *, gradient: bool = True) -> Evaluation:
         """Value, and the gradient with respect to theta if wanted (else zeros)."""
-        kernel = self.kernel.with_theta(theta)
+        kernel = self.kernel.clone_with_theta(theta)
         gram, factor, noise, form = self._fill(kernel)
         jitter = factorize(gram, factor, noise + self.alpha)
         if jitter is None:
             return Evaluation(-np.inf, np.zeros(len(theta)), np.zeros_like(self.y), factor, np.nan)
         weights = solve_factored(factor, self.y)
-        value = -0.5 * float(self.y @ weights + log_determinant(factor) + len(self.y) * np.log(2 * np.pi))
+        targets = 1 if self.y.ndim == 1 else self.y.shape[1]
+        constant = log_determinant(factor) + len(self.y) * np.log(2 * np.pi)
+        value = -0.5 * float(np.vdot(self.y, weights) + targets * constant)
         if not np.isfinite(value):
             return Evaluation(-np.inf, np.zeros(len(theta)), weights, factor, jitter)
         slope = self._gradient(kernel, form, factor, weights, jitter) if gradient else np.zeros(len(theta))
@@ -106,13 +109,17 @@ class MarginalLikelihood:
         added = jitter * float(np.mean(gram.diagonal() + self.alpha + (form.noise if form else 0.0)))
         copy_lower(factor, gram)
         inverse_in_place(gram)
+        columns = [np.ascontiguousarray(w) for w in weights.reshape(len(weights), -1).T]
         if form is None:
-            return 0.5 * kernel.gradient(self.X, np.outer(weights, weights) - mirrored(gram))
-        pull = weights**2 - gram.diagonal()  # the diagonal of W
+            outer = sum((np.outer(w, w) for w in columns), np.zeros_like(gram))
+            return 0.5 * kernel.gradient(self.X, outer - len(columns) * mirrored(gram))
+        pull = sum((w**2 - gram.diagonal() for w in columns), np.zeros(len(gram)))  # the diagonal of W
         # W o C sums to y.w - n, and what is not amplitude times profile in C is on its diagonal.
         outside = float(np.sum(pull * (form.noise + self.alpha + added)))
-        total = 0.5 * (float(self.y @ weights) - len(weights) - outside)
-        per_column = contracted(form, self.X, gram, gram, 0.5 * weights, weights, np.ones_like(weights))
+        total = 0.5 * (float(np.vdot(self.y, weights)) - weights.size - outside)
+        ones = np.ones(len(weights))
+        parts = [contracted(form, self.X, gram, gram, 0.5 * w, w, ones) for w in columns]
+        per_column = sum(parts, np.zeros(self.X.shape[1]))
         return form.gradient(total, per_column, 0.5 * float(pull.sum()))
 
 

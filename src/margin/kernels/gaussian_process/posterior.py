@@ -30,7 +30,7 @@ def posterior_variance(kernel: Kernel, X: Floats, at: Floats, L: Floats, scale: 
     for start in range(0, len(at), ROWS):
         block = at[start : start + ROWS]
         half = solve_triangular(L, (kernel(block, X) * scale).T, lower=True, check_finite=False)
-        parts.append(kernel.diagonal(block) - np.einsum("ij,ij->j", half, half))
+        parts.append(kernel.diag(block) - np.einsum("ij,ij->j", half, half))
     return np.maximum(np.concatenate(parts), 0.0)
 
 

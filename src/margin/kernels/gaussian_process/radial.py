@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from margin.kernels.kernel import ConstantKernel, Kernel, Product, Sum
+from margin.kernels.algebra import Product, Sum
+from margin.kernels.kernel import ConstantKernel, Kernel
 from margin.kernels.matern import Matern, matern_profile
-from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
+from margin.kernels.stationary import RBF, RadialKernel, WhiteKernel
 
 __all__ = ["RadialForm", "noise_variance", "radial_form", "signal_of", "terms_of"]
 
 Floats = NDArray[np.float64]
-Scaled = RBF | LaplaceKernel | Matern
 
 ROWS = 128  # of a block: product, exponential and both writes happen while it is in the second-level cache
 
@@ -33,15 +33,15 @@ class RadialForm:
 
     @property
     def amplitude(self) -> float:
-        return float(np.prod([leaf.value for leaf in self.leaves if isinstance(leaf, ConstantKernel)]))
+        return float(np.prod([leaf.constant_value for leaf in self.leaves if isinstance(leaf, ConstantKernel)]))
 
     @property
     def noise(self) -> float:
-        return float(sum(leaf.value for leaf in self.leaves if isinstance(leaf, WhiteKernel)))
+        return float(sum(leaf.noise_level for leaf in self.leaves if isinstance(leaf, WhiteKernel)))
 
     @property
-    def scaled(self) -> Scaled:
-        return next(leaf for leaf in self.leaves if isinstance(leaf, Scaled))
+    def scaled(self) -> RadialKernel:
+        return next(leaf for leaf in self.leaves if isinstance(leaf, RadialKernel))
 
     def profile(self, squared: Floats) -> tuple[Floats, Floats]:
         """Values and slopes, both times the amplitude; may overwrite ``squared``."""
@@ -51,7 +51,7 @@ class RadialForm:
             values = np.exp(squared, out=squared)
             values *= amplitude
             return values, values
-        values, slopes = matern_profile(0.5 if isinstance(radial, LaplaceKernel) else radial.nu, squared)
+        values, slopes = matern_profile(radial.nu if isinstance(radial, Matern) else 0.5, squared)
         values *= amplitude
         slopes *= amplitude
         return values, slopes
@@ -80,7 +80,7 @@ class RadialForm:
             if isinstance(leaf, ConstantKernel):
                 parts.append(np.array([total]))
             elif isinstance(leaf, WhiteKernel):
-                parts.append(np.array([leaf.value * trace]))
+                parts.append(np.array([leaf.noise_level * trace]))
             else:
                 parts.append(per_column if np.ndim(leaf.length_scale) else np.array([per_column.sum()]))
         return np.concatenate(parts)
@@ -96,8 +96,8 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
             continue
         factors = _factors(term)
         signals += 1
-        if sum(isinstance(part, Scaled) for part in factors) != 1 or not all(
-            isinstance(part, Scaled | ConstantKernel) for part in factors
+        if sum(isinstance(part, RadialKernel) for part in factors) != 1 or not all(
+            isinstance(part, RadialKernel | ConstantKernel) for part in factors
         ):
             return None
         leaves.extend(factors)
@@ -106,7 +106,7 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
 
 def terms_of(kernel: Kernel) -> list[Kernel]:
     """What a sum adds up, from left to right."""
-    return [*terms_of(kernel.left), *terms_of(kernel.right)] if isinstance(kernel, Sum) else [kernel]
+    return [*terms_of(kernel.k1), *terms_of(kernel.k2)] if isinstance(kernel, Sum) else [kernel]
 
 
 def signal_of(kernel: Kernel) -> Kernel | None:
@@ -115,7 +115,7 @@ def signal_of(kernel: Kernel) -> Kernel | None:
         return None
     if not isinstance(kernel, Sum):
         return kernel
-    left, right = signal_of(kernel.left), signal_of(kernel.right)
+    left, right = signal_of(kernel.k1), signal_of(kernel.k2)
     if left is None or right is None:
         return left if right is None else right
     return Sum(left, right)
@@ -123,7 +123,7 @@ def signal_of(kernel: Kernel) -> Kernel | None:
 
 def noise_variance(kernel: Kernel) -> float:
     """The variance of the white noise added to the function."""
-    return float(sum(term.value for term in terms_of(kernel) if isinstance(term, WhiteKernel)))
+    return float(sum(term.noise_level for term in terms_of(kernel) if isinstance(term, WhiteKernel)))
 
 
 def distance_factors(X: Floats, Z: Floats | None = None) -> tuple[Floats, Floats]:
@@ -138,4 +138,4 @@ def distance_factors(X: Floats, Z: Floats | None = None) -> tuple[Floats, Floats
 
 
 def _factors(kernel: Kernel) -> list[Kernel]:
-    return [*_factors(kernel.left), *_factors(kernel.right)] if isinstance(kernel, Product) else [kernel]
+    return [*_factors(kernel.k1), *_factors(kernel.k2)] if isinstance(kernel, Product) else [kernel]

@@ -7,20 +7,22 @@ r"""Gaussian-process regression with learned hyperparameters.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
+from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, HyperparameterSearch
-from margin.kernels.gaussian_process.initial_kernel import KERNEL_DOMAIN, initial_kernel, with_noise_term
+from margin.kernels.gaussian_process.initial_kernel import initial_kernel, with_noise_term
 from margin.kernels.gaussian_process.likelihood import Evaluation, MarginalLikelihood
 from margin.kernels.gaussian_process.posterior import (
     draw_normal,
@@ -29,27 +31,20 @@ from margin.kernels.gaussian_process.posterior import (
     posterior_variance,
 )
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of
+from margin.kernels.gaussian_process.search_parameters import SearchParameters
 from margin.kernels.kernel import Kernel
 
 __all__ = ["GaussianProcessRegressor", "location_and_scale"]
 
+DEFAULT_ALPHA = 1e-10  # scikit-learn's, for a kernel given as an object
 
-class GaussianProcessRegressor(RegressorMixin, IterativeEstimator):
+
+class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameters, IterativeEstimator):
     r"""A distribution over functions, conditioned on the rows; the kernel is learned by marginal likelihood.
 
-    ``kernel`` is a kernel object or "rbf", "matern", "laplace", "linear"; ``ard`` gives every column a length scale of
-    its own. ``alpha`` is the variance of the noise in units of the (normalized) targets, a number or one per row, or
-    "learn": then white noise is a term of the kernel. ``optimizer`` None keeps the kernel as it is. ``n_restarts``
-    further searches begin at random; with ``warm_up`` (a number of rows, "auto" for a quarter of 1600 rows or more,
-    None for none) searches first run on a part of the rows. A search ends when the likelihood can rise by no more than
-    ``tol`` nats or after ``max_iter`` evaluations. ``normalize_y`` centers and scales the targets.
-
-    Cost: :math:`n^3` per evaluation, :math:`8n^2` bytes times three. Records carry ``log_marginal_likelihood``,
-    ``gradient_norm``, ``jitter``, ``rows`` and ``run`` of every evaluation; the model is that of the best so far.
-
-    Learned: ``kernel_`` (white noise included), ``noise_`` (variance in units of y), ``L_``, ``weights_``,
-    ``X_train_``, ``y_train_``, ``y_mean_``, ``y_std_``, ``jitter_`` (added to the diagonal relative to its mean, 0 if
-    none was needed), ``log_marginal_likelihood_value_``, ``n_iter_`` (evaluations).
+    Several targets share one kernel. Cost: :math:`n^3` per evaluation, :math:`8n^2` bytes times three. Records carry
+    ``log_marginal_likelihood``, ``gradient_norm``, ``jitter``, ``rows`` and ``run`` of every evaluation; the model is
+    that of the best so far.
 
     >>> import numpy as np
     >>> x = np.linspace(0, 6, 30)[:, None]
@@ -59,87 +54,101 @@ class GaussianProcessRegressor(RegressorMixin, IterativeEstimator):
     (1.0, True)
     """
 
-    domains = {
-        "kernel": KERNEL_DOMAIN,
-        "alpha": Either(Choice("learn"), Number(low=0), Array(ndim=1)),
-        "ard": Flag(),
-        "optimizer": Optional(Choice("bfgs")),
-        "n_restarts": Integer(low=0),
-        "warm_up": Optional(Either(Choice("auto"), Integer(low=1))),
-        "normalize_y": Flag(),
-        "max_iter": Integer(low=1),
-        "tol": Number(low=0),
-        "random_state": Seed(),
-    }
+    _: KW_ONLY
+    alpha: Any = parameter(
+        "auto",
+        Either(Choice("auto", "learn"), Number(low=0), Array(ndim=1)),
+        "Variance of the noise, one or one per row, in units of the (normalized) targets; 'learn' makes it a term of "
+        "the kernel; 'auto' learns it for a named kernel and is 1e-10 for an object, whose WhiteKernel is the noise.",
+    )
+    normalize_y: bool | str = parameter(
+        "auto",
+        Either(Choice("auto"), Flag()),
+        "Whether targets are centered and scaled; 'auto' does it for a named kernel, which starts at that scale.",
+    )
+    copy_X_train: bool = parameter(True, Flag(), "Whether the model keeps a copy of the rows instead of a reference.")
+    n_targets: int | None = parameter(
+        None, Optional(Integer(low=1)), "Number of targets; needed to sample from a prior of several."
+    )
+    warm_up: Any = parameter(
+        "auto",
+        Optional(Either(Choice("auto"), Integer(low=1))),
+        "Rows on which searches run first: 'auto' is a quarter of 1600 rows or more, None is all.",
+    )
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        alpha: Any = "learn",
-        ard: bool = False,
-        optimizer: str | None = "bfgs",
-        n_restarts: int = 0,
-        warm_up: Any = "auto",
-        normalize_y: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.ard = ard
-        self.optimizer = optimizer
-        self.n_restarts = n_restarts
-        self.warm_up = warm_up
-        self.normalize_y = normalize_y
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    kernel_: Kernel = attribute("The learned kernel; learned noise is a WhiteKernel in it.")
+    noise_: Any = attribute("Variance of the noise in units of y, one number or one per target.")
+    L_: np.ndarray = attribute("Lower Cholesky factor of the kernel matrix with its noise.")
+    alpha_: np.ndarray = attribute("Dual weights of the rows, (n,) or (n, targets).")
+    X_train_: np.ndarray = attribute("The training rows.")
+    y_train_: np.ndarray = attribute("The (normalized) training targets.")
+    train_noise_: Any = attribute("The variances that were added to the diagonal.")
+    y_mean_: Any = attribute("What was subtracted from the targets.")
+    y_std_: Any = attribute("What they were divided by.")
+    jitter_: float = attribute("What was added to the diagonal relative to its mean, 0 if none was needed.")
+    log_marginal_likelihood_value_: float = attribute("Log marginal likelihood of the (normalized) targets.")
+    n_iter_: int = attribute("Evaluations of the likelihood.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the marginal likelihood."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        alpha = self._alpha(len(X))
-        kernel = initial_kernel("GaussianProcessRegressor", self.kernel, X, self.ard)
-        kernel = with_noise_term(kernel) if isinstance(self.alpha, str) else kernel
-        self.y_mean_, self.y_std_ = location_and_scale(y) if self.normalize_y else (0.0, 1.0)
-        problem = _Exact(kernel, X, (y - self.y_mean_) / self.y_std_, alpha)
-        self._loop = loop = HyperparameterSearch(self, kernel, len(X), problem, self.warm_up, state)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True)
+        y = self._targets(y)
+        alpha, learns_noise, normalizes = self._noise_settings(len(X))
+        kernel = initial_kernel(self.kernel, X, self.ard)
+        kernel = with_noise_term(kernel) if learns_noise else kernel
+        self.y_mean_, self.y_std_ = location_and_scale(y) if normalizes else (0.0, 1.0)
+        X = np.array(X) if self.copy_X_train else X
+        objective = _Exact(kernel, X, (y - self.y_mean_) / self.y_std_, alpha)
+        self._loop = loop = HyperparameterSearch(self, kernel, len(X), objective, self.warm_up, state)
         yield from loop.records(self)
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, with_noise: bool = False) -> Any:
-        """The mean of f at every row; with its standard deviation or covariance if asked (of f + noise
-        if ``with_noise``)."""
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, *, with_noise: bool | None = None
+    ) -> Any:
+        """The mean at every row, (n,) or (n, targets); with its standard deviation or covariance if asked.
+
+        They are those of f and the noise of the kernel's ``WhiteKernel``, as in scikit-learn; with ``with_noise`` also
+        of the noise ``alpha``, or of f alone if it is False.
+        """
         if return_std and return_cov:
             raise ValueError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
         check_is_fitted(self)
         at = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        kernel = self._signal()
-        mean = self.y_mean_ + self.y_std_ * posterior_mean(kernel, self.X_train_, at, self.weights_)
+        kernel, several = self._signal(), self.y_train_.ndim == 2
+        mean = self.y_mean_ + self.y_std_ * posterior_mean(kernel, self.X_train_, at, self.alpha_)
         if not (return_std or return_cov):
             return mean
-        noise = self.noise_ if with_noise else 0.0
+        scale, noise = np.square(self.y_std_), self._noise(with_noise)
         if return_std:
-            variance = self.y_std_**2 * posterior_variance(kernel, self.X_train_, at, self.L_)
-            return mean, np.sqrt(variance + noise)
-        covariance = self.y_std_**2 * posterior_covariance(kernel, self.X_train_, at, self.L_)
-        return mean, covariance + noise * np.eye(len(at))
+            variance = posterior_variance(kernel, self.X_train_, at, self.L_)
+            return mean, np.sqrt((variance[:, None] if several else variance) * self._per_target(scale) + noise)
+        covariance = posterior_covariance(kernel, self.X_train_, at, self.L_)
+        identity = np.eye(len(at))
+        if several:
+            return mean, covariance[..., None] * self._per_target(scale) + identity[..., None] * noise
+        return mean, scale * covariance + noise * identity
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, with_noise: bool = False) -> np.ndarray:
-        """Functions at the rows of X, (rows, n_samples): from the posterior, or from the prior before any fit."""
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, with_noise: bool | None = None
+    ) -> np.ndarray:
+        """Functions at the rows of X, (n, n_samples) or (n, targets, n_samples): from the posterior, or from the prior
+        before any fit."""
         rng = as_generator(random_state)
-        if hasattr(self, "weights_"):
+        if hasattr(self, "alpha_"):
             mean, covariance = self.predict(X, return_cov=True, with_noise=with_noise)
-            return draw_normal(mean, covariance, n_samples, rng)
+            if mean.ndim == 1:
+                return draw_normal(mean, covariance, n_samples, rng)
+            pairs = zip(mean.T, np.moveaxis(covariance, -1, 0))
+            return np.stack([draw_normal(m, c, n_samples, rng) for m, c in pairs], axis=1)
         self._check_parameters()
         at = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        kernel = initial_kernel("GaussianProcessRegressor", self.kernel, at, self.ard)
-        covariance = (kernel if with_noise else signal_of(kernel) or kernel)(at)
-        return draw_normal(np.zeros(len(at)), covariance, n_samples, rng)
+        kernel = initial_kernel(self.kernel, at, self.ard)
+        covariance = (signal_of(kernel) or kernel)(at) if with_noise is False else kernel(at)
+        draws = [draw_normal(np.zeros(len(at)), covariance, n_samples, rng) for _ in range(self.n_targets or 1)]
+        return draws[0] if self.n_targets in (None, 1) else np.stack(draws, axis=1)
 
     def log_density(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | x, training rows) of every row, noise included: what calibrated uncertainty maximizes."""
@@ -163,25 +172,47 @@ class GaussianProcessRegressor(RegressorMixin, IterativeEstimator):
                 f"GaussianProcessRegressor: theta must have the shape {self.kernel_.theta.shape} of kernel_.theta; "
                 f"got {theta.shape}."
             )
-        likelihood = MarginalLikelihood(self.kernel_, self.X_train_, self.y_train_, self.alpha_train_)
+        likelihood = MarginalLikelihood(self.kernel_, self.X_train_, self.y_train_, self.train_noise_)
         found = likelihood.at(theta, gradient=eval_gradient)
         return (found.value, found.gradient) if eval_gradient else found.value
+
+    def _targets(self, y: Any) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64)
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        count = 1 if y.ndim == 1 else y.shape[1]
+        if self.n_targets not in (None, count):
+            raise ValueError(f"GaussianProcessRegressor: n_targets={self.n_targets} but y has {count} targets.")
+        return y
 
     def _signal(self) -> Kernel:
         return signal_of(self.kernel_) or self.kernel_
 
-    def _alpha(self, n: int) -> Any:
-        if isinstance(self.alpha, str):
+    def _per_target(self, scale: Any) -> Any:
+        return np.broadcast_to(scale, self.y_train_.shape[1:])
+
+    def _noise(self, with_noise: bool | None) -> Any:
+        if with_noise:
+            return self.noise_
+        if with_noise is False or signal_of(self.kernel_) is None:  # a kernel of noise alone is the signal itself
             return 0.0
+        return noise_variance(self.kernel_) * np.square(self.y_std_)
+
+    def _noise_settings(self, n: int) -> tuple[Any, bool, bool]:
+        """The variances on the diagonal, whether noise is learned, and whether targets are normalized."""
+        named = isinstance(self.kernel, str)
+        normalizes = named if isinstance(self.normalize_y, str) else bool(self.normalize_y)
+        if isinstance(self.alpha, str):
+            learns = self.alpha == "learn" or named
+            return (0.0 if learns else DEFAULT_ALPHA), learns, normalizes
         if np.ndim(self.alpha) == 0:
-            return float(self.alpha)
+            return float(self.alpha), False, normalizes
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if len(alpha) != n or not (np.isfinite(alpha).all() and (alpha >= 0).all()):
             raise ValueError(
                 f"GaussianProcessRegressor: alpha must hold one variance of at least 0 per row, {n}; "
                 f"got {len(alpha)} numbers, the least {alpha.min(initial=np.inf):g}."
             )
-        return alpha
+        return alpha, False, normalizes
 
 
 class _Exact:
@@ -192,20 +223,20 @@ class _Exact:
         self.coarse_rows = np.zeros(0, dtype=np.int64)
         self._likelihoods: dict[bool, MarginalLikelihood] = {}
 
-    def evaluate(self, question: EvaluationRequest, *, gradient: bool) -> Evaluation:
-        return self._likelihood(question.coarse).at(question.theta, gradient=gradient)
+    def evaluate(self, request: EvaluationRequest, *, gradient: bool) -> Evaluation:
+        return self._likelihood(request.coarse).at(request.theta, gradient=gradient)
 
-    def publish(self, model: GaussianProcessRegressor, question: EvaluationRequest, found: Evaluation) -> None:
-        likelihood = self._likelihood(question.coarse)
-        model.kernel_ = self.kernel.with_theta(question.theta)
-        model.X_train_, model.y_train_, model.alpha_train_ = likelihood.X, likelihood.y, likelihood.alpha
-        model.L_, model.weights_ = likelihood.keep(found), found.weights
+    def publish(self, model: GaussianProcessRegressor, request: EvaluationRequest, found: Evaluation) -> None:
+        likelihood = self._likelihood(request.coarse)
+        model.kernel_ = self.kernel.clone_with_theta(request.theta)
+        model.X_train_, model.y_train_, model.train_noise_ = likelihood.X, likelihood.y, likelihood.alpha
+        model.L_, model.alpha_ = likelihood.keep(found), found.weights
         model.jitter_ = found.jitter
         model.log_marginal_likelihood_value_ = found.value
         given = 0.0 if np.ndim(self.alpha) else float(self.alpha)
-        model.noise_ = (noise_variance(model.kernel_) + given) * model.y_std_**2
+        model.noise_ = (noise_variance(model.kernel_) + given) * np.square(model.y_std_)
 
-    def describe(self, question: EvaluationRequest, found: Evaluation) -> dict[str, float]:
+    def describe(self, request: EvaluationRequest, found: Evaluation) -> dict[str, float]:
         return {
             "log_marginal_likelihood": found.value,
             "gradient_norm": float(np.linalg.norm(found.gradient)),
@@ -222,7 +253,8 @@ class _Exact:
         return self._likelihoods[coarse]
 
 
-def location_and_scale(y: np.ndarray) -> tuple[float, float]:
-    """Mean and standard deviation, 1 for constant targets."""
-    spread = float(y.std())
-    return float(y.mean()), spread if spread > 0 else 1.0
+def location_and_scale(y: np.ndarray) -> tuple[Any, Any]:
+    """Mean and standard deviation of every target, 1 for constant ones."""
+    mean, spread = y.mean(axis=0), y.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    return (float(mean), float(scale)) if y.ndim == 1 else (mean, scale)

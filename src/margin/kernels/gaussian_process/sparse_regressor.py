@@ -8,6 +8,7 @@ r"""Gaussian-process regression on many rows through a few inducing points.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,18 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
+from margin.core.domains import Array, Choice, Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, HyperparameterSearch
 from margin.kernels.gaussian_process.inducing import SparseEvaluation, SparseObjective, spread_rows
-from margin.kernels.gaussian_process.initial_kernel import KERNEL_DOMAIN, initial_kernel, with_noise_term
+from margin.kernels.gaussian_process.initial_kernel import initial_kernel, with_noise_term
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of, terms_of
 from margin.kernels.gaussian_process.regressor import location_and_scale
+from margin.kernels.gaussian_process.search_parameters import SearchParameters
 from margin.kernels.kernel import Kernel
 from margin.kernels.stationary import WhiteKernel
 
@@ -34,17 +37,12 @@ __all__ = ["SparseGaussianProcessRegressor"]
 ROWS = 1024  # of a block of predictions
 
 
-class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
-    r"""A Gaussian process seen through ``n_inducing`` points m: cost :math:`nm^2` in place of :math:`n^3`.
+class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, IterativeEstimator):
+    r"""A Gaussian process seen through m inducing points: cost :math:`nm^2` in place of :math:`n^3`.
 
-    ``method`` "vfe" maximizes Titsias' variational bound, which never exceeds the exact evidence and approaches it as m
-    grows; "fitc" keeps the exact variance of every row and may overstate the evidence. ``inducing`` is "spread"
-    (rows chosen like k-means++ seeds), "random" rows or an array of points (m, d); ``noise`` is the variance of the
-    noise in units of the (normalized) targets, or "learn". The rest is as in :class:`GaussianProcessRegressor`.
-
-    Records carry ``bound`` (the objective), ``gradient_norm`` and ``jitter`` of every evaluation. Learned: ``kernel_``
-    (white noise included), ``noise_`` (variance in units of y), ``inducing_points_``, ``bound_``, ``L_``,
-    ``B_factor_``, ``weights_``, ``y_mean_``, ``y_std_``, ``jitter_``, ``n_iter_``.
+    Titsias' variational bound never exceeds the exact evidence and approaches it as m grows; FITC keeps the exact
+    variance of every row and may overstate the evidence. Records carry ``bound`` (the objective), ``gradient_norm`` and
+    ``jitter`` of every evaluation.
 
     >>> import numpy as np
     >>> x = np.linspace(0, 6, 500)[:, None]
@@ -55,48 +53,33 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
     (True, 0.1)
     """
 
-    domains = {
-        "kernel": KERNEL_DOMAIN,
-        "n_inducing": Integer(low=1, search=(50, 500), log=True),
-        "method": Choice("vfe", "fitc"),
-        "inducing": Either(Choice("spread", "random"), Array(ndim=2)),
-        "noise": Either(Choice("learn"), Number(above=0)),
-        "ard": Flag(),
-        "optimizer": Optional(Choice("bfgs")),
-        "n_restarts": Integer(low=0),
-        "normalize_y": Flag(),
-        "max_iter": Integer(low=1),
-        "tol": Number(low=0),
-        "random_state": Seed(),
-    }
+    _: KW_ONLY
+    n_inducing: int = parameter(200, Integer(low=1, search=(50, 500), log=True), "Number m of inducing points.")
+    method: str = parameter("vfe", Choice("vfe", "fitc"), "Variational bound, or the FITC approximation.")
+    inducing: Any = parameter(
+        "spread",
+        Either(Choice("spread", "random"), Array(ndim=2)),
+        "Rows far from each other (chosen like k-means++ seeds), random rows, or the points (m, d) themselves.",
+    )
+    noise: Any = parameter(
+        "learn",
+        Either(Choice("learn"), Number(above=0)),
+        "Variance of the noise in units of the (normalized) targets, or 'learn'.",
+    )
+    normalize_y: bool = parameter(True, Flag(), "Whether targets are centered and scaled.")
+    tol: float = parameter(1e-2, Number(low=0), "A search ends when its objective can rise by no more nats than this.")
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        n_inducing: int = 200,
-        method: str = "vfe",
-        inducing: Any = "spread",
-        noise: Any = "learn",
-        ard: bool = False,
-        optimizer: str | None = "bfgs",
-        n_restarts: int = 0,
-        normalize_y: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-2,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.n_inducing = n_inducing
-        self.method = method
-        self.inducing = inducing
-        self.noise = noise
-        self.ard = ard
-        self.optimizer = optimizer
-        self.n_restarts = n_restarts
-        self.normalize_y = normalize_y
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    kernel_: Kernel = attribute("The learned kernel, white noise included.")
+    noise_: float = attribute("Variance of the noise in units of y.")
+    inducing_points_: np.ndarray = attribute("The inducing points, (m, d).")
+    bound_: float = attribute("The objective: for 'vfe' a lower bound of the log evidence.")
+    L_: np.ndarray = attribute("Lower Cholesky factor of the kernel matrix of the inducing points.")
+    B_factor_: np.ndarray = attribute("Lower Cholesky factor of the matrix B of the inducing points and the rows.")
+    weights_: np.ndarray = attribute("Weights of the inducing points in the mean, (m,).")
+    y_mean_: float = attribute("What was subtracted from the targets.")
+    y_std_: float = attribute("What they were divided by.")
+    jitter_: float = attribute("What was added to the diagonal relative to its mean, 0 if none was needed.")
+    n_iter_: int = attribute("Evaluations of the objective.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the objective."""
@@ -112,8 +95,8 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)
 
-    def predict(self, X: Any, return_std: bool = False, with_noise: bool = False) -> Any:
-        """The mean of f at every row; with its standard deviation if asked (of f + noise if ``with_noise``)."""
+    def predict(self, X: Any, return_std: bool = False, *, with_noise: bool = True) -> Any:
+        """The mean at every row; with its standard deviation if asked (of f alone if ``with_noise`` is False)."""
         check_is_fitted(self)
         at = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         kernel = signal_of(self.kernel_)
@@ -126,7 +109,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
             if return_std:
                 half = solve_triangular(self.L_, cross, lower=True, check_finite=False)
                 seen = solve_triangular(self.B_factor_, half, lower=True, check_finite=False)
-                variances.append(kernel.diagonal(block) - np.einsum("ij,ij->j", half, half) + (seen**2).sum(axis=0))
+                variances.append(kernel.diag(block) - np.einsum("ij,ij->j", half, half) + (seen**2).sum(axis=0))
         mean = self.y_mean_ + self.y_std_ * np.concatenate(means)
         if not return_std:
             return mean
@@ -144,12 +127,12 @@ class SparseGaussianProcessRegressor(RegressorMixin, IterativeEstimator):
         return -0.5 * np.log(2 * np.pi) - np.log(std) - 0.5 * ((y - mean) / std) ** 2
 
     def _start(self, X: np.ndarray) -> Kernel:
-        kernel = initial_kernel("SparseGaussianProcessRegressor", self.kernel, X, self.ard)
+        kernel = initial_kernel(self.kernel, X, self.ard)
         if all(isinstance(term, WhiteKernel) for term in terms_of(kernel)):
             raise ValueError(f"SparseGaussianProcessRegressor: kernel must hold more than white noise; got {kernel!r}.")
         if isinstance(self.noise, str):
             return with_noise_term(kernel)
-        return kernel + WhiteKernel(float(self.noise), value_bounds="fixed")
+        return kernel + WhiteKernel(float(self.noise), noise_level_bounds="fixed")
 
     def _points(self, X: np.ndarray) -> np.ndarray:
         if not isinstance(self.inducing, str):
@@ -181,20 +164,20 @@ class _Sparse:
         self.kernel, self.objective = kernel, objective
         self.coarse_rows = np.zeros(0, dtype=np.int64)
 
-    def evaluate(self, question: EvaluationRequest, *, gradient: bool) -> SparseEvaluation:
-        return self.objective.at(question.theta, gradient=gradient)
+    def evaluate(self, request: EvaluationRequest, *, gradient: bool) -> SparseEvaluation:
+        return self.objective.at(request.theta, gradient=gradient)
 
     def publish(
-        self, model: SparseGaussianProcessRegressor, question: EvaluationRequest, found: SparseEvaluation
+        self, model: SparseGaussianProcessRegressor, request: EvaluationRequest, found: SparseEvaluation
     ) -> None:
-        model.kernel_ = self.kernel.with_theta(question.theta)
+        model.kernel_ = self.kernel.clone_with_theta(request.theta)
         model.inducing_points_ = self.objective.Z
         model.L_, model.B_factor_, model.jitter_ = found.L, found.B_factor, found.jitter
         model.weights_ = solve_triangular(found.L, found.e, lower=True, trans="T", check_finite=False)
         model.bound_ = found.value
         model.noise_ = noise_variance(model.kernel_) * model.y_std_**2
 
-    def describe(self, question: EvaluationRequest, found: SparseEvaluation) -> dict[str, float]:
+    def describe(self, request: EvaluationRequest, found: SparseEvaluation) -> dict[str, float]:
         return {
             "bound": found.value,
             "gradient_norm": float(np.linalg.norm(found.gradient)),

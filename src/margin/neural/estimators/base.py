@@ -1,4 +1,4 @@
-"""The base of estimators that learn the weights of one network with the trainer."""
+"""The base of estimators that learn the weights of one network in the training loop."""
 
 from __future__ import annotations
 
@@ -12,38 +12,99 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.estimator import IterativeEstimator
-from margin.core.randomness import RandomLike, seed_from
+from margin.core.parameters import attribute
+from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
-from margin.neural.batches import Rows, validation_split
-from margin.neural.plan import Plan
-from margin.neural.trainer import EVALUATION_ROWS, Objective, Score, Seeds, Trainer
+from margin.neural.estimators.parameters import OPEN_ENDED, TrainingParameters
+from margin.neural.generators import GlobalStream, Seeds
+from margin.neural.training import (
+    Minimize,
+    Patience,
+    Plan,
+    QuasiNewton,
+    RowBatches,
+    Rows,
+    Step,
+    Training,
+    Validation,
+    rate_schedule,
+    train,
+    validation_split,
+)  # fmt: skip
+from margin.neural.training.evaluation import EVALUATION_ROWS, Score
+from margin.neural.training.steps import Objective
 from margin.neural.weights import build, forward_work, live_weights, load_weights
 
-__all__ = ["NeuralEstimator"]
+__all__ = ["FitLoop", "NeuralEstimator"]
 
 
-class NeuralEstimator(IterativeEstimator):
+class FitLoop:
+    """The running fit of a network: its training, its seed, and what warm starts before it have done.
+
+    When it ends, only its state is kept: neither rows nor optimizer slots that a finished training does not need.
+    """
+
+    def __init__(self, training: Training, seed: int, n_rows: int, before: Mapping[str, Any]):
+        self.training: Training | None = training
+        self.own: dict[str, Any] = {"seed": seed, "n_rows": n_rows, "before": dict(before)}
+
+    def now(self) -> float:
+        """How much of the training is done, from 0 to 1."""
+        return 1.0 if self.training is None else self.training.steps / self.training.total
+
+    def state(self) -> dict[str, Any]:
+        return self.last if self.training is None else self.own | self.training.state()
+
+    def release(self) -> None:
+        if self.training is not None:
+            self.last, self.training = self.state(), None
+
+
+class NeuralEstimator(TrainingParameters, IterativeEstimator):
     """What is learned is ``weights_`` (arrays by name); ``network_`` holds what the network is built from.
 
     No fitted attribute holds a torch object. During a fit the arrays share memory with the running network, so the
-    estimator is usable after every record at no cost; afterwards the network is built from them when first needed
-    and kept in ``_module``, which copies and pickles leave out, like the running ``_loop``.
+    estimator is usable after every record at no cost; the network itself is kept in ``_module``, which copies and
+    pickles leave out, like the running ``_loop``, and is built from the weights when it is next needed.
 
     A subclass sets ``network_`` in ``iterate``, builds from it in ``_network`` and hands its rows to ``_train``.
     """
 
-    _loop: Trainer
+    network_: dict[str, Any] = attribute("What the network is built from.")
+    weights_: dict[str, np.ndarray] = attribute("Weights of the network by name.")
+    n_iter_: int = attribute("Epochs trained.")
+    t_: int = attribute("Rows seen in all epochs.")
+    loss_curve_: list[float] = attribute("Mean training loss of every epoch, without the penalty.")
+    validation_scores_: list[float] | None = attribute("Score of held-out rows after every epoch; None without.")
+
+    _loop: FitLoop
     _module: nn.Module
-    early_stopping: bool
-    validation_fraction: float
-    random_state: RandomLike
-    network_: dict[str, Any]
-    weights_: dict[str, np.ndarray]
+    _stop_requested: bool
+    _draws_globally = False  # whether layers of the network draw from torch's global generator
 
     @abstractmethod
     def _network(self) -> nn.Module:
         """The network described by ``network_``, untrained."""
+
+    @property
+    def loss_(self) -> float:
+        """Mean training loss of the last epoch."""
+        return self.loss_curve_[-1] if self.loss_curve_ else float("nan")
+
+    @property
+    def best_loss_(self) -> float:
+        """Lowest training loss of any epoch."""
+        return min(self.loss_curve_, default=float("nan"))
+
+    @property
+    def best_validation_score_(self) -> float | None:
+        """Highest score of the held-out rows after any epoch; None without any."""
+        return max(self.validation_scores_) if self.validation_scores_ else None
+
+    def request_stop(self) -> None:
+        """Ask a running fit to end after the step it is in, from a signal handler or another thread."""
+        self._stop_requested = True
 
     def _seed(self, state: Mapping[str, Any] | None) -> int:
         """The one seed of this fit: a continued fit keeps the one it began with."""
@@ -55,47 +116,135 @@ class NeuralEstimator(IterativeEstimator):
             return np.arange(n_rows), np.arange(0)
         return validation_split(n_rows, self.validation_fraction, Seeds.of(seed).split, labels)
 
+    def _goes_on(self) -> bool:
+        """Whether this fit starts from the weights of the last one."""
+        return bool(self.warm_start) and hasattr(self, "weights_")
+
     def _train(
         self,
         objective: Objective,
         rows: Rows,
-        train: np.ndarray,
-        valid: np.ndarray,
+        train_rows: np.ndarray,
+        valid_rows: np.ndarray,
         *,
         seed: int,
         state: Mapping[str, Any] | None,
         score: Score | None = None,
     ) -> Iterator[Record]:
-        """Train a new network on the rows numbered ``train``, keeping the fitted attributes up to date."""
-        held = rows.take(torch.from_numpy(valid)) if len(valid) else None
-        rows = rows if np.array_equal(train, np.arange(len(rows))) else rows.take(torch.from_numpy(train))
-        module = build(self._network, Seeds.of(seed).weights, rows.tensors[0].dtype)
-        trainer = Trainer(module, objective, Plan.of(self), n_rows=len(rows), seed=seed, score=score)
+        """Train a network on the rows numbered ``train_rows``, keeping the fitted attributes up to date."""
+        seeds = Seeds.of(seed)
+        held = rows.take(torch.from_numpy(valid_rows)) if len(valid_rows) else None
+        everything = np.array_equal(train_rows, np.arange(len(rows)))
+        rows = rows if everything else rows.take(torch.from_numpy(train_rows))
+        module = build(self._network, seeds.weights, rows.dtype)
+        going_on = self._goes_on()
+        before = self._done_before(going_on)
+        if going_on:
+            load_weights(module, self.weights_)
+        self.__dict__.pop("_partial", None)
+        step, batches = self._step(module, objective, rows, seeds)
+        training = Training(
+            batches,
+            step,
+            Plan(self.max_iter, self.record_steps, self.record_seconds),
+            evaluate=None if held is None else Validation(step, objective, held, seeds.evaluation, score),
+            stopping=self._patience(held is not None),
+            stream=GlobalStream(seeds.noise) if self._draws_globally else None,
+            threads=self._threads(module, min(batches.batch_size, len(rows))),
+        )
         if state is not None:
-            trainer.load_state(state)
-        self.__dict__.pop("_module", None)
-        self._loop = trainer
-        self.weights_ = live_weights(module)
-        self._note(trainer)
-        for record in trainer.run(rows, held):
-            self._note(trainer)
-            yield record
+            if state["n_rows"] != len(rows):
+                raise ValueError(
+                    f"{type(self).__name__}: the state belongs to {state['n_rows']} rows; got {len(rows)}."
+                )
+            training.load_state(state)
+            before = state["before"]
+        yield from self._follow(training, FitLoop(training, seed, len(rows), before))
 
-    def _note(self, trainer: Trainer) -> None:
-        self.n_iter_ = trainer.epoch
-        self.loss_curve_ = list(trainer.loss_curve)
+    def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
+        self._loop, self._module, self._stop_requested = loop, training.step.result, False
+        self.weights_ = live_weights(training.step.result)
+        self._note(training, loop)
+        try:
+            for record in train(training, lambda: self._stop_requested):
+                self._note(training, loop)
+                yield record
+        finally:
+            for module in (*training.step.modules.values(), training.step.result):
+                module.zero_grad(set_to_none=True)
+            loop.release()
+
+    def _note(self, training: Training, loop: FitLoop) -> None:
+        before = loop.own["before"]
+        self.n_iter_ = before["epochs"] + training.epoch
+        self.t_ = before["rows"] + training.epoch * loop.own["n_rows"]
+        self.loss_curve_ = before["loss_curve"] + training.loss_curve
+        scores = before["scores"] + training.scores
+        self.validation_scores_ = scores if training.evaluate is not None else None
+
+    def _done_before(self, going_on: bool = True) -> dict[str, Any]:
+        """What earlier fits have done that this one goes on with."""
+        if not going_on or not hasattr(self, "weights_"):
+            return {"epochs": 0, "rows": 0, "loss_curve": [], "scores": []}
+        return {
+            "epochs": self.n_iter_,
+            "rows": self.t_,
+            "loss_curve": list(self.loss_curve_),
+            "scores": list(self.validation_scores_ or []),
+        }
+
+    def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Seeds) -> tuple[Step, RowBatches]:
+        """What one update is, and the batches it takes."""
+        if self.solver == "lbfgs":
+            batches = RowBatches(rows, len(rows), seeds.order)
+            limit = getattr(self, "max_fun", None)
+            return QuasiNewton(
+                module, objective, tol=self.tol, penalty=self.alpha, max_evaluations=limit, seed=seeds.noise
+            ), batches
+        batches = RowBatches(rows, self._rows_per_update(len(rows)), seeds.order, shuffle=self.shuffle)
+        schedule = rate_schedule(
+            self.learning_rate,
+            self.learning_rate_init,
+            steps=self.max_iter * batches.steps_per_epoch,
+            warmup=self.warmup,
+            steps_per_epoch=batches.steps_per_epoch,
+            n_rows=len(rows),
+            power=self.power_t,
+        )
+        step = Minimize(
+            module,
+            objective,
+            self._optimization(),
+            schedule=schedule,
+            seed=seeds.noise,
+            clip_norm=self.clip_norm,
+            penalty=self._penalty(),
+            average=self.weight_average,
+        )
+        return step, batches
+
+    def _patience(self, validates: bool) -> Patience | None:
+        """A learning rate that falls by itself must be let fall, so only held-out rows end such a training early."""
+        if validates:
+            return Patience(self.n_iter_no_change, self.tol, adaptive=self.learning_rate == "adaptive")
+        if self.solver == "lbfgs" or self.learning_rate not in OPEN_ENDED:
+            return None
+        adaptive = self.learning_rate == "adaptive"
+        return Patience(self.n_iter_no_change, self.tol, keep_best=False, adaptive=adaptive)
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        """Threads worth waking for one step; None: counted while the first one runs."""
+        return threads_for(forward_work(module, batch_size))
 
     def _ready_module(self) -> nn.Module:
         """The network with the learned weights, set to evaluate."""
         check_is_fitted(self)
-        if hasattr(self, "_loop"):
-            return self._loop.module.eval()
         if not hasattr(self, "_module"):
             dtype = torch.from_numpy(np.array(next(iter(self.weights_.values())))).dtype
             module = build(self._network, seed=0, dtype=dtype)
             load_weights(module, self.weights_)
-            self._module = module.eval()
-        return self._module
+            self._module = module
+        return self._module.eval()
 
     def _evaluate(self, function: Callable[..., Tensor], *arrays: np.ndarray) -> np.ndarray:
         """``function`` of the rows of ``arrays``, in pieces that bound memory and in the precision of the network."""
@@ -106,4 +255,5 @@ class NeuralEstimator(IterativeEstimator):
             return torch.cat([function(*piece) for piece in zip(*pieces)]).numpy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_module"}
+        running = {"_module", "_stop_requested", "_partial"}
+        return {name: value for name, value in super().__getstate__().items() if name not in running}

@@ -1,8 +1,6 @@
-r"""Multi-layer perceptrons for tables: classification by cross-entropy, regression by squared error.
+r"""What the two perceptrons for tables share: parameters, network, scaling, and the way from rows to training.
 
-.. math:: L(\theta) = \frac{\sum_i w_i\,\ell(y_i, f_\theta(x_i))}{\sum_i w_i}, \qquad
-          \ell = -\log \mathrm{softmax}(f_\theta(x_i))_{y_i} \quad\text{or}\quad
-          \ell = \tfrac12\,\overline{(y_i - f_\theta(x_i))^2}
+.. math:: L(\theta) = \frac{\sum_i w_i\,\ell(y_i, f_\theta(x_i)) + \frac{\alpha}{2}\sum_k\|W_k\|^2}{\sum_i w_i}
 
 A network computes in the precision of its input: float64 tables give float64 predictions, float32 is about twice as
 fast for wide layers.
@@ -12,108 +10,75 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-import torch
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
+from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight, validate_data
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
 from margin.core.domains import Choice, Flag, Integer, Number
-from margin.core.domains import Sequence as SequenceOf
-from margin.core.randomness import RandomLike
+from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.activations import ACTIVATIONS
-from margin.neural.batches import Rows
-from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.base import FitLoop, NeuralEstimator
+from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.generators import Seeds
 from margin.neural.nets.mlp import MLP
-from margin.neural.plan import TRAINING
 from margin.neural.scaling import Scaling
-from margin.neural.trainer import Objective
+from margin.neural.training import Plan, RowBatches, Rows, SparseRows, TensorRows, Training
+from margin.neural.training.evaluation import EVALUATION_ROWS
+from margin.neural.training.optimizers import OPTIMIZERS
+from margin.neural.training.steps import Objective
+from margin.neural.weights import build, load_weights
 
-__all__ = ["MLPClassifier", "MLPRegressor", "cross_entropy", "squared_error"]
+__all__ = ["MLPEstimator", "weighted_rows"]
 
-
-def cross_entropy(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-    """Negative log-probability of each row's class."""
-    X, y = batch
-    return {"loss": functional.cross_entropy(module(X), y, reduction="none")}
-
-
-def squared_error(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-    """Half the squared error of each row, averaged over its targets."""
-    X, Y = batch
-    return {"loss": 0.5 * (module(X) - Y).square().mean(dim=1)}
+FLOATS = [np.float64, np.float32]
 
 
-def accuracy(module: nn.Module, rows: Rows) -> float:
-    """Weighted share of rows whose class is the most probable one."""
-    X, y = rows.tensors
-    return float((module(X).argmax(dim=1) == y).to(rows.weight.dtype) @ rows.weight / rows.weight.sum())
+class MLPEstimator(NeuralEstimator):
+    """A perceptron with the face of an estimator; a subclass says what its outputs and its loss are."""
 
+    hidden_layer_sizes: Sequence[int] | int = parameter((100,), LAYER_SIZES, "Units of each hidden layer.")
+    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    _: KW_ONLY
+    solver: str = parameter(
+        "adam",
+        Choice("adam", "sgd", "lbfgs", *(name for name in OPTIMIZERS if name not in {"adam", "sgd"})),
+        "Optimizer. 'lbfgs' works on all rows at once; 'muon' moves hidden matrices by their orthogonalized momentum.",
+    )
+    dropout: float = parameter(
+        0.0, Number(low=0, below=1, search=(0, 0.5)), "Probability that a hidden unit is left out of an update."
+    )
+    standardize: bool = parameter(
+        True, Flag(), "Whether columns (and the targets of a regression) are brought to mean 0 and deviation 1."
+    )
+    max_fun: int = parameter(15000, Integer(low=1), "Most evaluations of the loss by 'lbfgs'.")
 
-def explained_share(module: nn.Module, rows: Rows) -> float:
-    """Weighted coefficient of determination, averaged over the targets."""
-    X, Y = rows.tensors
-    weight = rows.weight / rows.weight.sum()
-    residual = weight @ (Y - module(X)).square()
-    spread = weight @ (Y - weight @ Y).square()
-    return float((1 - residual / spread).mean())
+    center_: np.ndarray = attribute("What is subtracted from every column.")
+    scale_: np.ndarray = attribute("What every column is divided by.")
 
+    @property
+    def coefs_(self) -> list[np.ndarray]:
+        """Weight matrix of every layer, (inputs, outputs)."""
+        return [self.weights_[f"linears.{k}.weight"].T for k in range(self.n_layers_ - 1)]
 
-class _MLPEstimator(NeuralEstimator):
-    """What both perceptrons share: the parameters, the network and the way from rows to training."""
+    @property
+    def intercepts_(self) -> list[np.ndarray]:
+        """Bias of every layer."""
+        return [self.weights_[f"linears.{k}.bias"] for k in range(self.n_layers_ - 1)]
 
-    domains = {
-        "hidden": SequenceOf(Integer(low=1)),
-        "activation": Choice(*ACTIVATIONS),
-        "dropout": Number(low=0, below=1, search=(0, 0.5)),
-        "standardize": Flag(),
-        **TRAINING,
-    }
+    @property
+    def n_layers_(self) -> int:
+        """Number of layers, input and output among them."""
+        return len(self.network_["sizes"])
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (100,),
-        activation: str = "relu",
-        dropout: float = 0.0,
-        standardize: bool = True,
-        optimizer: str = "adam",
-        learning_rate: float = 5e-3,
-        momentum: float = 0.9,
-        weight_decay: float = 0.0,
-        schedule: str = "cosine",
-        warmup: float = 0.0,
-        batch_size: int = 64,
-        epochs: int = 100,
-        clip_norm: float | None = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 1e-4,
-        random_state: RandomLike = None,
-    ):
-        self.hidden = hidden
-        self.activation = activation
-        self.dropout = dropout
-        self.standardize = standardize
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.schedule = schedule
-        self.warmup = warmup
-        self.batch_size = batch_size
-        self.epochs = epochs
-        self.clip_norm = clip_norm
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.random_state = random_state
+    @property
+    def n_outputs_(self) -> int:
+        """Number of outputs of the network."""
+        return int(self.network_["sizes"][-1])
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all."""
@@ -125,135 +90,83 @@ class _MLPEstimator(NeuralEstimator):
     ) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.solver == "lbfgs" and self.dropout:
+            raise ValueError(f"{type(self).__name__}: dropout must be 0 with solver 'lbfgs'; got {self.dropout}.")
+
     def _network(self) -> nn.Module:
         return MLP(**self.network_)
 
     def _describe(self, n_outputs: int) -> None:
-        sizes = [self.n_features_in_, *(int(width) for width in self.hidden), n_outputs]
-        self.network_ = {"sizes": sizes, "activation": self.activation, "dropout": float(self.dropout)}
+        network = {
+            "sizes": [self.n_features_in_, *layer_sizes(self.hidden_layer_sizes), n_outputs],
+            "activation": self.activation,
+            "dropout": float(self.dropout),
+        }
+        if self._goes_on() and network["sizes"] != self.network_["sizes"]:
+            raise ValueError(
+                f"{type(self).__name__}: warm_start must go on with layers {self.network_['sizes']}; "
+                f"got {network['sizes']}."
+            )
+        self.network_ = network
 
-    def _scale_inputs(self, X: np.ndarray, weight: np.ndarray) -> None:
-        scaling = Scaling.of(X, weight) if self.standardize else Scaling.none(X.shape[1])
-        self.center_, self.scale_ = scaling
+    def _scale_inputs(self, X: Any, weight: np.ndarray) -> None:
+        if self._goes_on():  # the weights belong to the scaling they were learned with
+            return
+        self.center_, self.scale_ = Scaling.of(X, weight) if self.standardize else Scaling.none(X.shape[1])
+
+    def _rows(self, X: Any, target: np.ndarray, weight: np.ndarray) -> Rows:
+        scaling = Scaling(self.center_, self.scale_)
+        if issparse(X):
+            return SparseRows.of(X, scaling, target, weight=weight)
+        return TensorRows.of(scaling.apply(X), target, weight=weight)
+
+    def _pass(self, X: Any, target: np.ndarray, objective: Objective) -> None:
+        """One pass over the rows with the weights and optimizer slots of the last one."""
+        if self.early_stopping or self.solver == "lbfgs" or self.learning_rate not in {"constant", "invscaling"}:
+            raise ValueError(
+                f"{type(self).__name__}: partial_fit needs a first-order solver, learning_rate 'constant' or "
+                f"'invscaling' and no early_stopping; got {self.solver!r}, {self.learning_rate!r}, "
+                f"{self.early_stopping}."
+            )
+        rows = self._rows(X, target, np.ones(X.shape[0]))
+        before = self._done_before()
+        step, seed = getattr(self, "_partial", (None, self._seed(None)))
+        seeds = Seeds.of(seed)
+        if step is None:
+            module = build(self._network, seeds.weights, rows.dtype)
+            if hasattr(self, "weights_"):
+                load_weights(module, self.weights_)
+            step, _ = self._step(module, objective, rows, seeds)
+        if self.learning_rate == "invscaling":
+            step.rate_factor = (1 + before["rows"]) ** -self.power_t
+        order = seeds.order + before["epochs"]  # every pass has an order of its own
+        batches = RowBatches(rows, self._rows_per_update(len(rows)), order, shuffle=self.shuffle)
+        training = Training(batches, step, Plan(1, None), threads=self._threads(step.result, batches.batch_size))
+        for _ in self._follow(training, FitLoop(training, seed, len(rows), before)):
+            pass
+        self._partial = step, seed
+        del self._loop
 
     def _outputs(self, X: Any) -> np.ndarray:
         """What the last layer gives for the rows of ``X``."""
         module = self._ready_module()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._evaluate(module, Scaling(self.center_, self.scale_).apply(X))
-
-
-class MLPClassifier(ClassifierMixin, _MLPEstimator):
-    """Multi-layer perceptron for classes.
-
-    Inputs are standardized on the training rows (``standardize``) because one learning rate then suits columns of any
-    unit. With ``early_stopping`` a stratified ``validation_fraction`` of the rows is held back, and training ends
-    after ``n_iter_no_change`` epochs without a gain of ``tol`` in its loss, with the best weights.
-
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = MLPClassifier(random_state=0).fit(X, y)
-    >>> model.score(X, y) > 0.95
-    True
-    >>> sorted(model.weights_)
-    ['linears.0.bias', 'linears.0.weight', 'linears.1.bias', 'linears.1.weight']
-    """
-
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        X, y, weight = weighted_rows(self, X, y, sample_weight)
-        classes, labels = np.unique(y, return_inverse=True)
-        seed = self._seed(state)
-        split = self._split(len(X), seed, labels)
-        yield from self.iterate_coded(X, labels, classes, cross_entropy, split, weight=weight, seed=seed, state=state)
-
-    def iterate_coded(
-        self,
-        X: np.ndarray,
-        labels: np.ndarray,
-        classes: np.ndarray,
-        objective: Objective,
-        split: tuple[np.ndarray, np.ndarray],
-        *,
-        seed: int,
-        weight: np.ndarray | None = None,
-        state: dict[str, Any] | None = None,
-    ) -> Iterator[Record]:
-        """Learn checked rows by any ``objective`` of (inputs, codes of classes).
-
-        ``split`` has the numbers of the rows that train, of which some may come several times, and validate.
-        """
-        train, valid = split
-        weight = np.ones(len(X)) if weight is None else weight
-        self.classes_, self.n_features_in_ = classes, X.shape[1]
-        self._scale_inputs(X[train], weight[train])
-        self._describe(n_outputs=len(classes))
-        U = Scaling(self.center_, self.scale_).apply(X)
-        rows = Rows.of(U, labels, weight=weight)
-        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Log-probability of every class."""
-        logits = self._outputs(X)
-        return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of every class."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class."""
-        best = self._outputs(X).argmax(axis=1)
-        return self.classes_[best]
-
-
-class MLPRegressor(RegressorMixin, _MLPEstimator):
-    """Multi-layer perceptron for one or several numbers.
-
-    With ``standardize`` the targets are standardized too, so that the loss, ``tol`` and the learning rate do not
-    depend on their unit; predictions are in the original one.
-
-    >>> X = np.linspace(-3, 3, 200)[:, None]
-    >>> model = MLPRegressor(batch_size=16, random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> model.score(X, np.sin(X[:, 0])) > 0.99
-    True
-    """
-
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True)
-        X, y, weight = weighted_rows(self, X, y, sample_weight)
-        Y = y.reshape(len(y), -1).astype(X.dtype)
-        seed = self._seed(state)
-        train, valid = self._split(len(X), seed)
-        self._scale_inputs(X[train], weight[train])
-        targets = Scaling.of(Y[train], weight[train]) if self.standardize else Scaling.none(Y.shape[1])
-        self.target_center_, self.target_scale_ = targets
-        self.single_target_ = y.ndim == 1
-        self._describe(n_outputs=Y.shape[1])
-        U, V = Scaling(self.center_, self.scale_).apply(X), targets.apply(Y)
-        rows = Rows.of(U, V, weight=weight)
-        yield from self._train(squared_error, rows, train, valid, seed=seed, state=state, score=explained_share)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The targets, one column each if there were several in the fit."""
-        outputs = self._outputs(X)
-        Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
-        return Y[:, 0] if self.single_target_ else Y
+        X = validate_data(self, X, dtype=FLOATS, accept_sparse="csr", reset=False)
+        scaling = Scaling(self.center_, self.scale_)
+        if not issparse(X):
+            return self._evaluate(module, scaling.apply(X))
+        starts = range(0, X.shape[0], EVALUATION_ROWS)
+        dense = (scaling.apply(X[start : start + EVALUATION_ROWS].toarray()) for start in starts)
+        return np.concatenate([self._evaluate(module, part) for part in dense])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
         return tags
 
 
-def weighted_rows(owner: Any, X: np.ndarray, y: np.ndarray, sample_weight: Any) -> tuple[np.ndarray, ...]:
+def weighted_rows(owner: Any, X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, ...]:
     """Rows with their weights, those of weight 0 dropped as if they had never been there."""
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     kept = weight > 0

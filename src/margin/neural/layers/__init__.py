@@ -1,5 +1,25 @@
-"""Layers that torch does not have, or has only with the global random generator."""
+"""Layers: the equation of each, forward and backward, and those that torch lacks or draws from its global generator."""
 
+from margin.neural.layers.counting import Counts, conv_parameters, count_values, linear_parameters
+from margin.neural.layers.dense import Dense, DenseGradients, collapse_linear, dense, dense_backward
 from margin.neural.layers.dropout import Dropout, use_generator
+from margin.neural.layers.pixel_mlp import PixelMLP
+from margin.neural.layers.pooling import adaptive_avg_pool2d
+from margin.neural.layers.residual import Residual
 
-__all__ = ["Dropout", "use_generator"]
+__all__ = [
+    "Counts",
+    "Dense",
+    "DenseGradients",
+    "Dropout",
+    "PixelMLP",
+    "Residual",
+    "adaptive_avg_pool2d",
+    "collapse_linear",
+    "conv_parameters",
+    "count_values",
+    "dense",
+    "dense_backward",
+    "linear_parameters",
+    "use_generator",
+]

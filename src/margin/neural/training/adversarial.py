@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
 from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
 from margin.neural.training.descent import Descent
-from margin.neural.training.generators import generator_array, load_generator
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Step, Terms
-from margin.neural.weights import copy_weights, load_weights
 from margin.optimize.schedules import Schedule
 
 __all__ = ["Adversarial", "Player"]
@@ -65,26 +65,26 @@ class Adversarial(Step):
         return self.players[-1].module if self.average is None else self.average.module
 
     def __call__(self, batch: Batch, step: int) -> dict[str, Mean]:
-        means = {}
+        means: dict[str, Mean] = {}
         for player in self.players:
             descend = self.descents[player.name]
             for turn in range(player.updates):
                 found = descend(
-                    lambda part, player=player: player.objective(self.modules, part.tensors, self.noise),
-                    batch,
-                    step * player.updates + turn,
-                    factor=self.rate_factor,
+                    partial(self._terms, player), batch, step * player.updates + turn, factor=self.rate_factor
                 )
             means |= {f"{player.name}_{name}": mean for name, mean in found.items()}
         if self.average is not None:
-            self.average.update(step)
+            self.average.update()
         return means
+
+    def _terms(self, player: Player, batch: Batch) -> Terms:
+        return player.objective(self.modules, batch.tensors, self.noise)
 
     def rates(self) -> dict[str, float]:
         return {f"{name}_learning_rate": descent.rate for name, descent in self.descents.items()}
 
     def state(self) -> dict[str, Any]:
-        average = {} if self.average is None else copy_weights(self.average.module)
+        average = None if self.average is None else self.average.state()
         players = {name: descent.state() for name, descent in self.descents.items()}
         return {"players": players, "noise": generator_array(self.noise), "average": average}
 
@@ -93,4 +93,4 @@ class Adversarial(Step):
             descent.load_state(state["players"][name])
         load_generator(self.noise, state["noise"])
         if self.average is not None:
-            load_weights(self.average.module, state["average"])
+            self.average.load_state(state["average"])

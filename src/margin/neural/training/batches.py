@@ -21,14 +21,14 @@ __all__ = ["Batch", "Batches"]
 class Batch(NamedTuple):
     """Tensors of one step, and how much its means count.
 
-    ``weight`` has one entry per row for objectives that give a loss per row; without it every row counts 1. ``count``
+    ``weight`` has one entry per row for objectives that give a loss per row; without it every row counts 1. ``mass``
     is what the mean over this batch weighs in a running mean: the sum of the weights, the number of tokens, or 1.
     ``number`` changes when the tensors do, so that a method that works on one batch for long notices a new one.
     """
 
     tensors: tuple[Tensor, ...]
     weight: Tensor | None = None
-    count: float | Tensor = 1.0
+    mass: float | Tensor = 1.0
     number: int = 0
 
     def parts(self, n: int) -> Iterator[Batch]:
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
             tensors = tuple(tensor[cut] for tensor in self.tensors)
             weight = None if self.weight is None else self.weight[cut]
             fraction = len(tensors[0]) / rows
-            yield Batch(tensors, weight, self.count * fraction if weight is None else weight.sum(), self.number)
+            yield Batch(tensors, weight, self.mass * fraction if weight is None else weight.sum(), self.number)
 
 
 class Batches(ABC):

@@ -22,7 +22,7 @@ class Descent:
     r"""Moves the weights of ``module`` against the gradient of a mean loss:
 
     .. math:: \theta \leftarrow \theta - \eta_t\,\mathrm{direction}\Bigl(
-              \nabla_\theta \frac{\sum_{i \in B} w_i\,\ell_i(\theta) + \frac{\alpha}{2}\|W\|^2}{\sum_{i \in B} w_i}\Bigr).
+              \nabla_\theta \frac{\sum_{i \in B} w_i\,\ell_i(\theta) + \frac\alpha2\|W\|^2}{\sum_{i \in B} w_i}\Bigr).
 
     ``clip_norm`` bounds the Euclidean norm of the whole gradient. ``accumulate`` computes the gradient in so many parts
     of the batch, one after the other, for batches that do not fit into memory at once: nothing is left over between
@@ -68,7 +68,7 @@ class Descent:
         else:
             means = self._gradient_in_parts(terms_of, batch)
         if self.penalty:
-            decay = self.penalty / float(means["loss"].count)
+            decay = self.penalty / float(means["loss"].mass)
             for group in self._decayed:
                 group["weight_decay"] = decay
         if self.clip_norm is not None:
@@ -80,7 +80,7 @@ class Descent:
     def _gradient(self, terms: Terms, batch: Batch) -> dict[str, Mean]:
         means = measured(terms, batch)
         loss = terms["loss"]
-        mean = loss if isinstance(loss, Tensor) and loss.ndim == 0 else means["loss"].total / means["loss"].count
+        mean = loss if isinstance(loss, Tensor) and loss.ndim == 0 else means["loss"].total / means["loss"].mass
         mean.backward(inputs=self.parameters)
         return means
 
@@ -92,8 +92,8 @@ class Descent:
             means["loss"].total.backward(inputs=self.parameters)
             for name, (total, count) in means.items():
                 before = sums.get(name, Mean(torch.zeros(()), 0.0))
-                sums[name] = Mean(before.total + total.detach(), before.count + count)
-        count = sums["loss"].count
+                sums[name] = Mean(before.total + total.detach(), before.mass + count)
+        count = sums["loss"].mass
         with torch.no_grad():
             for parameter in self.parameters:
                 if parameter.grad is not None:

@@ -15,9 +15,9 @@ from typing import Any
 
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
+from margin.neural.generators import GlobalStream
 from margin.neural.training.batches import Batch, Batches
 from margin.neural.training.compute import Compute
-from margin.neural.training.generators import GlobalStream
 from margin.neural.training.meter import Mean, Meter
 from margin.neural.training.steps import Step
 from margin.neural.training.stopping import Patience

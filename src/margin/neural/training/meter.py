@@ -15,7 +15,7 @@ class Mean(NamedTuple):
     """A mean as what it is made of, so that means of unequal batches can be joined."""
 
     total: Tensor
-    count: Tensor | float
+    mass: Tensor | float  # what the total is divided by: rows, tokens or weights
 
 
 class Meter:

@@ -8,16 +8,15 @@ from typing import Any
 import torch
 from torch import nn
 
+from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
 from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
 from margin.neural.training.compute import Compute
 from margin.neural.training.descent import Descent
-from margin.neural.training.generators import generator_array, load_generator
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Objective, Step, Terms
-from margin.neural.weights import copy_weights, load_weights
 from margin.optimize.schedules import Schedule
 
 __all__ = ["Minimize"]
@@ -63,7 +62,7 @@ class Minimize(Step):
     def __call__(self, batch: Batch, step: int) -> dict[str, Mean]:
         means = self.descent(self._terms, batch, step, factor=self.rate_factor)
         if self.average is not None:
-            self.average.update(step)
+            self.average.update()
         return means
 
     def _terms(self, batch: Batch) -> Terms:
@@ -76,11 +75,11 @@ class Minimize(Step):
         return {"learning_rate": self.descent.rate}
 
     def state(self) -> dict[str, Any]:
-        average = {} if self.average is None else copy_weights(self.average.module)
+        average = None if self.average is None else self.average.state()
         return {**self.descent.state(), "noise": generator_array(self.noise), "average": average}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.descent.load_state(state)
         load_generator(self.noise, state["noise"])
         if self.average is not None:
-            load_weights(self.average.module, state["average"])
+            self.average.load_state(state["average"])

@@ -58,7 +58,7 @@ def make_optimizers(module: nn.Module, optimization: Optimization, rate: float) 
     named = {name: tensor for name, tensor in module.named_parameters() if tensor.requires_grad}
     decayed = decayed_names(module) & named.keys()
     if optimization.name == "muon":
-        matrices = _hidden_matrices(module, named, decayed)
+        matrices = _hidden_matrices(named, decayed)
         first = Muon(
             [named[name] for name in named if name in matrices], rate, optimization.weight_decay,
             optimization.momentum, optimization.nesterov, adjust_lr_fn="match_rms_adamw",
@@ -71,7 +71,7 @@ def make_optimizers(module: nn.Module, optimization: Optimization, rate: float) 
     return [_first_order(optimization.name, named, decayed, optimization, rate)]
 
 
-def _hidden_matrices(module: nn.Module, named: Mapping[str, Tensor], decayed: set[str]) -> set[str]:
+def _hidden_matrices(named: Mapping[str, Tensor], decayed: set[str]) -> set[str]:
     """Matrices between the first and the last: Muon's rule is for maps from hidden units to hidden units."""
     matrices = [name for name in named if name in decayed and named[name].ndim == 2]
     return set(matrices[1:-1])

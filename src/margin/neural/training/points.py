@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from margin.neural.generators import generator_array, load_generator
 from margin.neural.training.batches import Batch, Batches
-from margin.neural.training.generators import generator_array, load_generator
 
 __all__ = ["DrawnPoints"]
 

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
 from margin.neural.training.batches import Batch
-from margin.neural.training.generators import generator_array, load_generator
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import decayed_names
 from margin.neural.training.steps import Objective, Step, measured
@@ -39,7 +39,7 @@ class CurvaturePair(NamedTuple):
 
 
 class QuasiNewton(Step):
-    r"""Lowers the loss of ``objective`` plus :math:`\frac{\alpha}{2n}\|W\|^2` (``penalty`` :math:`\alpha`, on matrices).
+    r"""Lowers the loss of ``objective`` plus :math:`\frac{\alpha}{2n}\|W\|^2` (``penalty``, on matrices).
 
     It is ``converged`` when the largest entry of the gradient is at most ``tol``, no step lowers the loss any more, or
     ``max_evaluations`` of the loss are spent. Noise in the objective is the same at every evaluation. A new batch keeps
@@ -89,7 +89,8 @@ class QuasiNewton(Step):
             self.value, self.gradient = self._evaluate(x, batch)
             self.converged, self.alpha = True, 0.0
             return self.means
-        s, y = found.alpha * direction, found.gradient - self.gradient
+        s = found.alpha * direction
+        y: Any = found.gradient - self.gradient
         if float(s @ y) > CURVATURE_FLOOR * float(s.norm() * y.norm()):
             self.pairs.append(CurvaturePair(s, y))
         self._move(x, found, direction, batch)
@@ -137,16 +138,16 @@ class QuasiNewton(Step):
         before = self.noise.get_state()
         terms = self.objective(self.module, batch.tensors, self.noise)
         self.noise.set_state(before)
-        self.means = {name: Mean(mean.total.detach(), mean.count) for name, mean in measured(terms, batch).items()}
+        self.means = {name: Mean(mean.total.detach(), mean.mass) for name, mean in measured(terms, batch).items()}
         loss = terms["loss"]
         if not (isinstance(loss, Tensor) and loss.ndim == 0):
             mean = measured(terms, batch)["loss"]
-            loss = mean.total / mean.count
+            loss = mean.total / mean.mass
         gradients = torch.autograd.grad(loss, self.parameters, allow_unused=True, materialize_grads=True)
         gradient = parameters_to_vector(list(gradients))
-        value = float(loss)
+        value = float(loss.detach())
         if self.penalty:
-            shrink = self.penalty / float(self.means["loss"].count) * self._decayed * x
+            shrink = self.penalty / float(self.means["loss"].mass) * self._decayed * x
             value, gradient = value + 0.5 * float(shrink @ x), gradient + shrink
         return value, gradient
 

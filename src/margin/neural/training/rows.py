@@ -1,8 +1,9 @@
-"""Rows of tensors in the order of a permutation drawn anew for every pass."""
+"""Rows in the order of a permutation drawn anew for every pass: of tensors in memory, or of a sparse matrix."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,52 +12,114 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from margin.neural.generators import generator_array, load_generator
+from margin.neural.scaling import Scaling
 from margin.neural.training.batches import Batch, Batches
-from margin.neural.training.generators import generator_array, load_generator
 
-__all__ = ["RowBatches", "TensorRows"]
+__all__ = ["RowBatches", "Rows", "SparseRows", "TensorRows"]
+
+
+class Rows(ABC):
+    """Something with rows of which a batch can be taken."""
+
+    dtype: torch.dtype  # of the inputs, and so of the network
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def batch(self, index: Tensor | slice) -> Batch:
+        """The rows numbered ``index``."""
+
+    @abstractmethod
+    def take(self, index: Tensor) -> Rows:
+        """A copy with the rows numbered ``index``."""
+
+    def chunks(self, size: int) -> Iterator[Batch]:
+        """Consecutive pieces of at most ``size`` rows."""
+        for start in range(0, len(self), size):
+            yield self.batch(slice(start, start + size))
 
 
 @dataclass(frozen=True)
-class TensorRows:
-    """Tensors with one entry per row (inputs, targets, ...) and the weight of each row; ``weight`` None: 1 each."""
+class TensorRows(Rows):
+    """Tensors with one entry per row (inputs, targets, ...) and the weight of each row; ``equal``: all are 1."""
 
     tensors: tuple[Tensor, ...]
     weight: Tensor
-    equal: bool = True  # whether every weight is 1
+    equal: bool = True
 
     @classmethod
     def of(cls, *arrays: np.ndarray, weight: np.ndarray | None = None) -> TensorRows:
         """Rows over NumPy arrays, each of weight 1 unless told; weights get the precision of the first array."""
         tensors = tuple(torch.from_numpy(np.require(array, requirements=["C", "W"])) for array in arrays)
-        dtype = tensors[0].dtype if tensors[0].is_floating_point() else torch.float32
-        if weight is None or bool(np.all(weight == 1)):
-            return cls(tensors, torch.ones(len(tensors[0]), dtype=dtype))
-        return cls(tensors, torch.from_numpy(np.array(weight)).to(dtype), equal=False)
+        return cls(tensors, *_weights(weight, len(tensors[0]), _floating(tensors[0].dtype)))
+
+    @property
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
+        return _floating(self.tensors[0].dtype)
 
     def __len__(self) -> int:
         return len(self.weight)
+
+    def batch(self, index: Tensor | slice) -> Batch:
+        if isinstance(index, slice):
+            return _batch(tuple(tensor[index] for tensor in self.tensors), self.weight[index], self.equal)
+        tensors = tuple(tensor.index_select(0, index) for tensor in self.tensors)
+        # Equal weights need no gathering.
+        weight = self.weight[: len(index)] if self.equal else self.weight.index_select(0, index)
+        return _batch(tensors, weight, self.equal)
 
     def take(self, index: Tensor) -> TensorRows:
         tensors = tuple(tensor.index_select(0, index) for tensor in self.tensors)
         return TensorRows(tensors, self.weight.index_select(0, index), self.equal)
 
-    def chunks(self, size: int) -> Iterator[Batch]:
-        """Consecutive pieces of at most ``size`` rows, without copying."""
-        for start in range(0, len(self), size):
-            part = slice(start, start + size)
-            yield self._batch(tuple(tensor[part] for tensor in self.tensors), self.weight[part])
 
-    def batch(self, index: Tensor | None = None) -> Batch:
-        """The rows numbered ``index``, or all of them."""
-        if index is None:
-            return self._batch(self.tensors, self.weight)
-        tensors = tuple(tensor.index_select(0, index) for tensor in self.tensors)
-        # Equal weights need no gathering.
-        return self._batch(tensors, self.weight[: len(index)] if self.equal else self.weight.index_select(0, index))
+@dataclass(frozen=True)
+class SparseRows(Rows):
+    """Rows of a SciPy CSR matrix, made dense and scaled batch by batch, with tensors beside them."""
 
-    def _batch(self, tensors: tuple[Tensor, ...], weight: Tensor) -> Batch:
-        return Batch(tensors, weight, float(len(weight)) if self.equal else weight.sum())
+    matrix: Any
+    scaling: Scaling
+    tensors: tuple[Tensor, ...]
+    weight: Tensor
+    equal: bool = True
+
+    @classmethod
+    def of(cls, matrix: Any, scaling: Scaling, *arrays: np.ndarray, weight: np.ndarray | None = None) -> SparseRows:
+        tensors = tuple(torch.from_numpy(np.require(array, requirements=["C", "W"])) for array in arrays)
+        dtype = torch.from_numpy(np.empty(0, matrix.dtype)).dtype
+        return cls(matrix, scaling, tensors, *_weights(weight, matrix.shape[0], dtype))
+
+    @property
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
+        return self.weight.dtype
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def batch(self, index: Tensor | slice) -> Batch:
+        chosen = index if isinstance(index, slice) else index.numpy()
+        dense = torch.from_numpy(self.scaling.apply(self.matrix[chosen].toarray()))
+        return _batch((dense, *(tensor[index] for tensor in self.tensors)), self.weight[index], self.equal)
+
+    def take(self, index: Tensor) -> SparseRows:
+        tensors = tuple(tensor[index] for tensor in self.tensors)
+        return SparseRows(self.matrix[index.numpy()], self.scaling, tensors, self.weight[index], self.equal)
+
+
+def _floating(dtype: torch.dtype) -> torch.dtype:
+    return dtype if dtype.is_floating_point else torch.float32
+
+
+def _weights(weight: np.ndarray | None, n: int, dtype: torch.dtype) -> tuple[Tensor, bool]:
+    if weight is None or bool(np.all(weight == 1)):
+        return torch.ones(n, dtype=dtype), True
+    return torch.from_numpy(np.array(weight)).to(dtype), False
+
+
+def _batch(tensors: tuple[Tensor, ...], weight: Tensor, equal: bool) -> Batch:
+    return Batch(tensors, weight, float(len(weight)) if equal else weight.sum())
 
 
 class RowBatches(Batches):
@@ -65,17 +128,16 @@ class RowBatches(Batches):
     When one batch holds all rows their order would only change the rounding, so there is none.
     """
 
-    def __init__(self, rows: TensorRows, batch_size: int, seed: int, *, shuffle: bool = True):
-        self.rows, self.batch_size = rows, batch_size
-        self.whole = batch_size >= len(rows)
-        self.shuffle = shuffle and not self.whole
+    def __init__(self, rows: Rows, batch_size: int, seed: int, *, shuffle: bool = True):
+        self.rows, self.batch_size, self.shuffle = rows, batch_size, shuffle
         self.steps_per_epoch = math.ceil(len(rows) / batch_size)
         self.order = torch.Generator().manual_seed(seed)
+        self.everything = rows.batch(slice(None)) if batch_size >= len(rows) else None
         self._begin()
 
     def draw(self) -> Batch:
-        if self.whole:
-            return self.rows.batch()
+        if self.everything is not None:
+            return self.everything
         if self.offset == 0:
             self._shuffle()
         batch = self.rows.batch(self.permutation[self.offset : self.offset + self.batch_size])

@@ -55,11 +55,10 @@ def rate_schedule(
     [1.0, 0.5]
     """
     rise = round(warmup * steps)
+    schedule: Schedule
     if name == "invscaling":
         by_rows = inverse_power(rate, power=power)
-
-        def schedule(t: int) -> float:
-            return by_rows(t // steps_per_epoch * n_rows)
+        schedule = lambda t: by_rows(t // steps_per_epoch * n_rows)  # noqa: E731
     elif name in SCHEDULES:
         schedule = SCHEDULES[name](rate, max(1, steps - rise))
     else:

@@ -66,9 +66,9 @@ def measured(terms: Terms, batch: Batch) -> dict[str, Mean]:
         if isinstance(value, Mean):
             means[name] = value
         elif value.ndim == 0:
-            means[name] = Mean(value * batch.count, batch.count)
+            means[name] = Mean(value * batch.mass, batch.mass)
         elif batch.weight is None:
             means[name] = Mean(value.sum(), float(value.numel()))
         else:
-            means[name] = Mean(value @ batch.weight, batch.count)
+            means[name] = Mean(value @ batch.weight, batch.mass)
     return means

@@ -17,8 +17,8 @@ __all__ = ["TokenWindows"]
 class TokenWindows(Batches):
     """Batches of ``window`` tokens and the tokens that follow each of them: both (batch_size, window), int64.
 
-    An epoch is ``steps_per_epoch`` steps; None: as many as it takes to draw the length of the array once. A batch counts
-    its tokens, so running means are per token.
+    An epoch is ``steps_per_epoch`` steps; None: as many as it takes to draw the length of the array once. A batch
+    counts its tokens, so running means are per token.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class TokenWindows(Batches):
         starts = self.rng.integers(len(self.tokens) - self.window, size=self.batch_size)
         rows = self.tokens[starts[:, None] + np.arange(self.window + 1)]
         both = torch.from_numpy(rows.astype(np.int64, copy=False))
-        return Batch((both[:, :-1], both[:, 1:]), count=float(self.batch_size * self.window))
+        return Batch((both[:, :-1], both[:, 1:]), mass=float(self.batch_size * self.window))
 
     def state(self) -> dict[str, Any]:
         return {"n_tokens": len(self.tokens), "rng": generator_state(self.rng)}

@@ -13,9 +13,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-__all__ = ["MULTIPLY_ADDS_PER_OPERATION", "WorkCounter"]
+from margin.neural.weights import MULTIPLY_ADDS_PER_OPERATION
 
-MULTIPLY_ADDS_PER_OPERATION = 4  # a matrix product does more per cycle than a plain loop does
+__all__ = ["WorkCounter"]
+
 PASSES_PER_STEP = 3  # the backward pass costs two forward passes
 
 

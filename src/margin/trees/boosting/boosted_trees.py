@@ -24,8 +24,8 @@ from margin.trees.boosting.boosting_rounds import BoostingData, BoostingRounds, 
 from margin.trees.boosting.losses import Loss
 from margin.trees.boosting.predicting import add_trees, leaves_of
 from margin.trees.boosting.tree_buffer import packed_trees, tree_at
-from margin.trees.cart.structure import Tree
-from margin.trees.category_encoding import learn_words, read_words
+from margin.trees.cart.structure import TreeArrays
+from margin.trees.category_encoding import encode_strings, find_string_categories
 from margin.trees.columns import categorical_flags
 
 __all__ = ["BoostedTrees"]
@@ -54,7 +54,7 @@ class BoostedTrees(IterativeEstimator):
         """Learn, yielding a record per round: training loss, leaves and, if rows are held back, validation loss."""
         self._check_parameters()
         owner, given, table = type(self).__name__, getattr(self, "categorical_features", None), X
-        X, categorical, names = learn_words(owner, X, given)
+        X, categorical, names = find_string_categories(owner, X, given)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan", **self._y_rules)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         labels = y
@@ -106,7 +106,7 @@ class BoostedTrees(IterativeEstimator):
         """Trees grown per round: one, or one per class if there are more than two."""
         return len(self.start_)
 
-    def tree(self, number: int) -> Tree:
+    def tree(self, number: int) -> TreeArrays:
         """Tree ``number`` in the form of :mod:`margin.trees.cart.structure`, its values as they are added."""
         check_is_fitted(self)
         return tree_at(self.trees_, number)
@@ -133,7 +133,7 @@ class BoostedTrees(IterativeEstimator):
 
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = read_words(X, self.category_names_)
+        X = encode_strings(X, self.category_names_)
         return validate_data(self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
 
     def _start(self, X: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margin.trees.cart.structure import Tree
+from margin.trees.cart.structure import TreeArrays
 
 __all__ = ["PackedTrees", "TreeBuffer", "packed_trees", "tree_at"]
 
@@ -106,7 +106,7 @@ def packed_trees(trees: dict[str, np.ndarray]) -> PackedTrees:
     return PackedTrees(trees["start"], split, row, category_set, np.ascontiguousarray(trees["value"]))
 
 
-def tree_at(trees: dict[str, np.ndarray], number: int) -> Tree:
+def tree_at(trees: dict[str, np.ndarray], number: int) -> TreeArrays:
     """Tree ``number`` in the form of :mod:`margin.trees.cart.structure`."""
     nodes = slice(trees["start"][number], trees["start"][number + 1])
     tree = {name: trees[name][nodes].copy() for name in STORED_NODE.names or ()}

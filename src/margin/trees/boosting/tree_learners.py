@@ -17,8 +17,10 @@ from margin.trees.binning import SUBSAMPLE
 from margin.trees.cart import structure
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.cart.growing import grow_tree
+from margin.trees.cart.growth_limits import growth_rules
 from margin.trees.cart.pruning import prune_by_cost
-from margin.trees.cart.training import growth_of, problem_of
+from margin.trees.cart.training_data import training_data
+from margin.trees.category_encoding import encode_numbers
 
 __all__ = ["TreeLearners", "all_own_trees", "answers", "votes"]
 
@@ -36,8 +38,8 @@ class TreeLearners:
     """Fits copies of one tree to changing weights of the same rows."""
 
     def __init__(self, learner: Any, X: np.ndarray, y: np.ndarray):
-        self.data = problem_of(clone(learner), X, y, None, classify=isinstance(learner, ClassifierMixin))
-        self.codes = self.data.table(learner.max_bins, 0)
+        self.data = training_data(clone(learner), X, y, None, classify=isinstance(learner, ClassifierMixin))
+        self.codes = self.data.codes(learner.max_bins, 0)
 
     @classmethod
     def of(cls, learner: Any, X: np.ndarray, y: np.ndarray) -> TreeLearners | None:
@@ -51,12 +53,12 @@ class TreeLearners:
         learner._check_parameters()
         data = replace(self.data, weight=weight)
         seed = seed_from(learner.random_state)
-        growth = growth_of(learner, data, random=learner.splitter == "random", max_features=learner.max_features)
-        tree = grow_tree(self.codes, data.target, weight, growth, seed)
-        learner.tree_ = prune_by_cost(tree, learner.ccp_alpha) if learner.ccp_alpha > 0 else tree
-        learner.categories_, learner.category_names_ = data.categories, data.words
+        rules = growth_rules(learner, data, random=learner.splitter == "random")
+        tree = grow_tree(self.codes, data.target, weight, rules, seed)
+        learner._tree = prune_by_cost(tree, learner.ccp_alpha) if learner.ccp_alpha > 0 else tree
+        learner.categories_, learner.max_features_ = data.categories, rules.max_features
         learner.n_features_in_ = data.X.shape[1]
-        value = structure.predict(learner.tree_, data.X)
+        value = structure.predict(learner._tree, data.X)
         if data.classes is None:
             return value[:, 0]
         learner.classes_ = data.classes
@@ -67,15 +69,15 @@ def votes(learners: Sequence[Any], weights: np.ndarray, classes: np.ndarray, X: 
     """The weight of the learners that vote for every class, (n, classes)."""
     trees = []
     for learner, weight in zip(learners, weights, strict=True):
-        said = np.searchsorted(classes, learner.classes_)[learner.tree_["value"].argmax(axis=1)]
+        said = np.searchsorted(classes, learner.classes_)[learner._tree["value"].argmax(axis=1)]
         value = np.zeros((len(said), len(classes)))
         value[np.arange(len(said)), said] = weight
-        trees.append({**learner.tree_, "value": value})
-    return structure.sum_values(trees, structure.encode_categories(X, learners[0].categories_))
+        trees.append({**learner._tree, "value": value})
+    return structure.sum_values(trees, encode_numbers(X, learners[0].categories_))
 
 
 def answers(learners: Sequence[Any], X: np.ndarray) -> np.ndarray:
     """What every learner says, (n, learners)."""
-    trees = [learner.tree_ for learner in learners]
-    leaves = structure.apply_all(trees, structure.encode_categories(X, learners[0].categories_))
+    trees = [learner._tree for learner in learners]
+    leaves = structure.apply_all(trees, encode_numbers(X, learners[0].categories_))
     return np.column_stack([tree["value"][leaf, 0] for tree, leaf in zip(trees, leaves.T, strict=True)])

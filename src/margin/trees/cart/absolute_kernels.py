@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from margin.trees.cart.grouping_kernels import POSITION, inner_kernel
 from margin.trees.cart.kernel_types import (
-    GAIN,
-    HEAP_TOTAL,
-    HEAP_WEIGHT,
-    MEDIAN_LEFT,
-    MEDIAN_RIGHT,
-    RANK,
-    SORTED,
-    SORTED_TARGET,
-    SPARE,
-    TARGET,
-    WEIGHT,
-    WEIGHT_LEFT,
+    GAINS,
+    HEAP_TOTALS,
+    HEAP_WEIGHTS,
+    LEFT_MEDIANS,
+    LEFT_WEIGHTS,
+    RANKS,
+    RIGHT_MEDIANS,
+    SORTED_POSITIONS,
+    SORTED_TARGETS,
+    SPARE_POSITIONS,
+    TARGETS,
+    WEIGHTS,
 )
-from margin.trees.cart.level_kernels import POSITION, hot
 
 __all__ = ["absolute_gains", "rank_targets", "weighted_median"]
 
 
-@hot
-def order_targets(number, start, n, ranked):
-    """Positions of a node by ascending target in ``ranked[SORTED, :n]``: merging runs of doubling length."""
+@inner_kernel
+def order_targets(row_numbers, start, n, ranking):
+    """Positions of a node by ascending target in ``sorted_positions[:n]``: merging runs of doubling length."""
+    sorted_positions = ranking[SORTED_POSITIONS]
+    spare_positions = ranking[SPARE_POSITIONS]
+    targets = row_numbers[TARGETS]
     for i in range(n):
-        ranked[SORTED, i] = i
+        sorted_positions[i] = i
     width = 1
     while width < n:
         for begin in range(0, n, 2 * width):
@@ -34,121 +37,142 @@ def order_targets(number, start, n, ranked):
             for k in range(begin, end):
                 take_first = b >= end
                 if a < middle and not take_first:
-                    first, second = int(ranked[SORTED, a]), int(ranked[SORTED, b])
-                    take_first = number[TARGET, start + first] <= number[TARGET, start + second]
+                    first, second = int(sorted_positions[a]), int(sorted_positions[b])
+                    take_first = targets[start + first] <= targets[start + second]
                 if a < middle and take_first:
-                    ranked[SPARE, k] = ranked[SORTED, a]
+                    spare_positions[k] = sorted_positions[a]
                     a += 1
                 else:
-                    ranked[SPARE, k] = ranked[SORTED, b]
+                    spare_positions[k] = sorted_positions[b]
                     b += 1
         for k in range(n):
-            ranked[SORTED, k] = ranked[SPARE, k]
+            sorted_positions[k] = spare_positions[k]
         width *= 2
 
 
-@hot
-def weighted_median(number, start, stop, total_weight, ranked):
+@inner_kernel
+def weighted_median(row_numbers, start, stop, total_weight, ranking):
     """The median target; halfway between two when exactly half of the weight lies below."""
+    sorted_positions = ranking[SORTED_POSITIONS]
+    targets = row_numbers[TARGETS]
+    weights = row_numbers[WEIGHTS]
     n, passed = stop - start, 0.0
-    order_targets(number, start, n, ranked)
+    order_targets(row_numbers, start, n, ranking)
     for i in range(n):
-        at = start + int(ranked[SORTED, i])
-        passed += number[WEIGHT, at]
+        at = start + int(sorted_positions[i])
+        passed += weights[at]
         if 2 * passed == total_weight and i + 1 < n:
-            return 0.5 * (number[TARGET, at] + number[TARGET, start + int(ranked[SORTED, i + 1])])
+            return 0.5 * (targets[at] + targets[start + int(sorted_positions[i + 1])])
         if 2 * passed >= total_weight:
-            return number[TARGET, at]
-    return number[TARGET, start + int(ranked[SORTED, n - 1])]
+            return targets[at]
+    return targets[start + int(sorted_positions[n - 1])]
 
 
-@hot
-def rank_targets(number, start, stop, ranked):
+@inner_kernel
+def rank_targets(row_numbers, start, stop, ranking):
     """The rank of every target in its node, from 0."""
-    order_targets(number, start, stop - start, ranked)
+    ranks = ranking[RANKS]
+    sorted_positions = ranking[SORTED_POSITIONS]
+    sorted_targets = ranking[SORTED_TARGETS]
+    targets = row_numbers[TARGETS]
+    order_targets(row_numbers, start, stop - start, ranking)
     for r in range(stop - start):
-        at = int(ranked[SORTED, r])
-        ranked[RANK, at] = r
-        ranked[SORTED_TARGET, r] = number[TARGET, start + at]
+        at = int(sorted_positions[r])
+        ranks[at] = r
+        sorted_targets[r] = targets[start + at]
 
 
-@hot
-def _add(keys, first, last, n, number, start, ranked):
+@inner_kernel
+def _add(keys, first, last, n, row_numbers, start, ranking):
     """Add the rows of ``keys[first:last]``; returns their weight and their total."""
+    targets = row_numbers[TARGETS]
+    weights = row_numbers[WEIGHTS]
+    heap_totals = ranking[HEAP_TOTALS]
+    heap_weights = ranking[HEAP_WEIGHTS]
+    ranks = ranking[RANKS]
     weight = total = 0.0
     for i in range(first, last):
         position = keys[0, i] & POSITION
-        w = number[WEIGHT, start + position]
-        t = w * number[TARGET, start + position]
-        at = int(ranked[RANK, position]) + 1
+        w = weights[start + position]
+        t = w * targets[start + position]
+        at = int(ranks[position]) + 1
         while at <= n:
-            ranked[HEAP_WEIGHT, at] += w
-            ranked[HEAP_TOTAL, at] += t
+            heap_weights[at] += w
+            heap_totals[at] += t
             at += at & -at
         weight += w
         total += t
     return weight, total
 
 
-@hot
-def _last_below(half, n, ranked, inclusive):
+@inner_kernel
+def _last_below(half, n, ranking, inclusive):
     """The number of ranks, their weight and total, in the largest prefix lighter than (or up to) ``half``."""
+    heap_totals = ranking[HEAP_TOTALS]
+    heap_weights = ranking[HEAP_WEIGHTS]
     step = 1
     while 2 * step <= n:
         step *= 2
     at, weight, total = 0, 0.0, 0.0
     while step > 0:
         if at + step <= n:
-            reached = weight + ranked[HEAP_WEIGHT, at + step]
+            reached = weight + heap_weights[at + step]
             if reached < half or (inclusive and reached == half):
                 at += step
                 weight = reached
-                total += ranked[HEAP_TOTAL, at]
+                total += heap_totals[at]
         step >>= 1
     return at, weight, total
 
 
-@hot
-def _loss(weight, total, n, ranked):
+@inner_kernel
+def _loss(weight, total, n, ranking):
     """The median of what was added (halfway between two if there are two) and the absolute deviations from it."""
-    low, w_below, t_below = _last_below(0.5 * weight, n, ranked, False)
-    high, _, _ = _last_below(0.5 * weight, n, ranked, True)
-    first, second = ranked[SORTED_TARGET, min(low, n - 1)], ranked[SORTED_TARGET, min(high, n - 1)]
+    sorted_targets = ranking[SORTED_TARGETS]
+    low, w_below, t_below = _last_below(0.5 * weight, n, ranking, False)
+    high, _, _ = _last_below(0.5 * weight, n, ranking, True)
+    first, second = sorted_targets[min(low, n - 1)], sorted_targets[min(high, n - 1)]
     loss = (total - t_below) - first * (weight - w_below) + first * w_below - t_below
     return 0.5 * (first + second), loss
 
 
-@hot
-def absolute_gains(keys, n, known, m, number, start, missing_left, ranked, real):
+@inner_kernel
+def absolute_gains(keys, n, known, groups, row_numbers, start, missing_left, ranking, group_numbers):
     """Minus the absolute error left and right of every cut, for sorted ``keys`` of which ``known`` are known.
 
-    The keys after those are of missing rows, all on one side; cut ``b`` follows level ``b`` of ``m``, and the last
-    one parts known rows from missing ones. Fills the rows GAIN, WEIGHT_LEFT and MEDIAN_* of ``real``.
+    The keys after those are of missing rows, all on one side; cut ``b`` follows group ``b`` of ``groups``, and the
+    last one parts known rows from missing ones. Fills gains, left weights and medians of ``group_numbers``.
     """
+    heap_totals = ranking[HEAP_TOTALS]
+    heap_weights = ranking[HEAP_WEIGHTS]
+    gains = group_numbers[GAINS]
+    left_medians = group_numbers[LEFT_MEDIANS]
+    left_weights = group_numbers[LEFT_WEIGHTS]
+    right_medians = group_numbers[RIGHT_MEDIANS]
     for side in range(2):
         for i in range(n + 1):
-            ranked[HEAP_WEIGHT, i] = 0.0
-            ranked[HEAP_TOTAL, i] = 0.0
+            heap_weights[i] = 0.0
+            heap_totals[i] = 0.0
         weight = total = 0.0
         if (side == 0) == missing_left:
-            weight, total = _add(keys, known, n, n, number, start, ranked)
-        b = 0 if side == 0 else m - 1
+            weight, total = _add(keys, known, n, n, row_numbers, start, ranking)
+        b = 0 if side == 0 else groups - 1
         if side == 1 and weight > 0:
-            real[MEDIAN_RIGHT, b], loss = _loss(weight, total, n, ranked)
-            real[GAIN, b] -= loss
+            right_medians[b], loss = _loss(weight, total, n, ranking)
+            gains[b] -= loss
         for step in range(known):
             i = step if side == 0 else known - 1 - step
-            w, t = _add(keys, i, i + 1, n, number, start, ranked)
+            w, t = _add(keys, i, i + 1, n, row_numbers, start, ranking)
             weight += w
             total += t
             following = i + 1 if side == 0 else i - 1
             if 0 <= following < known and keys[0, following] >> 32 == keys[0, i] >> 32:
                 continue
-            median, loss = _loss(weight, total, n, ranked)
+            median, loss = _loss(weight, total, n, ranking)
             if side == 0:
-                real[WEIGHT_LEFT, b], real[MEDIAN_LEFT, b], real[GAIN, b] = weight, median, -loss
+                left_weights[b], left_medians[b], gains[b] = weight, median, -loss
                 b += 1
             elif b > 0:
                 b -= 1
-                real[MEDIAN_RIGHT, b] = median
-                real[GAIN, b] -= loss
+                right_medians[b] = median
+                gains[b] -= loss

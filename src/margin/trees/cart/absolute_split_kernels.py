@@ -3,65 +3,92 @@
 from __future__ import annotations
 
 from margin.trees.cart.absolute_kernels import absolute_gains
-from margin.trees.cart.cut_kernels import allowed, bar, order_by_mean
+from margin.trees.cart.candidate_kernels import gain_to_beat, is_allowed, order_by_mean
+from margin.trees.cart.grouping_kernels import inner_kernel, sort_keys, sum_groups
 from margin.trees.cart.kernel_types import (
-    COUNTS,
-    GAIN,
-    LEVEL,
-    LEVEL_ROWS,
-    MEDIAN_LEFT,
-    MEDIAN_RIGHT,
-    ORDER,
-    ROWS_LEFT,
-    SUMS,
-    WEIGHT_LEFT,
+    GAINS,
+    GROUP_CODES,
+    GROUP_ROWS,
+    LEFT_MEDIANS,
+    LEFT_ROWS,
+    LEFT_WEIGHTS,
+    RIGHT_MEDIANS,
+    ROW_COUNTS,
+    SPLIT_ORDER,
+    SQUARED_ERROR,
 )
-from margin.trees.cart.level_kernels import hot, sort_keys, sums_of_levels
 
-__all__ = ["try_absolute"]
+__all__ = ["best_absolute_split"]
 
 
-@hot
-def try_absolute(
-    rules, node, number, packed, local, keys, whole, real, sums, ranked, best_number,
+@inner_kernel
+def best_absolute_split(
+    rules, node, row_numbers, packed, node_codes, keys, group_integers, group_numbers, sums, ranking, best,
     j, low, high, absent, missing, categorical,
 ):  # fmt: skip
-    """As :func:`~margin.trees.cart.sum_split_kernels.try_sums`; categories are ordered by their mean."""
+    """As :func:`~margin.trees.cart.sum_split_kernels.best_sum_split`; categories are ordered by their mean."""
+    group_codes = group_integers[GROUP_CODES]
+    group_rows = group_integers[GROUP_ROWS]
+    left_rows = group_integers[LEFT_ROWS]
+    row_counts = group_integers[ROW_COUNTS]
+    split_order = group_integers[SPLIT_ORDER]
+    left_weights = group_numbers[LEFT_WEIGHTS]
     n, start = node.stop - node.start, node.start
-    m = sums_of_levels(SUMS, True, start, n, number, packed, low, high, absent, missing, local, keys, whole, real, sums)
+    groups = sum_groups(
+        SQUARED_ERROR,
+        True,
+        start,
+        n,
+        row_numbers,
+        packed,
+        low,
+        high,
+        absent,
+        missing,
+        node_codes,
+        keys,
+        group_integers,
+        group_numbers,
+        sums,
+    )
     by_mean = categorical and not rules.random
     if by_mean:
-        order_by_mean(m, whole, real)
-    known_levels, known, in_left = m - (absent > 0 and not categorical), n - (0 if categorical else absent), 0
-    for b in range(m):
-        level = whole[ORDER, b] if by_mean else b
-        whole[COUNTS, whole[LEVEL, level]] = b  # the place of a code; zero again below
-        in_left += whole[LEVEL_ROWS, level]
-        whole[ROWS_LEFT, b] = in_left
+        order_by_mean(groups, group_integers, group_numbers)
+    known_groups, known, in_left = groups - (absent > 0 and not categorical), n - (0 if categorical else absent), 0
+    for b in range(groups):
+        group = split_order[b] if by_mean else b
+        row_counts[group_codes[group]] = b  # the position of a code's group; zero again below
+        in_left += group_rows[group]
+        left_rows[b] = in_left
     for i in range(n):
-        keys[0, i] = (whole[COUNTS, local[i]] << 32) | i
-    for b in range(m):
-        whole[COUNTS, whole[LEVEL, b]] = 0
-    sort_keys(keys, n, 0, m, whole)
-    absolute_gains(keys, n, known, known_levels, number, start, False, ranked, real)
-    at = _scan_absolute(rules, node, whole, real, best_number, j, known_levels - (known == n), 0)
-    left = real[WEIGHT_LEFT, max(at, 0)]
+        keys[0, i] = (row_counts[node_codes[i]] << 32) | i
+    for b in range(groups):
+        row_counts[group_codes[b]] = 0
+    sort_keys(keys, n, 0, groups, group_integers)
+    absolute_gains(keys, n, known, known_groups, row_numbers, start, False, ranking, group_numbers)
+    at = _scan_absolute(rules, node, group_integers, group_numbers, best, j, known_groups - (known == n), 0)
+    left = left_weights[max(at, 0)]
     if known == n:
-        return m, at, left > 0.5 * node.weight
-    absolute_gains(keys, n, known, known_levels, number, start, True, ranked, real)
-    other = _scan_absolute(rules, node, whole, real, best_number, j, known_levels - 1, absent)
-    return (m, other, True) if other >= 0 else (m, at, False)
+        return groups, at, left > 0.5 * node.weight
+    absolute_gains(keys, n, known, known_groups, row_numbers, start, True, ranking, group_numbers)
+    other = _scan_absolute(rules, node, group_integers, group_numbers, best, j, known_groups - 1, absent)
+    return (groups, other, True) if other >= 0 else (groups, at, False)
 
 
-@hot
-def _scan_absolute(rules, node, whole, real, best_number, j, cuts, more_rows):
-    best, at = best_number[0], -1
-    least = bar(best)
+@inner_kernel
+def _scan_absolute(rules, node, group_integers, group_numbers, best, j, cuts, more_rows):
+    gains = group_numbers[GAINS]
+    left_medians = group_numbers[LEFT_MEDIANS]
+    left_weights = group_numbers[LEFT_WEIGHTS]
+    right_medians = group_numbers[RIGHT_MEDIANS]
+    left_rows = group_integers[LEFT_ROWS]
+    best_gain, at = best[0].gain, -1
+    least = gain_to_beat(best_gain)
     for b in range(cuts):
-        if real[GAIN, b] > least:
-            rows_left = float(whole[ROWS_LEFT, b] + more_rows)
-            if allowed(rules, node, j, real[WEIGHT_LEFT, b], rows_left, real[MEDIAN_LEFT, b], real[MEDIAN_RIGHT, b]):
-                best, at = real[GAIN, b], b
-                least = bar(best)
-    best_number[0] = best
+        if gains[b] > least:
+            rows_left = float(left_rows[b] + more_rows)
+            if is_allowed(rules, node, j, left_weights[b], rows_left, left_medians[b], right_medians[b]):
+                best_gain, at = gains[b], b
+                least = gain_to_beat(best_gain)
+    best[0].gain = best_gain
     return at

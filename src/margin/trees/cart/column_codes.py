@@ -10,30 +10,30 @@ import numpy as np
 from margin.trees.binning import MISSING, apply_bins, find_bins
 
 if TYPE_CHECKING:
-    from margin.trees.cart.kernel_types import Table
+    from margin.trees.cart.kernel_types import ColumnCodes
 
-__all__ = ["EXACT_ROWS", "binned_levels", "exact_levels", "levels"]
+__all__ = ["EXACT_ROWS", "binned_codes", "column_codes", "exact_codes"]
 
-# Up to so many rows every distinct value has a level; beyond, histograms of 255 bins are several times faster.
+# Up to so many rows every distinct value has a code; beyond, histograms of 255 bins are several times faster.
 EXACT_ROWS = 10_000
 
 
-def levels(
+def column_codes(
     X: np.ndarray,
     max_bins: int | str | None,
     categorical: np.ndarray,
     rng: np.random.Generator,
     exact_rows: int = EXACT_ROWS,
-) -> Table:
+) -> ColumnCodes:
     """The codes of float64 ``X`` (n, p): exact if ``max_bins`` is None, or "auto" and there are few rows."""
     if max_bins is None or (max_bins == "auto" and len(X) <= exact_rows):
-        return exact_levels(X, categorical)
-    return binned_levels(X, 255 if max_bins == "auto" else int(max_bins), categorical, rng)
+        return exact_codes(X, categorical)
+    return binned_codes(X, 255 if max_bins == "auto" else int(max_bins), categorical, rng)
 
 
-def exact_levels(X: np.ndarray, categorical: Sequence[bool] | np.ndarray) -> Table:
+def exact_codes(X: np.ndarray, categorical: Sequence[bool] | np.ndarray) -> ColumnCodes:
     """One code per distinct value."""
-    from margin.trees.cart.kernel_types import Table
+    from margin.trees.cart.kernel_types import ColumnCodes
 
     n, p = X.shape
     codes = np.empty((p, n), dtype=np.int32)
@@ -52,7 +52,7 @@ def exact_levels(X: np.ndarray, categorical: Sequence[bool] | np.ndarray) -> Tab
     for row, absent in zip(codes, missing_rows):
         row[absent] = missing
     flat = np.concatenate([np.zeros(0), *values])
-    return Table(
+    return ColumnCodes(
         codes=codes,
         by_row=np.ascontiguousarray(codes.T),
         ranges=np.stack([flat, flat]),
@@ -62,12 +62,12 @@ def exact_levels(X: np.ndarray, categorical: Sequence[bool] | np.ndarray) -> Tab
     )
 
 
-def binned_levels(
+def binned_codes(
     X: np.ndarray, max_bins: int, categorical: Sequence[bool] | np.ndarray, rng: np.random.Generator | None
-) -> Table:
-    """At most ``max_bins`` codes per column; where distinct values are fewer, the codes are those of exact levels."""
-    from margin.trees.cart.kernel_types import Table
-    from margin.trees.cart.level_kernels import value_ranges
+) -> ColumnCodes:
+    """At most ``max_bins`` codes per column; where distinct values are fewer, the codes are the exact ones."""
+    from margin.trees.cart.grouping_kernels import value_ranges
+    from margin.trees.cart.kernel_types import ColumnCodes
 
     categorical = np.asarray(categorical, dtype=bool)
     bins = find_bins(X, max_bins, categorical=np.zeros_like(categorical), rng=rng)
@@ -79,7 +79,7 @@ def binned_levels(
     ranges = np.empty((2, offsets[-1]))
     ranges[0], ranges[1] = np.inf, -np.inf
     value_ranges(np.ascontiguousarray(X), codes, offsets, ranges)
-    return Table(
+    return ColumnCodes(
         codes=codes,
         by_row=np.ascontiguousarray(codes.T),
         ranges=ranges,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.trees.cart.structure import Tree, goes_left
+from margin.trees.cart.structure import TreeArrays, goes_left
 
 __all__ = ["column_names", "export_text", "path_rules", "question", "value_text"]
 
@@ -18,7 +18,7 @@ def column_names(names: Sequence[str] | None, columns: int) -> list[str]:
 
 
 def question(
-    tree: Tree,
+    tree: TreeArrays,
     node: int,
     names: Sequence[str],
     categories: Mapping[int, Any],
@@ -43,7 +43,7 @@ def _shown(category: Any) -> str:
     return category if isinstance(category, str) else f"{category:g}"
 
 
-def value_text(tree: Tree, node: int, classes: np.ndarray | None) -> str:
+def value_text(tree: TreeArrays, node: int, classes: np.ndarray | None) -> str:
     """What the node predicts: "class setosa (98 %)" or "12.5"."""
     value = tree["value"][node]
     if classes is None:
@@ -53,7 +53,7 @@ def value_text(tree: Tree, node: int, classes: np.ndarray | None) -> str:
 
 
 def export_text(
-    tree: Tree,
+    tree: TreeArrays,
     *,
     names: Sequence[str],
     categories: Mapping[int, Any] | None = None,
@@ -81,7 +81,7 @@ def export_text(
 
 
 def path_rules(
-    tree: Tree,
+    tree: TreeArrays,
     row: np.ndarray,
     *,
     names: Sequence[str],

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from margin.trees.cart.structure import Tree
+from margin.trees.cart.structure import TreeArrays
 
 __all__ = ["impurity_importance", "mean_importance"]
 
 
-def impurity_importance(tree: Tree, columns: int, *, normalize: bool = True) -> np.ndarray:
+def impurity_importance(tree: TreeArrays, columns: int, *, normalize: bool = True) -> np.ndarray:
     """The weighted decrease of impurity by every column's splits, (columns,); shares of their sum if ``normalize``."""
     inner = np.flatnonzero(tree["feature"] >= 0)
     left, right = tree["left"][inner], tree["right"][inner]
@@ -28,7 +28,7 @@ def impurity_importance(tree: Tree, columns: int, *, normalize: bool = True) -> 
     return found / total if normalize and total > 0 else found
 
 
-def mean_importance(trees: Sequence[Tree], columns: int) -> np.ndarray:
+def mean_importance(trees: Sequence[TreeArrays], columns: int) -> np.ndarray:
     """The average over trees, scaled to sum to one; trees of one leaf have nothing to say."""
     found = np.sum([impurity_importance(tree, columns) for tree in trees], axis=0)
     total = found.sum()

@@ -1,7 +1,9 @@
-"""What the compiled tree grower passes around: tuples of a few arrays and numbers with names.
+"""What the compiled tree grower passes around: tuples of a few arrays and numbers with names, and records.
 
-Few and wide arrays, because Numba takes each of them apart at every call it compiles. Rows of a node lie together:
-a node owns the positions ``start .. stop`` of every array in :class:`Rows`.
+Rows of a node lie together: a node owns the positions ``start .. stop`` of every array in :class:`NodeRows`. Within a
+node, the rows with the same code of a column are a *group*; the groups are numbered by ascending code, missing values
+last. Arrays that belong together are rows of one wide array, because Numba takes every array apart at every call it
+compiles; a kernel names the rows it needs in its first lines.
 """
 
 from __future__ import annotations
@@ -10,35 +12,78 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["ABSOLUTE", "ENTROPY", "GINI", "PACKED", "SUMS", "Node", "Rows", "Rules", "Table", "Work"]
+__all__ = [
+    "ABSOLUTE_ERROR",
+    "BEST",
+    "ENTROPY",
+    "GINI",
+    "NODE",
+    "PACKED_GINI",
+    "SQUARED_ERROR",
+    "ColumnCodes",
+    "GrowthRules",
+    "NodeRows",
+    "NodeState",
+    "SearchBuffers",
+]
 
-# What is summed per level of a column, and so which criterion is followed.
-SUMS = 0  # weight and weight times target: squared error
-PACKED = 1  # the same for whole-numbered weights and targets 0 and 1, both in one int64 (Gini impurity of two classes)
+# What is summed per group, and so which criterion is followed.
+SQUARED_ERROR = 0  # weight and weight times target
+PACKED_GINI = 1  # the same for integer weights and targets 0 and 1, both in one int64 (two classes)
 GINI = 2  # weight of every class
 ENTROPY = 3  # weight of every class
-ABSOLUTE = 4  # medians from sorted rows
+ABSOLUTE_ERROR = 4  # medians from sorted rows
 
-# Rows of Rows.number and of the other tables below.
-WEIGHT, TARGET, SPARE_WEIGHT, SPARE_TARGET = 0, 1, 2, 3
-LEVEL, ORDER, LEVEL_ROWS, ROWS_LEFT, COUNTS, PACKED_SUMS, BEST_ORDER, PLACES = 0, 1, 2, 3, 4, 5, 6, 7
-LEVEL_WEIGHT, LEVEL_TOTAL, WEIGHT_LEFT, TOTAL_LEFT, GAIN, MEDIAN_LEFT, MEDIAN_RIGHT = 0, 1, 2, 3, 4, 5, 6
-TOTAL, LEFT = 0, 1
-HEAP_WEIGHT, HEAP_TOTAL, SORTED_TARGET, RANK, SORTED, SPARE = 0, 1, 2, 3, 4, 5
+# Rows of NodeRows.numbers.
+WEIGHTS, TARGETS, SPARE_WEIGHTS, SPARE_TARGETS = 0, 1, 2, 3
+
+# Rows of SearchBuffers.group_integers: per group its code, its place in the order of cuts, its rows, and the rows left
+# of the cut after it; per code the rows and packed sums; a second order; where each byte starts when keys are sorted.
+GROUP_CODES, SPLIT_ORDER, GROUP_ROWS, LEFT_ROWS, ROW_COUNTS, PACKED_SUMS, BEST_ORDER, DIGIT_STARTS = range(8)
+
+# Rows of SearchBuffers.group_numbers: per group its weight and total; per cut what lies left of it, what it gains, and
+# the medians on both sides.
+GROUP_WEIGHTS, GROUP_TOTALS, LEFT_WEIGHTS, LEFT_TOTALS, GAINS, LEFT_MEDIANS, RIGHT_MEDIANS = range(7)
+
+# Rows of SearchBuffers.class_weights: of the node, and left of a cut.
+NODE_CLASSES, LEFT_CLASSES = 0, 1
+
+# Rows of SearchBuffers.ranking: Fenwick trees of weights and totals by rank, targets in order, ranks, positions in
+# order of their targets, and a spare row for sorting them.
+HEAP_WEIGHTS, HEAP_TOTALS, SORTED_TARGETS, RANKS, SORTED_POSITIONS, SPARE_POSITIONS = range(6)
+
+# A node of the growing tree: its split (``child`` is -1 in a leaf, the second child follows it), its rows, what they
+# amount to, and the values that monotone columns allow.
+NODE = np.dtype(
+    [
+        *((name, np.int64) for name in ("feature", "child", "missing_left", "category_row")),
+        *((name, np.int64) for name in ("start", "stop", "depth", "cut")),
+        *((name, np.float64) for name in ("threshold", "weight", "impurity", "gain", "lower", "upper", "total")),
+    ]
+)
+
+# The best split found so far: column, last code on the left, whether missing values go left and whether the column is
+# categorical; its gain and threshold.
+BEST = np.dtype(
+    [
+        *((name, np.int64) for name in ("column", "cut", "missing_left", "is_category")),
+        *((name, np.float64) for name in ("gain", "threshold")),
+    ]
+)
 
 
-class Table(NamedTuple):
-    """The training table as codes; column ``j`` has levels ``offsets[j] .. offsets[j + 1]``."""
+class ColumnCodes(NamedTuple):
+    """The training table as codes; column ``j`` has the codes ``0 .. offsets[j + 1] - offsets[j]``."""
 
     codes: np.ndarray  # (p, n) uint8 (bins) or int32 (one code per distinct value)
     by_row: np.ndarray  # (n, p): the same, rows together
-    ranges: np.ndarray  # (2, levels): smallest and largest value with this code
+    ranges: np.ndarray  # (2, all codes): smallest and largest value with this code
     offsets: np.ndarray  # (p + 1,) int64
     flags: np.ndarray  # (2, p) bool: whether the column is categorical, whether it has missing values
     missing: int  # the code of a missing value, larger than any other
 
 
-class Rules(NamedTuple):
+class GrowthRules(NamedTuple):
     """When and how a node may be split."""
 
     mode: int
@@ -57,15 +102,15 @@ class Rules(NamedTuple):
     monotone: np.ndarray  # (p,) int8
 
 
-class Rows(NamedTuple):
-    """The rows of a tree in the order of its nodes; a mode needs ``number`` or ``packed``, the other is empty."""
+class NodeRows(NamedTuple):
+    """The rows of a tree in the order of its nodes; a mode needs ``numbers`` or ``packed``, the other is empty."""
 
-    row: np.ndarray  # (2, n) uint32: place in the table; a spare row for parting a node
-    number: np.ndarray  # (4, n) float64: weight, centered target or class number; the same, spare
+    row: np.ndarray  # (2, n) uint32: position in the table; a spare row for parting a node
+    numbers: np.ndarray  # (4, n) float64: WEIGHTS ... SPARE_TARGETS; targets are centered responses or class numbers
     packed: np.ndarray  # (2, n) int64: weight << 32 | weight of class 1; spare
 
 
-class Node(NamedTuple):
+class NodeState(NamedTuple):
     """What the search sees of a node: its rows, its totals and the values that monotone columns allow it."""
 
     start: int
@@ -76,19 +121,18 @@ class Node(NamedTuple):
     upper: float
 
 
-class Work(NamedTuple):
+class SearchBuffers(NamedTuple):
     """Buffers, allocated once per tree; sums and counts are zero between uses."""
 
-    local: np.ndarray  # (n,) codes of one column in one node
+    node_codes: np.ndarray  # (n,) codes of one column in one node
     keys: np.ndarray  # (2, n) int64: code and position, to be sorted; spare
-    whole: np.ndarray  # (8, levels) int64: LEVEL ... PLACES
-    real: np.ndarray  # (7, levels) float64: LEVEL_WEIGHT ... MEDIAN_RIGHT
-    sums: np.ndarray  # (levels * channels,) float64 per code
-    level_classes: np.ndarray  # (levels * classes,) float64
-    classes: np.ndarray  # (2, classes) float64: TOTAL, LEFT
-    ranked: np.ndarray  # (6, n + 1) float64 for absolute error: HEAP_WEIGHT ... SPARE
+    group_integers: np.ndarray  # (8, codes) int64: GROUP_CODES ... DIGIT_STARTS
+    group_numbers: np.ndarray  # (7, codes) float64: GROUP_WEIGHTS ... RIGHT_MEDIANS
+    sums: np.ndarray  # (codes * channels,) float64 per code
+    group_classes: np.ndarray  # (codes * classes,) float64
+    class_weights: np.ndarray  # (2, classes) float64: NODE_CLASSES, LEFT_CLASSES
+    ranking: np.ndarray  # (6, n + 1) float64 for absolute error: HEAP_WEIGHTS ... SPARE_POSITIONS
     features: np.ndarray  # (p,) int64, permuted as columns are drawn
-    rng: np.ndarray  # (1,) uint64
-    best_code: np.ndarray  # (4,) int64: column, last code on the left, missing goes left, is categorical
-    best_number: np.ndarray  # (2,) float64: gain, threshold
-    best_set: np.ndarray  # (32,) uint8: categories on the left
+    generator: np.ndarray  # (1,) uint64
+    best: np.ndarray  # (1,) BEST
+    left_set: np.ndarray  # (32,) uint8: bit c says that category c goes left

@@ -9,12 +9,12 @@ import numpy as np
 
 from margin.trees.cart.explaining import question, value_text
 from margin.trees.cart.pruning import leaf_counts
-from margin.trees.cart.structure import Tree, depths
+from margin.trees.cart.structure import TreeArrays, depths
 
 __all__ = ["node_positions", "plot_tree"]
 
 
-def node_positions(tree: Tree) -> np.ndarray:
+def node_positions(tree: TreeArrays) -> np.ndarray:
     """Where to draw every node, (nodes, 2): leaves side by side, a parent above the middle of its children."""
     count, level = leaf_counts(tree), depths(tree)
     first = np.zeros(len(count))  # the place of the leftmost leaf below a node
@@ -28,7 +28,7 @@ def node_positions(tree: Tree) -> np.ndarray:
 
 
 def plot_tree(
-    tree: Tree,
+    tree: TreeArrays,
     *,
     names: Sequence[str],
     categories: Mapping[int, np.ndarray] | None = None,
@@ -76,13 +76,13 @@ def plot_tree(
     return axis
 
 
-def _top(tree: Tree, cut: np.ndarray) -> Tree:
+def _top(tree: TreeArrays, cut: np.ndarray) -> TreeArrays:
     from margin.trees.cart.structure import subtree
 
     return subtree(tree, cut | (tree["feature"] < 0))
 
 
-def _shade(tree: Tree, node: int, classes: np.ndarray | None) -> Any:
+def _shade(tree: TreeArrays, node: int, classes: np.ndarray | None) -> Any:
     value = tree["value"]
     if classes is not None:
         return int(value[node].argmax()) % 10

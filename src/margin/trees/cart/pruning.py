@@ -16,7 +16,7 @@ import heapq
 
 import numpy as np
 
-from margin.trees.cart.structure import Tree, apply, parents, subtree
+from margin.trees.cart.structure import TreeArrays, apply, parents, subtree
 
 __all__ = ["cost_complexity_path", "leaf_counts", "prune_by_cost", "prune_by_error", "summed_below"]
 
@@ -24,7 +24,7 @@ __all__ = ["cost_complexity_path", "leaf_counts", "prune_by_cost", "prune_by_err
 TIE = 1e-12
 
 
-def summed_below(tree: Tree, at_leaves: np.ndarray) -> np.ndarray:
+def summed_below(tree: TreeArrays, at_leaves: np.ndarray) -> np.ndarray:
     """For every node the sum of ``at_leaves`` (nodes, ...) over the leaves below it, itself included."""
     total = np.where((tree["feature"] < 0).reshape(-1, *[1] * (at_leaves.ndim - 1)), at_leaves, 0)
     above = parents(tree)
@@ -33,16 +33,16 @@ def summed_below(tree: Tree, at_leaves: np.ndarray) -> np.ndarray:
     return total
 
 
-def leaf_counts(tree: Tree) -> np.ndarray:
+def leaf_counts(tree: TreeArrays) -> np.ndarray:
     """How many leaves lie below every node."""
     return summed_below(tree, np.ones(len(tree["feature"]), dtype=np.int64))
 
 
-def _risk(tree: Tree) -> np.ndarray:
+def _risk(tree: TreeArrays) -> np.ndarray:
     return tree["weight"] / tree["weight"][0] * tree["impurity"]
 
 
-def _weakest_links(tree: Tree) -> tuple[np.ndarray, list[tuple[float, float]]]:
+def _weakest_links(tree: TreeArrays) -> tuple[np.ndarray, list[tuple[float, float]]]:
     """The alpha at which every node is cut (infinity for leaves), and (alpha, risk of all leaves) after every cut."""
     risk, above = _risk(tree), parents(tree)
     below, leaves = summed_below(tree, risk), leaf_counts(tree)
@@ -76,7 +76,7 @@ def _weakest_links(tree: Tree) -> tuple[np.ndarray, list[tuple[float, float]]]:
     return cut_at, steps
 
 
-def cost_complexity_path(tree: Tree) -> dict[str, np.ndarray]:
+def cost_complexity_path(tree: TreeArrays) -> dict[str, np.ndarray]:
     """The alphas at which the optimal subtree changes, ascending, and the impurity of its leaves from each on."""
     _, steps = _weakest_links(tree)
     alphas, impurities = [steps[0][0]], [steps[0][1]]
@@ -89,13 +89,13 @@ def cost_complexity_path(tree: Tree) -> dict[str, np.ndarray]:
     return {"ccp_alphas": np.array(alphas), "impurities": np.array(impurities)}
 
 
-def prune_by_cost(tree: Tree, alpha: float) -> Tree:
+def prune_by_cost(tree: TreeArrays, alpha: float) -> TreeArrays:
     r"""The smallest subtree that minimizes :math:`R_\alpha`: every link with :math:`g \le \alpha` is cut."""
     cut_at, _ = _weakest_links(tree)
     return subtree(tree, cut_at <= alpha * (1 + TIE) + TIE * _risk(tree)[0])
 
 
-def prune_by_error(tree: Tree, X: np.ndarray, y: np.ndarray) -> Tree:
+def prune_by_error(tree: TreeArrays, X: np.ndarray, y: np.ndarray) -> TreeArrays:
     """Reduced-error pruning on rows held back: ``y`` holds class numbers (several outputs) or responses (one).
 
     A subtree stays only if it errs less than its root would as a leaf: in misclassified rows, or squared error.
@@ -112,7 +112,7 @@ def prune_by_error(tree: Tree, X: np.ndarray, y: np.ndarray) -> Tree:
     return subtree(tree, cut)
 
 
-def _errors_as_leaf(tree: Tree, leaves: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _errors_as_leaf(tree: TreeArrays, leaves: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The error on the rows that pass every node if it were a leaf; ``leaves`` is where they end."""
     nodes, outputs = tree["value"].shape
     if outputs > 1:

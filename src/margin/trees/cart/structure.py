@@ -15,7 +15,8 @@ Node 0 is the root, children have larger numbers than their parent, and the two 
 ``impurity``       their impurity, float64
 =================  =========================================================================================
 
-Categorical columns of ``X`` hold codes here (:func:`encode_categories` makes them), NaN for missing or unknown.
+Categorical columns of ``X`` hold codes here (:mod:`margin.trees.category_encoding` makes them), NaN for
+missing or unknown ones.
 """
 
 from __future__ import annotations
@@ -31,13 +32,12 @@ import scipy.sparse as sp
 from margin.core.threads import threads_for
 
 __all__ = [
-    "Tree",
+    "TreeArrays",
     "apply",
     "apply_all",
     "decision_path",
     "depth",
     "depths",
-    "encode_categories",
     "goes_left",
     "leaf",
     "n_leaves",
@@ -48,7 +48,7 @@ __all__ = [
     "sum_values",
 ]
 
-Tree = dict[str, np.ndarray]
+TreeArrays = Mapping[str, np.ndarray]
 
 # Fewer rows are walked by NumPy, level by level, unless this process has compiled code already: loading it would take
 # longer. Both ways reach the same leaves.
@@ -59,7 +59,7 @@ CHUNK = 2048  # rows that pass all trees before the next ones do: they stay in t
 WORK_PER_WALK = 200.0  # basic operations per row and tree
 
 
-def leaf(value: Any, n_samples: int = 0, weight: float = 0.0, impurity: float = 0.0) -> Tree:
+def leaf(value: Any, n_samples: int = 0, weight: float = 0.0, impurity: float = 0.0) -> TreeArrays:
     """A tree that is one leaf.
 
     >>> predict(leaf([0.25, 0.75]), np.zeros((2, 3)))
@@ -81,27 +81,7 @@ def leaf(value: Any, n_samples: int = 0, weight: float = 0.0, impurity: float = 
     }
 
 
-def encode_categories(X: np.ndarray, categories: Mapping[int, np.ndarray]) -> np.ndarray:
-    """``X`` with the values of every categorical column replaced by their place in ``categories[column]``, or NaN.
-
-    >>> encode_categories(np.array([[7.0, 1], [3, 2], [5, 3]]), {0: np.array([5.0, 7])})
-    array([[ 1.,  1.],
-           [nan,  2.],
-           [ 0.,  3.]])
-    """
-    if not categories:
-        return X
-    X = np.array(X, dtype=np.float64)
-    for column, known in categories.items():
-        if not len(known):  # the column was missing in every training row
-            X[:, column] = np.nan
-            continue
-        place = np.minimum(np.searchsorted(known, X[:, column]), len(known) - 1)
-        X[:, column] = np.where(known[place] == X[:, column], place, np.nan)
-    return X
-
-
-def goes_left(tree: Tree, node: np.ndarray, X: np.ndarray) -> np.ndarray:
+def goes_left(tree: TreeArrays, node: np.ndarray, X: np.ndarray) -> np.ndarray:
     """Whether row ``i`` of ``X`` goes left at the inner node ``node[i]``."""
     x = X[np.arange(len(X)), tree["feature"][node]]
     missing = np.isnan(x)
@@ -115,7 +95,7 @@ def goes_left(tree: Tree, node: np.ndarray, X: np.ndarray) -> np.ndarray:
     return np.where(missing, tree["missing_left"][node], left)
 
 
-def packed(trees: Sequence[Tree]) -> tuple[np.ndarray, ...]:
+def packed(trees: Sequence[TreeArrays]) -> tuple[np.ndarray, ...]:
     """What the compiled walk reads of trees: roots, nodes of two words each, and the sets of categories."""
     counts = [len(tree["feature"]) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.uint64)
@@ -133,12 +113,12 @@ def packed(trees: Sequence[Tree]) -> tuple[np.ndarray, ...]:
     return roots, nodes.ravel(), np.concatenate([tree["category_set"] for tree in trees])
 
 
-def apply(tree: Tree, X: np.ndarray) -> np.ndarray:
+def apply(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
     """The number of the leaf that every row of float64 ``X`` reaches, int32 (n,)."""
     return apply_all([tree], X)[:, 0]
 
 
-def apply_all(trees: Sequence[Tree], X: np.ndarray) -> np.ndarray:
+def apply_all(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
     """The number of the leaf that every row of float64 ``X`` reaches in every tree, int32 (n, trees)."""
     if _are_few(trees, X):
         return np.column_stack([_apply_to_few(tree, X) for tree in trees])
@@ -150,12 +130,12 @@ def apply_all(trees: Sequence[Tree], X: np.ndarray) -> np.ndarray:
     return leaves
 
 
-def predict(tree: Tree, X: np.ndarray) -> np.ndarray:
+def predict(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
     """The value of the leaf that every row reaches, (n, outputs)."""
     return tree["value"][apply(tree, X)]
 
 
-def sum_values(trees: Sequence[Tree], X: np.ndarray) -> np.ndarray:
+def sum_values(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
     """The sum over trees of what they predict for every row, (n, outputs)."""
     total = np.zeros((len(X), trees[0]["value"].shape[1]))
     if _are_few(trees, X):
@@ -170,14 +150,14 @@ def sum_values(trees: Sequence[Tree], X: np.ndarray) -> np.ndarray:
     return total
 
 
-def _are_few(trees: Sequence[Tree], X: np.ndarray) -> bool:
+def _are_few(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
     """Whether packing the nodes, or loading the compiled walk, would take longer than walking."""
     if "numba" not in sys.modules:
         return len(X) < COMPILED_ROWS
     return NODES_PER_ROW * len(X) * len(trees) < sum(len(tree["feature"]) for tree in trees)
 
 
-def _apply_to_few(tree: Tree, X: np.ndarray) -> np.ndarray:
+def _apply_to_few(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
     if "numba" not in sys.modules:
         return _apply_by_levels(tree, X)
     from margin.trees.cart.structure_kernels import walk_few
@@ -189,7 +169,7 @@ def _apply_to_few(tree: Tree, X: np.ndarray) -> np.ndarray:
     return leaves
 
 
-def _apply_by_levels(tree: Tree, X: np.ndarray) -> np.ndarray:
+def _apply_by_levels(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
     leaves = np.zeros(len(X), dtype=np.int32)
     rows = np.flatnonzero(tree["feature"][leaves] >= 0)
     while len(rows):
@@ -212,7 +192,7 @@ def _in_chunks(walk: Callable[[slice], None], n: int, work: float) -> None:
         list(pool.map(walk, chunks))
 
 
-def decision_path(tree: Tree, X: np.ndarray) -> sp.csr_matrix:
+def decision_path(tree: TreeArrays, X: np.ndarray) -> sp.csr_matrix:
     """Which nodes every row passes, as a sparse matrix of ones (n, nodes); the root and the leaf are among them."""
     above = parents(tree)
     passed = []
@@ -229,7 +209,7 @@ def decision_path(tree: Tree, X: np.ndarray) -> sp.csr_matrix:
     return path
 
 
-def parents(tree: Tree) -> np.ndarray:
+def parents(tree: TreeArrays) -> np.ndarray:
     """The number of every node's parent, int64 (nodes,); -1 for the root."""
     above = np.full(len(tree["feature"]), -1, dtype=np.int64)
     inner = np.flatnonzero(tree["feature"] >= 0)
@@ -238,7 +218,7 @@ def parents(tree: Tree) -> np.ndarray:
     return above
 
 
-def depths(tree: Tree) -> np.ndarray:
+def depths(tree: TreeArrays) -> np.ndarray:
     """How many questions lie above every node, int64 (nodes,)."""
     found = np.zeros(len(tree["feature"]), dtype=np.int64)
     level, nodes = 0, np.zeros(1, dtype=np.int64)
@@ -249,16 +229,16 @@ def depths(tree: Tree) -> np.ndarray:
     return found
 
 
-def depth(tree: Tree) -> int:
+def depth(tree: TreeArrays) -> int:
     """The most questions between the root and a leaf."""
     return int(depths(tree).max())
 
 
-def n_leaves(tree: Tree) -> int:
+def n_leaves(tree: TreeArrays) -> int:
     return int(np.count_nonzero(tree["feature"] < 0))
 
 
-def subtree(tree: Tree, cut: np.ndarray) -> Tree:
+def subtree(tree: TreeArrays, cut: np.ndarray) -> TreeArrays:
     """The tree in which every node of ``cut`` (bool, one per node) is a leaf and what was below it is gone."""
     count = len(tree["feature"])
     kept = np.zeros(count, dtype=bool)

@@ -9,6 +9,7 @@ gains much, a stump little.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
-from margin.core.domains import Choice, Domain, Either, Flag, Integer, Nested, Number, Optional, Seed
+from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.parallel import map_in_order, worker_count
-from margin.core.randomness import SEED_BOUND, seed_from
+from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
@@ -27,55 +30,49 @@ from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 WORK_PER_CELL = 500.0  # basic operations per cell of the table: about what a tree costs
-
-DOMAINS: dict[str, Domain] = {
-    "estimator": Optional(Nested("fit", "predict")),
-    "n_estimators": Integer(low=1, search=(10, 200)),
-    "max_samples": Either(Integer(low=1), Number(above=0, high=1, search=(0.3, 1.0))),
-    "max_features": Either(Integer(low=1), Number(above=0, high=1, search=(0.3, 1.0))),
-    "bootstrap": Flag(),
-    "bootstrap_features": Flag(),
-    "oob_score": Flag(),
-    "n_jobs": Optional(Either(Integer(low=1), Choice(-1))),
-    "random_state": Seed(),
-}
-
-PARAMETERS = """
-    ``max_samples`` rows and ``max_features`` columns (counts or shares) are drawn for every member, rows with
-    replacement if ``bootstrap``, columns if ``bootstrap_features``. A member that takes sample weights gets the whole
-    table and the counts as weights, any other the drawn rows themselves. With ``oob_score`` the rows that members left
-    out judge the ensemble. ``n_jobs`` members are fitted at the same time in threads; any number gives the same result.
-
-    Learned: ``estimators_``, ``estimators_features_`` (the columns of each) and with ``oob_score`` also ``oob_score_``.
-    Records carry ``oob_error`` (share of errors, or mean squared error; NaN as long as no row was left out) after every
-    member if rows can be left out.
-"""
+MOST_DRAWS = 100  # samples drawn in search of one that has all classes; a class of one row is missed by one in three
 
 
 class _Bagging(IterativeEstimator):
     """What both share: drawing, fitting member by member, judging by what was left out."""
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        max_samples: Any = 1.0,
-        max_features: Any = 1.0,
-        bootstrap: bool = True,
-        bootstrap_features: bool = False,
-        oob_score: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.bootstrap_features = bootstrap_features
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any = parameter(
+        None, Optional(Nested("fit", "predict")), "The model that every member is a copy of; None is a decision tree."
+    )
+    n_estimators: int = parameter(10, Integer(low=1, search=(10, 200)), "Number of members.")
+    _: KW_ONLY
+    max_samples: int | float | None = parameter(
+        None,
+        Optional(Either(Integer(low=1), Number(above=0, high=1, search=(0.3, 1.0)))),
+        "Rows drawn for every member, as a count or a fraction; None draws as many as there are.",
+    )
+    max_features: int | float = parameter(
+        1.0,
+        Either(Integer(low=1), Number(above=0, high=1, search=(0.3, 1.0))),
+        "Columns drawn for every member, as a count or a fraction.",
+    )
+    bootstrap: bool = parameter(True, Flag(), "Whether rows are drawn with replacement.")
+    bootstrap_features: bool = parameter(False, Flag(), "Whether columns are drawn with replacement.")
+    oob_score: bool = parameter(
+        False, Flag(), "Whether the rows that members left out judge the ensemble, in the records too."
+    )
+    warm_start: bool = parameter(False, Flag(), "Whether a further fit keeps the members there are and adds new ones.")
+    n_jobs: int | None = parameter(
+        None,
+        Optional(Either(Integer(low=1), Choice(-1))),
+        "Members fitted at the same time in threads: None takes as many as the work is worth, -1 all; any number gives "
+        "the same result.",
+    )
+    random_state: RandomLike = parameter(
+        None, Seed(), "Draws rows and columns, and a seed for every random_state in a member."
+    )
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+
+    estimators_: list[Any] = attribute("The fitted members.")
+    estimators_features_: list[np.ndarray] = attribute("The columns of every member.")
+    oob_score_: float = attribute(
+        "Accuracy, or coefficient of determination, of the out-of-bag averages, if oob_score=True."
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit all members."""
@@ -84,10 +81,13 @@ class _Bagging(IterativeEstimator):
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
     ) -> Iterator[Record]:
-        """Learn, yielding a record per member."""
+        """Learn, yielding a record per member, with ``oob_error`` (NaN until a row was left out) if oob_score=True."""
         self._check_parameters()
         owner, classify = type(self).__name__, isinstance(self, ClassifierMixin)
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=not classify)
+        go_on = state is None and self.warm_start and hasattr(self, "estimators_")
+        X, y = validate_data(
+            self, X, y, reset=not go_on, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=not classify
+        )
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():
             raise ValueError(f"{owner}: at least one row must have a positive weight; got none.")
@@ -95,15 +95,46 @@ class _Bagging(IterativeEstimator):
         if classify:
             check_classification_targets(y)
             classes, y = np.unique(y, return_inverse=True)
+        if go_on:
+            state = self._earlier(owner, len(X), classes)
         self._loop = loop = _Members(self, X, y, weight, classes, state)
+        if go_on and self.oob_score:
+            loop.judge_again()
         if state is not None:
             self._learn(loop, classes)
         for record in loop.iterations():
             self._learn(loop, classes)
             yield record
 
+    def _earlier(self, owner: str, n: int, classes: np.ndarray | None) -> dict[str, Any]:
+        """The members of an earlier fit as a state to go on from; their samples are of the same rows."""
+        if self.n_estimators < len(self.estimators_):
+            raise ValueError(
+                f"{owner}: n_estimators={self.n_estimators} must be at least the {len(self.estimators_)} members there "
+                "are when warm_start=True."
+            )
+        if classes is not None and not np.array_equal(classes, self.classes_):
+            raise ValueError(f"{owner}: warm_start=True needs the classes of the first fit in y.")
+        if self.oob_score and n != self._sampling["rows"]:
+            raise ValueError(f"{owner}: oob_score=True with warm_start=True needs the rows of the first fit.")
+        if self.n_estimators == len(self.estimators_):
+            warn_user(f"{owner}: warm_start without more members (n_estimators={self.n_estimators}) fits none.")
+        return {
+            "members": self.estimators_,
+            "columns": self.estimators_features_,
+            "seed": self._sampling["seed"],
+            "attempts": self._sampling["attempts"],
+        }
+
     def _learn(self, loop: _Members, classes: np.ndarray | None) -> None:
         self.estimators_, self.estimators_features_ = loop.members[:], loop.columns[:]
+        self._sampling: dict[str, Any] = {
+            "seed": loop.seed,
+            "rows": len(loop.X),
+            "drawn": loop.rows_drawn,
+            "columns": loop.columns_drawn,
+            "attempts": loop.attempts[:],
+        }
         if classes is not None:
             self.classes_ = classes
         if self.oob_score:
@@ -114,11 +145,25 @@ class _Bagging(IterativeEstimator):
             else:
                 self.oob_decision_function_ = averages
 
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The rows drawn for every member, repeats included, drawn again from the same seeds."""
+        check_is_fitted(self)
+        made = self._sampling
+        drawn = []
+        for number, attempts in enumerate(made["attempts"]):
+            rng = np.random.default_rng([made["seed"], number])
+            _draw_columns(self, rng, self.n_features_in_, made["columns"])
+            for _ in range(attempts):
+                counts = _draw_rows(self, rng, made["rows"], made["drawn"])
+            drawn.append(np.repeat(np.arange(made["rows"]), counts.astype(np.int64)))
+        return drawn
+
     def _average(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         outputs = len(self.classes_) if isinstance(self, ClassifierMixin) else 0
-        found = [said(m, X[:, c], outputs) for m, c in zip(self.estimators_, self.estimators_features_)]
+        found = [member_values(m, X[:, c], outputs) for m, c in zip(self.estimators_, self.estimators_features_)]
         return np.mean(found, axis=0)
 
     def __sklearn_tags__(self) -> Any:
@@ -135,16 +180,29 @@ def _member(model: _Bagging) -> Any:
     return DecisionTreeClassifier() if isinstance(model, ClassifierMixin) else DecisionTreeRegressor()
 
 
-def said(member: Any, X: np.ndarray, outputs: int) -> np.ndarray:
-    """A member's prediction, (n, outputs): probabilities (or a whole vote) of all classes, or a response."""
+def member_values(member: Any, X: np.ndarray, outputs: int) -> np.ndarray:
+    """A member's prediction, (n, outputs): probabilities (or a vote) of all classes, or a response."""
     if outputs == 0:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(len(X), 1)
-    shares = np.zeros((len(X), outputs))
+    values = np.zeros((len(X), outputs))
     if hasattr(member, "predict_proba"):
-        shares[:, np.asarray(member.classes_, dtype=np.int64)] = member.predict_proba(X)
+        values[:, np.asarray(member.classes_, dtype=np.int64)] = member.predict_proba(X)
     else:
-        shares[np.arange(len(X)), np.asarray(member.predict(X), dtype=np.int64)] = 1.0
-    return shares
+        values[np.arange(len(X)), np.asarray(member.predict(X), dtype=np.int64)] = 1.0
+    return values
+
+
+def _draw_columns(model: _Bagging, rng: np.random.Generator, columns: int, count: int) -> np.ndarray:
+    return np.sort(rng.choice(columns, size=count, replace=bool(model.bootstrap_features)))
+
+
+def _draw_rows(model: _Bagging, rng: np.random.Generator, n: int, count: int) -> np.ndarray:
+    """How often each of ``n`` rows is drawn."""
+    if model.bootstrap:
+        return bootstrap_counts(n, count, rng)
+    counts = np.zeros(n)
+    counts[rng.choice(n, size=count, replace=False)] = 1.0
+    return counts
 
 
 class _Members:
@@ -164,42 +222,65 @@ class _Members:
         self.judged = OutOfBag(np.asarray(y, dtype=np.float64), self.outputs, weight)
         self.members: list[Any] = []
         self.columns: list[np.ndarray] = []
+        self.attempts: list[int] = []  # samples drawn for every member; the last one counts
         self.seed = seed_from(model.random_state) if state is None else int(state["seed"])
         if state is not None:
             self.members = list(state["members"])
             self.columns = [np.array(columns) for columns in state["columns"]]
-            self.judged.restore(state["out_of_bag"])
+            self.attempts = [int(attempts) for attempts in state["attempts"]]
+            if "out_of_bag" in state:
+                self.judged.restore(state["out_of_bag"])
         owner = type(model).__name__
-        self.rows_drawn = _count(owner, "max_samples", model.max_samples, len(X), "rows")
+        asked = 1.0 if model.max_samples is None else model.max_samples
+        self.rows_drawn = _count(owner, "max_samples", asked, len(X), "rows")
         self.columns_drawn = _count(owner, "max_features", model.max_features, X.shape[1], "columns")
 
     def iterations(self) -> Iterator[Record]:
         model = self.model
-        judge = model.oob_score or model.bootstrap or self.rows_drawn < len(self.X)
         threads = worker_count(model.n_jobs, WORK_PER_CELL * self.X.size)
-        for member, columns, counts in map_in_order(self._fit, len(self.members), model.n_estimators, threads):
+        for member, columns, counts, attempts in map_in_order(
+            self._fit, len(self.members), model.n_estimators, threads
+        ):
             self.members.append(member)
             self.columns.append(columns)
+            self.attempts.append(attempts)
             values = {}
-            if judge:
-                left_out = np.flatnonzero((counts == 0) & (self.weight > 0))
-                if len(left_out):
-                    self.judged.add(left_out, said(member, self.X[left_out][:, columns], self.outputs))
+            if model.oob_score:
+                self._judge(member, columns, counts)
                 values["oob_error"] = self.judged.error()
             yield Record(len(self.members), values, total=model.n_estimators)
 
-    def _fit(self, number: int) -> tuple[Any, np.ndarray, np.ndarray]:
+    def _judge(self, member: Any, columns: np.ndarray, counts: np.ndarray) -> None:
+        left_out = np.flatnonzero((counts == 0) & (self.weight > 0))
+        if len(left_out):
+            self.judged.add(left_out, member_values(member, self.X[left_out][:, columns], self.outputs))
+
+    def judge_again(self) -> None:
+        """Let the rows that earlier members left out judge them: their samples are drawn again from their seeds."""
+        for number, (member, columns) in enumerate(zip(self.members, self.columns)):
+            self._judge(member, columns, self._draw(number)[2])
+
+    def _draw(self, number: int) -> tuple[np.random.Generator, np.ndarray, np.ndarray, int]:
+        """The stream of a member, its columns, how often it has each row, and how many samples were drawn.
+
+        A sample that lacks a class is drawn again: many classifiers refuse a single class.
+        """
         model, n = self.model, len(self.X)
         rng = np.random.default_rng([self.seed, number])
-        columns = np.sort(rng.choice(self.X.shape[1], size=self.columns_drawn, replace=bool(model.bootstrap_features)))
-        if model.bootstrap:
-            counts = bootstrap_counts(n, self.rows_drawn, rng)
-        else:
-            counts = np.zeros(n)
-            counts[rng.choice(n, size=self.rows_drawn, replace=False)] = 1.0
+        columns = _draw_columns(model, rng, self.X.shape[1], self.columns_drawn)
+        attempts, counts = 1, _draw_rows(model, rng, n, self.rows_drawn)
+        while self._lacks_a_class(counts) and attempts < MOST_DRAWS:
+            attempts, counts = attempts + 1, _draw_rows(model, rng, n, self.rows_drawn)
+        return rng, columns, counts, attempts
+
+    def _lacks_a_class(self, counts: np.ndarray) -> bool:
+        return self.outputs > 0 and len(np.unique(self.y[counts * self.weight > 0])) < self.outputs
+
+    def _fit(self, number: int) -> tuple[Any, np.ndarray, np.ndarray, int]:
+        model, n = self.model, len(self.X)
+        rng, columns, counts, attempts = self._draw(number)
         member = clone(_member(model))
-        if "random_state" in member.get_params(deep=False):
-            member.set_params(random_state=int(rng.integers(SEED_BOUND)))
+        seed_estimator(member, rng)
         weight = counts * self.weight
         if not weight.any():  # every drawn row weighs nothing: fall back to the rows that do
             weight = self.weight
@@ -213,13 +294,14 @@ class _Members:
                 )
             rows = np.repeat(np.arange(n), counts.astype(np.int64))
             member.fit(self.X[rows][:, columns], self.y[rows])
-        return member, columns, counts
+        return member, columns, counts, attempts
 
     def state(self) -> dict[str, Any]:
         return {
             "seed": self.seed,
             "members": list(self.members),  # fitted members never change
             "columns": [columns.copy() for columns in self.columns],
+            "attempts": list(self.attempts),
             "out_of_bag": self.judged.state(),
         }
 
@@ -233,8 +315,11 @@ def _count(owner: str, name: str, asked: Any, available: int, what: str) -> int:
 
 
 class BaggingClassifier(ClassifierMixin, _Bagging):
-    __doc__ = f"""The average of classifiers' probabilities (votes, if they have none); decision trees if None is given.
-    {PARAMETERS}
+    r"""The average of classifiers' probabilities (votes, if they have none).
+
+    A member that takes sample weights gets the rows it drew with their counts as weights, any other the drawn rows
+    themselves. A sample that lacks a class is drawn again.
+
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
     >>> model = BaggingClassifier(n_estimators=25, oob_score=True, random_state=0).fit(X, y)
@@ -242,29 +327,50 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
     True
     """
 
-    domains = DOMAINS
+    classes_: np.ndarray = attribute("The classes, ascending.")
+    oob_decision_function_: np.ndarray = attribute(
+        "Class probabilities of every training row by the members that left it out, (n, classes), if oob_score=True; "
+        "NaN where all drew it."
+    )
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        check_is_fitted(self)
+        return len(self.classes_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The average of the members' class probabilities, (n, classes)."""
         return self._average(X)
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest average probability."""
-        shares = self.predict_proba(X)
-        return self.classes_[shares.argmax(axis=1)]
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
 
 
 class BaggingRegressor(RegressorMixin, _Bagging):
-    __doc__ = f"""The average of regressors; decision trees if None is given.
-    {PARAMETERS}
+    r"""The average of regressors.
+
+    A member that takes sample weights gets the rows it drew with their counts as weights, any other the drawn rows
+    themselves.
+
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> records = list(BaggingRegressor(n_estimators=30, random_state=0).iterate(X, y))
+    >>> records = list(BaggingRegressor(n_estimators=30, oob_score=True, random_state=0).iterate(X, y))
     >>> records[-1]["oob_error"] < 0.6 * records[0]["oob_error"]
     True
     """
 
-    domains = DOMAINS
+    oob_prediction_: np.ndarray = attribute(
+        "Prediction for every training row by the members that left it out, (n,), if oob_score=True; NaN where all "
+        "drew it."
+    )
 
     def predict(self, X: Any) -> np.ndarray:
         """The average of the members' predictions."""

@@ -1,0 +1,176 @@
+"""``python -m fuzz.mutants``: plant small mistakes in the code behind the rows of the atlas and see who notices.
+
+Each row's check runs once as it is, to learn which lines it reaches, and then with one mistake at a time, in a process
+of its own with a time limit. A mistake is noticed when the check fails, breaks, or does not end. The program prints
+the fraction noticed and names the rows that never notice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from types import CodeType, FrameType
+from typing import Any
+
+from fuzz.mistakes import Mutant, apply, functions_of, mutants_of
+from margin import atlas, claims, experiments
+from margin.claims.citations import resolve
+
+NOTICED, MISSED = "noticed", "missed"
+LEAST_LIMIT, SLOWER, MOST_LIMIT = 20.0, 20.0, 300.0  # seconds for a check with a mistake; times as long as without
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m fuzz.mutants", description=__doc__)
+    parser.add_argument("names", nargs="*", help="areas or ids of rows; none means all")
+    parser.add_argument("--sample", type=int, default=0, help="mistakes drawn at random in all; 0: every one")
+    parser.add_argument("--per-row", type=int, default=0, help="at most so many mistakes of each row; 0: every one")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--verbose", action="store_true", help="print the mistakes that nobody notices")
+    parser.add_argument("--out", help="write every result to this JSON file")
+    options = parser.parse_args(arguments)
+    rng = random.Random(options.seed)
+    rows = [r for r in atlas.rows().values() if not options.names or {r.area, r.id} & set(options.names)]
+    rng.shuffle(rows)
+    results: list[dict[str, Any]] = []
+    for row in rows:
+        if options.sample and len(results) >= options.sample:
+            break
+        results += _try_row(row, options.per_row or (3 if options.sample else 0), rng, options.verbose)
+        if options.out:  # after every row: the program may be stopped at any time
+            with open(options.out, "w") as file:
+                json.dump(results, file, indent=1)
+    _report(results)
+    return 0
+
+
+def _try_row(row: atlas.Row, most: int, rng: random.Random, verbose: bool) -> list[dict[str, Any]]:
+    cited = [path for path in row.code if not path.startswith("margin.experiments.")]  # those are the check itself
+    functions = [f for path in cited for f in functions_of(resolve(path))]
+    run = _runner(row)
+    lines, seconds = _reached(run, functions)
+    found = [m for f in functions for m in mutants_of(f) if (f.__code__.co_filename, m.line) in lines]
+    if most:
+        found = rng.sample(found, min(most, len(found)))
+    results = []
+    for mutant in found:
+        outcome = _outcome(mutant, run, min(max(LEAST_LIMIT, SLOWER * seconds), MOST_LIMIT))
+        results.append(
+            {"row": row.id, "area": row.area, "kind": mutant.kind, "mutant": str(mutant), "outcome": outcome}
+        )
+        if verbose and outcome == MISSED:
+            print(f"{row.id}: {mutant}", flush=True)
+    return results
+
+
+def _runner(row: atlas.Row) -> Any:
+    """The row's check as a function without arguments; its modules are imported here, before any fork."""
+    check = claims.of_area(row.area).get(row.id)
+    experiment = experiments.load(row.experiment) if row.experiment else None
+
+    def run() -> bool:
+        ok = check is None or check(0).ok
+        return ok and (experiment is None or experiment.check(experiment.run(0, fast=True)).ok)
+
+    return run
+
+
+def _reached(run: Any, functions: list[Any]) -> tuple[set[tuple[str, int]], float]:
+    """Lines of the functions that the check runs, and its seconds; measured in a child, which keeps this one clean."""
+    wanted = {code for f in functions for code in _all_codes(f.__code__)}
+    lines: set[tuple[str, int]] = set()
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
+        if frame.f_code not in wanted:
+            return None
+        if event in ("call", "line"):
+            lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    def measure() -> str:
+        started = time.perf_counter()
+        sys.settrace(trace)
+        ok = run()
+        sys.settrace(None)
+        return json.dumps([ok, time.perf_counter() - started, sorted(lines)])
+
+    answer = _in_child(measure, 600.0)
+    ok, seconds, reached = json.loads(answer) if answer else (False, 0.0, [])
+    if not ok:
+        print(f"the check fails without any mistake; first function {functions[:1]}", file=sys.stderr)
+        return set(), 0.0
+    return _whole_statements({tuple(line) for line in reached}, functions), seconds
+
+
+def _whole_statements(lines: set[tuple[str, int]], functions: list[Any]) -> set[tuple[str, int]]:
+    """All lines of every statement of which one line was reached: a statement may span several."""
+    import ast
+
+    from fuzz.mistakes import _node
+
+    for function in functions:
+        file = function.__code__.co_filename
+        for part in ast.walk(_node(function) or ast.Module([], [])):
+            if isinstance(part, ast.stmt) and not hasattr(part, "body"):
+                span = [(file, line) for line in range(part.lineno, (part.end_lineno or part.lineno) + 1)]
+                if lines & set(span):
+                    lines |= set(span)
+    return lines
+
+
+def _all_codes(code: CodeType) -> list[CodeType]:
+    return [code, *(inner for c in code.co_consts if isinstance(c, CodeType) for inner in _all_codes(c))]
+
+
+def _outcome(mutant: Mutant, run: Any, limit: float) -> str:
+    def attempt() -> str:
+        apply(mutant)
+        return MISSED if run() else NOTICED
+
+    return _in_child(attempt, limit) or NOTICED  # an error, a crash or an endless loop is a mistake noticed
+
+
+def _in_child(call: Any, limit: float) -> str:
+    """What ``call`` returns in a fork of this process; nothing if it breaks or takes longer than ``limit`` seconds."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, limit)
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, 1), os.dup2(silent, 2)
+            os.write(writing, str(call()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return answer.decode()
+
+
+def _report(results: list[dict[str, Any]]) -> None:
+    by_row: dict[str, Counter[str]] = defaultdict(Counter)
+    by_kind: dict[str, Counter[str]] = defaultdict(Counter)
+    for result in results:
+        by_row[result["row"]][result["outcome"]] += 1
+        by_kind[result["kind"]][result["outcome"]] += 1
+    for kind, counts in sorted(by_kind.items()):
+        print(f"{kind:>8}: {counts[NOTICED]} of {counts.total()} noticed")
+    never = sorted(row for row, counts in by_row.items() if not counts[NOTICED])
+    noticed = sum(counts[NOTICED] for counts in by_row.values())
+    if results:
+        print(f"{noticed} of {len(results)} mistakes noticed ({noticed / len(results):.0%}) behind {len(by_row)} rows")
+    print(f"{len(never)} rows never notice: {', '.join(never)}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

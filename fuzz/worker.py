@@ -1,0 +1,137 @@
+"""One process that tries mutated files, one after another, and says what each did.
+
+It reads lines ``model number`` from stdin and answers each with one JSON line. Whoever started it sees a crash as its
+death and an endless loop as its silence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import sys
+import tempfile
+import warnings
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+CPU_SECONDS = 20  # more than any load, prediction or first two iterations of a fit here takes
+MEMORY = 3 * 2**30  # beyond what the libraries themselves have mapped
+FIT_EVERY = 4
+
+OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "apply")
+
+
+class Guard:
+    """Notes every file that is opened and every process that is started while it is on."""
+
+    STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+
+    def __init__(self, allowed: tuple[str, ...]):
+        self.allowed, self.on = allowed, False
+        self.files: list[str] = []
+        self.processes: list[str] = []
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.on:
+            return
+        if event == "open" and isinstance(arguments[0], str | bytes):
+            path = os.path.abspath(os.fsdecode(arguments[0]))
+            if not path.startswith(self.allowed):
+                self.files.append(path)
+        elif event in self.STARTS or event == "socket.connect":
+            self.processes.append(event)
+
+    @contextlib.contextmanager
+    def watching(self) -> Any:
+        self.files, self.processes, self.on = [], [], True
+        try:
+            yield
+        finally:
+            self.on = False
+            self.processes += [f"child {number}" for number in _children()]
+
+
+def _children() -> list[str]:
+    """Running child processes, where the system tells (Linux)."""
+    return [n for path in Path("/proc/self/task").glob("*/children") for n in path.read_text().split()]
+
+
+def attempt(path: Path, X: Any, y: Any, fit: bool) -> tuple[str, str]:
+    """Load, predict and now and then fit; what came of it, and the sentence if there was one."""
+    import margin
+    from margin.store import StoreError
+
+    try:
+        model = margin.load(path)
+    except StoreError as error:
+        return ("refused" if "\n" not in str(error) else "untidy"), str(error)
+    except Exception as error:
+        return "untidy", f"load: {type(error).__name__}: {error}"
+    outcome = ("predicted", "")
+    for name in OUTPUTS:
+        try:
+            if hasattr(model, name):
+                getattr(model, name)(X)
+            elif name == "predict" and hasattr(model, "sample"):
+                model.sample(5)
+        except Exception as error:
+            outcome = ("failed", f"{name}: {type(error).__name__}: {str(error)[:200]}")
+    if fit:
+        with contextlib.suppress(Exception):
+            if hasattr(model, "iterate"):
+                list(islice(model.iterate(X, y), 2))
+            else:
+                model.fit(X) if y is None else model.fit(X, y)
+    return outcome
+
+
+def main(folder: Path) -> None:
+    warnings.simplefilter("ignore")
+    import numpy as np
+
+    from fuzz.corpus import data_of
+    from fuzz.mutations import mutate, read
+
+    np.seterr(all="ignore")
+    root = Path(__file__).parents[1]
+    own = Path(tempfile.mkdtemp(prefix="margin-fuzz-"))
+    guard = Guard((str(own), str(root / "src"), sys.prefix, sys.base_prefix, "/proc", "/sys", "/usr/lib"))
+    documents: dict[str, Any] = {}
+    _limit_memory()
+    for line in sys.stdin:
+        name, number = line.split()
+        if name not in documents:
+            documents[name] = read(folder / f"{name}.safetensors"), *data_of(name)
+            _limit_cpu(10 * CPU_SECONDS)  # the first use may have to compile
+            attempt(folder / f"{name}.safetensors", *documents[name][1:], fit=True)
+        document, X, y = documents[name]
+        content, changes = mutate(document, f"{name}-{number}")
+        path = own / "file.safetensors"
+        path.write_bytes(content)
+        _limit_cpu(CPU_SECONDS)
+        with guard.watching():
+            outcome, sentence = attempt(path, X, y, fit=int(number) % FIT_EVERY == 0)
+        answer = {"outcome": outcome, "sentence": sentence, "changes": changes}
+        print(json.dumps({**answer, "files": guard.files[:3], "processes": guard.processes[:3]}), flush=True)
+
+
+def _limit_memory() -> None:
+    import torch  # noqa: F401 (maps much memory at once, which must not count)
+
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit_cpu(seconds: int) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    soft = int(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

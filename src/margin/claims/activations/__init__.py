@@ -1,0 +1,1 @@
+"""Claims on activation functions: what they are, what networks without them lack, and how they train."""

@@ -1,0 +1,1 @@
+"""Claims of the area bias-variance: what the errors of a learner are made of."""

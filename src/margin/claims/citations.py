@@ -1,0 +1,64 @@
+"""Which of the code that a row of the atlas cites really runs in its check."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import threading
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+RECEIVERS = {"self", "cls", "_cls"}  # first arguments by which a method knows its class
+
+
+def resolve(path: str) -> Any:
+    """The object behind a dotted path: an attribute wherever there is one, else a module."""
+    names = path.split(".")
+    found: Any = importlib.import_module(names[0])
+    for end in range(1, len(names)):
+        if not hasattr(found, names[end]):
+            # Either a module not imported yet, or the part before it named both a module and a function.
+            owner = ".".join(names[:end])
+            found = sys.modules.get(owner, found)
+            if not hasattr(found, names[end]):
+                importlib.import_module(f"{owner}.{names[end]}")
+        found = getattr(found, names[end])
+    return found
+
+
+class Calls:
+    """Records every Python function that is called inside the ``with`` block, and the classes of their receivers."""
+
+    def __init__(self) -> None:
+        self.codes: set[CodeType] = set()
+        self.receivers: set[type] = set()
+
+    def __enter__(self) -> Calls:
+        threading.settrace(self._called)
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+
+    def _called(self, frame: FrameType, _event: str, _argument: Any) -> None:
+        code = frame.f_code
+        self.codes.add(code)
+        if code.co_argcount and code.co_varnames[0] in RECEIVERS:
+            receiver = frame.f_locals.get(code.co_varnames[0])
+            self.receivers.add(receiver if isinstance(receiver, type) else type(receiver))
+
+    def reached(self, cited: Any) -> bool:
+        """Whether a function, a property, a method of a class or a function of a module ran; data need not."""
+        if isinstance(cited, property):
+            cited = cited.fget
+        if isinstance(cited, type):
+            is_protocol = getattr(cited, "_is_protocol", False)  # says what others must offer, and has no code
+            return is_protocol or any(cited in receiver.__mro__ for receiver in self.receivers)
+        if isinstance(cited, ModuleType):
+            return any(code.co_filename == cited.__file__ for code in self.codes)
+        function = inspect.unwrap(cited) if callable(cited) else None
+        code = getattr(function, "__code__", None)
+        return code is None or code in self.codes

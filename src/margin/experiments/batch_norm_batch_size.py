@@ -1,0 +1,93 @@
+r"""How the batch size enters batch normalization
+
+The mean of a batch of B values misses that of the data by :math:`\sigma/\sqrt B`: noise in training that regularizes a
+little and, with very small batches, drowns the signal. Group normalization, which looks at one row at a time, is the
+control. Left the noise of the statistics, right the accuracy on new rows after equally many rows seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, above, every, near
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FEATURES = 10
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    import torch
+
+    sizes = (2, 8, 64, 256) if fast else (2, 4, 8, 16, 32, 64, 128, 256)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1536, FEATURES))
+    y = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] > 0).astype(float)
+    rows, labels = torch.from_numpy(X).float(), torch.from_numpy(y).float()
+    noise = [float(np.std([rng.normal(size=b).mean() for _ in range(2000)])) for b in sizes]
+    scores: dict[str, list[list[float]]] = {"batch norm": [], "group norm": []}
+    for name, by_size in scores.items():
+        for size in sizes:
+            runs = [
+                _accuracies(name, size, rows, labels, 10 * seed + k, 6 if fast else 20) for k in range(2 if fast else 5)
+            ]
+            by_size.append([float(v) for v in np.mean(runs, axis=0)])
+    return {"sizes": np.array(sizes), "noise": np.array(noise), "scores": {n: np.array(s) for n, s in scores.items()}}
+
+
+def _accuracies(name: str, size: int, rows: Any, labels: Any, seed: int, epochs: int) -> tuple[float, float]:
+    """On the 512 training rows and on 1024 new ones."""
+    import torch
+    from torch import nn
+
+    from margin.neural.losses import bce_with_logits
+    from margin.neural.normalization import BatchNorm, GroupNorm
+    from margin.neural.weights import build
+
+    def make() -> nn.Sequential:
+        layers: list[nn.Module] = []
+        for a, b in ((FEATURES, 32), (32, 32)):
+            layers += [nn.Linear(a, b), BatchNorm(b) if name == "batch norm" else GroupNorm(4, b), nn.ReLU()]
+        return nn.Sequential(*layers, nn.Linear(32, 1))
+
+    net: Any = build(make, seed)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05 * min(1.0, (size / 64) ** 0.5), momentum=0.9)
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        for batch in torch.randperm(512, generator=order).split(size):
+            loss = bce_with_logits(net(rows[batch])[:, 0], labels[batch])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    net.eval()
+    with torch.no_grad():
+        right = ((net(rows)[:, 0] > 0) == (labels > 0.5)).double()
+    return float(right[:512].mean()), float(right[512:].mean())
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    test = {name: scores[:, 1] for name, scores in data["scores"].items()}
+    slope = np.polyfit(np.log(data["sizes"]), np.log(data["noise"]), 1)[0]
+    return every(
+        noise_falls_like_the_root=near(slope, -0.5, tolerance=0.05),
+        tiny_batches_are_worse=above(test["batch norm"][1:].max(), test["batch norm"][0] + 0.05),
+        group_norm_does_not_mind=above(test["group norm"][0], test["batch norm"][0] + 0.03),
+    )
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(13, 5)
+    left, right = figure.subplots(1, 2)
+    left.loglog(data["sizes"], data["noise"], "o-", label="measured")
+    left.loglog(data["sizes"], data["sizes"] ** -0.5, "--", color="gray", label=r"$1/\sqrt{B}$")
+    left.set(title="error of a batch's mean", xlabel="batch size B")
+    for (name, scores), color in zip(data["scores"].items(), ("tab:blue", "tab:orange")):
+        right.semilogx(data["sizes"], scores[:, 1], "o-", color=color, label=f"{name}, new rows")
+        right.semilogx(data["sizes"], scores[:, 0], ":", color=color, label=f"{name}, training rows")
+    right.axvspan(50, 100, color="honeydew", label="recommended in the notes")
+    right.set(title="accuracy after equally many rows", xlabel="batch size B")
+    left.legend()
+    right.legend()

@@ -1,0 +1,89 @@
+"""Neighbors under any distance of two rows, or distances given for all pairs: every pair is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PAIRWISE_METRICS", "PairwiseIndex", "pairwise_distances"]
+
+# Names that SciPy's cdist knows; the metrics of ``geometry`` have a faster search.
+PAIRWISE_METRICS = (
+    "braycurtis",
+    "canberra",
+    "correlation",
+    "dice",
+    "hamming",
+    "jaccard",
+    "rogerstanimoto",
+    "russellrao",
+    "seuclidean",
+    "sokalsneath",
+    "sqeuclidean",
+    "yule",
+)
+TRUTH_VALUES = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")  # of zero or not
+BLOCK_PAIRS = 2**22  # distances held at once (32 MB)
+
+Metric = str | Callable[..., float]
+
+
+def pairwise_distances(metric: Metric, queries: np.ndarray, points: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+    """(m, n) distances of every query to every point; a function takes two rows and ``options``.
+
+    >>> pairwise_distances("canberra", np.array([[1.0, 2.0]]), np.array([[1.0, 0.0]]), {})
+    array([[1.]])
+    """
+    if callable(metric):
+        found = [[float(metric(query, point, **options)) for point in points] for query in queries]
+        return np.array(found).reshape(len(queries), len(points))
+    from scipy.spatial.distance import cdist
+
+    if metric in TRUTH_VALUES:
+        queries, points = queries != 0, points != 0
+    return cdist(queries, points, metric, **options)
+
+
+class PairwiseIndex:
+    """The interface of :class:`margin.foundations.neighbors.NeighborIndex` by all pairs; powers are distances.
+
+    ``metric`` is a name of ``PAIRWISE_METRICS``, a function of two rows, or "precomputed": then rows of queries are
+    their distances to the points.
+    """
+
+    def __init__(self, points: np.ndarray, metric: Metric, options: dict[str, Any] | None = None):
+        self.points, self.metric, self.options = points, metric, dict(options or {})
+        if metric == "seuclidean" and "V" not in self.options:
+            self.options["V"] = points.var(axis=0, ddof=1)
+
+    def nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and indices (m, k) of the ``k`` nearest points, ascending; of equally near points the first."""
+        smallest = np.empty((len(queries), k))
+        index = np.empty((len(queries), k), dtype=np.int64)
+        for part, distances in self._blocks(queries):
+            if np.isnan(distances).any():
+                raise ValueError("the metric gives NaN for some pairs of rows.")
+            index[part] = np.argsort(distances, axis=1, kind="stable")[:, :k]
+            smallest[part] = np.take_along_axis(distances, index[part], axis=1)
+        return smallest, index
+
+    def within(self, queries: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Query, point and distance of all pairs of at most ``radius``, by query and distance."""
+        found = []
+        for part, distances in self._blocks(queries):
+            of_query, of_point = np.nonzero(distances <= radius)
+            found.append((of_query + part.start, of_point, distances[of_query, of_point]))
+        of_query, of_point, gaps = (np.concatenate(side) for side in zip(*found))
+        order = np.lexsort((of_point, gaps, of_query))
+        return of_query[order], of_point[order], gaps[order]
+
+    def _blocks(self, queries: np.ndarray) -> Any:
+        size = max(1, BLOCK_PAIRS // len(self.points))
+        for start in range(0, len(queries), size):
+            part = slice(start, min(start + size, len(queries)))
+            if isinstance(self.metric, str) and self.metric == "precomputed":
+                yield part, np.asarray(queries[part], dtype=np.float64)
+            else:
+                yield part, pairwise_distances(self.metric, queries[part], self.points, self.options)

@@ -1,0 +1,52 @@
+"""Hidden units that no longer learn: dead ones, which are 0 on all rows, and saturated ones, which are flat."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from margin.neural.activations.layers import ACTIVATIONS, BinaryStep, Sine
+
+__all__ = ["activations_of", "dead_units", "saturated_fraction"]
+
+LAYERS = (*(layer for name, layer in ACTIVATIONS.items() if name != "identity"), BinaryStep, Sine)
+
+
+def activations_of(model: nn.Module, x: Tensor) -> list[Tensor]:
+    """What every activation layer of ``model`` gives for ``x``, in the order in which they act."""
+    outputs: list[Tensor] = []
+    hooks = [
+        module.register_forward_hook(lambda _module, _inputs, output: outputs.append(output.detach()))
+        for module in model.modules()
+        if isinstance(module, LAYERS)
+    ]
+    try:
+        with torch.no_grad():
+            model(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return outputs
+
+
+def dead_units(model: nn.Module, x: Tensor) -> list[tuple[int, int]]:
+    """(hidden layer, unit) of the units whose activation is 0 on every row of ``x``: no gradient reaches them.
+
+    >>> net = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1))
+    >>> with torch.no_grad():
+    ...     _ = net[0].weight.fill_(1.0), net[0].bias.copy_(torch.tensor([0.0, -100.0]))
+    >>> dead_units(net, torch.tensor([[-1.0], [1.0]]))
+    [(0, 1)]
+    """
+    found = []
+    for layer, h in enumerate(activations_of(model, x)):
+        silent = (h == 0).flatten(0, -2).all(dim=0)
+        found += [(layer, int(unit)) for unit in silent.nonzero()]
+    return found
+
+
+def saturated_fraction(model: nn.Module, x: Tensor, low: float = 0.0, high: float = 1.0, near: float = 0.05) -> float:
+    """Fraction of activations within ``near`` times the range of an end of it; the default range is the sigmoid's."""
+    h = torch.cat([layer.flatten() for layer in activations_of(model, x)])
+    margin = near * (high - low)
+    return float(((h < low + margin) | (h > high - margin)).float().mean())

@@ -1,0 +1,151 @@
+r"""Multi-layer perceptron for classes: softmax and cross-entropy, or one logistic output per label.
+
+.. math:: \ell(y, f) = -\log \mathrm{softmax}(f)_y, \qquad\text{or}\qquad
+          \ell(y, f) = \sum_j \log(1 + e^{f_j}) - y_j f_j \quad\text{for several labels per row}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
+
+from margin.core.parameters import attribute
+from margin.core.records import Record
+from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
+from margin.neural.training.objectives import accuracy, binary_cross_entropy, cross_entropy, subset_accuracy
+from margin.neural.training.steps import Objective
+
+__all__ = ["MLPClassifier"]
+
+
+class MLPClassifier(ClassifierMixin, MLPEstimator):
+    """Multi-layer perceptron for classes.
+
+    Inputs are standardized on the training rows (``standardize``) because one learning rate then suits columns of any
+    unit. With ``early_stopping`` a stratified ``validation_fraction`` of the rows is held back, and training ends
+    after ``n_iter_no_change`` epochs without a gain of ``tol`` in its loss, with the best weights. A matrix of zeros
+    and ones as ``y`` means that a row may have several labels.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MLPClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> [matrix.shape for matrix in model.coefs_]
+    [(4, 100), (100, 3)]
+    """
+
+    classes_: np.ndarray = attribute("The classes, or the numbers of the labels.")
+    out_activation_: str = attribute("What turns outputs into probabilities: 'softmax', or 'logistic' for labels.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        self._check_parameters()
+        X, y = self._validate(X, y, reset=True)
+        X, y, weight = weighted_rows(self, X, y, sample_weight)
+        classes, codes = _coded(y)
+        if self._goes_on() and not np.array_equal(classes, self.classes_):
+            raise ValueError(f"MLPClassifier: warm_start must go on with classes {self.classes_}; got {classes}.")
+        seed = self._seed(state)
+        split = self._split(X.shape[0], seed, codes if codes.ndim == 1 else None)
+        loss = cross_entropy if codes.ndim == 1 else binary_cross_entropy
+        yield from self.iterate_coded(X, codes, classes, loss, split, weight=weight, seed=seed, state=state)
+
+    def iterate_coded(
+        self,
+        X: Any,
+        codes: np.ndarray,
+        classes: np.ndarray,
+        objective: Objective,
+        split: tuple[np.ndarray, np.ndarray],
+        *,
+        seed: int,
+        weight: np.ndarray | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
+        """Learn checked rows by any ``objective`` of (inputs, codes of classes).
+
+        ``split`` has the numbers of the rows that train, of which some may come several times, and validate.
+        """
+        train, valid = split
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        self._begin(X[train], weight[train], codes, classes)
+        score = accuracy if codes.ndim == 1 else subset_accuracy
+        rows = self._rows(X, self._target(codes, X.dtype), weight)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        """One pass over the rows, from the weights and with the optimizer slots of the last one.
+
+        ``classes`` are all that can come, needed in the first call unless ``y`` has them all. With ``standardize`` the
+        rows of the first call decide the scaling.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "classes_")
+        X, y = self._validate(X, y, reset=first)
+        if first:
+            found, codes = _coded(y)
+            known = found if classes is None else np.unique(classes)
+            self._begin(X, np.ones(X.shape[0]), codes, known)
+        if y.ndim == 1:
+            strange = np.setdiff1d(y, self.classes_)
+            if len(strange):
+                raise ValueError(f"MLPClassifier: y must have classes among {self.classes_}; got {strange[0]!r}.")
+            y = np.searchsorted(self.classes_, y)
+        self._pass(X, self._target(y, X.dtype), cross_entropy if y.ndim == 1 else binary_cross_entropy)
+        return self
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Log-probability of every class."""
+        outputs = self._outputs(X)
+        if self.out_activation_ == "logistic":
+            return -np.logaddexp(0, -outputs)
+        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class; of several labels those more probable than not."""
+        outputs = self._outputs(X)
+        if self.out_activation_ == "logistic":
+            return (outputs > 0).astype(int)
+        return self.classes_[outputs.argmax(axis=1)]
+
+    def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        X, y = validate_data(self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, reset=reset)
+        y = y.toarray() if issparse(y) else y
+        if not type_of_target(y).startswith("multilabel"):
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
+        return X, y
+
+    def _begin(self, X: Any, weight: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> None:
+        self._scale_inputs(X, weight)
+        self.n_features_in_ = X.shape[1]
+        self._describe(n_outputs=len(classes))
+        self.classes_, self.out_activation_ = classes, "softmax" if codes.ndim == 1 else "logistic"
+
+    def _target(self, codes: np.ndarray, dtype: Any) -> np.ndarray:
+        return codes if codes.ndim == 1 else codes.astype(dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _coded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes and the code of every row; several labels per row are their own codes."""
+    if y.ndim == 2:
+        return np.arange(y.shape[1]), y
+    return np.unique(y, return_inverse=True)

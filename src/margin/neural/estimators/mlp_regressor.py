@@ -1,0 +1,88 @@
+r"""Multi-layer perceptron for numbers: half the squared error, :math:`\ell(y, f) = \tfrac12\,\overline{(y - f)^2}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from margin.core.parameters import attribute
+from margin.core.records import Record
+from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
+from margin.neural.scaling import Scaling
+from margin.neural.training.objectives import explained_variance, squared_error
+
+__all__ = ["MLPRegressor"]
+
+
+class MLPRegressor(RegressorMixin, MLPEstimator):
+    """Multi-layer perceptron for one or several numbers.
+
+    With ``standardize`` the targets are standardized too, so that the loss, ``tol`` and the learning rate do not
+    depend on their unit; predictions are in the original one.
+
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> model = MLPRegressor(batch_size=16, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.score(X, np.sin(X[:, 0])) > 0.99
+    True
+    """
+
+    target_center_: np.ndarray = attribute("What is subtracted from every target.")
+    target_scale_: np.ndarray = attribute("What every target is divided by.")
+    single_target_: bool = attribute("Whether fit saw one target as a vector.")
+    out_activation_: str = attribute("What the outputs are passed through: 'identity'.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        self._check_parameters()
+        X, y = self._validate(X, y, reset=True)
+        X, y, weight = weighted_rows(self, X, y, sample_weight)
+        seed = self._seed(state)
+        train, valid = self._split(X.shape[0], seed)
+        Y = y.reshape(len(y), -1).astype(X.dtype)
+        self._begin(X[train], Y[train], weight[train], single=y.ndim == 1)
+        rows = self._rows(X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight)
+        yield from self._train(squared_error, rows, train, valid, seed=seed, state=state, score=explained_variance)
+
+    def partial_fit(self, X: Any, y: Any) -> Any:
+        """One pass over the rows, from the weights and with the optimizer slots of the last one.
+
+        With ``standardize`` the rows of the first call decide the scaling of inputs and targets.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "weights_")
+        X, y = self._validate(X, y, reset=first)
+        Y = y.reshape(len(y), -1).astype(X.dtype)
+        if first:
+            self._begin(X, Y, np.ones(len(Y)), single=y.ndim == 1)
+        self._pass(X, Scaling(self.target_center_, self.target_scale_).apply(Y), squared_error)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The targets, one column each if there were several in the fit."""
+        outputs = self._outputs(X)
+        Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
+        return Y[:, 0] if self.single_target_ else Y
+
+    def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        return validate_data(
+            self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, y_numeric=True, reset=reset
+        )
+
+    def _begin(self, X: Any, Y: np.ndarray, weight: np.ndarray, *, single: bool) -> None:
+        going_on = self._goes_on()
+        self._scale_inputs(X, weight)
+        self._describe(n_outputs=Y.shape[1])
+        self.single_target_, self.out_activation_ = single, "identity"
+        if not going_on:
+            targets = Scaling.of(Y, weight) if self.standardize else Scaling.none(Y.shape[1])
+            self.target_center_, self.target_scale_ = targets
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,312 @@
+"""A user's own network as an estimator: the module is theirs, the loop, records, resume and scores are ours.
+
+A file of ours never names code to run, so a model around someone's class cannot be loaded by ``margin.load``:
+``save_weights`` writes the weights in safetensors, ``load_weights`` of an estimator with the same module reads them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor, nn
+from torch.nn import functional
+
+from margin.core.domains import Choice, Optional
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.core.threads import available, torch_threads
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.module_domains import Function, ModuleOrFactory, Settings
+from margin.neural.nets.mlp import MLP
+from margin.neural.stored import DEFAULT_WIDTH
+from margin.neural.training import TensorRows
+from margin.neural.training.evaluation import EVALUATION_ROWS, Score
+from margin.neural.training.objectives import accuracy, explained_variance
+from margin.neural.training.steps import Objective
+from margin.neural.weights import build, live_weights, load_weights
+
+__all__ = ["NeuralClassifier", "NeuralRegressor"]
+
+FILLED_IN = ("n_features", "n_outputs")  # arguments of a module that the fit knows
+
+
+class ModuleEstimator(NeuralEstimator):
+    """What both share: building the user's module, its loss, its rows, and its weights in a file."""
+
+    module: Any = parameter(
+        None,
+        ModuleOrFactory(),
+        "The network: a class or function that makes one, or one whose weights are where training starts. It is given "
+        "n_features and n_outputs if it takes them. None: a perceptron with 100 hidden units.",
+    )
+    _: KW_ONLY
+    module_params: dict[str, Any] | None = parameter(
+        None, Optional(Settings()), "Arguments of the module; set_params and searches name them module__<argument>."
+    )
+    criterion: Callable[[Tensor, Tensor], Tensor] | None = parameter(
+        None,
+        Optional(Function()),
+        "Loss of outputs and targets, per row or as a mean; None: cross-entropy or half the squared error.",
+    )
+    dtype: str = parameter(
+        "float32", Choice("float32", "float64", "int64"), "Type of the inputs, and of the weights; 'int64' for tokens."
+    )
+
+    _draws_globally = True
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; ``deep``: those of the module too."""
+        inner = {f"module__{name}": value for name, value in (self.module_params or {}).items()} if deep else {}
+        return super().get_params(deep=deep) | inner
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; ``module__width=64`` sets the argument ``width`` of the module."""
+        inner = {
+            name.removeprefix("module__"): params.pop(name) for name in list(params) if name.startswith("module__")
+        }
+        super().set_params(**params)
+        if inner:
+            self.module_params = {**(self.module_params or {}), **inner}
+        return self
+
+    @abstractmethod
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from ``X`` and ``y``; rows may have any shape, and weights if the criterion gives a loss per row."""
+        return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    def save_weights(self, path: str | Path) -> Path:
+        """Write weights and what goes with them to a safetensors file, which holds no code and names none."""
+        from safetensors.numpy import save
+
+        check_is_fitted(self)
+        arrays = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in self.weights_.items()}
+        path = Path(path)
+        temporary = path.with_name(f".{path.name}.tmp")
+        temporary.write_bytes(save(arrays, metadata={"margin": json.dumps(self._facts())}))
+        os.replace(temporary, path)
+        return path
+
+    def load_weights(self, path: str | Path) -> Any:
+        """Read what ``save_weights`` wrote; this estimator must have the module that the weights belong to."""
+        from safetensors import safe_open
+
+        self._check_parameters()
+        with safe_open(path, framework="numpy") as file:
+            facts = json.loads((file.metadata() or {}).get("margin", "null"))
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+        if not isinstance(facts, dict):
+            raise ValueError(f"{type(self).__name__}: {path} was not written by save_weights.")
+        self._restore(facts)
+        module = build(self._network, 0, self._weight_dtype())
+        load_weights(module, weights)
+        self._module, self.weights_ = module, live_weights(module)
+        return self
+
+    def _facts(self) -> dict[str, Any]:
+        names = ("network_", "n_features_in_", "n_iter_", "t_", "loss_curve_", "validation_scores_")
+        return {name: getattr(self, name) for name in names}
+
+    def _restore(self, facts: Mapping[str, Any]) -> None:
+        for name in ("network_", "n_features_in_", "n_iter_", "t_", "loss_curve_", "validation_scores_"):
+            setattr(self, name, facts[name])
+
+    def _network(self) -> nn.Module:
+        n_features, n_outputs = self.network_["n_features"], self.network_["n_outputs"]
+        if self.module is None:
+            return MLP([n_features, DEFAULT_WIDTH, n_outputs])
+        if isinstance(self.module, nn.Module):
+            return deepcopy(self.module)
+        takes = inspect.signature(self.module).parameters
+        known = {name: self.network_[name] for name in FILLED_IN if name in takes}
+        module = self.module(**{**known, **(self.module_params or {})})
+        if not isinstance(module, nn.Module):
+            raise ValueError(
+                f"{type(self).__name__}: module must make an nn.Module; it made a {type(module).__name__}."
+            )
+        return module
+
+    def _weight_dtype(self) -> torch.dtype:
+        return torch.float64 if self.dtype == "float64" else torch.float32
+
+    def _rows(self, X: np.ndarray, target: np.ndarray, weight: np.ndarray) -> TensorRows:
+        return TensorRows.of(np.asarray(X, dtype=self.dtype), target, weight=weight)
+
+    def _objective(self, default: Callable[[Tensor, Tensor], Tensor], weighted: bool) -> Objective:
+        criterion: Any = default if self.criterion is None else self.criterion
+        if inspect.isclass(criterion):
+            criterion = criterion()
+        owner = type(self).__name__
+
+        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+            X, y = batch
+            loss = criterion(module(X), y)
+            if weighted and loss.ndim == 0:
+                raise ValueError(f"{owner}: criterion must give a loss per row where rows have weights; got a scalar.")
+            return {"loss": loss}
+
+        return objective
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        return None  # what a user's layers cost is counted in the first step
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        module = self._ready_module()
+        X = self._checked(X, reset=False)
+        pieces = torch.from_numpy(np.asarray(X, dtype=self.dtype).copy()).split(EVALUATION_ROWS)
+        with torch.inference_mode(), torch_threads(available()):
+            return torch.cat([module(piece) for piece in pieces]).numpy()
+
+    def _checked(self, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
+        kind = "numeric" if self.dtype == "int64" else [np.float64, np.float32]
+        if y is None and not reset:
+            return validate_data(self, X, dtype=kind, allow_nd=True, reset=False)
+        return validate_data(self, X, y, dtype=kind, allow_nd=True, reset=reset, **options)
+
+    def _learn(
+        self, X: np.ndarray, target: np.ndarray, weight: np.ndarray, loss: Any, labels: Any, score: Score, state: Any
+    ) -> Iterator[Record]:
+        seed = self._seed(state)
+        train, valid = self._split(len(X), seed, labels)
+        rows = self._rows(X, target, weight)
+        objective = self._objective(loss, weighted=not rows.equal)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
+
+
+class NeuralClassifier(ClassifierMixin, ModuleEstimator):
+    """Any network that gives one score per class, with records, exact resume, early stopping and probabilities.
+
+    ``margin.save`` refuses a model around a class of the user's, because a file of ours names no code:
+    ``save_weights`` and ``load_weights`` keep the weights.
+
+    >>> from sklearn.datasets import load_iris
+    >>> class Net(nn.Module):
+    ...     def __init__(self, n_features, n_outputs, width=8):
+    ...         super().__init__()
+    ...         self.layers = nn.Sequential(
+    ...             nn.Linear(n_features, width), nn.ReLU(), nn.Dropout(0.1), nn.Linear(width, n_outputs)
+    ...         )
+    ...     def forward(self, x):
+    ...         return self.layers(x)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NeuralClassifier(Net, learning_rate_init=0.02, max_iter=60, random_state=0)
+    >>> model.set_params(module__width=16).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    classes_: np.ndarray = attribute("The classes.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        X, y = self._checked(X, y, reset=True)
+        check_classification_targets(y)
+        X, y, weight = weighted_rows(self, X, y, sample_weight)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.network_ = {"n_features": self.n_features_in_, "n_outputs": len(self.classes_)}
+        yield from self._learn(X, codes, weight, self._cross_entropy, codes, accuracy, state)
+
+    def _cross_entropy(self, outputs: Tensor, y: Tensor) -> Tensor:
+        if outputs.ndim != 2 or outputs.shape[1] != len(self.classes_):
+            raise ValueError(
+                f"NeuralClassifier: module must give {len(self.classes_)} scores per row, one per class; "
+                f"it gave an output of shape {tuple(outputs.shape)} for {len(y)} rows."
+            )
+        return functional.cross_entropy(outputs, y, reduction="none")
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Log-probability of every class."""
+        outputs = self._outputs(X)
+        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class."""
+        best = self._outputs(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"classes": self.classes_.tolist(), "class_dtype": self.classes_.dtype.str}
+
+    def _restore(self, facts: Mapping[str, Any]) -> None:
+        super()._restore(facts)
+        if not facts["class_dtype"].lstrip("<>|=").startswith(("b", "i", "u", "f", "U")):
+            raise ValueError(f"NeuralClassifier: classes of type {facts['class_dtype']!r} cannot be read from a file.")
+        self.classes_ = np.array(facts["classes"], dtype=facts["class_dtype"])
+
+
+class NeuralRegressor(RegressorMixin, ModuleEstimator):
+    """Any network that gives one number per target, with records, exact resume and early stopping.
+
+    ``margin.save`` refuses a model around a class of the user's, because a file of ours names no code:
+    ``save_weights`` and ``load_weights`` keep the weights.
+
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
+    >>> model = NeuralRegressor(net, learning_rate_init=0.02, max_iter=300, random_state=0).fit(X, X[:, 0] ** 2)
+    >>> model.score(X, X[:, 0] ** 2) > 0.9
+    True
+    """
+
+    single_target_: bool = attribute("Whether fit saw one target as a vector.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        X, y = self._checked(X, y, reset=True, multi_output=True, y_numeric=True)
+        X, y, weight = weighted_rows(self, X, y, sample_weight)
+        self.single_target_ = y.ndim == 1
+        target = y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")
+        self.network_ = {"n_features": self.n_features_in_, "n_outputs": target.shape[1]}
+        yield from self._learn(X, target, weight, _half_squared_error, None, _explained_variance, state)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The targets, one column each if there were several in the fit."""
+        outputs = self._outputs(X)
+        return outputs.reshape(len(outputs)) if self.single_target_ else outputs
+
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"single_target": self.single_target_}
+
+    def _restore(self, facts: Mapping[str, Any]) -> None:
+        super()._restore(facts)
+        self.single_target_ = bool(facts["single_target"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _half_squared_error(outputs: Tensor, Y: Tensor) -> Tensor:
+    """Per row, averaged over the targets; a network for one target may give a vector or a column."""
+    return 0.5 * (outputs.reshape(len(Y), -1) - Y).square().mean(dim=1)
+
+
+def _explained_variance(module: nn.Module, rows: Any) -> float:
+    return explained_variance(lambda X: module(X).reshape(len(X), -1), rows)  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""How to train, independent of what is trained: the parameters that every network estimator shares."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed, Sequence
+from margin.core.parameters import VERBOSE, Declared, parameter
+from margin.core.randomness import RandomLike
+from margin.neural.training.optimizers import OPTIMIZERS, Optimization
+from margin.neural.training.schedules import SCHEDULES
+
+__all__ = ["LAYER_SIZES", "TrainingParameters", "layer_sizes"]
+
+LAYER_SIZES = Either(Sequence(Integer(low=1)), Integer(low=1))
+
+DECOUPLED = {"adamw", "muon"}  # solvers that shrink the weights beside the gradient, not through it
+OPEN_ENDED = {"constant", "invscaling", "adaptive"}  # schedules that do not know when training ends
+
+
+def layer_sizes(value: Any) -> list[int]:
+    """Widths of the hidden layers; one integer is one layer.
+
+    >>> layer_sizes(100), layer_sizes((64, 32))
+    ([100], [64, 32])
+    """
+    return [int(value)] if isinstance(value, int) or getattr(value, "ndim", 1) == 0 else [int(width) for width in value]
+
+
+class TrainingParameters(Declared):
+    """Solver, learning rate, batches, stopping: one line each, for all networks."""
+
+    _: KW_ONLY
+    solver: str = parameter(
+        "adam",
+        Choice(*OPTIMIZERS),
+        "Optimizer. 'muon' moves hidden matrices by their orthogonalized momentum and the rest by AdamW.",
+    )
+    alpha: float = parameter(
+        0.0001,
+        Number(low=0, search=(1e-5, 10.0), log=True),
+        "Strength of the L2 penalty alpha/2 |W|^2 on the sum of the losses of a batch; biases, norms and embeddings "
+        "are spared. With 'adamw' and 'muon' it is the decoupled weight decay.",
+    )
+    batch_size: int | str = parameter(
+        "auto",
+        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
+        "Rows per update; 'auto' is min(200, number of rows).",
+    )
+    learning_rate: str = parameter(
+        "constant",
+        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
+        "How the learning rate goes on from learning_rate_init: 'invscaling' divides it by a power of the rows seen, "
+        "'adaptive' by 5 whenever the loss has stopped falling; the others fall over max_iter epochs.",
+    )
+    learning_rate_init: float = parameter(
+        0.001, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+    )
+    power_t: float = parameter(0.5, Number(low=0), "Exponent of the 'invscaling' learning rate.")
+    max_iter: int = parameter(200, Integer(low=1), "Most epochs, or iterations of 'lbfgs'.")
+    shuffle: bool = parameter(True, Flag(), "Whether every epoch visits the rows in a new order.")
+    momentum: float = parameter(0.9, Number(low=0, below=1), "Momentum of 'sgd' and 'muon'.")
+    nesterovs_momentum: bool = parameter(True, Flag(), "Whether the momentum of 'sgd' and 'muon' is Nesterov's.")
+    beta_1: float = parameter(0.9, Number(low=0, below=1), "Decay of Adam's mean of the gradient.")
+    beta_2: float = parameter(0.999, Number(low=0, below=1), "Decay of Adam's mean of the squared gradient.")
+    epsilon: float = parameter(1e-8, Number(above=0), "What Adam adds to the root of the mean square.")
+    warmup: float = parameter(
+        0.0, Number(low=0, below=1), "Fraction of all updates in which the learning rate rises to its full value."
+    )
+    clip_norm: float | None = parameter(
+        None, Optional(Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
+    )
+    weight_average: float | None = parameter(
+        None,
+        Optional(Number(above=0, below=1)),
+        "Decay of an exponential average of the weights, which then predicts; None: the last weights do.",
+    )
+    early_stopping: bool = parameter(
+        False,
+        Flag(),
+        "Whether a part of the rows is held out, training ends when its loss has stopped falling, and the weights of "
+        "the best epoch are kept.",
+    )
+    validation_fraction: float = parameter(
+        0.1, Number(above=0, below=1), "Fraction of rows that early_stopping holds out."
+    )
+    n_iter_no_change: int = parameter(
+        10,
+        Integer(low=1),
+        "Epochs without a gain of tol after which training ends. Without early_stopping the training loss counts, and "
+        "only if the learning rate does not fall by itself.",
+    )
+    tol: float = parameter(1e-4, Number(low=0), "Smallest fall of the loss that counts as a gain; gradient of 'lbfgs'.")
+    warm_start: bool = parameter(False, Flag(), "Whether fit goes on from the weights of the last fit.")
+    record_steps: int | None = parameter(
+        50, Optional(Integer(low=1)), "Updates between two records inside an epoch; None: records at its end only."
+    )
+    record_seconds: float | None = parameter(
+        None, Optional(Number(above=0)), "Seconds after which a record is made early; the result does not depend on it."
+    )
+    random_state: RandomLike = parameter(None, Seed(), "Draws weights, order of rows, noise and held-out rows.")
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+
+    def _optimization(self) -> Optimization:
+        return Optimization(
+            self.solver,
+            betas=(self.beta_1, self.beta_2),
+            eps=self.epsilon,
+            momentum=self.momentum,
+            nesterov=self.nesterovs_momentum,
+            weight_decay=self.alpha if self.solver in DECOUPLED else 0.0,
+        )
+
+    def _penalty(self) -> float:
+        return 0.0 if self.solver in DECOUPLED else self.alpha
+
+    def _rows_per_update(self, n_rows: int) -> int:
+        return min(200, n_rows) if self.batch_size == "auto" else int(self.batch_size)

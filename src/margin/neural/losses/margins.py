@@ -1,0 +1,42 @@
+r"""Losses that are 0 once a margin is kept."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from margin.neural.losses.reduction import reduce, same_shape
+
+__all__ = ["hinge_loss", "soft_margin_objective", "triplet_loss"]
+
+
+def hinge_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    r""":math:`\max(0, 1 - yf)` for scores f and labels y of -1 or 1; at the corner yf = 1 the subgradient is 0.
+
+    >>> import torch
+    >>> hinge_loss(torch.tensor([2.0, 0.5, -2.0]), torch.ones(3), reduction="none")
+    tensor([0.0000, 0.5000, 3.0000])
+    """
+    same_shape("hinge_loss", input, target)
+    return reduce("hinge_loss", (1 - target * input).relu(), reduction)
+
+
+def soft_margin_objective(w: Tensor, b: Tensor, X: Tensor, y: Tensor, penalty: float) -> Tensor:
+    r""":math:`\|w\|^2 + \lambda\sum_i\max(0, 1 - y_i(w^\top x_i + b))`, the support vector machine without slacks."""
+    return w.square().sum() + penalty * hinge_loss(X @ w + b, y, reduction="sum")
+
+
+def triplet_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, reduction: str = "mean"
+) -> Tensor:
+    r""":math:`\max(\|a - p\|^2 - \|a - n\|^2 + \alpha,\,0)` for embeddings (..., d) of an anchor, a row of its class
+    and a row of another; the loss is 0 when the other is farther by the ``margin`` :math:`\alpha`.
+
+    >>> import torch
+    >>> a, far = torch.zeros(1, 2), torch.full((1, 2), 3.0)
+    >>> triplet_loss(a, a, far), triplet_loss(a, far, a)
+    (tensor(0.), tensor(19.))
+    """
+    same_shape("triplet_loss", anchor, positive)
+    same_shape("triplet_loss", anchor, negative)
+    to_positive, to_negative = ((anchor - other).square().sum(dim=-1) for other in (positive, negative))
+    return reduce("triplet_loss", (to_positive - to_negative + margin).relu(), reduction)

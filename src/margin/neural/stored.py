@@ -1,0 +1,100 @@
+"""What fitted perceptrons hold: no layer is built that the stored weights do not fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    DictOf,
+    FieldsOf,
+    Form,
+    ListOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    TrueOrFalse,
+    Violation,
+    optional,
+)
+
+__all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers"]
+
+DEFAULT_WIDTH = 100  # units of the perceptron that stands in where a user gives no module of their own
+
+
+def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix: str = "") -> None:
+    """Every layer of a perceptron of these ``sizes`` has weights (out, in) and biases (out,), and there is no more."""
+    for i, (before, after) in enumerate(pairwise(sizes)):
+        for name, shape in (("weight", (after, before)), ("bias", (after,))):
+            found = weights.get(f"{prefix}linears.{i}.{name}")
+            if found is None or found.shape != shape:
+                raise Violation(f"weights_ must hold {prefix}linears.{i}.{name} of shape {shape}, as network_ says")
+    known = [name for name in weights if name.startswith(f"{prefix}linears.")]
+    if len(known) != 2 * (len(sizes) - 1):
+        raise Violation("weights_ must hold the layers that network_ names and no others")
+
+
+def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    layers = model["network_"]["sizes"]
+    check_layers(model["weights_"], layers)
+    if layers[0] != sizes["n_features"] or layers[-1] != sizes.known.get("n_outputs", layers[-1]):
+        raise Violation("network_ must begin with the columns of X and end with the outputs")
+    if len({array.dtype for array in model["weights_"].values()}) > 1:
+        raise Violation("weights_ must all have one dtype")
+
+
+def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """A file names no module, so what it holds is the perceptron that stands in for one."""
+    if "network_" not in model:
+        return
+    network = model["network_"]
+    check_layers(model["weights_"], [network["n_features"], DEFAULT_WIDTH, network["n_outputs"]])
+    if network["n_features"] != sizes["n_features"]:
+        raise Violation("network_ must begin with the columns of X")
+    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
+        raise Violation("network_ must end with the outputs")
+
+
+TRAINED: dict[str, Stored] = {
+    "weights_": DictOf(StringOf(), ArrayOf(...)),
+    "n_iter_": Count(),
+    "t_": Count(),
+    "loss_curve_": ListOf(Real()),
+    "validation_scores_": optional(ListOf(Real())),
+}
+NETWORK: dict[str, Stored] = {
+    **TRAINED,
+    "center_": ArrayOf("n_features"),
+    "scale_": ArrayOf("n_features"),
+    "network_": FieldsOf(
+        {"sizes": ListOf(Count(low=1)), "activation": StringOf(), "dropout": Real(0.0, 1.0, finite=True)}
+    ),
+}
+MODULE: dict[str, Stored] = {**TRAINED, "network_": FieldsOf({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
+CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
+FORMS: Mapping[str, Form] = {
+    "MLPClassifier": Form(
+        {**CLASSES, **NETWORK, "out_activation_": StringOf(("softmax", "logistic"))}, [_layers_are_stored]
+    ),
+    "MLPRegressor": Form(
+        {
+            **NETWORK,
+            "target_center_": ArrayOf("n_outputs"),
+            "target_scale_": ArrayOf("n_outputs"),
+            "single_target_": TrueOrFalse(),
+            "out_activation_": StringOf(("identity",)),
+        },
+        [_layers_are_stored],
+    ),
+    "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
+    "NeuralRegressor": Form({**MODULE, "single_target_": TrueOrFalse()}, [_stand_in_is_stored]),
+}

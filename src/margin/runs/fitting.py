@@ -1,0 +1,85 @@
+"""``margin.fit``: the fit of a scikit-learn estimator, in a folder that survives a kill."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from margin import catalog
+from margin.runs.folder import CHECKPOINT_SECONDS, Run
+from margin.runs.identity import data_hash, fingerprint
+
+__all__ = ["fit"]
+
+
+def fit(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    run: str | Path,
+    sample_weight: Any = None,
+    stop: threading.Event | None = None,
+    progress: bool = False,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> Any:
+    """Fit a copy of ``model`` in the folder ``run`` and return it; ``model`` itself stays as it is.
+
+    The folder keeps what the fit says (``metrics.jsonl``), checkpoints and the finished model. The same call again
+    continues after a kill with the same bits, or returns the finished model without training. Another class, other
+    parameters or other data are refused: one folder holds one fit.
+
+    Parameters
+    ----------
+    model : estimator
+        An estimator of the catalog, or a Pipeline around one. One that iterates, alone or as the last step, is
+        checkpointed; any other is fitted in one go. Set its ``random_state``.
+    X, y, sample_weight
+        What ``fit`` takes: arrays, sparse matrices, data frames.
+    run : path
+        The folder; it is created if need be.
+    stop : threading.Event, optional
+        Setting it ends the fit at the next record with a usable model; the same call continues.
+        ``margin.runs.interruptible()`` gives one that Ctrl-C sets.
+    progress : bool
+        Whether a progress bar is drawn on stderr. ``margin.watch`` works as well.
+    checkpoint_seconds : float
+        Least time between two checkpoints.
+
+    Examples
+    --------
+    >>> import tempfile, margin
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> model = margin.GradientBoostingClassifier(n_estimators=5, random_state=0)
+    >>> fitted = margin.fit(model, X, y, run=folder.name)
+    >>> run = margin.Run.existing(folder.name)
+    >>> run.status, len(run.metrics())
+    ('finished', 5)
+    >>> again = margin.fit(model, X, y, run=folder.name)  # trained already: read back
+    >>> bool((again.predict(X) == fitted.predict(X)).all())
+    True
+    >>> margin.fit(margin.GradientBoostingClassifier(n_estimators=6, random_state=0), X, y, run=folder.name)
+    Traceback (most recent call last):
+    margin.runs.folder.RunError: ... holds another run: its n_estimators is 5, this one's is 6; choose another folder.
+    >>> folder.cleanup()
+    """
+    from sklearn.base import clone
+
+    from margin.core.watching import watch
+
+    model = clone(model)
+    identity = {
+        "kind": "fit",
+        "model": catalog.name_of(model),
+        "fingerprint": fingerprint(model),
+        "data_hash": data_hash(X, y, sample_weight),
+    }
+    opened = Run.open(run, identity, params={key: str(value) for key, value in model.get_params().items()})
+    if opened.status == "finished":
+        return opened.model(like=model)
+    with watch() if progress else nullcontext():
+        return opened.fit(model, X, y, sample_weight=sample_weight, stop=stop, checkpoint_seconds=checkpoint_seconds)

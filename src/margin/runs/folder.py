@@ -1,0 +1,186 @@
+"""A run folder: what is trained on what, how far it came, and the model."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from margin.runs.journal import Journal
+from margin.runs.training import train
+from margin.store.container import write_atomically
+from margin.store.models import library_versions, load, save
+from margin.store.resources import adopt_resources
+
+__all__ = ["CHECKPOINT_SECONDS", "Run", "RunError"]
+
+CHECKPOINT_SECONDS = 5.0
+
+
+class RunError(ValueError):
+    """A run folder cannot be used as asked; the sentence says why."""
+
+
+class Run:
+    """One folder, one fit.
+
+    ``identity`` are JSON facts that must not change between starts (model, data, seed): a folder that holds
+    another identity is refused, so that two different fits never mix. :func:`margin.fit` makes them from model and
+    data; whoever opens a run by hand chooses them.
+
+    >>> import tempfile, margin
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> run = Run.open(folder.name, {"model": "k-means on four points"})
+    >>> model = run.fit(margin.KMeans(n_clusters=2, n_init=1, random_state=0), [[0.0], [0.1], [5.0], [5.1]])
+    >>> run.status, run.metrics()[-1]["inertia"] < 0.1
+    ('finished', True)
+    >>> margin.Run.existing(folder.name).model().predict([[4.0]]) == model.predict([[5.0]])
+    array([ True])
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, folder: str | Path):
+        self.folder = Path(folder)
+        self.journal = Journal(self.folder)
+        self.manifest: dict[str, Any] = {}
+        self._holds_lock = False
+
+    @classmethod
+    def open(cls, folder: str | Path, identity: Mapping[str, Any], **facts: Any) -> Run:
+        """Create the run, or take it up again."""
+        run = cls(folder)
+        if run._manifest_path.exists():
+            run.manifest = run._read_manifest()
+            run._refuse_other(identity, facts)
+        else:
+            run.folder.mkdir(parents=True, exist_ok=True)
+            run.update(format_version=1, identity=dict(identity), status="new", **facts)
+        return run
+
+    @classmethod
+    def existing(cls, folder: str | Path) -> Run:
+        """A run that is there already, to predict with or to look at."""
+        run = cls(folder)
+        if not run._manifest_path.exists():
+            raise RunError(f"{run.folder} is not a run folder: it has no manifest.json.")
+        run.manifest = run._read_manifest()
+        return run
+
+    @property
+    def status(self) -> str:
+        return self.manifest["status"]
+
+    @property
+    def model_path(self) -> Path:
+        return self.folder / "model.safetensors"
+
+    def model(self, like: Any = None) -> Any:
+        """The trained model, with the resources (``n_jobs``, ``memory``, ...) of the model ``like``."""
+        if not self.model_path.exists():
+            raise RunError(f"{self.folder} has no model yet: its status is {self.status!r}.")
+        model = load(self.model_path)
+        return model if like is None else adopt_resources(model, like)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """The records so far."""
+        return self.journal.read()
+
+    def fit(
+        self,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        stop: threading.Event | None = None,
+        checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    ) -> Any:
+        """Fit ``model`` (an estimator, or a Pipeline whose last step iterates) here, continuing from a checkpoint.
+
+        Setting ``stop`` ends the fit at the next record with a usable model and status "interrupted".
+        """
+        with self.locked():
+            started = time.monotonic()
+            self.update(status="running", versions=library_versions())
+            finished = train(
+                model,
+                X,
+                y,
+                sample_weight,
+                self.journal,
+                stop=stop or threading.Event(),
+                checkpoint_seconds=checkpoint_seconds,
+            )
+            save(model, self.model_path, data_hash=str(self.manifest["identity"].get("data_hash", "")))
+            seconds = self.manifest.get("seconds", 0.0) + time.monotonic() - started
+            self.update(status="finished" if finished else "interrupted", seconds=seconds)
+        return model
+
+    def forget_fit(self) -> None:
+        """Drop metrics, checkpoints and model: another model will be trained here."""
+        self.journal.clear()
+        self.model_path.unlink(missing_ok=True)
+
+    def update(self, **facts: Any) -> None:
+        """Change facts of the manifest."""
+        self.manifest.update(facts)
+        write_atomically(self._manifest_path, json.dumps(self.manifest, indent=2).encode())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One process at a time; the lock dies with its process, however that ends."""
+        if self._holds_lock:
+            yield
+            return
+        with open(self.folder / ".lock", "w") as file:
+            try:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:  # no such lock on this system
+                pass
+            except OSError:
+                raise RunError(f"{self.folder} is being trained by another process.") from None
+            for leftover in self.folder.rglob(".*.tmp"):
+                leftover.unlink(missing_ok=True)
+            self._holds_lock = True
+            try:
+                yield
+            finally:
+                self._holds_lock = False
+
+    @property
+    def _manifest_path(self) -> Path:
+        return self.folder / "manifest.json"
+
+    def _read_manifest(self) -> dict[str, Any]:
+        try:
+            manifest = json.loads(self._manifest_path.read_text())
+            _ = manifest["identity"].keys(), manifest["status"]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise RunError(f"{self._manifest_path} is damaged.") from None
+        return manifest
+
+    def _refuse_other(self, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        known = self.manifest["identity"]
+        key = _first_difference(known, identity)
+        if key is None:
+            return
+        ours, theirs = repr(known.get(key)), repr(identity.get(key))
+        if key == "fingerprint":  # a hash tells a user nothing: name a parameter that differs
+            before, now = self.manifest.get("params", {}), facts.get("params", {})
+            name = _first_difference(before, now)
+            key, ours, theirs = (key, ours, theirs) if name is None else (name, before.get(name), now.get(name))
+        raise RunError(
+            f"{self.folder} holds another run: its {key} is {ours}, this one's is {theirs}; choose another folder."
+        )
+
+
+def _first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """The key whose values differ; of nested parameters (``step__alpha``) the innermost."""
+    keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+    return max(keys, key=lambda key: key.count("__"), default=None)

@@ -1,0 +1,119 @@
+"""From training and validation errors to plain words: does a model underfit, overfit, or would more rows help?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from margin.core.arguments import finite, integer, real
+from margin.core.randomness import RandomLike, as_generator
+from margin.data.splits import random_split
+from margin.metrics import metric
+from margin.selection.bias_variance import fresh
+from margin.selection.trial import rows_of
+
+__all__ = ["LearningCurve", "diagnose", "generalization_gap", "learning_curve", "overfitting_starts"]
+
+# A training error above half of what the best constant makes: the model explains little of what it has seen.
+LITTLE_LEARNED = 0.5
+# A validation error this many times the training error: what was learned does not carry over.
+LARGE_GAP = 2.0
+
+
+def diagnose(train_error: float, validation_error: float, baseline: float) -> str:
+    """ "underfitting", "overfitting" or "good fit", from two errors and ``baseline``, the error of the best constant.
+
+    A model underfits when it leaves more than half of the baseline's error on its own training rows, and overfits when
+    it does better than that there and more than twice as badly on others.
+
+    >>> diagnose(0.9, 1.0, baseline=1.0), diagnose(0.01, 0.8, baseline=1.0), diagnose(0.1, 0.12, baseline=1.0)
+    ('underfitting', 'overfitting', 'good fit')
+    """
+    errors = [real("diagnose", "train_error", train_error), real("diagnose", "validation_error", validation_error)]
+    if min(errors) < 0 or real("diagnose", "baseline", baseline) <= 0:
+        raise ValueError("diagnose: errors must not be negative and baseline must be positive.")
+    if errors[0] > LITTLE_LEARNED * baseline:
+        return "underfitting"
+    # A gap that is small beside the baseline is small whatever its ratio: 1e-9 and 1e-6 are both a perfect fit.
+    gap = errors[1] - errors[0]
+    return "overfitting" if errors[1] > LARGE_GAP * errors[0] and gap > 0.05 * baseline else "good fit"
+
+
+def overfitting_starts(train_loss: Any, validation_loss: Any, patience: int = 5) -> int | None:
+    """The epoch of the least validation loss if it then rises for ``patience`` epochs while training loss falls.
+
+    Both losses are compared over the ``patience`` epochs as a whole, so that one noisy epoch decides nothing; None
+    where it never happens.
+
+    >>> overfitting_starts([5, 4, 3, 2, 1, 0.5], [5, 4, 3, 3.5, 4, 5], patience=3)
+    2
+    """
+    train = finite("overfitting_starts", "train_loss", train_loss)
+    validation = finite("overfitting_starts", "validation_loss", validation_loss)
+    patience = integer("overfitting_starts", "patience", patience, low=1)
+    if train.ndim != 1 or train.shape != validation.shape:
+        raise ValueError(f"overfitting_starts: losses must be two equal lists; got {train.shape}, {validation.shape}.")
+    best = int(np.argmin(validation))
+    later = best + patience
+    if later >= len(train) or train[later] >= train[best]:
+        return None
+    return best if np.all(validation[best + 1 : later + 1] > validation[best]) else None
+
+
+def generalization_gap(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], loss: str = "mse") -> float:
+    """Loss of a fitted model on test rows minus its loss on training rows; ``loss`` names a metric to minimize."""
+    entry = metric(loss)
+    if entry.greater_is_better:
+        raise ValueError(f"generalization_gap: loss must be a metric that falls as models improve; got {loss!r}.")
+    return entry.measure(model, *test) - entry.measure(model, *train)
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Scores (sizes, repeats) on the rows learned from and on rows held out, by number of training rows."""
+
+    metric: str
+    sizes: np.ndarray
+    train: np.ndarray
+    validation: np.ndarray
+
+    def more_rows_help(self) -> bool:
+        """Whether the last doubling of rows improved the held-out score by more than twice its standard error."""
+        greater = metric(self.metric).greater_is_better
+        half = int(np.argmin(np.abs(self.sizes - self.sizes[-1] / 2)))
+        gain = (self.validation[-1] - self.validation[half]) * (1 if greater else -1)
+        return bool(gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+def learning_curve(
+    model: Any,
+    X: Any,
+    y: Any,
+    sizes: Any = (0.125, 0.25, 0.5, 1.0),
+    *,
+    metric_name: str,
+    repeats: int = 5,
+    test_size: float = 0.3,
+    random_state: RandomLike = None,
+) -> LearningCurve:
+    """Fit on growing parts of the training rows; each repeat draws its own test rows and its own order.
+
+    ``sizes`` are fractions of the training rows. Parts grow by adding rows, so that a curve is not shaken by new ones.
+    """
+    fractions = finite("learning_curve", "sizes", sizes)
+    if fractions.ndim != 1 or np.any(np.diff(fractions) <= 0) or fractions[0] <= 0 or fractions[-1] > 1:
+        raise ValueError(f"learning_curve: sizes must rise within (0, 1]; got {fractions.tolist()}.")
+    repeats = integer("learning_curve", "repeats", repeats, low=2)
+    rng, entry, target = as_generator(random_state), metric(metric_name), np.asarray(y)
+    train_scores, test_scores, counts = [], [], np.zeros(len(fractions), dtype=int)
+    for _ in range(repeats):
+        train, test = random_split(len(target), test_size, rng)
+        train = rng.permutation(train)
+        counts = np.maximum(np.round(fractions * len(train)).astype(int), 1)
+        fitted = [fresh(model, rng).fit(rows_of(X, train[:n]), target[train[:n]]) for n in counts]
+        seen = zip(fitted, counts, strict=True)
+        train_scores.append([entry.measure(m, rows_of(X, train[:n]), target[train[:n]]) for m, n in seen])
+        test_scores.append([entry.measure(m, rows_of(X, test), target[test]) for m in fitted])
+    return LearningCurve(metric_name, counts, np.array(train_scores).T, np.array(test_scores).T)

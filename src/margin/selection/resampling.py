@@ -1,0 +1,175 @@
+r"""Scores by resampling: k folds, repeated folds, nested folds, and the paired test that allows for their overlap.
+
+The differences :math:`d_1, \dots, d_k` of two models over folds share most of their training rows. Nadeau and Bengio's
+corrected test statistic (2003) has k - 1 degrees of freedom and is
+
+.. math:: t = \bar d \Big/ \sqrt{\Bigl(\frac1k + \frac{n_\text{test}}{n_\text{train}}\Bigr)\hat\sigma_d^2} .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from margin.core.arguments import finite, integer
+from margin.core.randomness import RandomLike, as_generator
+from margin.data.splits import random_folds, stratified_folds
+from margin.foundations.statistics.p_values import HypothesisTest, p_value
+from margin.metrics import metric
+from margin.selection.bias_variance import fresh
+from margin.selection.board import corrected_interval
+from margin.selection.trial import rows_of
+
+__all__ = [
+    "CrossValidation",
+    "NestedCrossValidation",
+    "corrected_paired_test",
+    "cross_validate",
+    "nested_cross_validate",
+    "repeated_folds",
+]
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """One score per fold; the folds' models are discarded. ``model`` is fitted to all rows if that was asked for."""
+
+    metric: str
+    scores: np.ndarray
+    n_train: int
+    n_test: int
+    model: Any = None
+
+    @property
+    def mean(self) -> float:
+        return float(self.scores.mean())
+
+    @property
+    def standard_deviation(self) -> float:
+        return float(self.scores.std(ddof=1))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Low and high end of the corrected interval of the mean."""
+        return corrected_interval(list(self.scores), self.n_train, self.n_test, level)[1:]
+
+
+def repeated_folds(y: Any, k: int = 5, repeats: int = 10, *, stratify: bool = False, seed: int = 0) -> Folds:
+    """``repeats`` partitions into ``k`` folds, each drawn anew: a list of k times ``repeats`` (train, test) pairs."""
+    rng = as_generator(seed)
+    repeats = integer("repeated_folds", "repeats", repeats, low=1)
+    deal = (lambda: stratified_folds(y, k, rng)) if stratify else (lambda: random_folds(len(y), k, rng))
+    return [pair for _ in range(repeats) for pair in deal()]
+
+
+def cross_validate(
+    model: Any,
+    X: Any,
+    y: Any,
+    folds: int | Iterable[tuple[np.ndarray, np.ndarray]] = 5,
+    *,
+    metric_name: str,
+    refit: bool = False,
+    random_state: RandomLike = 0,
+) -> CrossValidation:
+    """Hold out each fold once, fit a new model to the rest, keep its score and discard it.
+
+    ``folds`` is a number of random parts or a list of (train, test) pairs of positions. What is rated is the recipe,
+    hyperparameters and all, not one fitted model; with ``refit`` the recipe is then fitted to all rows.
+
+    >>> from margin.linear import LinearRegression
+    >>> X = np.arange(10.0)[:, None]
+    >>> cross_validate(LinearRegression(), X, 3 * X[:, 0], metric_name="mse").mean < 1e-20
+    True
+    """
+    rng, entry, target = as_generator(random_state), metric(metric_name), np.asarray(y)
+    pairs = list(random_folds(len(target), folds, rng) if isinstance(folds, int | np.integer) else folds)
+    if not pairs:
+        raise ValueError("cross_validate: folds must hold at least one (train, test) pair.")
+    scores = []
+    for train, test in pairs:
+        fitted = fresh(model, rng).fit(rows_of(X, train), target[train])
+        scores.append(entry.measure(fitted, rows_of(X, test), target[test]))
+    final = fresh(model, rng).fit(X, target) if refit else None
+    return CrossValidation(metric_name, np.array(scores), len(pairs[0][0]), len(pairs[0][1]), final)
+
+
+@dataclass(frozen=True)
+class NestedCrossValidation:
+    """Scores of the search as a whole, on rows it has not seen, beside the scores it saw when it chose."""
+
+    metric: str
+    outer: np.ndarray
+    inner: np.ndarray
+    chosen: tuple[Mapping[str, Any], ...]
+
+    @property
+    def optimism(self) -> float:
+        """How much better the chosen setting looked inside than it was outside."""
+        sign = 1 if metric(self.metric).greater_is_better else -1
+        return float(sign * (self.inner.mean() - self.outer.mean()))
+
+
+def nested_cross_validate(
+    model: Any,
+    grid: Mapping[str, Sequence[Any]],
+    X: Any,
+    y: Any,
+    *,
+    metric_name: str,
+    outer: int = 5,
+    inner: int = 5,
+    random_state: RandomLike = 0,
+) -> NestedCrossValidation:
+    """Choose the setting of ``grid`` by cross-validation inside each training part, and score it on the part left out.
+
+    The outer test rows have no influence on the choice, so the outer scores estimate the whole procedure honestly.
+    """
+    if not grid or not all(len(values) for values in grid.values()):
+        raise ValueError("nested_cross_validate: grid must name at least one parameter, each with values.")
+    rng, entry, target = as_generator(random_state), metric(metric_name), np.asarray(y)
+    settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    sign = 1 if entry.greater_is_better else -1
+    outside, inside, chosen = [], [], []
+    for train, test in random_folds(len(target), outer, rng):
+        pairs = list(random_folds(len(train), inner, rng))
+        rows, known = rows_of(X, train), target[train]
+        means = [
+            cross_validate(
+                fresh(model, rng).set_params(**setting), rows, known, pairs, metric_name=metric_name, random_state=rng
+            ).mean
+            for setting in settings
+        ]
+        best = int(np.argmax(sign * np.array(means)))
+        fitted = fresh(model, rng).set_params(**settings[best]).fit(rows, known)
+        outside.append(entry.measure(fitted, rows_of(X, test), target[test]))
+        inside.append(means[best])
+        chosen.append(settings[best])
+    return NestedCrossValidation(metric_name, np.array(outside), np.array(inside), tuple(chosen))
+
+
+def corrected_paired_test(first: Any, second: Any, n_train: int, n_test: int) -> HypothesisTest:
+    """Are two models' scores on the same folds equal in the mean? The corrected t-test above, two-sided.
+
+    >>> test = corrected_paired_test([0.9, 0.8, 0.85], [0.9, 0.8, 0.85], n_train=80, n_test=40)
+    >>> test.p_value
+    1.0
+    """
+    where = "corrected_paired_test"
+    a, b = finite(where, "first", first), finite(where, "second", second)
+    if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
+        raise ValueError(f"{where}: first and second must be equal lists of two or more; got {a.shape}, {b.shape}.")
+    n_train, n_test = (integer(where, name, n, low=1) for name, n in (("n_train", n_train), ("n_test", n_test)))
+    gaps = a - b
+    spread = np.sqrt(gaps.var(ddof=1) * (1 / len(gaps) + n_test / n_train))
+    if spread == 0:
+        statistic = 0.0 if gaps.mean() == 0 else float(np.copysign(np.inf, gaps.mean()))
+    else:
+        statistic = float(gaps.mean() / spread)
+    df = len(gaps) - 1
+    return HypothesisTest("both models have one mean score", statistic, df, p_value(statistic, df))

@@ -1,0 +1,54 @@
+"""Which form a class has: every package of models declares its own in ``stored.py``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from margin.core.invariants import Form, Violation
+from margin.core.parameters import check_parameters
+
+__all__ = ["check_model", "form_of"]
+
+PLAIN = "biufcMmUO"  # kinds of arrays that hold data
+
+
+def form_of(path: str) -> Form:
+    """The form of the class at a dotted path of the registry; an empty one where none is declared.
+
+    >>> sorted(form_of("margin.cluster.KMeans").attributes)
+    ['cluster_centers_', 'inertia_', 'labels_', 'n_iter_']
+    """
+    package, _, name = path.rpartition(".")
+    module = "margin.store.scikit_learn" if package.startswith("sklearn") else f"margin.{package.split('.')[1]}.stored"
+    return importlib.import_module(module).FORMS.get(name, Form({}))
+
+
+def check_model(model: Any, path: str) -> None:
+    """Raise a :class:`Violation` unless parameters and learned attributes are what the class declares."""
+    try:
+        if path.startswith("sklearn"):
+            model._validate_params()
+        else:
+            check_parameters(model)
+    except (ValueError, TypeError) as error:
+        raise Violation(" ".join(str(error).split())) from None
+    form, attributes = form_of(path), vars(model)
+    names = model.get_params(deep=False)
+    form.check(attributes)
+    for name in form.undeclared({key: value for key, value in attributes.items() if key not in names}):
+        _check_plain(attributes[name], name)
+
+
+def _check_plain(value: Any, where: str) -> None:
+    """What can be said of any attribute: arrays hold numbers or strings."""
+    if isinstance(value, np.ndarray) and value.dtype.kind not in PLAIN:
+        raise Violation(f"{where} must hold numbers or strings; got {value.dtype}")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_plain(item, f"{where}[{key!r}]")
+    elif isinstance(value, list | tuple):
+        for i, item in enumerate(value):
+            _check_plain(item, f"{where}[{i}]")

@@ -1,0 +1,180 @@
+"""What the scikit-learn steps that a model file may hold are made of.
+
+Their own code trusts these attributes: an encoder whose counts do not fit its categories would write a sparse matrix
+beyond its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from margin.core.invariants import (
+    Anything,
+    ArrayOf,
+    Count,
+    DictOf,
+    Form,
+    ListOf,
+    ModelWith,
+    OneOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    TrueOrFalse,
+    Violation,
+    optional,
+)
+
+__all__ = ["FORMS"]
+
+OUTPUT: dict[str, Stored] = {"_sklearn_output_config": DictOf(StringOf(), StringOf())}
+SEEN = OneOf(Count(), ArrayOf("n_features", kind="i", low=0), Real(0.0, finite=True))
+PER_COLUMN = optional(ArrayOf("n_features", finite=False))  # a column without values has NaN
+
+CATEGORIES = ListOf(ArrayOf(None, kind="labels"), "n_features")
+DROPPED = optional(ArrayOf("n_features", kind="O"))
+
+
+def _indices_are_categories(model: Mapping[str, Any], _: Sizes) -> None:
+    categories = model.get("categories_", [])
+    for name in ("drop_idx_", "_drop_idx_after_grouping"):
+        for dropped, known in zip([] if model.get(name) is None else model[name], categories):
+            if dropped is not None and not (isinstance(dropped, int | np.integer) and 0 <= dropped < len(known)):
+                raise Violation(f"{name} must be numbers of categories_")
+    for place in model.get("_missing_indices", {}):
+        if place >= len(categories) or not 0 <= model["_missing_indices"][place] < len(categories[place]):
+            raise Violation("_missing_indices must be numbers of categories_")
+
+
+def _groups_are_of_categories(model: Mapping[str, Any], _: Sizes) -> None:
+    """Which categories are put together because they are rare, and where each of them then stands."""
+    categories = model.get("categories_", [])
+    together = model.get("_infrequent_indices") or [None] * len(categories)
+    places = model.get("_default_to_infrequent_mappings") or [None] * len(categories)
+    if not len(together) == len(places) == len(categories):
+        raise Violation("rare categories must be listed for every column")
+    for rare, place, known in zip(together, places, categories):
+        if rare is not None and (rare.min(initial=0) < 0 or rare.max(initial=0) >= len(known)):
+            raise Violation("_infrequent_indices must be numbers of categories_")
+        kept = len(known) - (0 if rare is None else len(rare) - 1)
+        if place is not None and (len(place) != len(known) or place.min(initial=0) < 0 or place.max(initial=0) >= kept):
+            raise Violation("_default_to_infrequent_mappings must give every category its place")
+
+
+def _counts_follow_from_categories(model: Mapping[str, Any], _: Sizes) -> None:
+    if "_n_features_outs" not in model:
+        return
+    expected = []
+    groups, dropped = model.get("_infrequent_indices"), model.get("_drop_idx_after_grouping")
+    for i, known in enumerate(model["categories_"]):
+        rare = None if groups is None else groups[i]
+        gone = dropped is not None and dropped[i] is not None
+        expected.append(len(known) - gone - (0 if rare is None or not len(rare) else len(rare) - 1))
+    if list(model["_n_features_outs"]) != expected:
+        raise Violation("_n_features_outs must be the number of columns that the categories give")
+
+
+ENCODER: dict[str, Stored] = {
+    **OUTPUT,
+    "categories_": CATEGORIES,
+    "_infrequent_enabled": TrueOrFalse(),
+    "_infrequent_indices": optional(ListOf(optional(ArrayOf(None, kind="i")), "n_features")),
+    "infrequent_categories_": Anything(),
+    "_default_to_infrequent_mappings": optional(ListOf(optional(ArrayOf(None, kind="i")), "n_features")),
+}
+CHECKS = (_indices_are_categories, _groups_are_of_categories)
+
+
+def _edges_ascend(model: Mapping[str, Any], sizes: Sizes) -> None:
+    for edges, count in zip(model.get("bin_edges_", []), model.get("n_bins_", [])):
+        if not isinstance(edges, np.ndarray) or edges.dtype.kind != "f" or edges.ndim != 1 or len(edges) != count + 1:
+            raise Violation("bin_edges_ must hold one more edge per column than it has bins")
+        if np.any(np.diff(edges) < 0):
+            raise Violation("bin_edges_ must ascend")
+    encoder = model.get("_encoder")
+    if encoder is not None and getattr(encoder, "n_features_in_", sizes["n_features"]) != sizes["n_features"]:
+        raise Violation("_encoder must have been fitted to as many columns")
+
+
+def _steps_are_named_models(model: Mapping[str, Any], _: Sizes) -> None:
+    for step in model["steps"]:
+        if not (isinstance(step, tuple | list) and len(step) == 2 and isinstance(step[0], str)):
+            raise Violation("steps must be pairs of a name and a model")
+        if not (step[1] in (None, "passthrough") if isinstance(step[1], str | None) else hasattr(step[1], "fit")):
+            raise Violation(f"steps must be pairs of a name and a model; got a {type(step[1]).__name__}")
+
+
+FORMS: Mapping[str, Form] = {
+    "Pipeline": Form(OUTPUT, [_steps_are_named_models]),
+    "ColumnTransformer": Form(
+        {
+            **OUTPUT,
+            "transformers_": ListOf(ListOf(Anything())),
+            "sparse_output_": TrueOrFalse(),
+            "output_indices_": DictOf(StringOf(), Anything()),
+            "_n_features": Count(size="n_features"),
+            "_remainder": Anything(),
+            "_columns": Anything(),
+            "_transformer_to_input_indices": DictOf(StringOf(), OneOf(ListOf(Count()), ArrayOf(None, kind="i", low=0))),
+            "_name_to_fitted_passthrough": DictOf(StringOf(), ModelWith()),
+        }
+    ),
+    "TransformedTargetRegressor": Form(
+        {
+            "regressor_": ModelWith(["predict"], columns="n_features"),
+            "transformer_": ModelWith(["inverse_transform"]),
+            "_training_dim": Count(low=1),
+        }
+    ),
+    "SimpleImputer": Form(
+        {
+            **OUTPUT,
+            "statistics_": ArrayOf("n_features", kind="labels", finite=False),
+            "indicator_": optional(ModelWith(["transform"])),
+            "_fit_dtype": Anything(),
+            "_fill_dtype": Anything(),
+        }
+    ),
+    "MissingIndicator": Form(
+        {
+            **OUTPUT,
+            "features_": ArrayOf(None, kind="i", low=0, below="n_features"),
+            "_n_features": Count(size="n_features"),
+            "_precomputed": TrueOrFalse(),
+        }
+    ),
+    "StandardScaler": Form(
+        {**OUTPUT, "mean_": PER_COLUMN, "var_": PER_COLUMN, "scale_": PER_COLUMN, "n_samples_seen_": SEEN}
+    ),
+    "MinMaxScaler": Form(
+        {
+            **OUTPUT,
+            **dict.fromkeys(("min_", "scale_", "data_min_", "data_max_", "data_range_"), PER_COLUMN),
+            "n_samples_seen_": SEEN,
+        }
+    ),
+    "KBinsDiscretizer": Form(
+        {
+            **OUTPUT,
+            "bin_edges_": ArrayOf("n_features", kind="O"),
+            "n_bins_": ArrayOf("n_features", kind="i", low=1, high=10**6),
+            "_encoder": ModelWith(["transform"]),
+        },
+        [_edges_ascend],
+    ),
+    "OneHotEncoder": Form(
+        {
+            **ENCODER,
+            "drop_idx_": DROPPED,
+            "_drop_idx_after_grouping": DROPPED,
+            "_n_features_outs": ListOf(Count()),
+        },
+        [*CHECKS, _counts_follow_from_categories],
+    ),
+    "OrdinalEncoder": Form({**ENCODER, "_missing_indices": DictOf(Count(), Count())}, CHECKS),
+    "FunctionTransformer": Form(OUTPUT),
+}

@@ -1,0 +1,83 @@
+"""From a user's table to what trees grow on, and from a user's rows to what trees can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from margin.core.class_weights import row_weights
+from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
+from margin.trees.category_encoding import (
+    Categories,
+    encode_numbers,
+    encode_strings,
+    find_categories,
+    find_string_categories,
+)
+from margin.trees.columns import categorical_flags, monotone_signs
+
+if TYPE_CHECKING:
+    from margin.trees.cart.kernel_types import ColumnCodes
+
+__all__ = ["TrainingData", "encoded_rows", "training_data"]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Checked data: rows of positive weight, categories as codes, class numbers or responses."""
+
+    X: np.ndarray  # (n, p) float64, categorical columns as codes
+    target: np.ndarray  # (n,) float64
+    weight: np.ndarray  # (n,) float64, all positive
+    kept: np.ndarray  # (all rows,) bool: those of positive weight
+    classes: np.ndarray | None
+    categories: Categories
+    categorical: np.ndarray
+    monotone: np.ndarray | None
+
+    def codes(self, max_bins: Any, seed: int, exact_rows: int = EXACT_ROWS) -> ColumnCodes:
+        """The codes of the columns; ``seed`` draws the rows from which bins are taken when there are very many."""
+        return column_codes(self.X, max_bins, self.categorical, np.random.default_rng([seed, 0]), exact_rows)
+
+
+def training_data(
+    model: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool, reset: bool = True
+) -> TrainingData:
+    """Check everything a tree model is given; nothing is written to the model but the names of its columns."""
+    owner, given = type(model).__name__, model.categorical_features
+    X, categorical, strings = find_string_categories(owner, X, given)
+    X, y = validate_data(
+        model, X, y, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan", y_numeric=not classify
+    )
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    classes = None
+    if classify:
+        check_classification_targets(y)
+        classes, numbers = np.unique(y, return_inverse=True)
+        y = numbers.astype(np.float64)
+        weight = np.asarray(row_weights(owner, model.class_weight, classes, numbers, weight))
+    y = np.asarray(y, dtype=np.float64)
+    if categorical is None:
+        categorical = categorical_flags(owner, given, X.shape[1], getattr(model, "feature_names_in_", None))
+    monotone = monotone_signs(owner, model.monotonic_cst, categorical)
+    if monotone is not None and classes is not None and len(classes) > 2:
+        raise ValueError(f"{owner}: monotonic_cst needs at most two classes; got {len(classes)}.")
+    kept = weight > 0
+    if not kept.any():
+        raise ValueError(f"{owner}: at least one row must have a positive weight; got none.")
+    if not kept.all():
+        X, y, weight = X[kept], y[kept], weight[kept]
+    categories = find_categories(owner, X, categorical, strings)
+    return TrainingData(encode_numbers(X, categories), y, weight, kept, classes, categories, categorical, monotone)
+
+
+def encoded_rows(model: Any, X: Any) -> np.ndarray:
+    """Rows to be predicted, checked, with categories as codes."""
+    check_is_fitted(model)
+    X = encode_strings(X, model.categories_)
+    X = validate_data(model, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+    return encode_numbers(X, model.categories_)

@@ -1,0 +1,36 @@
+"""Planted mistakes change what a function computes, and only that function."""
+
+import numpy as np
+import pytest
+from fuzz.mistakes import apply, functions_of, mutants_of
+
+from margin.foundations.linalg import rotation
+from margin.foundations.probability import Normal
+from margin.foundations.statistics import covariance
+
+
+@pytest.fixture
+def restored():
+    """Functions get their code back."""
+    kept = {f: f.__code__ for f in (rotation, covariance)}
+    yield
+    for function, code in kept.items():
+        function.__code__ = code
+
+
+def test_every_mistake_in_a_rotation_is_seen(restored):
+    right = rotation(0.7)
+    (function,) = functions_of(rotation)
+    mistakes = list(mutants_of(function))
+    assert {m.kind for m in mistakes} >= {"sign"}
+    code = function.__code__
+    for mistake in mistakes:
+        apply(mistake)
+        assert not np.allclose(rotation(0.7), right), str(mistake)
+        function.__code__ = code
+
+
+def test_a_class_gives_its_methods_and_messages_are_left_alone():
+    methods = {f.__name__ for f in functions_of(Normal)}
+    assert {"add", "subtract"} <= methods
+    assert all("must be" not in m.text for f in functions_of(covariance) for m in mutants_of(f))

@@ -1,0 +1,139 @@
+"""scikit-learn's own tests, run against our classes of the same names.
+
+``python tests/parity/scikit_learn_tests.py [package ...] [--out report.json]`` imports the tests from the installed
+scikit-learn (nothing of them is kept here), with our classes in place of its own, and counts for every class how many
+of the tests that build it pass. Failures that are meant to be are listed with their reason in ``expected.toml``: a
+pattern over "test: error". The program ends with 1 if a failure is not listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import differences
+
+EXPECTED = Path(__file__).with_name("expected.toml")
+
+
+def packages() -> dict[str, list[str]]:
+    """scikit-learn's packages (or modules) with tests, and the names of our classes in them."""
+    found: dict[str, list[str]] = {}
+    for _, theirs in differences.same_named():
+        parts = theirs.__module__.split(".")
+        package = ".".join(parts[:2])
+        found.setdefault(package, []).append(theirs.__name__)
+    return found
+
+
+def test_module(package: str) -> str:
+    """Where the tests of a package lie: in its own folder, or in scikit-learn's for a single module."""
+    has_folder = hasattr(importlib.import_module(package), "__path__")
+    return f"{package}.tests" if has_folder else f"sklearn.tests.test_{package.rpartition('.')[2]}"
+
+
+class Recorder:
+    """A pytest plugin: puts our classes in place before the tests are imported and notes who built what."""
+
+    def __init__(self, package: str, out: Path):
+        self.package, self.out = package, out
+        self.built: set[str] = set()
+        self.results: list[dict[str, str]] = []
+
+    def pytest_configure(self) -> None:
+        from margin.core.estimator import Estimator
+
+        for ours, theirs in differences.same_named():
+            home = importlib.import_module(".".join(theirs.__module__.split(".")[:2]))
+            setattr(home, theirs.__name__, ours)
+
+        def note(cls: type, *_args: object, **_settings: object) -> object:
+            self.built.add(cls.__name__)
+            return object.__new__(cls)
+
+        Estimator.__new__ = note  # type: ignore[method-assign, assignment]
+
+    def pytest_runtest_setup(self) -> None:
+        self.built.clear()
+
+    def pytest_runtest_logreport(self, report: object) -> None:
+        if report.when == "call" and self.built:  # type: ignore[attr-defined]
+            crash = getattr(report.longrepr, "reprcrash", None)  # type: ignore[attr-defined]
+            said = crash.message.splitlines()[0] if crash and crash.message else ""
+            self.results.append(
+                {
+                    "test": report.nodeid.rpartition("/")[2],  # type: ignore[attr-defined]
+                    "outcome": report.outcome,  # type: ignore[attr-defined]
+                    "error": said,
+                    "classes": ",".join(sorted(self.built)),
+                }
+            )
+
+    def pytest_sessionfinish(self) -> None:
+        self.out.write_text(json.dumps(self.results))
+
+
+def run_package(package: str) -> list[dict[str, str]]:
+    """All tests of one package, in a process of its own: the classes of scikit-learn are replaced in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "results.json"
+        subprocess.run([sys.executable, __file__, "--inside", package, str(out)], check=False)
+        return json.loads(out.read_text()) if out.exists() else []
+
+
+def run_inside(package: str, out: Path) -> int:
+    import pytest
+
+    arguments = ["--pyargs", test_module(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider"]
+    return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(package, out)]))
+
+
+def reason_for(result: dict[str, str], expected: dict[str, str]) -> str | None:
+    said = f"{result['test']}: {result['error']}"
+    return next((reason for pattern, reason in expected.items() if re.search(pattern, said)), None)
+
+
+def report(results: list[dict[str, str]]) -> int:
+    """Counts per class on the screen; 1 if a failure has no reason."""
+    expected = tomllib.loads(EXPECTED.read_text())["expected"] if EXPECTED.exists() else {}
+    counts: dict[str, Counter[str]] = {}
+    unexplained = []
+    for result in results:
+        outcome = result["outcome"]
+        if outcome == "failed":
+            outcome = "expected" if reason_for(result, expected) else "unexplained"
+            if outcome == "unexplained":
+                unexplained.append(result)
+        for name in result["classes"].split(","):
+            counts.setdefault(name, Counter())[outcome] += 1
+    for name, count in sorted(counts.items()):
+        print(f"{name:32} {dict(count)}")
+    total = Counter(result["outcome"] for result in results)
+    print(f"{len(results)} tests build a class of ours: {dict(total)}, {len(unexplained)} failures without a reason")
+    return int(bool(unexplained))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("packages", nargs="*", help="sklearn.svm ...; all by default")
+    parser.add_argument("--out", type=Path, help="write every result as JSON")
+    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.inside:
+        return run_inside(given.inside[0], Path(given.inside[1]))
+    results = [result for package in given.packages or packages() for result in run_package(package)]
+    if given.out:
+        given.out.write_text(json.dumps(results, indent=1))
+    return report(results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
