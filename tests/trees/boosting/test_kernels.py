@@ -266,3 +266,20 @@ def test_columns_that_gain_the_same_are_drawn_if_asked():
     }  # fmt: skip
     assert set(asked[False]) == {0}
     assert np.bincount(asked[True]).min() > 60
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_small_tables_have_the_same_bits_without_compiled_loops(constant, monkeypatch):
+    rng = np.random.default_rng(12)
+    codes = rng.integers(0, 60, size=(900, 4)).astype(np.uint8)
+    g, h = derivatives(900, rng, constant)
+    found = []
+    for small in (900, 899):
+        monkeypatch.setattr("margin.trees.boosting.growing.SMALL_ROWS", small)
+        growing, F = grower(codes, limits(max_leaves=12, max_depth=99)), np.zeros(900)
+        grown = growing.grow(g, h, number=5)
+        growing.add(grown, rng.permutation(12) * 0.1 if not found else found[0][3], F)
+        values = found[0][3] if found else F[grown.rows[grown.starts]].copy()
+        found.append((growing.packed.copy(), growing.sums(grown, g), F, values))
+    for one, other in zip(*found, strict=True):
+        assert one.tobytes() == other.tobytes()

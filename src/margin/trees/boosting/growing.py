@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from margin.core.threads import numba_threads, threads_for
 from margin.trees.boosting.bundling import Bundles
-from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, PROGRESS, SplitLimits
+from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, PROGRESS, Packing, SplitLimits
 from margin.trees.boosting.packing import choose_packing
 
 __all__ = ["GrownTree", "TreeGrower", "column_table"]
@@ -18,6 +19,10 @@ __all__ = ["GrownTree", "TreeGrower", "column_table"]
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
 UNLIMITED = np.iinfo(np.int64).max
+
+# Up to this many rows NumPy packs derivatives and sums leaves, with the same bits: compiling the loops for it would
+# take as long as hundreds of such fits.
+SMALL_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,13 @@ class GrownTree:
     starts: np.ndarray  # leaf k owns rows[starts[k]:stops[k]]
     stops: np.ndarray
     rows: np.ndarray
+
+    @cached_property
+    def rows_by_leaf(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows, each leaf's together and in their order, and the number of the leaf of each."""
+        sizes = self.stops - self.starts
+        order = np.argsort(self.starts)  # leaves own neighboring ranges of rows
+        return self.rows, np.repeat(order, sizes[order])
 
 
 def column_table(
@@ -85,28 +97,27 @@ class TreeGrower:
         ``seed`` draws the columns of every node. Rounding does not depend on it: a fit that draws nothing is the same
         for every seed.
         """
-        from margin.trees.boosting.histogram_kernels import pack
-
         rows = np.arange(len(gradient), dtype=np.int32) if rows is None else rows.astype(np.int32)
         packing = choose_packing(gradient, hessian)
-        pack(gradient, hessian, number if packing.dithered else None, packing, self.packed)
+        self._pack(gradient, hessian, number, packing)
         self.progress[0] = (1, 1, 0, 0, 0)
         root, total = self.nodes[0], self.packed if len(rows) == len(self.packed) else self.packed[rows]
         root["start"], root["stop"], root["total"], root["feature"] = 0, len(rows), total.sum(), -1
         if self.bounds is not None:
             self.bounds[0] = -np.inf, np.inf
+        drawing = self.limits.feature_fraction < 1.0 or self.limits.random_ties
         if self.threads is None:
-            self._grow(rows, packing, seed + number)
+            self._grow(rows, packing, seed + number if drawing else None)
         else:
             with numba_threads(self.threads):
-                self._grow(rows, packing, seed + number)
+                self._grow(rows, packing, seed + number if drawing else None)
         count = int(self.progress["n_nodes"][0])
         nodes = self.nodes[:count].copy()
         leaves = np.flatnonzero(nodes["feature"] < 0)
         category_sets = None if self.category_sets is None else self.category_sets[:count].copy()
         return GrownTree(nodes, category_sets, leaves, nodes["start"][leaves], nodes["stop"][leaves], rows)
 
-    def _grow(self, rows: np.ndarray, packing: Any, seed: int) -> None:
+    def _grow(self, rows: np.ndarray, packing: Packing, seed: int | None) -> None:
         from margin.trees.boosting.growth_kernels import grow
 
         while not grow(
@@ -117,10 +128,27 @@ class TreeGrower:
         ):
             self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
 
+    def _pack(self, gradient: np.ndarray, hessian: np.ndarray, seed: int, packing: Packing) -> None:
+        """Gradient, hessian and count of every row into ``packed``."""
+        if len(gradient) > SMALL_ROWS or packing.dithered:
+            from margin.trees.boosting.histogram_kernels import pack
+
+            pack(gradient, hessian, seed if packing.dithered else None, packing, self.packed)
+            return
+        units = np.floor(gradient * (1.0 / packing.gradient_unit) + 0.5).astype(np.int64)
+        np.left_shift(units, packing.gradient_shift, out=self.packed)
+        self.packed += packing.counted
+        if len(hessian):
+            units = np.floor(hessian * (1.0 / packing.hessian_unit) + 0.5).astype(np.int64)
+            self.packed += units << packing.hessian_shift
+
     def sums(self, grown: GrownTree, values: np.ndarray) -> np.ndarray:
         """Exact sums of ``values`` (n,) in every leaf; an empty array counts rows."""
         if not len(values):
             return (grown.stops - grown.starts).astype(np.float64)
+        if len(grown.rows) <= SMALL_ROWS:
+            order, leaf = grown.rows_by_leaf
+            return np.bincount(leaf, weights=values[order], minlength=len(grown.leaves))
         from margin.trees.boosting.leaf_kernels import leaf_sums
 
         found = np.empty(len(grown.leaves))
@@ -129,6 +157,10 @@ class TreeGrower:
 
     def add(self, grown: GrownTree, values: np.ndarray, predictions: np.ndarray) -> None:
         """Add the leaves' values to the predictions of the rows the tree was grown on."""
+        if len(grown.rows) <= SMALL_ROWS:
+            order, leaf = grown.rows_by_leaf
+            predictions[order] += values[leaf]
+            return
         from margin.trees.boosting.leaf_kernels import add_to_leaves
 
         self._over_leaves(add_to_leaves, len(values), (grown.rows, grown.starts, grown.stops, values, predictions))

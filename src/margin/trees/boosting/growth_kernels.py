@@ -4,8 +4,9 @@ The open leaf that gains most is split next. Of its two children the smaller get
 other one by subtraction.
 
 What only some tables need is an argument that may be None (``category_sets`` without categorical columns, ``members``
-without shared columns, ``bounds`` without monotone constraints, ``groups`` without interaction constraints, ``threads``
-on one thread): Numba compiles one version per combination that is met, each without what it does not need.
+without shared columns, ``bounds`` without monotone constraints, ``groups`` without interaction constraints, ``seed``
+if nothing is drawn, ``threads`` on one thread): Numba compiles one version per combination that is met, each without
+what it does not need.
 """
 
 from __future__ import annotations

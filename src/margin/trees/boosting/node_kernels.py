@@ -22,13 +22,13 @@ COUNT_ROUNDING = 1e-9  # a fraction times a count that is meant to be an integer
 def open_node(number, side, further, nodes, limits, seed, groups, active, order, candidates):
     """Say whether a split of the node is looked for, and mark the columns it may ask about.
 
-    These are the columns of its interaction groups, or some drawn among them.
+    These are the columns of its interaction groups, or some drawn among them; ``seed`` is None if nothing is drawn.
     """
     node = nodes[number]
     node.searched = (
         further and node.depth < limits.max_depth and node.stop - node.start >= limits.min_split and node.total != 0
     )
-    drawing = limits.feature_fraction < 1.0
+    all_columns = limits.feature_fraction >= 1.0
     count = np.int64(0)
     for j in range(candidates.shape[1]):
         possible = True
@@ -37,10 +37,10 @@ def open_node(number, side, further, nodes, limits, seed, groups, active, order,
             for g in range(groups.shape[0]):
                 possible |= active[number, g] and groups[g, j]
         candidate = candidates[side, j]
-        candidate.allowed, candidate.gain = possible and not drawing, -1.0
+        candidate.allowed, candidate.gain = possible and all_columns, -1.0
         order[count] = j
         count += possible
-    if drawing:
+    if seed is not None and not all_columns:
         drawn = max(1, math.ceil(limits.feature_fraction * count - COUNT_ROUNDING))
         key = mix(np.uint64(seed) ^ mix(np.uint64(number)))
         for k in range(min(drawn, count)):
@@ -57,17 +57,16 @@ def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, s
     node, best, best_gain = nodes[number], -1, -1.0
     if not node.searched:
         return False
-    key, ties = mix(mix(np.uint64(seed)) + np.uint64(number)), np.uint64(1)
+    ties = np.uint64(1)
     for j in range(columns.size):
         candidate = candidates[side, j]
         if not candidate.allowed:
             continue
         if best < 0 or candidate.gain > best_gain * TIE:
             best, best_gain, ties = j, candidate.gain, np.uint64(1)
-        elif limits.random_ties and candidate.gain * TIE >= best_gain:
+        elif seed is not None and limits.random_ties and candidate.gain * TIE >= best_gain:
             ties += np.uint64(1)
-            key = mix(key)
-            best = j if key % ties == 0 else best
+            best = j if mix(mix(np.uint64(seed)) + np.uint64(number * columns.size + j)) % ties == 0 else best
     gradient, hessian, rows = unpack(node.total, packing)
     # The gain that rounding alone can make: of derivatives to integer units, and of the gain itself to a float.
     gradient_rounding, hessian_rounding = packing.gradient_unit, packing.hessian_rounding * gradient / hessian
