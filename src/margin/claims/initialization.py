@@ -12,6 +12,7 @@ from torch import nn
 
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.neural.activations import relu
 from margin.neural.activations.slopes import sigmoid_slope, tanh_slope
 from margin.neural.diagnostics import descend, gradient_norms, layer_moments
 from margin.neural.initialize import (
@@ -189,9 +190,9 @@ def relu_halves_the_second_moment_of_symmetric_laws(seed: int) -> Verdict:
     laws = {"normal": rng.normal(size=n), "uniform": rng.uniform(-1, 1, size=n), "laplace": rng.laplace(size=n)}
     halves = {}
     for name, f in laws.items():
-        h = torch.relu(torch.from_numpy(f))
+        h = relu(torch.from_numpy(f))
         halves[name] = near(float(h.square().mean()) / (f**2).mean(), 0.5, tolerance=0.01)
-    variance = float(torch.relu(torch.from_numpy(laws["normal"])).var())
+    variance = float(relu(torch.from_numpy(laws["normal"])).var())
     truth = every(**halves, variance=near(variance, 0.5 - 1 / (2 * math.pi), tolerance=0.005))
     return corrected(truth, printed=near(variance, 0.5, tolerance=0.05))
 

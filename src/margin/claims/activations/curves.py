@@ -168,6 +168,7 @@ def gelu_is_x_times_the_normal_distribution(seed: int) -> Verdict:
     truth = every(
         formula=near(act.gelu(x), x.numpy() * norm.cdf(x.numpy()), tolerance=1e-13),
         torch=near(act.gelu(x), nn.functional.gelu(x), tolerance=1e-14),
+        slope=near(autograd(nn.functional.gelu, x), slopes.gelu_slope(x), tolerance=1e-12),
         minimum=near([at, lowest], [-0.75179, -0.16997], tolerance=5e-6),
         stated=near(lowest, GELU_MINIMUM, tolerance=1e-12),
         attained=near(float(act.gelu(double(at))), lowest, tolerance=0.0),

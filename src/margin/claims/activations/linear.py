@@ -10,7 +10,7 @@ from torch import nn
 
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
-from margin.neural.activations import gaussian, sigmoid
+from margin.neural.activations import gaussian, sigmoid, tanh
 from margin.neural.diagnostics import descend, error_surface, smallest_curvature
 from margin.neural.layers import collapse_linear
 from margin.neural.losses import bce_with_logits
@@ -112,9 +112,9 @@ def positive_inputs_give_weight_gradients_of_one_sign(seed: int) -> Verdict:
         delta = a @ w - targets
         return delta, delta[:, None] * a
 
-    delta, dw = gradients(torch.sigmoid(inputs))
+    delta, dw = gradients(sigmoid(inputs))
     agree = torch.sign(dw) == torch.sign(delta)[:, None]
-    _, centered = gradients(torch.tanh(inputs))
+    _, centered = gradients(tanh(inputs))
     mixed = (centered > 0).any(dim=1) & (centered < 0).any(dim=1)
     high, low = int(delta.argmax()), int(delta.argmin())
     # A batch of two examples that pull in opposite directions, scaled so that neither wins in all weights.

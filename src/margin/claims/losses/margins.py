@@ -52,7 +52,8 @@ def the_hinge_loss_and_the_machine_without_slacks(seed: int) -> Verdict:
 def triplets_pull_a_class_together(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     a, p, n = (torch.from_numpy(rng.normal(size=(20, 3))) for _ in range(3))
-    by_hand = np.maximum(((a - p) ** 2).sum(1) - ((a - n) ** 2).sum(1) + 0.5, 0)
+    squares = [((a - other).numpy() ** 2).sum(axis=1) for other in (p, n)]
+    by_hand = np.maximum(squares[0] - squares[1] + 0.5, 0)
     labels = np.arange(60) % 3
     X = torch.from_numpy(rng.normal(size=(60, 5)) + 2 * np.eye(5)[labels])  # noisy, in three classes
     encoder = nn.Linear(5, 2, bias=False).double()
