@@ -41,7 +41,7 @@ class Calls:
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
     def _called(self, frame: FrameType, _event: str, _argument: Any) -> None:
         code = frame.f_code

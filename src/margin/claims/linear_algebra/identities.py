@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from margin.claims import Check, claim
+from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.linalg import adjoint, adjugate, determinant, inverse, singularity_report
 from margin.foundations.linalg.identities import check
@@ -34,7 +34,7 @@ TOLERANCES = {
 }
 
 
-def _identity_holds(name: str, tolerance: float) -> Check:
+def _identity_holds(name: str, tolerance: float) -> Callable[[], Verdict]:
     def both_sides_agree() -> Verdict:
         report = check(name)
         parts = {report.equation: below(report.gap, tolerance)}

@@ -59,7 +59,7 @@ def random_search_tries_points_of_the_grid(seed: int) -> Verdict:
         nobody_lost=equal(sorted([*train, *valid]), list(range(100))),
         other_splits=equal(sizes, [(7, 3), (1, 1), (2, 1)]),
         grid=equal([tuple(c.values()) for c in every_point.configurations], list(product(*space.values()))),
-        losses_belong=near(every_point.losses, [loss(**c) for c in every_point.configurations], tolerance=1e-12),  # type: ignore[arg-type]
+        losses_belong=near(every_point.losses, [loss(**c) for c in every_point.configurations], tolerance=1e-12),
         all_points_in_another_order=equal((sorted(order), order == sorted(order)), (list(range(32)), False)),
         its_losses_belong=near(shuffled.losses, every_point.losses[order], tolerance=1e-12),
         **{f"uniform_{total}": rate(corners.count(total) / 1200, 1 / 6, 1200) for total in range(6)},

@@ -18,7 +18,7 @@ from margin.trees import (
     play_tennis,
     split_information,
 )
-from margin.trees.multiway.c45_growing import Rows, Split, divide
+from margin.trees.multiway.c45_growing import PartialRows, Split, divide
 from margin.trees.multiway.gains import gain_of_counts
 
 
@@ -158,7 +158,7 @@ def _parts_of_a_division(rng: np.random.Generator) -> dict[str, Verdict]:
     numbers, weights = rng.permutation(10), rng.uniform(0.5, 2.0, 10)
     X = np.full((10, 2), np.nan)
     X[numbers, 1] = x
-    branches, parts = divide(X, Rows(numbers, weights), Split(1, 0.0, 0.0, 0.0))
+    branches, parts = divide(X, PartialRows(numbers, weights), Split(1, 0.0, 0.0, 0.0))
     sides = [x[:7] <= 0, x[:7] > 0]
     fractions = [weights[:7][side].sum() / weights[:7].sum() for side in sides]
     return {

@@ -74,11 +74,12 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set(seed: int) -
     accuracy = forest.score(X_test, y_test)
     extra = ExtraTreesClassifier(40, random_state=seed).fit(X, y)
     table = load("friedman", n_samples=400, seed=seed)  # ten columns, of which five count
-    numbers = RandomForestRegressor(40, random_state=seed).fit(table.X[:300], table.y[:300])
-    drops = permutation_importance(numbers, table.X[300:], table.y[300:], random_state=seed).mean(axis=1)
+    columns, target = np.asarray(table.X), np.asarray(table.y)
+    numbers = RandomForestRegressor(40, random_state=seed).fit(columns[:300], target[:300])
+    drops = permutation_importance(numbers, columns[300:], target[300:], random_state=seed).mean(axis=1)
     return every(
         extra_trees=near(extra.score(X_test, y_test), accuracy, tolerance=0.04),
-        regression=above(numbers.score(table.X[300:], table.y[300:]), 0.6),
+        regression=above(numbers.score(columns[300:], target[300:]), 0.6),
         columns_that_count=equal(set(np.argsort(drops)[-2:].tolist()) <= {0, 1, 3}, True),
         columns_that_do_not=below(float(np.abs(drops[5:]).max()), 0.1),
         above_its_trees=above(accuracy - float(np.mean(singles)), 0.1),
@@ -92,7 +93,7 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set(seed: int) -
 @claim("random-forest-feature-count-rule")
 def the_rules_look_at_sqrt_p_or_a_third_of_the_columns(seed: int) -> Verdict:
     data = load("friedman", n_samples=120, seed=seed)
-    rule = {"max_features": "third", "min_samples_split": 5}
+    rule: dict[str, Any] = {"max_features": "third", "min_samples_split": 5}
     forest = RandomForestRegressor(5, **rule, random_state=seed).fit(data.X, data.y)
     explicit = RandomForestRegressor(5, max_features=3, min_samples_split=5, random_state=seed).fit(data.X, data.y)
     smallest = min(int(tree["n_samples"][tree["feature"] >= 0].min()) for tree in forest.trees_)

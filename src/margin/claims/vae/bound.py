@@ -6,7 +6,7 @@ The running example is z ~ N(0, 1), x given z ~ N(z, 1), so x ~ N(0, 2) and z gi
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -175,7 +175,7 @@ def the_encoder_always_gives_a_mean_and_a_positive_definite_covariance(seed: int
     network = build(lambda: VAENetwork(4, 3, [16]), seed=seed, dtype=torch.float64)
     inputs = torch.from_numpy(10 * np.random.default_rng(seed).normal(size=(300, 4)))
     mean, log_variance = network.encode(inputs)
-    first, last = network.encoder.linears
+    first, last = cast(list[torch.nn.Linear], list(network.encoder.linears))
     hidden = torch.relu(inputs @ first.weight.T + first.bias)
     outputs = (hidden @ last.weight.T + last.bias).detach().numpy()  # three means, then three logarithms of variances
     variances = log_variance.exp().detach().numpy()
