@@ -51,12 +51,14 @@ def deep(seed: int, sizes: list[int], activation: type[nn.Module], norm: bool = 
     return build(make, seed, torch.float64)
 
 
-def typical(seed: int, depth: int, sigma2: float, width: int = 100, scale_of_x: float = 1.0, **options: Any) -> Any:
-    """Logarithms of the variances, relative to their start, averaged over 12 networks: one strays by its weights."""
+def typical(
+    seed: int, depth: int, sigma2: float, width: int = 100, scale_of_x: float = 1.0, networks: int = 30, **options: Any
+) -> Any:
+    """Logarithms of the variances, relative to their start, averaged over networks: one strays by its weights."""
     logs = []
-    for k in range(12):
+    for k in range(networks):
         g = torch.Generator().manual_seed(1000 * seed + k)
-        x = scale_of_x * torch.randn(20, width, generator=g, dtype=torch.float64)
+        x = scale_of_x * torch.randn(8, width, generator=g, dtype=torch.float64)
         forward, backward = signal_through_depth(x, depth, sigma2, generator=g, **options)
         logs.append((torch.log10(forward / forward[0]), torch.log10(backward / backward[-1])))
     return [torch.stack(part).mean(dim=0).numpy() for part in zip(*logs)]
@@ -104,7 +106,7 @@ def xavier_keeps_the_variance_of_tanh_layers(seed: int) -> Verdict:
 def activations_vanish_or_explode(seed: int) -> Verdict:
     parts, x = {}, draw(seed, 50, 100)
     for sigma2 in (0.001, 0.01, 0.02, 0.1, 1.0):
-        forward, _ = typical(seed, 50, sigma2)
+        forward, _ = typical(seed, 50, sigma2, networks=8)
         parts[f"sigma2_{sigma2:g}"] = near(forward[-1], 50 * math.log10(50 * sigma2), tolerance=1.5)
     single = {s: signal_through_depth(x.float(), 50, s, generator=generator(seed)).forward[-1] for s in (0.001, 1.0)}
     return every(
@@ -119,7 +121,7 @@ def gradients_shrink_or_grow_by_the_layer(seed: int) -> Verdict:
     x, width = draw(seed, 100, 100), 100
     slopes = {}
     for sigma2 in (0.01, 0.02, 0.04):
-        _, backward = typical(seed, 30, sigma2)
+        _, backward = typical(seed, 30, sigma2, networks=10)
         slopes[sigma2] = -float(np.polyfit(np.arange(31), math.log(10) * backward, 1)[0])
     grid = torch.linspace(-5, 5, 1001, dtype=torch.float64)
 
