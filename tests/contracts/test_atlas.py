@@ -22,6 +22,7 @@ COMPLETE = (
     "losses",
     "layers",
     "evaluation",
+    "bias-variance",
 )
 
 
