@@ -24,6 +24,7 @@ COMPLETE = (
     "initialization",
     "normalization",
     "evaluation",
+    "bias-variance",
 )
 
 

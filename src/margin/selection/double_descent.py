@@ -17,7 +17,8 @@ from margin.linear.interpolation import minimum_norm_solution
 
 __all__ = ["WidthSweep", "legendre_features", "random_relu_features", "width_sweep"]
 
-FITTED = 1e-8  # a training error below this is interpolation, relative to the mean square of the targets
+# A training error below this fraction of the targets' mean square is rounding: the rows are interpolated.
+FITTED = 1e-14
 
 
 @dataclass(frozen=True)
