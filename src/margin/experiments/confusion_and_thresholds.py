@@ -79,8 +79,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         )
     left.set(xlabel="threshold", ylim=(0, 1.02), title="Recall falls at every step, precision rises with dents")
     left.legend(fontsize=9)
-    bins = np.linspace(0, 1, 21)
-    for label, color in ((0, "tab:blue"), (1, "tab:orange")):
-        right.hist(data["p"][data["y"] == label], bins, color=color, alpha=0.6, label=f"class {label}")
+    bins = np.linspace(0, 1, 21).tolist()
+    for value, color in ((0, "tab:blue"), (1, "tab:orange")):
+        right.hist(data["p"][data["y"] == value], bins, color=color, alpha=0.6, label=f"class {value}")
     right.set(xlabel="predicted probability", ylabel="rows", title="What the threshold cuts through")
     right.legend()

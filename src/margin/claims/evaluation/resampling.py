@@ -145,7 +145,7 @@ def each_row_is_held_out_once(seed: int) -> Verdict:
         summary=near([found.mean, found.standard_deviation], [theirs.mean(), theirs.std(ddof=1)], tolerance=1e-10),
         leave_one_out=near(single.mean, float(np.mean(by_formula**2)), tolerance=1e-9),
         repeated=equal(len(many), 50),
-        worse_model_is_found_out=below(corrected_paired_test(*scores, 48, 12).p_value, 0.01),
+        worse_model_is_found_out=below(corrected_paired_test(scores[0], scores[1], 48, 12).p_value, 0.01),
     )
 
 
