@@ -14,7 +14,7 @@ import scipy.optimize
 
 from benchmarks.harness import Case, Peer
 from margin.optimize import minimize
-from margin.optimize.problems import Logistic
+from margin.optimize.problems import LogisticProblem
 
 __all__ = ["cases"]
 
@@ -59,16 +59,16 @@ def _case(name: str, rows: int, columns: int, condition: float, ours: Solver, pe
     )
 
 
-def logistic(rows: int, columns: int, condition: float, seed: int = 0) -> Logistic:
+def logistic(rows: int, columns: int, condition: float, seed: int = 0) -> LogisticProblem:
     """Gaussian rows whose column scales spread over ``condition``, labels from a random direction with noise."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((rows, columns)) * np.geomspace(1, 1 / condition, columns)
     score = X @ rng.standard_normal(columns)
     y = np.where(score + score.std() * rng.standard_normal(rows) > 0, 1.0, -1.0)
-    return Logistic(X, y, alpha=1e-3)
+    return LogisticProblem(X, y, alpha=1e-3)
 
 
-def _solve(problem: Logistic, solver: Solver) -> tuple[np.ndarray, int, int]:
+def _solve(problem: LogisticProblem, solver: Solver) -> tuple[np.ndarray, int, int]:
     """The minimizer, evaluations of objective with gradient, and Hessian products."""
     f, hessp = Counter(problem.value_and_gradient), Counter(problem.hessian_product)
     x = solver(f, hessp, np.zeros(problem.X.shape[1]))

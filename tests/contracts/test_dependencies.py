@@ -89,3 +89,14 @@ def test_heavy_libraries_stay_in_their_packages(path):
 def test_every_package_is_in_the_plan():
     packages = {package(path) for path in modules()} - {"__init__", "__main__"}
     assert packages <= LEVEL.keys(), f"packages without a place in the layers: {packages - LEVEL.keys()}"
+
+
+def test_a_class_name_has_one_meaning():
+    """Public classes of the whole library have different names, so that a name in prose or a traceback is enough."""
+    homes = {}
+    for path in modules():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    shared = {name: places for name, places in homes.items() if len(places) > 1}
+    assert shared == {}, shared

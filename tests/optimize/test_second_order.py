@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from margin.optimize import OptimizationError, follow, minimize, newton_root
 from margin.optimize.landscapes import LANDSCAPES, SADDLE, quadratic
-from margin.optimize.problems import Logistic
+from margin.optimize.problems import LogisticProblem
 from margin.optimize.quasi_newton import Pair, bfgs_hessian_update, bfgs_inverse_update, lbfgs, stored_numbers, two_loop
 from margin.optimize.second_order import damped_newton, newton_step
 from margin.optimize.trust import boundary_step, newton_cg, solve_subproblem, steihaug, trust_region
@@ -20,7 +20,7 @@ def logistic(n=300, d=20):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d))
     y = np.where(X @ rng.standard_normal(d) + rng.standard_normal(n) > 0, 1.0, -1.0)
-    return Logistic(X, y, 1e-2)
+    return LogisticProblem(X, y, 1e-2)
 
 
 @pytest.mark.parametrize("method", ["bfgs", "lbfgs", "nonlinear_cg", *SECOND_ORDER])
@@ -72,7 +72,7 @@ def test_newton_cg_works_from_products_differences_and_matrices():
 def test_large_problem_needs_no_more_evaluations_than_scipy():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 200)) * np.geomspace(1, 0.05, 200)
-    model = Logistic(X, np.where(X @ rng.standard_normal(200) > 0, 1.0, -1.0), 1e-3)
+    model = LogisticProblem(X, np.where(X @ rng.standard_normal(200) > 0, 1.0, -1.0), 1e-3)
     ours = minimize(model.value_and_gradient, np.zeros(200), method="lbfgs", grad=True, tol=1e-5)
     peer = scipy.optimize.minimize(
         model.value_and_gradient,

@@ -36,7 +36,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     new = truth(x)[:, None] + NOISE * rng.normal(size=(ROWS, sets))
     fresh = truth(grid)[:, None] + NOISE * rng.normal(size=(len(grid), sets))
     rows = []
-    for degree in DEGREES:
+    for degree in DEGREES.tolist():
         Phi, at_grid = legendre_features(x, degree + 1), legendre_features(grid, degree + 1)
         theta = np.linalg.lstsq(Phi, Y, rcond=None)[0]  # one column per training set
         parts = squared_parts((at_grid @ theta).T, truth(grid), NOISE**2)

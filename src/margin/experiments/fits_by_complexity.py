@@ -46,7 +46,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 def check(data: dict[str, Any]) -> Verdict:
     much, little = (data[name]["fits"] for name in SETTINGS)
     return every(
-        # A line through a sine leaves 39 percent of its variance: the most that one coefficient can explain is 61.
+        # The best line through one period of a sine leaves 39 percent of its variance.
+        line_underfits=equal(much[1]["word"], "underfitting"),
         line_is_poor_on_much_data=above(much[1]["errors"][1], 5 * much[9]["errors"][1]),
         ninth_degree_is_harmless=equal(much[9]["word"], "good fit"),
         passes_through_ten_points=below(little[9]["errors"][0], 1e-6),

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.core.verdict import Verdict, above, below, every, near
-from margin.foundations.information import Normal, fit_normal
+from margin.foundations.information import NormalParameters, fit_normal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BUMPS = (Normal(-2.0, 0.6), Normal(2.5, 0.8))
+BUMPS = (NormalParameters(-2.0, 0.6), NormalParameters(2.5, 0.8))
 SHARES = (0.4, 0.6)
-STARTS = {"reverse, started left": Normal(-1.5, 1.0), "reverse, started right": Normal(1.5, 1.0)}
+STARTS = {"reverse, started left": NormalParameters(-1.5, 1.0), "reverse, started right": NormalParameters(1.5, 1.0)}
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     x = np.linspace(-12, 12, 2401)
-    fits = {"forward": fit_normal(x, _log_mixture, "forward", Normal(0.0, 1.0))}
+    fits = {"forward": fit_normal(x, _log_mixture, "forward", NormalParameters(0.0, 1.0))}
     fits |= {name: fit_normal(x, _log_mixture, "reverse", start) for name, start in STARTS.items()}
     return {"x": x, "p": np.exp(_log_mixture(x)), "fits": fits, "kl": {name: _both(x, q) for name, q in fits.items()}}
 
@@ -61,7 +61,7 @@ def _log_mixture(x: np.ndarray) -> np.ndarray:
     return np.logaddexp(left, right)
 
 
-def _both(x: np.ndarray, q: Normal) -> tuple[float, float]:
+def _both(x: np.ndarray, q: NormalParameters) -> tuple[float, float]:
     """KL(p || q) and KL(q || p) by summing over the grid."""
     log_p, log_q, step = _log_mixture(x), q.log_density(x), x[1] - x[0]
     return float(np.exp(log_p) @ (log_p - log_q) * step), float(np.exp(log_q) @ (log_q - log_p) * step)

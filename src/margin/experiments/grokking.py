@@ -88,6 +88,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         right.plot(data["steps"] + 1, curve["length"], dash, color="tab:purple", label=name)
     left.axhline(data["chance"], color="0.6", ls=":", label="guessing")
     left.set(xscale="log", xlim=(10, None), xlabel="step", ylabel="accuracy", title=f"Addition modulo {MODULUS}")
-    left.legend(loc="center left", fontsize=9)
+    left.legend(loc="center right", fontsize=9)
     right.set(xscale="log", xlim=(10, None), xlabel="step", title="Length of all weights")
     right.legend(fontsize=9)

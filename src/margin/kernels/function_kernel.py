@@ -7,35 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.domains import Domain, Flag, Optional
+from margin.core.domains import Flag, Function, Optional, Options
 from margin.core.parameters import parameter
 from margin.kernels.kernel import Floats, Kernel, rows_of
 
-__all__ = ["FunctionKernel", "KeywordArguments"]
-
-
-class Function(Domain):
-    """Something that can be called."""
-
-    description = "a function"
-
-    def accepts(self, value: Any) -> bool:
-        return callable(value)
-
-    def wrong(self) -> list[Any]:
-        return ["a string", 3]
-
-
-class KeywordArguments(Domain):
-    """Keyword arguments of a function."""
-
-    description = "a dict of keyword arguments"
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, dict) and all(isinstance(name, str) for name in value)
-
-    def wrong(self) -> list[Any]:
-        return ["a string", 3]
+__all__ = ["FunctionKernel"]
 
 
 class FunctionKernel(Kernel):
@@ -45,8 +21,10 @@ class FunctionKernel(Kernel):
     [[11.0]]
     """
 
-    function: Callable[..., Any] = parameter(None, Function(), "Gives the (n, m) values of rows (n, d) and (m, d).")
-    arguments: dict[str, Any] | None = parameter(None, Optional(KeywordArguments()), "Further arguments of it.")
+    function: Callable[..., Any] = parameter(
+        None, Function("two arrays of rows"), "Gives the (n, m) values of rows (n, d) and (m, d)."
+    )
+    arguments: dict[str, Any] | None = parameter(None, Optional(Options()), "Further arguments of it.")
     by_rows: bool = parameter(False, Flag(), "Whether it takes two rows and gives one number instead.")
 
     def _matrix(self, X: Any, Z: Any) -> Floats:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from margin.core.domains import Number, Optional
+from margin.core.domains import Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
-from margin.kernels.function_kernel import FunctionKernel, KeywordArguments
+from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import ROWS_DTYPES, KernelModel
 from margin.kernels.kernel_names import COEF0, COEF0_SENTENCE, GAMMA, KERNEL
@@ -81,7 +81,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
     )
     coef0: float = parameter(1, COEF0, COEF0_SENTENCE)
     kernel_params: dict[str, Any] | None = parameter(
-        None, Optional(KeywordArguments()), "Further arguments of a kernel given as a function."
+        None, Optional(Options()), "Further arguments of a kernel given as a function."
     )
 
     dual_coef_: NDArray[np.float64] = attribute("Coefficients of the training rows, (n,) or (n, targets).")

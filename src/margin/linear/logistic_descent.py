@@ -1,8 +1,8 @@
 """Minimizers of a penalized likelihood as objects in the middle of their iterations, for smooth penalties.
 
-``Newton`` solves with the Hessian at every step: few columns, moderate tables. ``QuasiNewton`` is L-BFGS in the
-variables of a preconditioner: a Hessian found on a sample of the rows when two classes have many rows, the Hessian at
-equal probabilities when there are several classes. It then needs a handful of passes over the rows.
+``Newton`` solves with the Hessian at every step: few columns, moderate tables. ``PreconditionedQuasiNewton`` is
+L-BFGS in the variables of a preconditioner: a Hessian found on a sample of the rows when two classes have many rows,
+the Hessian at equal probabilities when there are several classes. It then needs a handful of passes over the rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from margin.linear.preconditioning import Preconditioner, from_diagonal, from_ma
 from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.quasi_newton import CURVATURE_FLOOR, Pair, two_loop
 
-__all__ = ["Newton", "NewtonCG", "QuasiNewton"]
+__all__ = ["Newton", "NewtonCG", "PreconditionedQuasiNewton"]
 
 CG_STEPS = 200  # of one Newton step at most
 MEMORY = 20  # pairs that L-BFGS remembers
@@ -99,14 +99,14 @@ class Newton:
         return found
 
 
-class QuasiNewton(Newton):
+class PreconditionedQuasiNewton(Newton):
     """Preconditioned L-BFGS for any number of scores."""
 
     def __init__(self, likelihood: Likelihood):
         super().__init__(likelihood)
         self.pairs: deque[Pair] = deque(maxlen=MEMORY)
 
-    def start(self) -> QuasiNewton:
+    def start(self) -> PreconditionedQuasiNewton:
         self.preconditioner = self._preconditioner()
         super().start()
         self._turned = self.preconditioner.gradient(self.gradient)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from margin.core.randomness import as_generator
 from margin.linear.average_gradients import AverageGradients
-from margin.linear.logistic_descent import Newton, NewtonCG, QuasiNewton
+from margin.linear.logistic_descent import Newton, NewtonCG, PreconditionedQuasiNewton
 from margin.linear.logistic_loss import LabeledRows, Likelihood
 from margin.linear.logistic_proximal import ProximalNewton
 from margin.linear.separation import separating_direction
@@ -182,7 +182,7 @@ def _solver(name: str, model: Any, rows: LabeledRows, scores: int, l1: float, l2
     smooth = Likelihood(rows, scores, l2, intercept)
     if name in ("sag", "saga"):
         return _StochasticSolver(smooth, l1, saga=name == "saga", rng=as_generator(model.random_state))
-    return {"newton-cholesky": Newton, "newton-cg": NewtonCG, "lbfgs": QuasiNewton}[name](smooth)
+    return {"newton-cholesky": Newton, "newton-cg": NewtonCG, "lbfgs": PreconditionedQuasiNewton}[name](smooth)
 
 
 class _StochasticSolver:

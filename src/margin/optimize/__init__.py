@@ -39,16 +39,16 @@ from margin.optimize.quasi_newton import bfgs, lbfgs
 from margin.optimize.rate_search import rate_range_test
 from margin.optimize.search import grid_search, random_search
 from margin.optimize.second_order import damped_newton, newton, newton_root
-from margin.optimize.steps import Diverged, OptimizationError, Result, Step, follow
+from margin.optimize.steps import Diverged, MinimizerStep, OptimizationError, Result, follow
 from margin.optimize.trust import newton_cg, trust_region
 
 __all__ = [
     "METHODS",
     "Diverged",
     "FiniteSum",
+    "MinimizerStep",
     "OptimizationError",
     "Result",
-    "Step",
     "accumulate",
     "adadelta",
     "adagrad",

@@ -9,7 +9,7 @@ import numpy as np
 
 from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.objective import Function, Gradient, Objective
-from margin.optimize.steps import Array, OptimizationError, Outcome, Steps, length
+from margin.optimize.steps import Array, OptimizationError, StepOutcome, Steps, length
 
 __all__ = ["conjugate_gradient", "nonlinear_cg", "steepest_descent"]
 
@@ -48,7 +48,7 @@ def _quadratic_descent(name: str, A: Operator, b: Any, x0: Any, conjugate: bool,
     yield objective.record(0, x, value, np.sqrt(rr), 0.0)
     for t in range(1, max_iter + 1):
         if np.sqrt(rr) <= tol:
-            return Outcome(True, f"{name}: residual norm {np.sqrt(rr):.3g} at step {t - 1}.")
+            return StepOutcome(True, f"{name}: residual norm {np.sqrt(rr):.3g} at step {t - 1}.")
         Ad = product(d)
         curvature = float(d @ Ad)
         if not curvature > 0:
@@ -65,7 +65,7 @@ def _quadratic_descent(name: str, A: Operator, b: Any, x0: Any, conjugate: bool,
         d, rr = (residual + new / rr * d if conjugate else residual), new
         value = float(-0.5 * x @ (residual + b))
         yield objective.record(t, x, value, np.sqrt(rr), size)
-    return Outcome(np.sqrt(rr) <= tol, f"{name}: residual norm {np.sqrt(rr):.3g} after {max_iter} steps.")
+    return StepOutcome(np.sqrt(rr) <= tol, f"{name}: residual norm {np.sqrt(rr):.3g} after {max_iter} steps.")
 
 
 def _product(name: str, A: Operator, d: int) -> Callable[[Array], Array]:
@@ -90,7 +90,7 @@ def nonlinear_cg(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, 
     first = min(1.0, 1 / norm) if norm > 0 else 1.0
     for t in range(1, max_iter + 1):
         if norm <= tol:
-            return Outcome(True, f"nonlinear_cg: gradient norm {norm:.3g} at step {t - 1}.")
+            return StepOutcome(True, f"nonlinear_cg: gradient norm {norm:.3g} at step {t - 1}.")
         slope = float(gradient @ d)
         if not slope < 0:
             d, slope = -gradient, -(norm**2)
@@ -102,7 +102,7 @@ def nonlinear_cg(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, 
         # c2 = 0.1 keeps the next direction downhill, which a loose search does not.
         found = strong_wolfe(probe, Probe(0.0, value, slope, gradient), first=first, c2=0.1)
         if found is None:
-            return Outcome(False, f"nonlinear_cg: no lower value from step {t - 1}; gradient norm {norm:.3g}.")
+            return StepOutcome(False, f"nonlinear_cg: no lower value from step {t - 1}; gradient norm {norm:.3g}.")
         move = found.alpha * d
         beta = max(0.0, float(found.gradient @ (found.gradient - gradient)) / norm**2)
         x, value, gradient = x + move, found.value, found.gradient
@@ -110,4 +110,4 @@ def nonlinear_cg(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, 
         first = found.alpha * slope / float(gradient @ d) if gradient @ d < 0 else 1.0
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(move))
-    return Outcome(norm <= tol, f"nonlinear_cg: gradient norm {norm:.3g} after {max_iter} steps.")
+    return StepOutcome(norm <= tol, f"nonlinear_cg: gradient norm {norm:.3g} after {max_iter} steps.")

@@ -12,7 +12,7 @@ import numpy as np
 from margin.optimize.line_searches import bracket, golden_section
 from margin.optimize.objective import Function, Gradient, Objective
 from margin.optimize.proximal import soft_threshold
-from margin.optimize.steps import Array, Outcome, Steps, length
+from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["coordinate_descent", "lasso_coordinate_descent"]
 
@@ -27,7 +27,7 @@ def coordinate_descent(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 
     reach = np.ones_like(x)  # the last step along each axis: the first guess of the next
     for t in range(1, max_iter + 1):
         if norm <= tol:
-            return Outcome(True, f"coordinate_descent: gradient norm {norm:.3g} at sweep {t - 1}.")
+            return StepOutcome(True, f"coordinate_descent: gradient norm {norm:.3g} at sweep {t - 1}.")
         before = x.copy()
         for i in range(x.size):
             slope = objective.gradient(x)[i]
@@ -38,8 +38,8 @@ def coordinate_descent(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(x - before))
         if np.array_equal(x, before):
-            return Outcome(norm <= tol, f"coordinate_descent: no axis lowers the value; gradient norm {norm:.3g}.")
-    return Outcome(norm <= tol, f"coordinate_descent: gradient norm {norm:.3g} after {max_iter} sweeps.")
+            return StepOutcome(norm <= tol, f"coordinate_descent: no axis lowers the value; gradient norm {norm:.3g}.")
+    return StepOutcome(norm <= tol, f"coordinate_descent: gradient norm {norm:.3g} after {max_iter} sweeps.")
 
 
 def _along_axis(objective: Objective, x: Array, i: int, sign: float, first: float) -> tuple[Array, float]:
@@ -84,5 +84,5 @@ def lasso_coordinate_descent(X: Any, y: Any, alpha: float, *, max_iter: int = 10
         gap = length(w - soft_threshold(w + X.T @ residual / n, alpha))
         yield objective.record(t, w, value, gap, length(w - before))
         if gap <= tol:
-            return Outcome(True, f"lasso_coordinate_descent: residual {gap:.3g} at sweep {t}.")
-    return Outcome(False, f"lasso_coordinate_descent: residual {gap:.3g} after {max_iter} sweeps.")
+            return StepOutcome(True, f"lasso_coordinate_descent: residual {gap:.3g} at sweep {t}.")
+    return StepOutcome(False, f"lasso_coordinate_descent: residual {gap:.3g} after {max_iter} sweeps.")

@@ -8,7 +8,7 @@ from margin.optimize.clipping import clip_norm
 from margin.optimize.objective import Function, Gradient, Objective
 from margin.optimize.rules import AdaDelta, AdaGrad, Adam, Descent, Momentum, Nesterov, RMSProp, Rule
 from margin.optimize.schedules import Schedule, as_schedule
-from margin.optimize.steps import Outcome, Steps, length
+from margin.optimize.steps import StepOutcome, Steps, length
 
 __all__ = [
     "adadelta",
@@ -50,7 +50,7 @@ def descend(
     first = value
     for t in range(1, max_iter + 1):
         if norm <= tol:
-            return Outcome(True, f"{name}: gradient norm {norm:.3g} at step {t - 1}.")
+            return StepOutcome(True, f"{name}: gradient norm {norm:.3g} at step {t - 1}.")
         point = rule.point(state, x)
         used = gradient if point is x else objective.gradient(point)
         used = used if max_norm is None else clip_norm(used, max_norm)
@@ -60,11 +60,11 @@ def descend(
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(move))
     if norm <= tol:
-        return Outcome(True, f"{name}: gradient norm {norm:.3g} at step {max_iter}.")
+        return StepOutcome(True, f"{name}: gradient norm {norm:.3g} at step {max_iter}.")
     rose = (
         f"; the value rose from {first:.6g} to {value:.6g}, so the learning rate is too large" if value > first else ""
     )
-    return Outcome(False, f"{name}: gradient norm {norm:.3g} above tol after {max_iter} steps{rose}.")
+    return StepOutcome(False, f"{name}: gradient norm {norm:.3g} above tol after {max_iter} steps{rose}.")
 
 
 def gradient_descent(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.optimize.objective import Function, Objective
-from margin.optimize.steps import Array, Outcome, Steps, length
+from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["genetic"]
 
@@ -44,7 +44,7 @@ def genetic(
         people, fitness = np.vstack([people[keep], children]), np.r_[fitness[keep], _scores(objective, children)]
         previous, best = best, people[np.argmin(fitness)]
         yield objective.record_value(t, best, float(fitness.min()), length(best - previous))
-    return Outcome(True, f"genetic: best value {fitness.min():.6g} after {generations} generations.")
+    return StepOutcome(True, f"genetic: best value {fitness.min():.6g} after {generations} generations.")
 
 
 def _scores(objective: Objective, people: Array) -> Array:

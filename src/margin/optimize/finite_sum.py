@@ -18,7 +18,7 @@ from margin.optimize.clipping import clip_norm
 from margin.optimize.objective import starting_point
 from margin.optimize.rules import Descent, Rule
 from margin.optimize.schedules import Schedule, as_schedule
-from margin.optimize.steps import Array, Diverged, OptimizationError, Outcome, Step, Steps, length
+from margin.optimize.steps import Array, Diverged, MinimizerStep, OptimizationError, StepOutcome, Steps, length
 
 __all__ = ["FiniteSum", "batches", "sgd"]
 
@@ -122,7 +122,7 @@ def sgd(
             x = x + move
             seen += sum(map(len, group))
             yield _record(t, x, value, norm, length(move), seen, epoch, total)
-    return Outcome(True, f"sgd: {epochs} epochs of {t // epochs} updates.")
+    return StepOutcome(True, f"sgd: {epochs} epochs of {t // epochs} updates.")
 
 
 def _joined(problem: FiniteSum, x: Array, group: list[Rows]) -> tuple[float, Array]:
@@ -143,7 +143,9 @@ def _groups(stream: Iterator[Rows], k: int) -> Iterator[list[Rows]]:
         yield group
 
 
-def _record(t: int, x: Array, value: float, norm: float, move: float, seen: int, epoch: int, total: int) -> Step:
+def _record(
+    t: int, x: Array, value: float, norm: float, move: float, seen: int, epoch: int, total: int
+) -> MinimizerStep:
     values = {
         "value": value,
         "gradient_norm": norm,
@@ -151,7 +153,7 @@ def _record(t: int, x: Array, value: float, norm: float, move: float, seen: int,
         "evaluations": float(seen),
         "epoch": float(epoch),
     }
-    return Step(t, values, total, x.copy())
+    return MinimizerStep(t, values, total, x.copy())
 
 
 def _check(n: int, batch_size: int | None, epochs: int, accumulate: int) -> None:

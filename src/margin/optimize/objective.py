@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from margin.optimize.derivatives import autograd, numerical_gradient, numerical_hessian
-from margin.optimize.steps import Array, Diverged, OptimizationError, Step
+from margin.optimize.steps import Array, Diverged, MinimizerStep, OptimizationError
 
 __all__ = ["Function", "Gradient", "Hessian", "HessianProduct", "Objective", "starting_point"]
 
@@ -100,7 +100,7 @@ class Objective:
         size = np.sqrt(np.finfo(float).eps) * (1 + np.linalg.norm(x)) / max(np.linalg.norm(direction), 1e-300)
         return (self.gradient(x + size * direction) - gradient) / size
 
-    def record(self, iteration: int, x: Array, value: float, gradient_norm: float, step_size: float) -> Step:
+    def record(self, iteration: int, x: Array, value: float, gradient_norm: float, step_size: float) -> MinimizerStep:
         """The record of an accepted iterate; a value or gradient that is not finite ends the run here."""
         if self._first_value is None:
             self._first_value = value
@@ -110,7 +110,7 @@ class Objective:
         self.x, self.iteration = x, iteration
         return self._step(iteration, x, value, gradient_norm, step_size)
 
-    def record_value(self, iteration: int, x: Array, value: float, step_size: float) -> Step:
+    def record_value(self, iteration: int, x: Array, value: float, step_size: float) -> MinimizerStep:
         """The record of a method that uses no gradient."""
         self.record(iteration, x, value, 0.0, step_size)
         return self._step(iteration, x, value, float("nan"), step_size)
@@ -129,14 +129,14 @@ class Objective:
             self.iteration,
         )
 
-    def _step(self, iteration: int, x: Array, value: float, gradient_norm: float, step_size: float) -> Step:
+    def _step(self, iteration: int, x: Array, value: float, gradient_norm: float, step_size: float) -> MinimizerStep:
         values = {
             "value": value,
             "gradient_norm": gradient_norm,
             "step_size": step_size,
             "evaluations": float(self.evaluations),
         }
-        return Step(iteration, values, self.total, x.reshape(self.shape).copy())
+        return MinimizerStep(iteration, values, self.total, x.reshape(self.shape).copy())
 
     def _scalar(self, value: Any) -> float:
         array = np.asarray(value)

@@ -11,7 +11,7 @@ from scipy.special import expit
 from margin.optimize.finite_sum import FiniteSum, Rows
 from margin.optimize.steps import Array
 
-__all__ = ["Logistic", "least_squares", "network_size", "tanh_network"]
+__all__ = ["LogisticProblem", "least_squares", "network_size", "tanh_network"]
 
 
 def least_squares(X: Array, y: Array) -> FiniteSum:
@@ -29,7 +29,7 @@ def least_squares(X: Array, y: Array) -> FiniteSum:
 
 
 @dataclass(frozen=True)
-class Logistic:
+class LogisticProblem:
     r"""Ridge-penalized logistic loss for labels in {-1, 1}.
 
     .. math:: f(w) = \frac1n \sum_i \log(1 + e^{-y_i x_i^\top w}) + \frac\alpha2 \|w\|^2

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from margin.optimize.objective import Function, Gradient, Objective
-from margin.optimize.steps import Array, Outcome, Steps, length
+from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["fista", "project_box", "proximal_gradient", "soft_threshold"]
 
@@ -91,7 +91,7 @@ def _composite(
         if t == 0:
             yield objective.record(0, x, value + float(g(x.reshape(objective.shape))), norm, 0.0)
             if norm <= tol:
-                return Outcome(True, f"{name}: gradient map {norm:.3g} at the start.")
+                return StepOutcome(True, f"{name}: gradient map {norm:.3g} at the start.")
             continue
         move = new - x
         if accelerate:
@@ -102,8 +102,8 @@ def _composite(
         total = smooth + float(g(x.reshape(objective.shape)))
         yield objective.record(t, x, total, norm, length(move))
         if norm <= tol:
-            return Outcome(True, f"{name}: gradient map {norm:.3g} at step {t}.")
-    return Outcome(False, f"{name}: gradient map {norm:.3g} after {max_iter} steps.")
+            return StepOutcome(True, f"{name}: gradient map {norm:.3g} at step {t}.")
+    return StepOutcome(False, f"{name}: gradient map {norm:.3g} after {max_iter} steps.")
 
 
 def _backtracked(

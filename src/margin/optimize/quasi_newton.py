@@ -11,7 +11,7 @@ from scipy.linalg.blas import daxpy
 
 from margin.optimize.line_searches import Probe, strong_wolfe
 from margin.optimize.objective import Function, Gradient, Objective
-from margin.optimize.steps import Array, Outcome, Steps, length
+from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["Pair", "bfgs", "bfgs_hessian_update", "bfgs_inverse_update", "lbfgs", "stored_numbers", "two_loop"]
 
@@ -117,7 +117,7 @@ def _quasi_newton(
     fresh = True
     for t in range(1, max_iter + 1):
         if norm <= tol:
-            return Outcome(True, f"{name}: gradient norm {norm:.3g} at step {t - 1}.")
+            return StepOutcome(True, f"{name}: gradient norm {norm:.3g} at step {t - 1}.")
         p = direction(gradient)
         found = _search(objective, x, p, value, gradient, fresh)
         if found is None and not fresh:
@@ -125,7 +125,9 @@ def _quasi_newton(
             fresh, p = True, -gradient
             found = _search(objective, x, p, value, gradient, fresh)
         if found is None:
-            return Outcome(False, f"{name}: no step along the gradient lowers the value at step {t}; norm {norm:.3g}.")
+            return StepOutcome(
+                False, f"{name}: no step along the gradient lowers the value at step {t}; norm {norm:.3g}."
+            )
         s, y = found.alpha * p, found.gradient - gradient
         if s @ y > CURVATURE_FLOOR * np.linalg.norm(s) * np.linalg.norm(y):
             learn(s, y)
@@ -133,7 +135,7 @@ def _quasi_newton(
         x, value, gradient = x + s, found.value, found.gradient
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(s))
-    return Outcome(norm <= tol, f"{name}: gradient norm {norm:.3g} after {max_iter} steps.")
+    return StepOutcome(norm <= tol, f"{name}: gradient norm {norm:.3g} after {max_iter} steps.")
 
 
 def _search(objective: Objective, x: Array, p: Array, value: float, gradient: Array, fresh: bool) -> Probe | None:

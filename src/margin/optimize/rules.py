@@ -20,8 +20,8 @@ __all__ = [
     "AdaDelta",
     "AdaGrad",
     "Adam",
+    "AdamMoments",
     "Descent",
-    "Moments",
     "Momentum",
     "Nesterov",
     "RMSProp",
@@ -211,7 +211,7 @@ class AdaDelta(_AtIterate):
         return Averages(gradients, steps), -rate * move
 
 
-class Moments(NamedTuple):
+class AdamMoments(NamedTuple):
     """Adam's state: the number of gradients seen and the raw running moments."""
 
     t: int
@@ -244,12 +244,12 @@ class Adam(_AtIterate):
         if not self.weight_decay >= 0:
             raise ValueError(f"Adam: weight_decay must not be negative; got {self.weight_decay!r}.")
 
-    def start(self, x: Array) -> Moments:
-        return Moments(0, np.zeros_like(x), np.zeros_like(x))
+    def start(self, x: Array) -> AdamMoments:
+        return AdamMoments(0, np.zeros_like(x), np.zeros_like(x))
 
-    def update(self, state: Moments, gradient: Array, x: Array, rate: float) -> tuple[Moments, Array]:
+    def update(self, state: AdamMoments, gradient: Array, x: Array, rate: float) -> tuple[AdamMoments, Array]:
         first = self.beta1 * state.first + (1 - self.beta1) * gradient
         second = self.beta2 * state.second + (1 - self.beta2) * gradient**2
-        moments = Moments(state.t + 1, first, second)
+        moments = AdamMoments(state.t + 1, first, second)
         m, v = moments.corrected(self.beta1, self.beta2)
         return moments, -rate * (m / (np.sqrt(v) + self.eps) + self.weight_decay * x)

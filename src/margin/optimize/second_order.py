@@ -10,7 +10,7 @@ import numpy as np
 from margin.core.records import Record
 from margin.optimize.line_searches import backtracking
 from margin.optimize.objective import Function, Gradient, Hessian, Objective
-from margin.optimize.steps import Array, OptimizationError, Outcome, Steps, length
+from margin.optimize.steps import Array, OptimizationError, StepOutcome, Steps, length
 
 __all__ = ["damped_newton", "escape_direction", "newton", "newton_root", "newton_step"]
 
@@ -74,16 +74,16 @@ def newton(
         try:
             move = newton_step(gradient, objective.hessian(x))
         except np.linalg.LinAlgError as error:
-            return Outcome(False, f"newton: {error} Stopped at step {t}; damped_newton regularizes it.")
+            return StepOutcome(False, f"newton: {error} Stopped at step {t}; damped_newton regularizes it.")
         x = x + move
         value, gradient = objective.both(x)
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(move))
     if norm > tol:
-        return Outcome(False, f"newton: gradient norm {norm:.3g} after {max_iter} steps.")
+        return StepOutcome(False, f"newton: gradient norm {norm:.3g} after {max_iter} steps.")
     if escape_direction(objective.hessian(x)) is None:
-        return Outcome(True, f"newton: gradient norm {norm:.3g}, no negative curvature.")
-    return Outcome(False, f"newton: gradient norm {norm:.3g}, but at a saddle or maximum, not a minimum.")
+        return StepOutcome(True, f"newton: gradient norm {norm:.3g}, no negative curvature.")
+    return StepOutcome(False, f"newton: gradient norm {norm:.3g}, but at a saddle or maximum, not a minimum.")
 
 
 def escape_direction(hessian: Array) -> Array | None:
@@ -111,7 +111,7 @@ def damped_newton(
         hessian = objective.hessian(x)
         away = escape_direction(hessian) if norm <= tol else None
         if norm <= tol and away is None:
-            return Outcome(True, f"damped_newton: gradient norm {norm:.3g} at a minimum, step {t - 1}.")
+            return StepOutcome(True, f"damped_newton: gradient norm {norm:.3g} at a minimum, step {t - 1}.")
         direction = _saddle_free(gradient, hessian) if away is None else away
 
         def phi(alpha: float, origin: Array = x, p: Array = direction) -> float:
@@ -120,13 +120,15 @@ def damped_newton(
         # Along an escape direction the slope is zero, so any decrease counts.
         found = backtracking(phi, value, float(gradient @ direction) if away is None else 0.0)
         if found is None:
-            return Outcome(norm <= tol, f"damped_newton: no lower value from step {t - 1}; gradient norm {norm:.3g}.")
+            return StepOutcome(
+                norm <= tol, f"damped_newton: no lower value from step {t - 1}; gradient norm {norm:.3g}."
+            )
         move = found[0] * direction
         x = x + move
         value, gradient = objective.both(x)
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(move))
-    return Outcome(norm <= tol, f"damped_newton: gradient norm {norm:.3g} after {max_iter} steps.")
+    return StepOutcome(norm <= tol, f"damped_newton: gradient norm {norm:.3g} after {max_iter} steps.")
 
 
 def _saddle_free(gradient: Array, hessian: Array) -> Array:

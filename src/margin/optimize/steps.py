@@ -1,4 +1,6 @@
-"""What a minimizer says: a :class:`Step` per iteration, an :class:`Outcome` at its end, a :class:`Result` of it all."""
+"""What a minimizer says: a :class:`MinimizerStep` per iteration, a :class:`StepOutcome` at its end, and a
+:class:`Result` of it all.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,17 @@ import numpy.typing as npt
 
 from margin.core.records import Record
 
-__all__ = ["Array", "Diverged", "OptimizationError", "Outcome", "Result", "Step", "Steps", "follow", "length"]
+__all__ = [
+    "Array",
+    "Diverged",
+    "MinimizerStep",
+    "OptimizationError",
+    "Result",
+    "StepOutcome",
+    "Steps",
+    "follow",
+    "length",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -23,7 +35,7 @@ def length(v: Array) -> float:
 
 
 @dataclass(frozen=True, eq=False)  # compared as records: iteration and numbers, since arrays have no one truth
-class Step(Record):
+class MinimizerStep(Record):
     """One iterate. Iteration 0 is the start, so the ``x`` of all records are the whole path.
 
     ``values`` holds the numbers of the record interface; the properties read them by name.
@@ -52,14 +64,14 @@ class Step(Record):
         return int(self.values["evaluations"])
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """What a minimizer returns when its loop ends by itself."""
 
     converged: bool
     message: str
 
 
-Steps = Generator[Step, None, Outcome]
+Steps = Generator[MinimizerStep, None, StepOutcome]
 
 
 class OptimizationError(ValueError):
@@ -86,7 +98,7 @@ class Result:
     evaluations: int
     converged: bool
     message: str
-    trace: tuple[Step, ...] = field(repr=False, default=())
+    trace: tuple[MinimizerStep, ...] = field(repr=False, default=())
 
     @property
     def path(self) -> Array:
@@ -106,7 +118,7 @@ def follow(steps: Steps) -> Result:
     >>> round(float(result.x), 5), result.converged
     (3.0, True)
     """
-    trace: list[Step] = []
+    trace: list[MinimizerStep] = []
     try:
         while True:
             trace.append(next(steps))
@@ -115,7 +127,7 @@ def follow(steps: Steps) -> Result:
     except Diverged as failure:
         if not trace:  # the start itself is not finite: there is nothing to return
             raise
-        outcome = Outcome(False, str(failure))
+        outcome = StepOutcome(False, str(failure))
     last = trace[-1]
     numbers = last.value, last.gradient_norm, last.iteration, last.evaluations
     return Result(last.x, *numbers, outcome.converged, outcome.message, tuple(trace))

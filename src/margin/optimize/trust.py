@@ -12,7 +12,7 @@ import numpy as np
 
 from margin.optimize.objective import Function, Gradient, Hessian, HessianProduct, Objective
 from margin.optimize.second_order import NEGATIVE, escape_direction
-from margin.optimize.steps import Array, Outcome, Steps, length
+from margin.optimize.steps import Array, StepOutcome, Steps, length
 
 __all__ = ["boundary_step", "newton_cg", "solve_subproblem", "steihaug", "trust_region"]
 
@@ -194,7 +194,7 @@ def _trust(
             break
         away = escape(x, gradient) if norm <= tol else None
         if norm <= tol and away is None:
-            return Outcome(True, f"{name}: gradient norm {norm:.3g} at a minimum, step {t}.")
+            return StepOutcome(True, f"{name}: gradient norm {norm:.3g} at a minimum, step {t}.")
         if away is not None:
             p, predicted = radius * (away if gradient @ away <= 0 else -away), 0.0
         else:
@@ -209,13 +209,13 @@ def _trust(
             radius = 2 * radius if np.isfinite(2 * radius) else radius
         if not ratio > ACCEPT:
             if size <= np.finfo(float).eps * (1 + length(x)):
-                return Outcome(norm <= tol, f"{name}: no lower value from step {t}; gradient norm {norm:.3g}.")
+                return StepOutcome(norm <= tol, f"{name}: no lower value from step {t}; gradient norm {norm:.3g}.")
             continue
         t += 1
         x, value, gradient = x + p, trial, slope
         norm = length(gradient)
         yield objective.record(t, x, value, norm, size)
-    return Outcome(norm <= tol, f"{name}: gradient norm {norm:.3g} after {t} steps.")
+    return StepOutcome(norm <= tol, f"{name}: gradient norm {norm:.3g} after {t} steps.")
 
 
 def _agreement(actual: float, predicted: float, value: float) -> float:

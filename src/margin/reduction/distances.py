@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from margin.core.domains import Choice, Domain, Either
+from margin.core.domains import Choice, Either, Function, Options
 
 __all__ = ["METRIC", "METRIC_PARAMS", "distances_between", "is_euclidean", "nearest_by_metric"]
 
@@ -20,35 +19,8 @@ NAMES = (
 )
 BLOCK_ROWS = 256
 
-
-@dataclass(frozen=True)
-class Function(Domain):
-    """A function of two rows."""
-
-    description = "a function of two rows"
-
-    def accepts(self, value: Any) -> bool:
-        return callable(value) and not isinstance(value, type)
-
-    def wrong(self) -> list[Any]:
-        return [3]
-
-
-@dataclass(frozen=True)
-class Keywords(Domain):
-    """Keyword arguments."""
-
-    description = "a dict of keyword arguments"
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, dict) and all(isinstance(name, str) for name in value)
-
-    def wrong(self) -> list[Any]:
-        return ["a string", 3]
-
-
-METRIC = Either(Choice(*NAMES, "precomputed"), Function())
-METRIC_PARAMS = Keywords()
+METRIC = Either(Choice(*NAMES, "precomputed"), Function("two rows"))
+METRIC_PARAMS = Options()
 
 
 def is_euclidean(metric: Any, params: dict[str, Any] | None = None) -> bool:

@@ -16,13 +16,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Array, Choice, Either, Integer, Number, Optional, Seed
+from margin.core.domains import Array, Choice, Either, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.reduction.distances import METRIC_PARAMS, Function
+from margin.reduction.distances import METRIC_PARAMS
 from margin.reduction.independent import CONTRASTS, contrast_of, deflation_step, fast_ica_step, orthonormal_rows
 from margin.reduction.principal import principal_components
 from margin.reduction.scatter import centered_product
@@ -61,7 +61,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
     )
     fun: Any = parameter(
         "logcosh",
-        Either(Choice(*CONTRASTS), Function()),
+        Either(Choice(*CONTRASTS), Function("the projections")),
         "Derivative of the contrast: 'logcosh', 'exp' (robust, for heavy tails), 'cube' (kurtosis), or a function that "
         "gives its values and slopes.",
     )

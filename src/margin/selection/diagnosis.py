@@ -16,8 +16,8 @@ from margin.selection.trial import rows_of
 
 __all__ = ["LearningCurve", "diagnose", "generalization_gap", "learning_curve", "overfitting_starts"]
 
-# A training error above half of what the best constant makes: the model explains little of what it has seen.
-LITTLE_LEARNED = 0.5
+# A training error above a third of what the best constant makes: the model explains little of what it has seen.
+LITTLE_LEARNED = 1 / 3
 # A validation error this many times the training error: what was learned does not carry over.
 LARGE_GAP = 2.0
 
@@ -25,8 +25,9 @@ LARGE_GAP = 2.0
 def diagnose(train_error: float, validation_error: float, baseline: float) -> str:
     """ "underfitting", "overfitting" or "good fit", from two errors and ``baseline``, the error of the best constant.
 
-    A model underfits when it leaves more than half of the baseline's error on its own training rows, and overfits when
-    it does better than that there and more than twice as badly on others.
+    A model underfits when it leaves more than a third of the baseline's error on its own training rows, and overfits
+    when it does better than that there and more than twice as badly on others. Noise that no model could explain counts
+    as left: where it is known, take it from all three errors.
 
     >>> diagnose(0.9, 1.0, baseline=1.0), diagnose(0.01, 0.8, baseline=1.0), diagnose(0.1, 0.12, baseline=1.0)
     ('underfitting', 'overfitting', 'good fit')

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from margin.foundations.information import Normal, fit_normal, kl_gaussians, kl_normal
+from margin.foundations.information import NormalParameters, fit_normal, kl_gaussians, kl_normal
 
 means, stds = st.floats(-5, 5), st.floats(0.1, 5)
 
@@ -50,12 +50,12 @@ def test_numbers_of_the_notes():
 def test_fit_normal_forward_matches_moments_and_reverse_recovers_a_normal():
     x = np.linspace(-20, 20, 4001)
     gamma = stats.gamma(4)
-    fit = fit_normal(x, lambda x: np.where(x > 0, gamma.logpdf(x), -745.0), "forward", Normal(0, 1))
+    fit = fit_normal(x, lambda x: np.where(x > 0, gamma.logpdf(x), -745.0), "forward", NormalParameters(0, 1))
     assert fit == pytest.approx((4.0, 2.0), abs=1e-3)
-    target = Normal(1.5, 0.7)
-    assert fit_normal(x, target.log_density, "reverse", Normal(0, 2)) == pytest.approx(target, abs=1e-3)
+    target = NormalParameters(1.5, 0.7)
+    assert fit_normal(x, target.log_density, "reverse", NormalParameters(0, 2)) == pytest.approx(target, abs=1e-3)
     with pytest.raises(ValueError, match="direction"):
-        fit_normal(x, target.log_density, "sideways", Normal(0, 1))
+        fit_normal(x, target.log_density, "sideways", NormalParameters(0, 1))
 
 
 def test_bad_input():

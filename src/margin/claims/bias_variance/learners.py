@@ -34,8 +34,8 @@ def _diagnosed(degree: int, n: int, seed: int) -> tuple[float, float, str]:
     X_test, y_test = SINE.sample(rng, 2000)
     y = SINE.targets(rng, x)
     model = PolynomialRegression(degree).fit(2 * x - 1, y)
-    errors = mse(y, model.predict(2 * x - 1)), mse(y_test, model.predict(2 * X_test - 1))
-    return *errors, diagnose(*errors, baseline=float(np.var(y_test)))
+    train, test = mse(y, model.predict(2 * x - 1)), mse(y_test, model.predict(2 * X_test - 1))
+    return train, test, diagnose(train, test, baseline=float(np.var(y_test)))
 
 
 @claim("underfitting")
@@ -46,7 +46,7 @@ def too_simple_a_family_is_wrong_whatever_the_data(seed: int) -> Verdict:
     errors = [mse(y[rows], line.predict(X[rows])) for rows in (slice(0, 200), slice(200, 400))]
     stump, full = _parts(DecisionTreeRegressor(max_depth=1), seed), _parts(DecisionTreeRegressor(), seed)
     truth = every(
-        line_on_a_sine=equal(diagnose(*errors, baseline=float(np.var(y))), "underfitting"),
+        line_on_a_sine=equal(diagnose(errors[0], errors[1], float(np.var(y))), "underfitting"),
         both_errors_alike=below(errors[1] / errors[0], 1.5),
         stump_has_bias=above(stump.bias, stump.variance),
         more_than_a_full_tree=above(stump.bias, 10 * full.bias),
@@ -110,8 +110,8 @@ def a_full_tree_varies_more_than_a_forest(seed: int) -> Verdict:
 
 @claim("claim-boosting-reduces-bias-forest-reduces-variance")
 def boosting_for_bias_and_forest_for_variance(seed: int) -> Verdict:
-    stump = {"max_leaf_nodes": 2, "min_samples_leaf": 3, "learning_rate": 0.3}
-    once, often = (_parts(GradientBoostingRegressor(n_estimators=rounds, **stump), seed) for rounds in (1, 60))
+    stump = GradientBoostingRegressor(max_leaf_nodes=2, min_samples_leaf=3, learning_rate=0.3)
+    once, often = (_parts(stump.set_params(n_estimators=rounds), seed) for rounds in (1, 60))
     full, forest = _parts(DecisionTreeRegressor(), seed), _parts(RandomForestRegressor(15), seed)
     truth = every(
         boosting_lowers_bias=below(often.bias, 0.1 * once.bias),

@@ -148,7 +148,7 @@ def only_complexity_removes_bias(seed: int) -> Verdict:
         for n in (10, 100, 1000, 10_000)
     ]
     by_degree = [
-        bias_variance(PolynomialRegression(degree), problem, n_rows=100, n_sets=60, random_state=seed)
+        bias_variance(PolynomialRegression(degree), problem, n_rows=100, n_sets=30, random_state=seed)
         for degree in (1, 3, 5, 7)
     ]
     bias = [found.bias for found in by_degree]
@@ -166,7 +166,9 @@ def variance_falls_like_one_over_n(seed: int) -> Verdict:
     p, noise, sizes = 4, 0.7, np.array([40, 80, 160, 320, 640])
     least_squares = LinearRegression(fit_intercept=False)
     variances = [
-        bias_variance(least_squares, _plane(p, noise), n_rows=int(n), n_sets=150, random_state=seed).variance
+        bias_variance(
+            least_squares, _plane(p, noise), n_rows=int(n), n_sets=150, n_test=100, random_state=seed
+        ).variance
         for n in sizes
     ]
     slope = float(np.polyfit(np.log(sizes), np.log(variances), 1)[0])

@@ -34,6 +34,7 @@ def parameters_per_output_equal_rows(seed: int) -> Verdict:
     Y, Y_test = rng.normal(size=(ROWS, outputs)), rng.normal(size=(300, outputs))
     widths = (20, 30, 38, 39, 40, 41, 60)
     one, several = width_sweep(Phi, y, Phi_test, y_test, widths), width_sweep(Phi, Y, Phi_test, Y_test, widths)
+    assert several.threshold is not None
     truth = every(
         one_output=equal(one.threshold, ROWS),
         before_it_some_error_is_left=above(float(one.train[3]), 1e-9),

@@ -11,7 +11,7 @@ from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.optimize import bfgs, follow, gradient_descent, line_search, minimize, newton_root
 from margin.optimize.landscapes import LANDSCAPES, ROSENBROCK, quadratic
-from margin.optimize.problems import Logistic
+from margin.optimize.problems import LogisticProblem
 from margin.optimize.quasi_newton import bfgs_hessian_update, bfgs_inverse_update
 from margin.optimize.second_order import newton_step
 
@@ -34,7 +34,7 @@ def newton_finds_stationary_points_of_any_kind(seed: int) -> Verdict:
     one = minimize(f, [5.0, -7.0], method="newton", grad=grad, hess=hess)
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((100, 3))
-    model = Logistic(X, np.where(X @ [1.0, -1.0, 0.5] + rng.standard_normal(100) > 0, 1.0, -1.0))
+    model = LogisticProblem(X, np.where(X @ [1.0, -1.0, 0.5] + rng.standard_normal(100) > 0, 1.0, -1.0))
     fit = minimize(model.value_and_gradient, np.zeros(3), method="newton", grad=True, hess=model.hessian)
     by_products = minimize(model.value_and_gradient, np.zeros(3), method="newton_cg", grad=True, hess=model.hessian)
     rosenbrock = minimize(ROSENBROCK.f, ROSENBROCK.start, method="newton", grad=ROSENBROCK.grad, hess=ROSENBROCK.hess)

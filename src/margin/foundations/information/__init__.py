@@ -13,7 +13,7 @@ from margin.foundations.information.coding import (
     shannon_code,
 )
 from margin.foundations.information.divergence import (
-    Estimate,
+    DivergenceEstimate,
     js_divergence,
     kl_divergence,
     kl_monte_carlo,
@@ -27,7 +27,7 @@ from margin.foundations.information.entropy import (
     surprise,
     surprise_laws,
 )
-from margin.foundations.information.gaussians import Normal, fit_normal, kl_gaussians, kl_normal
+from margin.foundations.information.gaussians import NormalParameters, fit_normal, kl_gaussians, kl_normal
 from margin.foundations.information.poisson_fit import (
     PoissonFit,
     fit_poisson_to_geometric,
@@ -36,8 +36,8 @@ from margin.foundations.information.poisson_fit import (
 )
 
 __all__ = [
-    "Estimate",
-    "Normal",
+    "DivergenceEstimate",
+    "NormalParameters",
     "PoissonFit",
     "SurpriseLaws",
     "cross_entropy",

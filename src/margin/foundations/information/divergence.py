@@ -15,7 +15,7 @@ from scipy.special import rel_entr
 
 from margin.foundations.information.arguments import as_distribution, as_pair, log_of_base
 
-__all__ = ["Estimate", "js_divergence", "kl_divergence", "kl_monte_carlo", "mutual_information"]
+__all__ = ["DivergenceEstimate", "js_divergence", "kl_divergence", "kl_monte_carlo", "mutual_information"]
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def js_divergence(p: ArrayLike, q: ArrayLike, base: float = math.e) -> Array:
     return np.asarray(np.maximum(both, 0.0) / unit)
 
 
-class Estimate(NamedTuple):
+class DivergenceEstimate(NamedTuple):
     """A Monte Carlo mean and its standard error."""
 
     value: float
@@ -62,7 +62,7 @@ class Estimate(NamedTuple):
 
 def kl_monte_carlo(
     samples: ArrayLike, log_p: Callable[[Array], Array], log_q: Callable[[Array], Array], base: float = math.e
-) -> Estimate:
+) -> DivergenceEstimate:
     r"""KL divergence from samples \(x_i \sim p\) and two log-densities.
 
     .. math:: \hat D_{KL}(p \| q) = \frac1n \sum_i \big(\log_b p(x_i) - \log_b q(x_i)\big)
@@ -82,7 +82,7 @@ def kl_monte_carlo(
             f"kl_monte_carlo: log_p and log_q must return one number per sample; "
             f"got shape {log_ratio.shape} for {len(values)} samples."
         )
-    return Estimate(float(log_ratio.mean()), float(log_ratio.std(ddof=1) / math.sqrt(len(log_ratio))))
+    return DivergenceEstimate(float(log_ratio.mean()), float(log_ratio.std(ddof=1) / math.sqrt(len(log_ratio))))
 
 
 def mutual_information(joint: ArrayLike, base: float = math.e) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
-__all__ = ["Normal", "fit_normal", "kl_gaussians", "kl_normal"]
+__all__ = ["NormalParameters", "fit_normal", "kl_gaussians", "kl_normal"]
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def kl_gaussians(mean_0: ArrayLike, covariance_0: ArrayLike, mean_1: ArrayLike, 
     return float(0.5 * (log_ratio - len(m0) + np.trace(cho_solve(factor_1, S0)) + mahalanobis_squared))
 
 
-class Normal(NamedTuple):
+class NormalParameters(NamedTuple):
     mean: float
     std: float
 
@@ -68,7 +68,9 @@ class Normal(NamedTuple):
         return -0.5 * ((x - self.mean) / self.std) ** 2 - math.log(self.std * math.sqrt(2 * math.pi))
 
 
-def fit_normal(grid: ArrayLike, log_density: Callable[[Array], Array], direction: str, start: Normal) -> Normal:
+def fit_normal(
+    grid: ArrayLike, log_density: Callable[[Array], Array], direction: str, start: NormalParameters
+) -> NormalParameters:
     r"""The normal \(q\) closest to a density \(p\) on an even grid, by forward or reverse KL.
 
     ``"forward"`` minimizes \(D_{KL}(p \| q)\): its solution has the mean and variance of \(p\), so it covers
@@ -76,7 +78,8 @@ def fit_normal(grid: ArrayLike, log_density: Callable[[Array], Array], direction
     seeks one mode: the one near ``start``.
 
     >>> x = np.linspace(-8, 8, 2001)
-    >>> fit = fit_normal(x, lambda x: Normal(1.0, 0.5).log_density(x), "reverse", start=Normal(0.0, 1.0))
+    >>> truth, start = NormalParameters(1.0, 0.5), NormalParameters(0.0, 1.0)
+    >>> fit = fit_normal(x, truth.log_density, "reverse", start=start)
     >>> round(fit.mean, 3), round(fit.std, 3)
     (1.0, 0.5)
     """
@@ -86,16 +89,16 @@ def fit_normal(grid: ArrayLike, log_density: Callable[[Array], Array], direction
     p = np.exp(log_p) * step
     if direction == "forward":
         mean = float(p @ x / p.sum())
-        return Normal(mean, math.sqrt(float(p @ (x - mean) ** 2 / p.sum())))
+        return NormalParameters(mean, math.sqrt(float(p @ (x - mean) ** 2 / p.sum())))
     if direction != "reverse":
         raise ValueError(f"fit_normal: direction must be 'forward' or 'reverse'; got {direction!r}.")
 
     def reverse_kl(parameters: Array) -> float:
-        log_q = Normal(parameters[0], math.exp(parameters[1])).log_density(x)
+        log_q = NormalParameters(parameters[0], math.exp(parameters[1])).log_density(x)
         return float(np.exp(log_q) @ (log_q - log_p) * step)
 
     best = minimize(reverse_kl, [start.mean, math.log(start.std)], method="BFGS")
-    return Normal(float(best.x[0]), math.exp(best.x[1]))
+    return NormalParameters(float(best.x[0]), math.exp(best.x[1]))
 
 
 def _mean_and_covariance(which: str, mean: ArrayLike, covariance: ArrayLike) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from margin.foundations.probability.convolution import (
 )
 from margin.foundations.probability.distribution import Continuous, Discrete, Distribution, Support, Univariate
 from margin.foundations.probability.estimation import (
-    Estimate,
+    DistributionEstimate,
     likelihood,
     log_likelihood,
     maximum_a_posteriori,
@@ -86,8 +86,8 @@ __all__ = [
     "DiscreteBayes",
     "DiscreteUniform",
     "Distribution",
+    "DistributionEstimate",
     "Empirical",
-    "Estimate",
     "Exponential",
     "Gamma",
     "Geometric",

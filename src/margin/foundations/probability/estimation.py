@@ -16,12 +16,12 @@ from scipy import optimize
 from margin.foundations.probability.arguments import Array, numbers
 from margin.foundations.probability.distribution import Distribution
 
-__all__ = ["Estimate", "likelihood", "log_likelihood", "maximum_a_posteriori", "maximum_likelihood"]
+__all__ = ["DistributionEstimate", "likelihood", "log_likelihood", "maximum_a_posteriori", "maximum_likelihood"]
 
 GRADIENT_TOLERANCE = 1e-8
 
 
-class Estimate(NamedTuple):
+class DistributionEstimate(NamedTuple):
     """The maximizing parameters, the law they give and the value reached (log-likelihood, plus log-prior if any)."""
 
     parameters: Array
@@ -44,7 +44,9 @@ def likelihood(law: Distribution, data: ArrayLike) -> float:
     return float(np.exp(log_likelihood(law, data)))
 
 
-def maximum_likelihood(family: Callable[[Array], Distribution], start: ArrayLike, data: ArrayLike) -> Estimate:
+def maximum_likelihood(
+    family: Callable[[Array], Distribution], start: ArrayLike, data: ArrayLike
+) -> DistributionEstimate:
     """Maximize numerically over unconstrained parameters: ``family`` maps a parameter vector to a law.
 
     The closed forms of the ``fit`` methods are faster; this one needs no calculus and checks them.
@@ -62,7 +64,7 @@ def maximum_a_posteriori(
     start: ArrayLike,
     data: ArrayLike,
     log_prior: Callable[[Array], float],
-) -> Estimate:
+) -> DistributionEstimate:
     """The same with a log-prior on the parameter vector: BFGS, gradient tolerance 1e-8 per observation."""
     x = numbers("maximum_a_posteriori", "data", data)
     if x.size == 0:
@@ -75,4 +77,4 @@ def maximum_a_posteriori(
     if not np.isfinite(loss(point)):
         raise ValueError(f"maximum_a_posteriori: start must give the data a positive probability; got {start!r}.")
     found = optimize.minimize(loss, point, method="BFGS", jac="3-point", options={"gtol": GRADIENT_TOLERANCE})
-    return Estimate(found.x, family(found.x), float(-found.fun * len(x)))
+    return DistributionEstimate(found.x, family(found.x), float(-found.fun * len(x)))

@@ -38,7 +38,7 @@ from margin.foundations.statistics.distances import (
 from margin.foundations.statistics.gaussian_process import GaussianProcess
 from margin.foundations.statistics.glm import GLMFit, fit_glm
 from margin.foundations.statistics.intervals import Interval, confidence_interval, studentized_mean
-from margin.foundations.statistics.likelihood import Estimate, fit_conditional, mle, mle_numerical
+from margin.foundations.statistics.likelihood import LikelihoodEstimate, fit_conditional, mle, mle_numerical
 from margin.foundations.statistics.p_values import HypothesisTest, p_value, t_quantile, t_table
 from margin.foundations.statistics.power import sample_size, t_test_power
 from margin.foundations.statistics.quantiles import lower_weighted_median, weighted_quantile
@@ -68,13 +68,13 @@ __all__ = [
     "BloodPressureTrial",
     "CoMoments",
     "CoefficientTable",
-    "Estimate",
     "GLMFit",
     "GaussianProcess",
     "HypothesisTest",
     "Interval",
     "LaplaceCovariance",
     "LeastSquares",
+    "LikelihoodEstimate",
     "LinearCovariance",
     "LinearPosterior",
     "MetricAxioms",

@@ -19,20 +19,20 @@ from scipy import optimize
 from margin.foundations.statistics.arguments import Floats, vector
 from margin.foundations.statistics.families import FAMILIES, Family
 
-__all__ = ["Estimate", "fit_conditional", "mle", "mle_numerical"]
+__all__ = ["LikelihoodEstimate", "fit_conditional", "mle", "mle_numerical"]
 
 Network = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class LikelihoodEstimate:
     """Estimated parameters and the log-likelihood they reach."""
 
     parameters: Floats
     log_likelihood: float
 
 
-def mle(family: str, data: ArrayLike) -> Estimate:
+def mle(family: str, data: ArrayLike) -> LikelihoodEstimate:
     """The closed-form estimate of one of bernoulli, categorical, poisson, geometric, exponential, normal, laplace.
 
     >>> mle("bernoulli", [1] * 49 + [0] * 31).parameters.tolist()
@@ -41,10 +41,10 @@ def mle(family: str, data: ArrayLike) -> Estimate:
     law, values = _law("mle", family), vector("mle", "data", data)
     law.check(values)
     theta = law.estimate(values)
-    return Estimate(theta, float(law.log_density(values, theta).sum()))
+    return LikelihoodEstimate(theta, float(law.log_density(values, theta).sum()))
 
 
-def mle_numerical(family: str, data: ArrayLike) -> Estimate:
+def mle_numerical(family: str, data: ArrayLike) -> LikelihoodEstimate:
     """The same estimate by searching, without knowing the closed form (Nelder-Mead: the Laplace law has a kink)."""
     law, values = _law("mle_numerical", family), vector("mle_numerical", "data", data)
     law.check(values)
@@ -56,10 +56,10 @@ def mle_numerical(family: str, data: ArrayLike) -> Estimate:
     best = np.zeros(law.n_free(values))
     for _ in range(2):  # a restart lets the simplex, by then flat, move again
         best = optimize.minimize(loss, best, method="Nelder-Mead", options=options).x
-    return Estimate(law.constrain(best), -loss(best) * len(values))
+    return LikelihoodEstimate(law.constrain(best), -loss(best) * len(values))
 
 
-def fit_conditional(family: str, network: Network, X: ArrayLike, y: ArrayLike, start: ArrayLike) -> Estimate:
+def fit_conditional(family: str, network: Network, X: ArrayLike, y: ArrayLike, start: ArrayLike) -> LikelihoodEstimate:
     r"""Maximize :math:`\sum_i \log p(y_i \mid \theta_i)` with :math:`\theta_i = f[x_i, \phi]` over :math:`\phi`.
 
     ``network(X, phi)`` returns the unconstrained distribution parameters of every row, shape (n, n_free); the
@@ -76,7 +76,7 @@ def fit_conditional(family: str, network: Network, X: ArrayLike, y: ArrayLike, s
 
     initial = vector("fit_conditional", "start", start)
     found = optimize.minimize(loss, initial, method="BFGS", jac="3-point", options={"gtol": 1e-8})
-    return Estimate(found.x, -float(found.fun) * len(targets))
+    return LikelihoodEstimate(found.x, -float(found.fun) * len(targets))
 
 
 def _law(caller: str, family: str) -> Family:

@@ -24,13 +24,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Optional
+from margin.core.domains import Choice, Function, Optional, Options
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import weighted_rows
-from margin.neural.estimators.module_domains import Function, ModuleOrFactory, Settings
+from margin.neural.estimators.module_domains import ModuleOrFactory
 from margin.neural.nets.mlp import MLP
 from margin.neural.stored import DEFAULT_WIDTH
 from margin.neural.training import TensorRows
@@ -55,11 +55,11 @@ class ModuleEstimator(NeuralEstimator):
     )
     _: KW_ONLY
     module_params: dict[str, Any] | None = parameter(
-        None, Optional(Settings()), "Arguments of the module; set_params and searches name them module__<argument>."
+        None, Optional(Options()), "Arguments of the module; set_params and searches name them module__<argument>."
     )
     criterion: Callable[[Tensor, Tensor], Tensor] | None = parameter(
         None,
-        Optional(Function()),
+        Optional(Function("outputs and targets")),
         "Loss of outputs and targets, per row or as a mean; None: cross-entropy or half the squared error.",
     )
     dtype: str = parameter(

@@ -1,4 +1,4 @@
-"""Domains of what a user of their own network gives: a module, a loss, arguments. They exist in Python only."""
+"""The domain of what a user of their own network gives: a module. It exists in Python only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from margin.core.domains import Domain
 
-__all__ = ["Function", "ModuleOrFactory", "Settings"]
+__all__ = ["ModuleOrFactory"]
 
 
 @dataclass(frozen=True)
@@ -31,35 +31,3 @@ class ModuleOrFactory(Domain):
 
     def wrong(self) -> list[Any]:
         return ["a string", 3]
-
-
-@dataclass(frozen=True)
-class Function(Domain):
-    """Something that can be called."""
-
-    description = "a function"
-
-    def accepts(self, value: Any) -> bool:
-        return callable(value)
-
-    def wrong(self) -> list[Any]:
-        return ["a string", 3]
-
-
-@dataclass(frozen=True)
-class Settings(Domain):
-    """Arguments by name."""
-
-    description = "a dictionary of arguments by name"
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, dict) and all(isinstance(name, str) for name in value)
-
-    def type_text(self) -> str:
-        return "dict"
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": "object"}
-
-    def wrong(self) -> list[Any]:
-        return ["a string", {3: 4}]

@@ -14,7 +14,7 @@ from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
 from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
-from margin.neural.training.descent import Descent
+from margin.neural.training.descent import GradientDescent
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Step, Terms
@@ -52,7 +52,9 @@ class Adversarial(Step):
         if len(self.modules) != len(self.players):
             raise ValueError("Adversarial: players must have names of their own.")
         self.descents = {
-            player.name: Descent(player.module, player.optimization, player.schedule, clip_norm=player.clip_norm)
+            player.name: GradientDescent(
+                player.module, player.optimization, player.schedule, clip_norm=player.clip_norm
+            )
             for player in players
         }
         self.noise = torch.Generator().manual_seed(seed)

@@ -15,10 +15,10 @@ from margin.neural.training.steps import Terms, measured
 from margin.neural.weights import copy_weights, load_weights
 from margin.optimize.schedules import Schedule, as_schedule
 
-__all__ = ["Descent"]
+__all__ = ["GradientDescent"]
 
 
-class Descent:
+class GradientDescent:
     r"""Moves the weights of ``module`` against the gradient of a mean loss:
 
     .. math:: \theta \leftarrow \theta - \eta_t\,\mathrm{direction}\Bigl(
@@ -40,9 +40,9 @@ class Descent:
         penalty: float = 0.0,
     ):
         if accumulate < 1:
-            raise ValueError(f"Descent: accumulate must be an integer at least 1; got {accumulate!r}.")
+            raise ValueError(f"GradientDescent: accumulate must be an integer at least 1; got {accumulate!r}.")
         if penalty and optimization.weight_decay:
-            raise ValueError("Descent: penalty and weight_decay are the same thing twice; give one of them.")
+            raise ValueError("GradientDescent: penalty and weight_decay are the same thing twice; give one of them.")
         self.module, self.schedule = module, as_schedule(schedule)
         self.clip_norm, self.accumulate, self.penalty = clip_norm, accumulate, penalty
         # A first decay above 0 keeps matrices and the rest in groups of their own, whatever it is later.

@@ -13,7 +13,7 @@ from margin.neural.layers.dropout import use_generator
 from margin.neural.training.averages import WeightAverage
 from margin.neural.training.batches import Batch
 from margin.neural.training.compute import Compute
-from margin.neural.training.descent import Descent
+from margin.neural.training.descent import GradientDescent
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Objective, Step, Terms
@@ -27,7 +27,7 @@ class Minimize(Step):
 
     ``seed`` starts the stream of noise that the objective and the layers of :mod:`margin.neural.layers` draw from.
     ``average`` (a decay such as 0.999) keeps an exponential average of the weights, which is then the result. The other
-    options are those of :class:`Descent`.
+    options are those of :class:`GradientDescent`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Minimize(Step):
         self.compute = compute or Compute()
         self.module, self.objective = module, objective
         self.modules = {"network": module}
-        self.descent = Descent(
+        self.descent = GradientDescent(
             module, optimization or Optimization(), schedule,
             clip_norm=clip_norm, accumulate=accumulate, penalty=penalty,
         )  # fmt: skip
