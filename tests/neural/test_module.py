@@ -151,7 +151,7 @@ def test_a_fit_can_be_asked_to_stop_from_outside():
             {"module": Net(4, 2)},
             r"module must give 3 scores per row, one per class; it gave an output of shape \(32, 2\)",
         ),
-        ({"criterion": "mse"}, "criterion must be a function or None"),
+        ({"criterion": "mse"}, "criterion must be a function of outputs and targets or None"),
     ],
 )
 def test_complaints_are_sentences(params, sentence):

@@ -71,7 +71,7 @@ def test_holdout():
     train, valid = holdout(50, np.random.default_rng(0))
     assert (len(train), len(valid)) == (40, 10)
     assert sorted([*train, *valid]) == list(range(50))
-    with pytest.raises(ValueError, match="share"):
+    with pytest.raises(ValueError, match="test_size"):
         holdout(10, np.random.default_rng(0), 1.0)
 
 

@@ -100,7 +100,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
         K = kernel(X) if isinstance(kernel, Kernel) else X
         self.dual_coef_ = dual_weights(K.astype(np.float64, copy=False), np.asarray(y, float), self.alpha, weights)
         self.kernel_ = kernel
-        self.X_fit_ = X if isinstance(kernel, Kernel) else np.zeros((0, 0))
+        # A copy: BLAS takes another routine for X @ X.T when both are one array, and rounds otherwise.
+        self.X_fit_ = X.copy() if isinstance(kernel, Kernel) else np.zeros((0, 0))
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

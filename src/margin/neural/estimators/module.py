@@ -70,7 +70,8 @@ class ModuleEstimator(NeuralEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; ``deep``: those of the module too."""
-        inner = {f"module__{name}": value for name, value in (self.module_params or {}).items()} if deep else {}
+        given = self.module_params if isinstance(self.module_params, dict) else {}  # anything else is refused at fit
+        inner = {f"module__{name}": value for name, value in given.items()} if deep else {}
         return super().get_params(deep=deep) | inner
 
     def set_params(self, **params: Any) -> Any:
@@ -287,7 +288,7 @@ class NeuralRegressor(RegressorMixin, ModuleEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X).astype(np.float64)
         return outputs.reshape(len(outputs)) if self.single_target_ else outputs
 
     def _facts(self) -> dict[str, Any]:
