@@ -63,6 +63,9 @@ EXPECTED_FAILURES = {
         for name in ("neural-classifier", "neural-regressor")
     },
 }
+EXPECTED_FAILURES["neural-regressor"]["check_regressor_multioutput"] = (
+    "it wants float64 targets; a user's network answers in the float32 it computes in"
+)
 
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 

@@ -288,7 +288,7 @@ class NeuralRegressor(RegressorMixin, ModuleEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
-        outputs = self._outputs(X).astype(np.float64)
+        outputs = self._outputs(X)
         return outputs.reshape(len(outputs)) if self.single_target_ else outputs
 
     def _facts(self) -> dict[str, Any]:
