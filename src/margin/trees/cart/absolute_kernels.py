@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from margin.trees.cart.grouping_kernels import POSITION, inner_kernel
+from margin.core.jit_cache import inner_kernel
+from margin.trees.cart.grouping_kernels import POSITION
 from margin.trees.cart.kernel_types import (
     GAINS,
     HEAP_TOTALS,
