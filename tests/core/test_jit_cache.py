@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from margin.core import jit_cache
-from margin.core.jit_cache import CompileNotice, fingerprint, is_private, is_ready, njit, private_folder, sources_key
+from margin.core.cached_kernels import CompileNotice, is_ready, njit
+from margin.core.jit_cache import fingerprint, is_private, private_folder, sources_key
 
 
 def module(path, text):
@@ -89,14 +90,14 @@ print(kernels.twice(3), len(kernels.twice.stats.cache_hits), len(kernels.twice.s
 """
 KERNELS = """
 import helper
-from margin.core.jit_cache import njit
+from margin.core.cached_kernels import njit
 called = helper.called
 @njit(cache=True)
 def twice(x):
     return 2 * called(x)
 """
 HELPER = """
-from margin.core.jit_cache import njit
+from margin.core.cached_kernels import njit
 @njit
 def called(x):
     return x + {step}
@@ -144,6 +145,13 @@ def test_the_folder_is_private_and_damaged_files_are_made_again(source, tmp_path
     entry.write_bytes(entry.read_bytes()[:100])
     assert run(source, **home) == [8, 0, 1]
     assert run(source, **home) == [8, 1, 0]
+
+
+def test_a_folder_that_cannot_be_made_costs_only_the_cache(source, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    given = {"NUMBA_CACHE_DIR": str(tmp_path / "file"), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(source, **given) == [8, 0, 1]
+    assert run(source, **given) == [8, 0, 1]
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="modes are those of POSIX")

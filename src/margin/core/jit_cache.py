@@ -1,9 +1,8 @@
-"""Numba's JIT cache for the kernels of this package: where it lies, and when an entry is still good.
+"""The JIT cache of the package: the folder it lies in, and what tells whether an entry is still good.
 
-:func:`njit` is Numba's, but what ``cache=True`` keeps lies in a folder that only the user can write (its files are code
-that is run), NUMBA_CACHE_DIR if that is set. An entry is found by a fingerprint of the function and of everything it
-calls or reads, whatever file that is in: an edit of a callee is noticed, which Numba itself does not do, and an edit
-elsewhere costs nothing. Every entry is a file of its own, so processes may compile at the same time.
+Compiled code lies in a folder that only the user can write, because what lies there is run. An entry is found by a
+fingerprint of the function and of everything it calls or reads, whatever file that is in: an edit of a callee is
+noticed, which Numba itself does not do, and an edit elsewhere costs nothing.
 """
 
 from __future__ import annotations
@@ -12,67 +11,19 @@ import atexit
 import contextlib
 import hashlib
 import os
-import pickle
 import shutil
 import stat
 import sys
 import tempfile
-import time
 import zlib
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numba
 import numpy as np
-from numba import prange
-from numba.core import config, event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-from numba.core.serialize import dumps
 
-__all__ = [
-    "cached_kernel",
-    "fingerprint",
-    "inner_kernel",
-    "is_ready",
-    "njit",
-    "prange",
-    "private_folder",
-    "sources_key",
-]
-
-PATIENCE = 1.0  # seconds of compiling before the user is told why nothing happens
-
-
-def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
-    """``numba.njit`` with the cache described above."""
-    if function is None:
-        return lambda given: njit(given, cache=cache, **options)
-    decorate: Any = numba.njit
-    dispatcher = decorate(**options)(function)
-    if cache:
-        dispatcher._cache = _KernelCache(function)
-    return dispatcher
-
-
-def cached_kernel(function: Any) -> Any:
-    """A kernel that Python calls, which allocates nothing and lets other threads run."""
-    return njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=False)(function)
-
-
-def inner_kernel(function: Any) -> Any:
-    """A kernel that only kernels call: no way in from Python, no file of its own.
-
-    It neither allocates nor counts references: two atomic additions per array and call cost more than the work on a
-    small node of a tree.
-    """
-    return njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(function)
-
-
-def is_ready(dispatcher: Any) -> bool:
-    """Whether ``dispatcher`` has been compiled: in this process, or, as far as its files tell, in an earlier one."""
-    return bool(dispatcher.overloads) or dispatcher._cache._cache_file.exists()
+__all__ = ["fingerprint", "is_private", "private_folder", "sources_key", "user_cache_folder"]
 
 
 def sources_key(*modules: ModuleType) -> int:
@@ -172,98 +123,3 @@ def is_private(folder: Path) -> bool:
         return True  # Windows: the profile folder is the user's
     facts = folder.stat()
     return facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-class _Files:
-    """One file per entry, named by a digest of its key; the key is compared when it is read."""
-
-    def __init__(self, folder: Path, name: str):
-        self.folder, self.name = folder, name
-
-    def exists(self) -> bool:
-        return self.folder.is_dir() and any(self.folder.glob(f"{self.name}.*.nbc"))
-
-    def path(self, key: tuple[Any, ...]) -> Path:
-        text = repr((numba.__version__, str(key[0]), *key[1:]))
-        return self.folder / f"{self.name}.{hashlib.sha256(text.encode()).hexdigest()[:24]}.nbc"
-
-    def load(self, key: tuple[Any, ...]) -> Any:
-        try:
-            stored, data = pickle.loads(self.path(key).read_bytes())
-        except (OSError, EOFError, pickle.UnpicklingError):
-            return None
-        return data if stored == key else None
-
-    def save(self, key: tuple[Any, ...], data: Any) -> None:
-        with contextlib.suppress(OSError):  # a full or vanished disk costs the next process time, not this one its fit
-            handle, unfinished = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
-            with os.fdopen(handle, "wb") as file:
-                file.write(dumps((key, data)))
-            os.replace(unfinished, self.path(key))
-
-    def flush(self) -> None:
-        for path in self.folder.glob(f"{self.name}.*.nbc"):
-            path.unlink(missing_ok=True)
-
-
-class _Locator(_CacheLocator):
-    def __init__(self, py_func: Any, py_file: str):
-        self._py_file = py_file
-        given = getattr(config, "CACHE_DIR", "")
-        root = Path(given) if given else private_folder()
-        self._folder = root / self.get_suitable_cache_subpath(py_file)
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> int:
-        return 0  # the fingerprint says it
-
-    def get_disambiguator(self) -> str:
-        return "kernel"
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
-        return cls(py_func, py_file)
-
-
-class _Entries(CompileResultCacheImpl):
-    _locator_classes = [_Locator]
-
-
-class _KernelCache(FunctionCache):
-    _impl_class = _Entries
-
-    def __init__(self, py_func: Any):
-        super().__init__(py_func)
-        self._cache_file: Any = _Files(Path(self.cache_path), self._impl.filename_base)
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return sig, codegen.magic_tuple(), fingerprint(self._py_func)
-
-
-class CompileNotice(event.Listener):
-    """Says once per process that compiling takes its time, when it does."""
-
-    def __init__(self, clock: Any = time.monotonic, write: Any = None):
-        self.clock, self.write = clock, write
-        self.depth, self.began, self.said = 0, 0.0, False
-
-    def on_start(self, event: Any) -> None:
-        if self.depth == 0:
-            self.began = self.clock()
-        self.depth += 1
-        self._look(event)
-
-    def on_end(self, event: Any) -> None:
-        self._look(event)
-        self.depth -= 1
-
-    def _look(self, event: Any) -> None:
-        home = event.data["dispatcher"].py_func.__module__ or ""
-        if not self.said and home.partition(".")[0] == "margin" and self.clock() - self.began > PATIENCE:
-            self.said = True
-            print("margin: compiling, once per machine", file=self.write or sys.stderr, flush=True)
-
-
-event.register("numba:compile", CompileNotice())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.jit_cache import cached_kernel, inner_kernel
+from margin.core.cached_kernels import cached_kernel, inner_kernel
 
 __all__ = ["fill_codes_by_column", "fill_codes_by_row", "value_ranges"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from margin.core.jit_cache import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.grouping_kernels import POSITION
 from margin.trees.cart.kernel_types import (
     GAINS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from margin.core.jit_cache import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.absolute_kernels import absolute_gains
 from margin.trees.cart.candidate_kernels import admission, gain_to_beat, order_by_mean
 from margin.trees.cart.grouping_kernels import sort_keys

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.jit_cache import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.kernel_types import GAINS, GROUP_TOTALS, GROUP_WEIGHTS, SPLIT_ORDER
 
 __all__ = ["admission", "gain_to_beat", "midpoint", "order_by_mean", "order_by_score"]

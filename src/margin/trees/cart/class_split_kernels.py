@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.jit_cache import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.candidate_kernels import admission, gain_to_beat, order_by_score
 from margin.trees.cart.kernel_types import BEST_ORDER, GAINS, GROUP_ROWS, LEFT_CLASSES, NODE_CLASSES, SPLIT_ORDER
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.jit_cache import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.absolute_kernels import weighted_median
 from margin.trees.cart.grouping_kernels import POSITION
 from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, ENTROPY, GINI, PACKED_GINI, TARGETS, WEIGHTS

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.jit_cache import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.kernel_types import (
     DIGIT_STARTS,
     GROUP_CODES,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.jit_cache import cached_kernel, inner_kernel
+from margin.core.cached_kernels import cached_kernel, inner_kernel
 from margin.trees.cart.describing_kernels import description
 from margin.trees.cart.kernel_types import (
     ABSOLUTE_ERROR,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.jit_cache import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.absolute_kernels import rank_targets
 from margin.trees.cart.absolute_split_kernels import absolute_cut
 from margin.trees.cart.candidate_kernels import admission, gain_to_beat, midpoint

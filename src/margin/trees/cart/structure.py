@@ -181,7 +181,7 @@ def _walks_are_compiled(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
     if len(X) >= COMPILED_ROWS or _walked >= NUMPY_WALKS:
         return True
     if "numba" in sys.modules:
-        from margin.core.jit_cache import is_ready
+        from margin.core.cached_kernels import is_ready
         from margin.trees.cart import structure_kernels as kernels
 
         if all(is_ready(kernel) for kernel in (kernels.walk, kernels.walk_and_add, kernels.walk_few)):

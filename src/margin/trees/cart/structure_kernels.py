@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.jit_cache import cached_kernel, inner_kernel
+from margin.core.cached_kernels import cached_kernel, inner_kernel
 from margin.trees.cart.structure import BLOCK
 
 __all__ = ["walk", "walk_and_add", "walk_few"]

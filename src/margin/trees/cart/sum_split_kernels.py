@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from margin.core.jit_cache import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.candidate_kernels import admission, gain_to_beat, order_by_mean
 from margin.trees.cart.kernel_types import (
     GAINS,
