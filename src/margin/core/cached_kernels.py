@@ -15,6 +15,7 @@ import tempfile
 import time
 from functools import cached_property
 from pathlib import Path
+from types import CellType, FunctionType
 from typing import Any
 
 import numba
@@ -25,7 +26,7 @@ from numba.core.serialize import dumps
 
 from margin.core.jit_cache import fingerprint, private_folder
 
-__all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "is_ready", "njit", "prange"]
+__all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit", "prange"]
 
 PATIENCE = 1.0  # seconds of compiling before the user is told why nothing happens
 
@@ -58,6 +59,28 @@ def inner_kernel(function: Any) -> Any:
 def is_ready(dispatcher: Any) -> bool:
     """Whether ``dispatcher`` has been compiled: in this process, or, as far as its files tell, in an earlier one."""
     return bool(dispatcher.overloads) or dispatcher._cache.exists()
+
+
+def interpreted(kernel: Any, _made: dict[int, Any] | None = None) -> Any:
+    """``kernel`` and all kernels it calls as plain Python functions: slow, but there is nothing to compile.
+
+    Additions, products, comparisons and integer arithmetic give the same bits; logarithms may not. Division by zero and
+    overflow are left to ``np.errstate``, and records must come from a ``np.recarray``.
+    """
+    made = {} if _made is None else _made
+    function = kernel.py_func
+    if id(function) not in made:
+        # The copy must exist before what it calls is looked at: kernels may call themselves.
+        cells = tuple(CellType() for _ in function.__closure__ or ())
+        names = dict(function.__globals__)
+        made[id(function)] = FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
+        for name in function.__code__.co_names:
+            if hasattr(names.get(name), "py_func"):
+                names[name] = interpreted(names[name], made)
+        for cell, given in zip(cells, function.__closure__ or (), strict=True):
+            value = given.cell_contents
+            cell.cell_contents = interpreted(value, made) if hasattr(value, "py_func") else value
+    return made[id(function)]
 
 
 class _Files:

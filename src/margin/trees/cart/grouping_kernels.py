@@ -97,7 +97,7 @@ def group_packed_by(missing_values: bool) -> Any:
         if high - low + 1 > SPARSE * n or (n <= INSERTION // 2 and high - low > n):
             sort_keys(node_codes, n, low, missing if absent else high, keys, group_integers)
             group_rows = group_integers[GROUP_ROWS]
-            groups, last = -1, np.int64(-1)
+            groups, last = np.int64(-1), np.int64(-1)
             for i in range(n):
                 code, both = keys[0, i] >> 32, packed[0, start + (keys[0, i] & POSITION)]
                 if code != last:
@@ -112,7 +112,7 @@ def group_packed_by(missing_values: bool) -> Any:
         packed_sums = group_integers[PACKED_SUMS]
         for i in range(n):
             packed_sums[node_codes[i]] += packed[0, start + i]
-        groups, steps = 0, high - low + 1
+        groups, steps = np.int64(0), high - low + 1
         if missing_values:
             steps += absent > 0
         for step in range(steps):
@@ -152,7 +152,7 @@ def group_sums_by(missing_values: bool) -> Any:
         if high - low + 1 > SPARSE * n or (n <= INSERTION // 2 and high - low > n):
             sort_keys(node_codes, n, low, missing if absent else high, keys, group_integers)
             group_rows = group_integers[GROUP_ROWS]
-            groups, last = -1, np.int64(-1)
+            groups, last = np.int64(-1), np.int64(-1)
             for i in range(n):
                 code, at = keys[0, i] >> 32, start + (keys[0, i] & POSITION)
                 if code != last:
@@ -168,7 +168,7 @@ def group_sums_by(missing_values: bool) -> Any:
             c, w = 2 * np.int64(node_codes[i]), weights[start + i]
             sums[c] += w
             sums[c + 1] += w * targets[start + i]
-        groups, steps = 0, high - low + 1
+        groups, steps = np.int64(0), high - low + 1
         if missing_values:
             steps += absent > 0
         for step in range(steps):
@@ -204,7 +204,7 @@ def group_classes_by(missing_values: bool) -> Any:
         targets = numbers[TARGETS]
         if (high - low + 1) * k > SPARSE * n or (n <= INSERTION // 2 and high - low > n):
             sort_keys(node_codes, n, low, missing if absent else high, keys, group_integers)
-            groups, last = -1, np.int64(-1)
+            groups, last = np.int64(-1), np.int64(-1)
             for i in range(n):
                 code, at = keys[0, i] >> 32, start + (keys[0, i] & POSITION)
                 if code != last:
@@ -221,7 +221,7 @@ def group_classes_by(missing_values: bool) -> Any:
             c = np.int64(node_codes[i])
             sums[c * k + np.int64(targets[start + i])] += weights[start + i]
             row_counts[c] += 1
-        groups, steps = 0, high - low + 1
+        groups, steps = np.int64(0), high - low + 1
         if missing_values:
             steps += absent > 0
         for step in range(steps):

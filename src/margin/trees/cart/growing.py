@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 
 __all__ = ["grow_tree"]
 
+# Compiling a grower takes seconds, so the first small trees of a process are grown by Python, in the same steps and to
+# the same bits, until they had so many cells (rows times columns times levels); about three microseconds each.
+PYTHON_CELLS = 300_000
+_cells = 0  # so far in this process
+
 PACKED_WEIGHT = 2**31  # total weight that half of an int64 holds
 
 
@@ -22,15 +27,34 @@ def grow_tree(
     ``target`` (n,) holds class numbers or responses, ``weight`` (n,) nonnegative weights; ``seed`` decides which
     columns and thresholds are drawn. The arrays are those of :mod:`margin.trees.cart.structure`.
     """
-    from margin.trees.cart.growing_kernels import grower
+    from margin.trees.cart.growing_kernels import grower, interpreted_grower
 
     rows = np.flatnonzero(weight > 0)
     target, weight = target[rows], weight[rows]
     rules = _rules_for(rules, weight, target)
     traits, tree = _traits(codes, rules), _tree_buffers(codes, rules, len(rows))
-    grow = grower(traits)
-    count = grow(codes, rules, _node_rows(rules, rows, weight, target), _buffers(codes, rules, len(rows), seed), tree)
+    given = codes, rules, _node_rows(rules, rows, weight, target), _buffers(codes, rules, len(rows), seed)
+    if _is_interpreted(traits, rules, len(rows)):
+        with np.errstate(all="ignore"):
+            count = interpreted_grower(traits)(*given, tree._replace(nodes=tree.nodes.view(np.recarray)))
+    else:
+        count = grower(traits)(*given, tree)
     return _tree(tree.nodes[:count], tree.value[:count], tree.sets, rules.center)
+
+
+def _is_interpreted(traits: Traits, rules: GrowthRules, n: int) -> bool:
+    """Whether Python itself grows the tree, because that takes less time than compiling what is not compiled yet."""
+    global _cells
+    from margin.core.cached_kernels import is_ready
+    from margin.trees.cart.growing_kernels import grower
+    from margin.trees.cart.kernel_types import ENTROPY
+
+    levels = min(rules.max_depth, n.bit_length())
+    cells = n * (rules.max_features + 1) * levels
+    if _cells + cells > PYTHON_CELLS or traits.criterion == ENTROPY or is_ready(grower(traits)):
+        return False
+    _cells += cells
+    return True
 
 
 def _traits(codes: ColumnCodes, rules: GrowthRules) -> Traits:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.core.cached_kernels import cached_kernel, inner_kernel, interpreted
 from margin.trees.cart.describing_kernels import description
 from margin.trees.cart.kernel_types import (
     ABSOLUTE_ERROR,
@@ -31,7 +31,7 @@ from margin.trees.cart.kernel_types import (
 )
 from margin.trees.cart.search_kernels import SCATTERED, search_by
 
-__all__ = ["grower"]
+__all__ = ["grower", "interpreted_grower"]
 
 
 @inner_kernel
@@ -204,3 +204,9 @@ def grower(traits: Traits) -> Any:
                 _sink(waiting, turns, nodes)
 
     return grow
+
+
+@cache
+def interpreted_grower(traits: Traits) -> Any:
+    """:func:`grower` as plain Python."""
+    return interpreted(grower(traits))
