@@ -1,8 +1,17 @@
-"""Compiled code is kept under a key that follows the text of the kernels it calls."""
+"""Compiled code is kept under a key that follows the code it calls, in a folder that only the user can write."""
 
-from types import ModuleType
+import io
+import os
+import subprocess
+import sys
+from types import ModuleType, SimpleNamespace
 
-from margin.core.jit_cache import sources_key
+import numpy as np
+import pytest
+
+from margin.core import jit_cache
+from margin.core.cached_kernels import CompileNotice, is_ready, njit
+from margin.core.jit_cache import fingerprint, is_private, private_folder, sources_key
 
 
 def module(path, text):
@@ -27,16 +36,169 @@ def test_a_module_without_a_file_counts_for_nothing(tmp_path):
 
 def test_growth_names_every_kernel_file_it_calls():
     from margin.trees.boosting import growth_kernels
-    from margin.trees.cart import growing_kernels
 
-    for kernels, room in ((growing_kernels, "margin.trees.cart."), (growth_kernels, "margin.trees.boosting.")):
-        named = {value.__name__ for value in vars(kernels).values() if isinstance(value, ModuleType)}
-        called, waiting = set(), [kernels]
-        while waiting:
-            for value in vars(waiting.pop()).values():
-                home = getattr(getattr(value, "py_func", None), "__module__", "")
-                if home.startswith(room) and home != kernels.__name__ and home not in called:
-                    called.add(home)
-                    waiting.append(__import__(home, fromlist=["_"]))
-        assert called
-        assert called <= named
+    package = "margin.trees.boosting."
+    named = {value.__name__ for value in vars(growth_kernels).values() if isinstance(value, ModuleType)}
+    called, waiting = set(), [growth_kernels]
+    while waiting:
+        for value in vars(waiting.pop()).values():
+            home = getattr(getattr(value, "py_func", None), "__module__", "")
+            if home.startswith(package) and home != growth_kernels.__name__ and home not in called:
+                called.add(home)
+                waiting.append(__import__(home, fromlist=["_"]))
+    assert called
+    assert called <= named
+
+
+def outer(step, options):
+    """A function that calls another, which reads a constant, as kernels do."""
+    inner = njit(**options)(eval(f"lambda x: x + {step}"))
+    return lambda x: 2 * inner(x)
+
+
+def test_the_fingerprint_follows_what_is_called():
+    plain = fingerprint(outer(1, {}))
+    assert fingerprint(outer(1, {})) == plain
+    assert fingerprint(outer(2, {})) != plain, "the callee's code"
+    assert fingerprint(outer(1, {"error_model": "numpy"})) != plain, "how the callee is compiled"
+
+
+@pytest.mark.parametrize("values", [(1, 2), (1.0, 1), (True, 1), (np.int64(1), np.uint64(1)), ((1, 2), (1, 3))])
+def test_the_fingerprint_follows_constants(values):
+    def reader(constant):
+        return lambda: constant
+
+    first, second = (fingerprint(reader(value)) for value in values)
+    assert first != second
+
+
+def test_the_fingerprint_follows_globals_and_survives_recursion():
+    made = {}
+    exec("A = 1\ndef f(n):\n    return A if n == 0 else f(n - 1)", made)
+    before = fingerprint(made["f"])
+    made["A"] = 2
+    assert fingerprint(made["f"]) != before
+    made["A"] = 1
+    assert fingerprint(made["f"]) == before
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import kernels
+print(kernels.twice(3), len(kernels.twice.stats.cache_hits), len(kernels.twice.stats.cache_misses))
+"""
+KERNELS = """
+import helper
+from margin.core.cached_kernels import njit
+called = helper.called
+@njit(cache=True)
+def twice(x):
+    return 2 * called(x)
+"""
+HELPER = """
+from margin.core.cached_kernels import njit
+@njit
+def called(x):
+    return x + {step}
+"""
+
+
+def run(folder, **environment):
+    found = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(folder)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [int(word) for word in found.stdout.split()]
+
+
+@pytest.fixture
+def source(tmp_path):
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "kernels.py").write_text(KERNELS, encoding="utf-8")
+    (folder / "helper.py").write_text(HELPER.format(step=1), encoding="utf-8")
+    return folder
+
+
+def test_a_second_process_loads_and_an_edited_callee_is_compiled_again(source, tmp_path):
+    given = {"NUMBA_CACHE_DIR": str(tmp_path / "given"), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(source, **given) == [8, 0, 1]
+    assert run(source, **given) == [8, 1, 0]
+    (source / "helper.py").write_text("# a remark\n" + HELPER.format(step=1), encoding="utf-8")
+    assert run(source, **given) == [8, 1, 0], "nothing that is run has changed"
+    (source / "helper.py").write_text(HELPER.format(step=10), encoding="utf-8")
+    assert run(source, **given) == [26, 0, 1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folder is named by XDG_CACHE_HOME on Linux only")
+def test_the_folder_is_private_and_damaged_files_are_made_again(source, tmp_path):
+    home = {"XDG_CACHE_HOME": str(tmp_path / "home"), "NUMBA_CACHE_DIR": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(source, **home) == [8, 0, 1]
+    folder = tmp_path / "home" / "margin" / "jit"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert not list(source.rglob("*.nbc")), "nothing is written beside the sources"
+    (entry,) = folder.rglob("*.nbc")
+    entry.write_bytes(entry.read_bytes()[:100])
+    assert run(source, **home) == [8, 0, 1]
+    assert run(source, **home) == [8, 1, 0]
+
+
+def test_a_folder_that_cannot_be_made_costs_only_the_cache(source, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    given = {"NUMBA_CACHE_DIR": str(tmp_path / "file"), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(source, **given) == [8, 0, 1]
+    assert run(source, **given) == [8, 0, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="modes are those of POSIX")
+def test_a_folder_that_others_can_write_is_not_used(tmp_path, monkeypatch):
+    folder = tmp_path / "margin" / "jit"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    assert not is_private(folder)
+    monkeypatch.setattr(jit_cache, "user_cache_folder", lambda: tmp_path)
+    used = private_folder.__wrapped__()
+    assert used != folder
+    assert is_private(used)
+    folder.chmod(0o700)
+    assert private_folder.__wrapped__() == folder
+
+
+def test_a_home_that_cannot_be_written_gives_a_folder_of_the_process(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setattr(jit_cache, "user_cache_folder", lambda: tmp_path / "file")
+    assert is_private(private_folder.__wrapped__())
+
+
+def test_is_ready_once_compiled():
+    kernel = njit(cache=True)(eval("lambda x: x + 12345"))
+    kernel._cache._cache_file.flush()
+    assert not is_ready(kernel)
+    kernel(1)
+    assert is_ready(kernel)
+    again = njit(cache=True)(eval("lambda x: x + 12345"))
+    assert is_ready(again), "its file is there"
+    again._cache._cache_file.flush()
+
+
+def test_the_notice_comes_once_and_only_for_long_compiling():
+    now, written = [0.0], io.StringIO()
+    notice = CompileNotice(clock=lambda: now[0], write=written)
+
+    def event(home):
+        return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=home))})
+
+    for home, seconds, said in (("margin.a", 0.9, ""), ("users", 9.0, ""), ("margin.a", 1.1, "margin: compil")):
+        notice.on_start(event(home))
+        now[0] += seconds
+        notice.on_end(event(home))
+        assert written.getvalue().startswith(said)
+        assert bool(written.getvalue()) == bool(said)
+    notice.on_start(event("margin.a"))
+    now[0] += 5
+    notice.on_end(event("margin.a"))
+    assert written.getvalue().count("\n") == 1

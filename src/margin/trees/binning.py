@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from margin.core.threads import numba_threads, threads_for
+from margin.core.threads import threads_for
 
 __all__ = ["MISSING", "Bins", "apply_bins", "find_bins", "midpoint"]
 
@@ -26,6 +27,8 @@ SUBSAMPLE = 200_000  # rows from which edges are taken: a quantile of so many is
 
 # Codes below this many are found by NumPy: importing and loading the compiled kernel would take longer.
 COMPILED_CODES = 100_000
+
+CHUNK = 2048  # rows that are worth a thread
 
 
 @dataclass(frozen=True)
@@ -120,11 +123,15 @@ def apply_bins(X: np.ndarray, bins: Bins, order: str = "C") -> np.ndarray:
         return codes
     from margin.trees.binning_kernels import fill_codes_by_column, fill_codes_by_row
 
-    with numba_threads(threads_for(20.0 * X.size)):
-        if order == "F":
-            fill_codes_by_column(np.ascontiguousarray(X), bins.table(), bins.categorical, codes.T)
-        else:
-            fill_codes_by_row(np.ascontiguousarray(X), bins.table(), bins.categorical, codes)
+    fill: Any = fill_codes_by_column if order == "F" else fill_codes_by_row
+    given = np.ascontiguousarray(X), bins.table(), bins.categorical, codes.T if order == "F" else codes
+    threads = max(1, min(threads_for(20.0 * X.size), len(X) // CHUNK))
+    ends = np.linspace(0, len(X), threads + 1).astype(int).tolist()
+    if threads == 1:
+        fill(*given, 0, len(X))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda first, last: fill(*given, first, last), ends[:-1], ends[1:]))
     return codes
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from margin.trees.cart.grouping_kernels import POSITION, inner_kernel
+import numpy as np
+
+from margin.core.cached_kernels import inner_kernel
+from margin.trees.cart.grouping_kernels import POSITION
 from margin.trees.cart.kernel_types import (
     GAINS,
     HEAP_TOTALS,
@@ -32,12 +35,13 @@ def order_targets(row_numbers, start, n, ranking):
     width = 1
     while width < n:
         for begin in range(0, n, 2 * width):
-            a, middle, end = begin, min(n, begin + width), min(n, begin + 2 * width)
+            a, middle, end = begin, begin + width, begin + 2 * width
+            middle, end = middle if middle < n else n, end if end < n else n
             b = middle
             for k in range(begin, end):
                 take_first = b >= end
                 if a < middle and not take_first:
-                    first, second = int(sorted_positions[a]), int(sorted_positions[b])
+                    first, second = np.int64(sorted_positions[a]), np.int64(sorted_positions[b])
                     take_first = targets[start + first] <= targets[start + second]
                 if a < middle and take_first:
                     spare_positions[k] = sorted_positions[a]
@@ -59,13 +63,13 @@ def weighted_median(row_numbers, start, stop, total_weight, ranking):
     n, passed = stop - start, 0.0
     order_targets(row_numbers, start, n, ranking)
     for i in range(n):
-        at = start + int(sorted_positions[i])
+        at = start + np.int64(sorted_positions[i])
         passed += weights[at]
         if 2 * passed == total_weight and i + 1 < n:
-            return 0.5 * (targets[at] + targets[start + int(sorted_positions[i + 1])])
+            return 0.5 * (targets[at] + targets[start + np.int64(sorted_positions[i + 1])])
         if 2 * passed >= total_weight:
             return targets[at]
-    return targets[start + int(sorted_positions[n - 1])]
+    return targets[start + np.int64(sorted_positions[n - 1])]
 
 
 @inner_kernel
@@ -77,7 +81,7 @@ def rank_targets(row_numbers, start, stop, ranking):
     targets = row_numbers[TARGETS]
     order_targets(row_numbers, start, stop - start, ranking)
     for r in range(stop - start):
-        at = int(sorted_positions[r])
+        at = np.int64(sorted_positions[r])
         ranks[at] = r
         sorted_targets[r] = targets[start + at]
 
@@ -95,7 +99,7 @@ def _add(keys, first, last, n, row_numbers, start, ranking):
         position = keys[0, i] & POSITION
         w = weights[start + position]
         t = w * targets[start + position]
-        at = int(ranks[position]) + 1
+        at = np.int64(ranks[position]) + 1
         while at <= n:
             heap_weights[at] += w
             heap_totals[at] += t
@@ -131,7 +135,7 @@ def _loss(weight, total, n, ranking):
     sorted_targets = ranking[SORTED_TARGETS]
     low, w_below, t_below = _last_below(0.5 * weight, n, ranking, False)
     high, _, _ = _last_below(0.5 * weight, n, ranking, True)
-    first, second = sorted_targets[min(low, n - 1)], sorted_targets[min(high, n - 1)]
+    first, second = sorted_targets[low if low < n else n - 1], sorted_targets[high if high < n else n - 1]
     loss = (total - t_below) - first * (weight - w_below) + first * w_below - t_below
     return 0.5 * (first + second), loss
 

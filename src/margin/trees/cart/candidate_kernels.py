@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
-from margin.trees.cart.grouping_kernels import inner_kernel
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.kernel_types import GAINS, GROUP_TOTALS, GROUP_WEIGHTS, SPLIT_ORDER
 
-__all__ = ["gain_to_beat", "is_allowed", "midpoint", "order_by_mean", "order_by_score"]
+__all__ = ["admission", "gain_to_beat", "midpoint", "order_by_mean", "order_by_score"]
 
 # A split must beat an earlier one by more than rounding, or the order in which rows were added up would choose.
 TIE = 1e-12
@@ -48,16 +51,22 @@ def order_by_mean(groups, group_integers, group_numbers):
     order_by_score(groups, group_integers, group_numbers)
 
 
-@inner_kernel
-def is_allowed(rules, node, j, wl, rows_left, value_left, value_right):
-    """Whether both sides are large enough and their values keep the order that monotone columns ask for."""
-    if rules.min_leaf > 1:
-        right = node.stop - node.start - rows_left
-        if rows_left < rules.min_leaf or right < rules.min_leaf:
+@cache
+def admission(bounded: bool) -> Any:
+    """The kernel that says whether a cut may be taken."""
+
+    @inner_kernel
+    def is_allowed(rules, node, j, wl, rows_left, value_left, value_right):
+        """Whether both sides are large enough and their values keep the order that monotone columns ask for."""
+        if rules.min_leaf > 1:
+            right = node.stop - node.start - rows_left
+            if rows_left < rules.min_leaf or right < rules.min_leaf:
+                return False
+        if wl < rules.min_weight or node.weight - wl < rules.min_weight:
             return False
-    if wl < rules.min_weight or node.weight - wl < rules.min_weight:
-        return False
-    if not rules.constrained:
+        if bounded and rules.constrained:
+            inside = min(value_left, value_right) >= node.lower and max(value_left, value_right) <= node.upper
+            return inside and (value_right - value_left) * rules.monotone[j] >= 0
         return True
-    inside = min(value_left, value_right) >= node.lower and max(value_left, value_right) <= node.upper
-    return inside and (value_right - value_left) * rules.monotone[j] >= 0
+
+    return is_allowed

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from margin.trees.cart.kernel_types import ColumnCodes, GrowthRules, NodeRows, SearchBuffers
+    from margin.trees.cart.kernel_types import ColumnCodes, GrowthRules, NodeRows, SearchBuffers, Traits, TreeBuffers
 
 __all__ = ["grow_tree"]
+
+# Compiling a grower takes seconds, so the first small trees of a process are grown by Python, in the same steps and to
+# the same bits, until they had so many cells (rows times columns times levels); about three microseconds each.
+PYTHON_CELLS = 300_000
+_cells = 0  # so far in this process
 
 PACKED_WEIGHT = 2**31  # total weight that half of an int64 holds
 
@@ -22,15 +27,41 @@ def grow_tree(
     ``target`` (n,) holds class numbers or responses, ``weight`` (n,) nonnegative weights; ``seed`` decides which
     columns and thresholds are drawn. The arrays are those of :mod:`margin.trees.cart.structure`.
     """
-    from margin.trees.cart.growing_kernels import grow
+    from margin.trees.cart.growing_kernels import grower, interpreted_grower
 
     rows = np.flatnonzero(weight > 0)
     target, weight = target[rows], weight[rows]
     rules = _rules_for(rules, weight, target)
-    nodes, value, sets = grow(
-        codes, rules, _node_rows(rules, rows, weight, target), _buffers(codes, rules, len(rows), seed)
-    )
-    return _tree(nodes, value, sets, rules.center)
+    traits, tree = _traits(codes, rules), _tree_buffers(codes, rules, len(rows))
+    given = codes, rules, _node_rows(rules, rows, weight, target), _buffers(codes, rules, len(rows), seed)
+    if _is_interpreted(traits, rules, len(rows)):
+        with np.errstate(all="ignore"):
+            count = interpreted_grower(traits)(*given, tree._replace(nodes=tree.nodes.view(np.recarray)))
+    else:
+        count = grower(traits)(*given, tree)
+    return _tree(tree.nodes[:count], tree.value[:count], tree.sets, rules.center)
+
+
+def _is_interpreted(traits: Traits, rules: GrowthRules, n: int) -> bool:
+    """Whether Python itself grows the tree, because that takes less time than compiling what is not compiled yet."""
+    global _cells
+    from margin.core.cached_kernels import is_ready
+    from margin.trees.cart.growing_kernels import grower
+    from margin.trees.cart.kernel_types import ENTROPY
+
+    levels = min(rules.max_depth, n.bit_length())
+    cells = n * (rules.max_features + 1) * levels
+    if _cells + cells > PYTHON_CELLS or traits.criterion == ENTROPY or is_ready(grower(traits)):
+        return False
+    _cells += cells
+    return True
+
+
+def _traits(codes: ColumnCodes, rules: GrowthRules) -> Traits:
+    from margin.trees.cart.kernel_types import Traits
+
+    categories, missing = (bool(flags.any()) for flags in codes.flags)
+    return Traits(rules.mode, categories, missing, rules.constrained or rules.max_leaves > 0, rules.random)
 
 
 def _rules_for(rules: GrowthRules, weight: np.ndarray, target: np.ndarray) -> GrowthRules:
@@ -55,15 +86,15 @@ def _node_rows(rules: GrowthRules, rows: np.ndarray, weight: np.ndarray, target:
         count = weight.astype(np.int64)
         packed = np.empty((2, n), dtype=np.int64)
         packed[0] = (count << 32) | (count * target.astype(np.int64))
-        return NodeRows(row=positions, numbers=np.empty((4, 0)), packed=packed)
+        return NodeRows(row=positions, amounts=packed)
     numbers = np.empty((4, n))
     numbers[WEIGHTS], numbers[TARGETS] = weight, target
     numbers[TARGETS] -= rules.center
-    return NodeRows(row=positions, numbers=numbers, packed=np.empty((2, 0), dtype=np.int64))
+    return NodeRows(row=positions, amounts=numbers)
 
 
 def _buffers(codes: ColumnCodes, rules: GrowthRules, n: int, seed: int) -> SearchBuffers:
-    from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, BEST, SearchBuffers
+    from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, SearchBuffers
 
     size, k = codes.missing + 3, rules.classes
     return SearchBuffers(
@@ -77,8 +108,24 @@ def _buffers(codes: ColumnCodes, rules: GrowthRules, n: int, seed: int) -> Searc
         ranking=np.zeros((6, n + 1 if rules.mode == ABSOLUTE_ERROR else 0)),
         features=np.arange(len(codes.codes)),
         generator=_generator(seed),
-        best=np.zeros(1, dtype=BEST),
-        left_set=np.zeros(32, dtype=np.uint8),
+    )
+
+
+def _tree_buffers(codes: ColumnCodes, rules: GrowthRules, n: int) -> TreeBuffers:
+    """Memory for the largest tree that the limits allow; pages that it does not reach are never touched."""
+    from margin.trees.cart.kernel_types import NODE, TreeBuffers
+
+    leaves = max(1, n // max(1, rules.min_leaf))
+    if rules.max_leaves > 0:
+        leaves = min(leaves, rules.max_leaves)
+    if rules.max_depth < n.bit_length():
+        leaves = min(leaves, 2**rules.max_depth)
+    size = 2 * leaves - 1
+    return TreeBuffers(
+        nodes=np.empty(size, dtype=NODE),
+        value=np.empty((size, rules.classes)),
+        sets=np.empty((size + 1 if codes.flags[0].any() else 1, 32), dtype=np.uint8),
+        waiting=np.empty(size, dtype=np.int64),
     )
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 __all__ = [
     "ABSOLUTE_ERROR",
-    "BEST",
     "ENTROPY",
     "GINI",
     "NODE",
@@ -25,6 +24,8 @@ __all__ = [
     "NodeRows",
     "NodeState",
     "SearchBuffers",
+    "Traits",
+    "TreeBuffers",
 ]
 
 # What is summed per group, and so which criterion is followed.
@@ -62,14 +63,15 @@ NODE = np.dtype(
     ]
 )
 
-# The best split found so far: column, last code on the left, whether missing values go left and whether the column is
-# categorical; its gain and threshold.
-BEST = np.dtype(
-    [
-        *((name, np.int64) for name in ("column", "cut", "missing_left", "is_category")),
-        *((name, np.float64) for name in ("gain", "threshold")),
-    ]
-)
+
+class Traits(NamedTuple):
+    """What decides which code is compiled: compiling all that there is takes half a minute, a fit needs a part."""
+
+    criterion: int  # SQUARED_ERROR ... ABSOLUTE_ERROR
+    categories: bool  # some column is categorical
+    missing: bool  # some column has missing values
+    bounded: bool  # some column is monotone, or the number of leaves is limited
+    random: bool  # one random split per column in place of the best
 
 
 class ColumnCodes(NamedTuple):
@@ -103,11 +105,12 @@ class GrowthRules(NamedTuple):
 
 
 class NodeRows(NamedTuple):
-    """The rows of a tree in the order of its nodes; a mode needs ``numbers`` or ``packed``, the other is empty."""
+    """The rows of a tree in the order of its nodes."""
 
     row: np.ndarray  # (2, n) uint32: position in the table; a spare row for parting a node
-    numbers: np.ndarray  # (4, n) float64: WEIGHTS ... SPARE_TARGETS; targets are centered responses or class numbers
-    packed: np.ndarray  # (2, n) int64: weight << 32 | weight of class 1; spare
+    # (4, n) float64: WEIGHTS ... SPARE_TARGETS, targets being centered responses or class numbers; or, for PACKED_GINI,
+    # (2, n) int64: weight << 32 | weight of class 1; spare
+    amounts: np.ndarray
 
 
 class NodeState(NamedTuple):
@@ -134,5 +137,12 @@ class SearchBuffers(NamedTuple):
     ranking: np.ndarray  # (6, n + 1) float64 for absolute error: HEAP_WEIGHTS ... SPARE_POSITIONS
     features: np.ndarray  # (p,) int64, permuted as columns are drawn
     generator: np.ndarray  # (1,) uint64
-    best: np.ndarray  # (1,) BEST
-    left_set: np.ndarray  # (32,) uint8: bit c says that category c goes left
+
+
+class TreeBuffers(NamedTuple):
+    """Where the tree is written, as long as it can become at most."""
+
+    nodes: np.ndarray  # (nodes,) NODE
+    value: np.ndarray  # (nodes, classes) float64
+    sets: np.ndarray  # (inner nodes + 1, 32) uint8: bit c says that category c goes left; one row if there are none
+    waiting: np.ndarray  # (nodes,) int64: nodes that can be split

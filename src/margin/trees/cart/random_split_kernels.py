@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.candidate_kernels import midpoint
-from margin.trees.cart.grouping_kernels import POSITION, inner_kernel, span
+from margin.trees.cart.grouping_kernels import POSITION
 from margin.trees.cart.kernel_types import SPLIT_ORDER, TARGETS, WEIGHTS
 
-__all__ = ["draw_sides", "random_cut", "random_gain", "uniform"]
+__all__ = ["random_cut", "random_scorer", "side_draw", "uniform"]
 
 
 @inner_kernel
@@ -20,22 +24,6 @@ def uniform(generator):
     x ^= x >> np.uint64(27)
     generator[0] = x
     return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@inner_kernel
-def draw_sides(n, low, high, absent, missing, categorical, ranges, first, node_codes, group_integers, generator):
-    """Draw one split of the column: codes become 0 (left) and 1; returns the cut, its threshold and the new span."""
-    if categorical:
-        _random_sides(node_codes, n, missing, group_integers, generator)
-        low, high, absent = span(node_codes, n, missing, False)
-        return np.int64(-1), np.inf, low, high, absent
-    if low == high:  # the only cut parts the one known group from the missing ones
-        return low, np.inf, low, high, absent
-    cut, threshold = random_cut(ranges, first, low, high, generator)
-    for i in range(n):
-        if node_codes[i] != missing:
-            node_codes[i] = node_codes[i] > cut
-    return cut, threshold, np.int64(0), np.int64(1), absent
 
 
 @inner_kernel
@@ -64,29 +52,60 @@ def _random_sides(node_codes, n, missing, group_integers, generator):
         node_codes[i] = split_order[255 if node_codes[i] == missing else node_codes[i]]
 
 
-@inner_kernel
-def random_gain(packed_mode, weight, total, start, n, row_numbers, packed, node_codes, cut):
-    """Gain of one cut of a column without missing values for squared error or two classes; weight, total, rows left."""
-    targets = row_numbers[TARGETS]
-    weights = row_numbers[WEIGHTS]
-    first, rows_left = np.uint64(start), np.int64(0)  # unsigned: no index counts from the end, and loops vectorize
-    if packed_mode:
-        both = np.int64(0)
+@cache
+def side_draw(categories: bool, missing_values: bool) -> Any:
+    """The kernel that draws one split of a column."""
+
+    @inner_kernel
+    def draw_sides(n, low, high, absent, missing, categorical, ranges, first, node_codes, group_integers, generator):
+        """Codes become 0 (left) and 1; returns the cut, its threshold and the new smallest, largest, absent."""
+        if categories and categorical:
+            _random_sides(node_codes, n, missing, group_integers, generator)
+            smallest = largest = np.int64(node_codes[0])
+            for i in range(n):
+                smallest = min(smallest, np.int64(node_codes[i]))
+                largest = max(largest, np.int64(node_codes[i]))
+            return np.int64(-1), np.inf, smallest, largest, 0
+        if low == high:  # the only cut parts the one known group from the missing ones
+            return low, np.inf, low, high, absent
+        cut, threshold = random_cut(ranges, first, low, high, generator)
         for i in range(n):
-            here = np.uint64(i)
-            goes = node_codes[here] <= cut
-            both += packed[0, first + here] if goes else 0
-            rows_left += goes
-        weight_left, total_left = float(both >> 32), float(both & POSITION)
-    else:
-        weight_left = total_left = 0.0
-        for i in range(n):
-            here = np.uint64(i)
-            goes = node_codes[here] <= cut
-            w = weights[first + here] if goes else 0.0
-            weight_left += w
-            total_left += w * targets[first + here]
-            rows_left += goes
-    weight_right, total_right = weight - weight_left, total - total_left
-    gain = total_left * total_left * weight_right + total_right * total_right * weight_left
-    return gain / (weight_left * weight_right), weight_left, total_left, rows_left
+            if not missing_values or node_codes[i] != missing:
+                node_codes[i] = node_codes[i] > cut
+        return cut, threshold, np.int64(0), np.int64(1), absent
+
+    return draw_sides
+
+
+@cache
+def random_scorer(packed: bool) -> Any:
+    """The kernel that scores one cut of a column without missing values for squared error or two classes."""
+
+    @inner_kernel
+    def random_gain(weight, total, start, n, amounts, node_codes, cut):
+        """The gain; weight, total and rows left."""
+        first, rows_left = np.uint64(start), np.int64(0)  # unsigned: no index counts from the end, and loops vectorize
+        if packed:
+            both = np.int64(0)
+            for i in range(n):
+                here = np.uint64(i)
+                goes = node_codes[here] <= cut
+                both += amounts[0, first + here] if goes else 0
+                rows_left += goes
+            weight_left, total_left = float(both >> 32), float(both & POSITION)
+        else:
+            weights = amounts[WEIGHTS]
+            targets = amounts[TARGETS]
+            weight_left = total_left = 0.0
+            for i in range(n):
+                here = np.uint64(i)
+                goes = node_codes[here] <= cut
+                w = weights[first + here] if goes else 0.0
+                weight_left += w
+                total_left += w * targets[first + here]
+                rows_left += goes
+        weight_right, total_right = weight - weight_left, total - total_left
+        gain = total_left * total_left * weight_right + total_right * total_right * weight_left
+        return gain / (weight_left * weight_right), weight_left, total_left, rows_left
+
+    return random_gain

@@ -50,9 +50,13 @@ __all__ = [
 
 TreeArrays = Mapping[str, np.ndarray]
 
-# Fewer rows are walked by NumPy, level by level, unless this process has compiled code already: loading it would take
-# longer. Both ways reach the same leaves.
+# Fewer rows are walked by NumPy, level by level, unless there is compiled code already: making it takes a second, which
+# pays only after so many walks down a tree. Both ways reach the same leaves.
 COMPILED_ROWS = 4096
+NUMPY_WALKS = 3000
+_walked = 0  # by NumPy in this process
+
+BLOCK = 256  # rows that step together: enough to wait for, few enough that they stay in the first caches
 
 NODES_PER_ROW = 3  # nodes that are packed in the time that packing saves one row
 CHUNK = 2048  # rows that pass all trees before the next ones do: they stay in the second-level cache
@@ -96,7 +100,7 @@ def goes_left(tree: TreeArrays, node: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 def packed(trees: Sequence[TreeArrays]) -> tuple[np.ndarray, ...]:
-    """What the compiled walk reads of trees: roots, nodes of two words each, and the sets of categories."""
+    """What the compiled walk reads of trees: roots, nodes of two words each, the same as floats, sets."""
     counts = [len(tree["feature"]) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.uint64)
     nodes = np.zeros((sum(counts), 2), dtype=np.uint64)
@@ -110,7 +114,8 @@ def packed(trees: Sequence[TreeArrays]) -> tuple[np.ndarray, ...]:
         turns = (inner & ~tree["missing_left"]).astype(np.int64) << 32 | asked.astype(np.int64) << 33
         own[:, 1] = child | turns | np.where(inner, tree["feature"], 0).astype(np.int64) << 34
         sets += len(tree["category_set"])
-    return roots, nodes.ravel(), np.concatenate([tree["category_set"] for tree in trees])
+    flat = nodes.ravel()
+    return roots, flat, flat.view(np.float64), np.concatenate([tree["category_set"] for tree in trees])
 
 
 def apply(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
@@ -126,7 +131,11 @@ def apply_all(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
 
     leaves, X, nodes = np.empty((len(X), len(trees)), dtype=np.int32), np.ascontiguousarray(X), packed(trees)
     compiled: Any = walk
-    _in_chunks(lambda rows: compiled(X[rows], *nodes, leaves[rows]), len(X), WORK_PER_WALK * len(X) * len(trees))
+
+    def walk_chunk(rows: slice) -> None:
+        compiled(X[rows], *nodes, leaves[rows], *_block())
+
+    _in_chunks(walk_chunk, len(X), WORK_PER_WALK * len(X) * len(trees))
     return leaves
 
 
@@ -146,19 +155,44 @@ def sum_values(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
 
     X, nodes, value = np.ascontiguousarray(X), packed(trees), np.concatenate([tree["value"] for tree in trees])
     compiled: Any = walk_and_add
-    _in_chunks(lambda rows: compiled(X[rows], *nodes, value, total[rows]), len(X), WORK_PER_WALK * len(X) * len(trees))
+
+    def walk_chunk(rows: slice) -> None:
+        compiled(X[rows], *nodes, value, total[rows], *_block())
+
+    _in_chunks(walk_chunk, len(X), WORK_PER_WALK * len(X) * len(trees))
     return total
 
 
+def _block() -> tuple[np.ndarray, np.ndarray]:
+    """Memory for the rows that step together."""
+    return np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64)
+
+
 def _are_few(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
-    """Whether packing the nodes, or loading the compiled walk, would take longer than walking."""
-    if "numba" not in sys.modules:
-        return len(X) < COMPILED_ROWS
+    """Whether packing the nodes, or bringing the compiled walk, would take longer than walking."""
+    if not _walks_are_compiled(trees, X):
+        return True
     return NODES_PER_ROW * len(X) * len(trees) < sum(len(tree["feature"]) for tree in trees)
 
 
+def _walks_are_compiled(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
+    """Whether to use compiled code: it is there, or there are many rows, or NumPy has walked for long enough."""
+    global _walked
+    if len(X) >= COMPILED_ROWS or _walked >= NUMPY_WALKS:
+        return True
+    if "numba" in sys.modules:
+        from margin.core.cached_kernels import is_ready
+        from margin.trees.cart import structure_kernels as kernels
+
+        if all(is_ready(kernel) for kernel in (kernels.walk, kernels.walk_and_add, kernels.walk_few)):
+            _walked = NUMPY_WALKS
+            return True
+    _walked += len(trees)
+    return False
+
+
 def _apply_to_few(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
-    if "numba" not in sys.modules:
+    if len(X) < COMPILED_ROWS and _walked < NUMPY_WALKS:
         return _apply_by_levels(tree, X)
     from margin.trees.cart.structure_kernels import walk_few
 

@@ -12,16 +12,17 @@ depend on each other, so the processor waits for many nodes at once where a walk
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.trees.cart.structure import BLOCK
 
 __all__ = ["walk", "walk_and_add", "walk_few"]
 
-BLOCK = 256  # rows that step together: enough to wait for, few enough that they stay in the first caches
 MISSING_RIGHT, CATEGORY, COLUMN = np.uint64(32), np.uint64(33), np.uint64(34)  # shifts; the child is below
 CHILD, BYTE, ZERO, ONE, TWO, THREE, SEVEN = (np.uint64(k) for k in (0xFFFFFFFF, 0xFF, 0, 1, 2, 3, 7))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@inner_kernel
 def _walk_block(X, first, count, root, nodes, thresholds, category_set, at, walking):
     """Bring rows ``first`` to ``first + count`` from ``root`` to their leaves, in ``at``."""
     for k in range(count):
@@ -51,13 +52,12 @@ def _walk_block(X, first, count, root, nodes, thresholds, category_set, at, walk
         left = still
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def walk(X, roots, nodes, category_set, leaves):
+@cached_kernel
+def walk(X, roots, nodes, thresholds, category_set, leaves, at, walking):
     """The leaf of every row in every tree, counted from its root, into (n, trees)."""
-    at, walking = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64)
-    thresholds = nodes.view(np.float64)
     for first in range(0, X.shape[0], BLOCK):
-        count = min(BLOCK, X.shape[0] - first)
+        rest = X.shape[0] - first
+        count = rest if rest < BLOCK else BLOCK
         for tree in range(roots.size):
             root = roots[tree]
             _walk_block(X, first, count, root, nodes, thresholds, category_set, at, walking)
@@ -65,21 +65,20 @@ def walk(X, roots, nodes, category_set, leaves):
                 leaves[first + k, tree] = at[k] - root
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def walk_and_add(X, roots, nodes, category_set, value, total):
+@cached_kernel
+def walk_and_add(X, roots, nodes, thresholds, category_set, value, total, at, walking):
     """Add the value of every row's leaf in every tree, the trees in their order, to ``total`` (n, outputs)."""
-    at, walking = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64)
-    thresholds = nodes.view(np.float64)
     for tree in range(roots.size):
         for first in range(0, X.shape[0], BLOCK):
-            count = min(BLOCK, X.shape[0] - first)
+            rest = X.shape[0] - first
+            count = rest if rest < BLOCK else BLOCK
             _walk_block(X, first, count, roots[tree], nodes, thresholds, category_set, at, walking)
             for k in range(count):
                 for output in range(value.shape[1]):
                     total[first + k, output] += value[at[k], output]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@cached_kernel
 def walk_few(X, feature, threshold, left, missing_left, category_row, category_set, leaves):
     """The leaf of every row in one tree, whose arrays are read as they are: bringing them together would cost more."""
     for i in range(X.shape[0]):
