@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine, make_friedman1
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine, make_blobs, make_friedman1
 from sklearn.ensemble import HistGradientBoostingClassifier as PeerClassifier
 from sklearn.ensemble import HistGradientBoostingRegressor as PeerRegressor
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_pinball_loss, mean_poisson_deviance
@@ -420,6 +420,24 @@ def test_bad_input_is_one_sentence(params, message):
     with pytest.raises(ValueError, match=message) as caught:
         HistGradientBoostingRegressor(**params).fit(X, y - 100)
     assert str(caught.value).startswith("HistGradientBoostingRegressor: ")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_extreme_class_weights(seed):
+    """Classes of next to no weight have trees of one leaf between trees of several: every step lowers the loss."""
+    X, y = make_blobs(50, centers=3, random_state=seed, cluster_std=20)
+    weights = {0: 1000.0, 1: 1e-4, 2: 1e-4}
+    model = HistGradientBoostingClassifier(class_weight=weights, max_iter=60, min_samples_leaf=1).fit(X, y)
+    roots = np.diff(model.trees_["start"]) == 1
+    assert roots.any()
+    first = model.trees_["start"][:-1][roots]
+    total = sum(weights[c] * (y == c).sum() for c in range(3))
+    np.testing.assert_allclose(model.trees_["weight"][first], total)
+    np.testing.assert_array_equal(model.trees_["left"][first], -1)
+    assert np.all(np.diff(model.train_score_) > -1e-12)
+    assert np.abs(model.trees_["value"]).max() < 10
+    peer = PeerClassifier(class_weight=weights, max_iter=60, min_samples_leaf=1, early_stopping=False).fit(X, y)
+    assert np.mean(model.predict(X) == peer.predict(X)) > 0.9
 
 
 def test_bad_classes_and_bad_continuations():

@@ -19,6 +19,8 @@ __all__ = ["GrownTree", "TreeGrower", "column_table"]
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
 UNLIMITED = np.iinfo(np.int64).max
+ROOT = np.zeros((), dtype=NODE)
+ROOT["feature"] = ROOT["left"] = ROOT["right"] = -1
 
 # Up to this many rows NumPy packs derivatives and sums leaves, with the same bits: compiling the loops for it would
 # take as long as hundreds of such fits.
@@ -101,8 +103,9 @@ class TreeGrower:
         packing = choose_packing(gradient, hessian)
         self._pack(gradient, hessian, number, packing)
         self.progress[0] = (1, 1, 0, 0, 0)
+        self.nodes[0] = ROOT  # whatever the tree before made of it: a root that is not split is a leaf
         root, total = self.nodes[0], self.packed if len(rows) == len(self.packed) else self.packed[rows]
-        root["start"], root["stop"], root["total"], root["feature"] = 0, len(rows), total.sum(), -1
+        root["stop"], root["total"] = len(rows), total.sum()
         if self.bounds is not None:
             self.bounds[0] = -np.inf, np.inf
         drawing = self.limits.feature_fraction < 1.0 or self.limits.random_ties
