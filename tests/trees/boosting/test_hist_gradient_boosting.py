@@ -2,7 +2,6 @@
 
 import itertools
 
-import numba
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -371,8 +370,6 @@ def test_same_bits_on_one_and_two_threads(monkeypatch):
     said = []
     for threads in (1, 2):
         monkeypatch.setattr("margin.core.threads.available", lambda threads=threads: threads)
-        with_threads = min(threads, numba.config.NUMBA_NUM_THREADS)
-        numba.set_num_threads(with_threads)
         model = HistGradientBoostingClassifier(max_iter=5, early_stopping=False).fit(X, y)
         said.append({**model.trees_, **model.bins_, "raw": model.decision_function(X), "score": model.train_score_})
         said[-1]["seed"] = np.array(model.seed_)
