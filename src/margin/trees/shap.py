@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.threads import numba_threads, threads_for
+from margin.core.parallel import over_ranges
+from margin.core.threads import threads_for
 from margin.trees.cart.structure import TreeArrays
 from margin.trees.category_encoding import encode_numbers, encode_strings
 
@@ -154,8 +155,12 @@ def _add_tree(tree: TreeArrays, X: np.ndarray, scale: float, values: np.ndarray)
     paths = _leaf_paths(tree)
     questions = Questions(*(np.ascontiguousarray(tree[name]) for name in Questions._fields))
     found = np.zeros((len(X), values.shape[1], values.shape[2]))
-    with numba_threads(threads_for(50.0 * len(X) * len(tree["feature"]))):
-        add_attributions(X, questions, np.ascontiguousarray(tree["value"]), paths, _chances(paths.column_start), found)
+    value, chances = np.ascontiguousarray(tree["value"]), _chances(paths.column_start)
+    over_ranges(
+        lambda low, high: add_attributions(low, high, X, questions, value, paths, chances, found),
+        len(X),
+        threads_for(50.0 * len(X) * len(tree["feature"])),
+    )
     values += scale * found
 
 

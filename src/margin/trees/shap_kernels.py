@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["Paths", "Questions", "add_attributions"]
-
-BLOCK = 32  # rows per task
 
 
 class Questions(NamedTuple):
@@ -95,25 +94,24 @@ def _leaf_fractions(passes, columns, fractions, chance, polynomial, contribution
             contribution[k] = -blocked * missed
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def add_attributions(X, asked, value, paths, chances, total):
-    """Add every leaf's contribution for every row to ``total`` (n, p, outputs)."""
-    n, widest = X.shape[0], chances.shape[0]
-    for block in prange((n + BLOCK - 1) // BLOCK):
-        answers = np.zeros(asked.feature.size, dtype=np.bool_)
-        passes = np.empty(widest, dtype=np.bool_)
-        polynomial, contribution = np.empty(widest + 1), np.empty(widest)
-        for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            _answer_all(X[i], asked, answers)
-            for leaf in range(paths.leaf.size):
-                first, last = paths.column_start[leaf], paths.column_start[leaf + 1]
-                for k in range(last - first):
-                    passes[k] = True
-                for q in range(paths.node_start[leaf], paths.node_start[leaf + 1]):
-                    if answers[paths.node[q]] != paths.goes_left[q]:
-                        passes[paths.position[q]] = False
-                fraction, chance = paths.fraction[first:last], chances[last - first]
-                _leaf_fractions(passes, last - first, fraction, chance, polynomial, contribution)
-                for k in range(last - first):
-                    for output in range(value.shape[1]):
-                        total[i, paths.column[first + k], output] += contribution[k] * value[paths.leaf[leaf], output]
+@njit(cache=True, nogil=True)
+def add_attributions(low, high, X, asked, value, paths, chances, total):
+    """Add every leaf's contribution for the rows ``low`` to ``high`` to ``total`` (n, p, outputs)."""
+    widest = chances.shape[0]
+    answers = np.zeros(asked.feature.size, dtype=np.bool_)
+    passes = np.empty(widest, dtype=np.bool_)
+    polynomial, contribution = np.empty(widest + 1), np.empty(widest)
+    for i in range(low, high):
+        _answer_all(X[i], asked, answers)
+        for leaf in range(paths.leaf.size):
+            first, last = paths.column_start[leaf], paths.column_start[leaf + 1]
+            for k in range(last - first):
+                passes[k] = True
+            for q in range(paths.node_start[leaf], paths.node_start[leaf + 1]):
+                if answers[paths.node[q]] != paths.goes_left[q]:
+                    passes[paths.position[q]] = False
+            fraction, chance = paths.fraction[first:last], chances[last - first]
+            _leaf_fractions(passes, last - first, fraction, chance, polynomial, contribution)
+            for k in range(last - first):
+                for output in range(value.shape[1]):
+                    total[i, paths.column[first + k], output] += contribution[k] * value[paths.leaf[leaf], output]

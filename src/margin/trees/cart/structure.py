@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from margin.core.parallel import parallel_map
 from margin.core.threads import threads_for
 
 __all__ = [
@@ -217,13 +217,7 @@ def _apply_by_levels(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
 def _in_chunks(walk: Callable[[slice], None], n: int, work: float) -> None:
     """Call ``walk`` on chunks of rows, in threads if the work is worth it."""
     chunks = [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
-    threads = min(threads_for(work), len(chunks))
-    if threads <= 1:
-        for rows in chunks:
-            walk(rows)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(walk, chunks))
+    parallel_map(walk, chunks, threads_for(work))
 
 
 def decision_path(tree: TreeArrays, X: np.ndarray) -> sp.csr_matrix:
