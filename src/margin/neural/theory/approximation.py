@@ -25,10 +25,12 @@ Function = Callable[[Array], Array]
 STEEP = 40.0  # sigmoid(-40 / 2) is 2e-9: half a unit away from its threshold a step is flat to that
 
 
-def finite_set_network(values: Sequence[float], merged: bool = False) -> DenseNetwork:
+def finite_set_network(
+    values: Sequence[float], merged: bool = False, *, shift: float = 0.5, slope: float = STEEP
+) -> DenseNetwork:
     r"""A sigmoid network with the given values at 1, 2, ..., S: :math:`\sum_s f(s)\,(1[x \ge s] - 1[x \ge s+1])`.
 
-    Steps stand half a unit before the points: at a point itself a sigmoid is 1/2, however steep. There are 2S units;
+    Steps stand ``shift`` before the points: at a point itself a sigmoid is 1/2, however steep. There are 2S units;
     ``merged`` joins those of one threshold and leaves out the last, whose step comes after all points: S units.
 
     >>> finite_set_network([3.0, -1.0, 2.0])(np.array([1.0, 2.0, 3.0])).ravel().round(6)
@@ -36,7 +38,7 @@ def finite_set_network(values: Sequence[float], merged: bool = False) -> DenseNe
     """
     f = np.asarray(values, dtype=float)
     points = np.arange(1, len(f) + 1)
-    return _steps(points - 0.5, points + 0.5, f, slope=STEEP, merged=merged)
+    return _steps(points - shift, points + 1 - shift, f, slope=slope, merged=merged)
 
 
 def step_network(

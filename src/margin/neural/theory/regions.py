@@ -10,7 +10,7 @@ import numpy as np
 from margin.neural.diagnostics.pieces import Box, Cell, clip_polygon
 from margin.neural.theory.network import DenseNetwork
 
-__all__ = ["activation_regions", "hyperplane_cells"]
+__all__ = ["activation_regions", "affine_map", "along_line", "hyperplane_cells"]
 
 Array = np.ndarray
 
@@ -56,6 +56,22 @@ def _area(polygon: Array) -> float:
     extent = float(np.ptp(x) * np.ptp(y))
     area = float(abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))))
     return area if area > 1e-12 * extent else 0.0
+
+
+def affine_map(network: DenseNetwork, x: Array) -> tuple[Array, Array]:
+    """The matrix and constant that a rectifier network is in the region of the input ``x`` (d,)."""
+    A, c, h = np.eye(len(x)), np.zeros(len(x)), x
+    for W, b in zip(network.weights[:-1], network.biases[:-1]):
+        active = W @ h + b > 0
+        A, c, h = (W @ A) * active[:, None], (W @ c + b) * active, (W @ h + b) * active
+    return network.weights[-1] @ A, network.weights[-1] @ c + network.biases[-1]
+
+
+def along_line(network: DenseNetwork, start: Array, direction: Array) -> DenseNetwork:
+    """The network of one input t that gives what ``network`` gives at start + t direction."""
+    W, b = network.weights[0], network.biases[0]
+    first = (W @ direction)[:, None]
+    return DenseNetwork([first, *network.weights[1:]], [W @ start + b, *network.biases[1:]], network.activation)
 
 
 def hyperplane_cells(w: Array, b: Array) -> list[Array]:
