@@ -173,15 +173,18 @@ def _path(function: FunctionType) -> list[Any]:
 
     def search(node: ast.AST) -> list[ast.AST]:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef) and child.name == name:
-                if min([child.lineno, *(d.lineno for d in child.decorator_list)]) == line:
-                    return [child]
+            if isinstance(child, ast.FunctionDef) and (child.name, _first_line(child)) == (name, line):
+                return [child]
             found = search(child) if isinstance(child, ast.ClassDef | ast.If | ast.Try) else []
             if found:
                 return [child, *found] if isinstance(child, ast.ClassDef) else found
         return []
 
     return search(_tree(sys.modules[function.__module__]))
+
+
+def _first_line(node: ast.FunctionDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def definition_of(function: FunctionType) -> ast.FunctionDef | None:

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results: list[dict[str, Any]] = json.loads(options.out.read_text()) if options.out and options.out.exists() else []
     known, started = {result["row"] for result in results}, time.monotonic()
     for row in rows:
-        if options.sample and len(results) >= options.sample or time.monotonic() - started > 60 * options.minutes:
+        if (options.sample and len(results) >= options.sample) or time.monotonic() - started > 60 * options.minutes:
             break
         if row.id in known:
             continue

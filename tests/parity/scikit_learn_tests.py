@@ -113,7 +113,8 @@ def run_package(package: str) -> list[dict[str, str]]:
         ended = subprocess.run([sys.executable, __file__, "--inside", package, str(out)], check=False).returncode
         results = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     if ended < 0:
-        results.append({"test": package, "outcome": "failed", "error": f"signal {-ended}", "at": "", "classes": "crash"})
+        crash = {"test": package, "outcome": "failed", "error": f"signal {-ended}", "at": "", "classes": "crash"}
+        results.append(crash)
     return results
 
 
