@@ -61,9 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _try_row(row: atlas.Row, most: int, rng: random.Random, verbose: bool) -> list[dict[str, Any]]:
     cited = [path for path in row.code if not path.startswith("margin.experiments.")]  # those are the check itself
     functions = [f for path in cited for f in functions_of(resolve(path))]
+    possible = [m for f in functions for m in mutants_of(f)]
+    if not possible:
+        return []
     run = _runner(row)
     lines, seconds = _reached(run, functions)
-    found = [m for f in functions for m in mutants_of(f) if (f.__code__.co_filename, m.line) in lines]
+    found = [m for m in possible if (m.function.__code__.co_filename, m.line) in lines]
     if most:
         found = rng.sample(found, min(most, len(found)))
     results = []
