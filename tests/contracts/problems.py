@@ -43,6 +43,8 @@ TEST_PARAMETERS = {
     "umap": {"n_neighbors": 3, "n_epochs": 30},
     "mlp-classifier": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "mlp-regressor": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "cnn-classifier": {"max_iter": 10, "learning_rate_init": 0.01, "batch_size": 32},
+    "cnn-regressor": {"max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-classifier": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-regressor": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
@@ -60,7 +62,7 @@ EXPECTED_FAILURES = {
     },
     **{
         name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32}
-        for name in ("neural-classifier", "neural-regressor")
+        for name in ("neural-classifier", "neural-regressor", "cnn-classifier", "cnn-regressor")
     },
 }
 EXPECTED_FAILURES["neural-regressor"]["check_regressor_multioutput"] = (
