@@ -146,6 +146,12 @@ NEURAL = (
     Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),
 )
 
+VISION = (
+    Entry("hog", "margin.vision.HOG", "transformation", data="images"),
+    Entry("image-filter", "margin.vision.ImageFilter", "transformation", data="images"),
+    Entry("visual-words", "margin.vision.VisualWords", "transformation", data="images"),
+)
+
 SEMI = (
     Entry("self-training-classifier", "margin.semi.SelfTrainingClassifier", "classification", compared=False),
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
@@ -163,6 +169,7 @@ ENTRIES: tuple[Entry, ...] = (
     *MIXTURE,
     *REDUCTION,
     *NEURAL,
+    *VISION,
     *SEMI,
     *GENERATIVE,
 )

@@ -47,6 +47,8 @@ TEST_PARAMETERS = {
     "cnn-regressor": {"max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-classifier": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-regressor": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "hog": {"cell": 2},
+    "visual-words": {"n_words": 4},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 

@@ -19,10 +19,11 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
+from margin.data.image_arrays import channel_scaling, check_images
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.augmentation import Augmentation, parse_augmentation
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.image_input import ImageRows, channel_scaling, check_images
+from margin.neural.estimators.image_input import ImageRows
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.images import ARCHITECTURES, image_network
 from margin.neural.nets.layer_list import parse_layer
