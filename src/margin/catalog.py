@@ -140,8 +140,16 @@ REDUCTION = (
 NEURAL = (
     Entry("mlp-classifier", "margin.neural.estimators.MLPClassifier", "classification"),
     Entry("mlp-regressor", "margin.neural.estimators.MLPRegressor", "regression"),
+    Entry("cnn-classifier", "margin.neural.estimators.CNNClassifier", "classification", data="images"),
+    Entry("cnn-regressor", "margin.neural.estimators.CNNRegressor", "regression", data="images"),
     Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),
     Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),
+)
+
+VISION = (
+    Entry("hog", "margin.vision.HOG", "transformation", data="images"),
+    Entry("image-filter", "margin.vision.ImageFilter", "transformation", data="images"),
+    Entry("visual-words", "margin.vision.VisualWords", "transformation", data="images"),
 )
 
 SEMI = (
@@ -161,6 +169,7 @@ ENTRIES: tuple[Entry, ...] = (
     *MIXTURE,
     *REDUCTION,
     *NEURAL,
+    *VISION,
     *SEMI,
     *GENERATIVE,
 )

@@ -43,17 +43,29 @@ TEST_PARAMETERS = {
     "umap": {"n_neighbors": 3, "n_epochs": 30},
     "mlp-classifier": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "mlp-regressor": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "cnn-classifier": {"max_iter": 10, "learning_rate_init": 0.01, "batch_size": 32},
+    "cnn-regressor": {"max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-classifier": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-regressor": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "hog": {"cell": 2},
+    "visual-words": {"n_words": 4},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 
 BOOTSTRAP = "a bootstrap draws rows, so a row of weight two and two equal rows are drawn with different luck"
 
+FLOAT32 = "a network computes in float32, where a weighted sum and the sum of repeated rows round differently"
+
 # scikit-learn's checks that a model cannot pass, each with the reason.
 EXPECTED_FAILURES = {
-    name: {"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP}
-    for name in ("bagging-classifier", "bagging-regressor", "random-forest-classifier", "random-forest-regressor")
+    **{
+        name: {"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP}
+        for name in ("bagging-classifier", "bagging-regressor", "random-forest-classifier", "random-forest-regressor")
+    },
+    **{
+        name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32}
+        for name in ("cnn-classifier", "cnn-regressor")
+    },
 }
 
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
