@@ -6,7 +6,7 @@ NumPy; pandas, PyArrow, Pillow and scikit-learn are imported by the functions th
 
 from margin.data.images import read_image, read_image_folder
 from margin.data.named import Dataset, load, names
-from margin.data.preprocessing import column_plan, frame, preprocessor
+from margin.data.preprocessing import frame, preprocessor
 from margin.data.profile import ColumnProfile, Profile, profile
 from margin.data.reading import from_arrow, from_pandas, read
 from margin.data.splits import (
@@ -32,7 +32,6 @@ __all__ = [
     "Dataset",
     "Profile",
     "Table",
-    "column_plan",
     "detect_task",
     "frame",
     "from_arrow",

@@ -69,11 +69,13 @@ def _by_distinct(series: pandas.Series, convert: Callable[[Any], Any], absent: A
     """Convert each distinct value once; values that cannot be hashed, such as lists, one by one."""
     import pandas as pd
 
-    objects = series.astype(object)
+    objects = series.astype(object).to_numpy()
+    codes: np.ndarray
+    distinct: np.ndarray
     try:
         codes, distinct = pd.factorize(objects)
     except TypeError:
-        codes, distinct = np.arange(len(objects)), objects.to_numpy()
+        codes, distinct = np.arange(len(objects)), objects
     lookup = np.empty(len(distinct) + 1, dtype=dtype)
     for i, value in enumerate(distinct):
         lookup[i] = convert(value)
@@ -151,13 +153,13 @@ def _date(value: Any, spelling: str) -> np.datetime64:
             return np.datetime64(text, "us")
         return parse_date(f"{text[:4]}-{text[4:6]}-{text[6:]}", UNAMBIGUOUS) if len(text) == 8 else _NAT
     try:
-        moment = pd.Timestamp(value) if not isinstance(value, str) else pd.NaT
+        moment: Any = pd.NaT if isinstance(value, str) else pd.Timestamp(value)
     except (TypeError, ValueError, OverflowError):
         return _NAT
     if moment is pd.NaT:
         return _NAT
     naive = moment.tz_convert("UTC").tz_localize(None) if moment.tz is not None else moment
-    return np.datetime64(naive.to_datetime64(), "us")
+    return naive.to_datetime64().astype("datetime64[us]")
 
 
 def _with_offset(text: str) -> np.datetime64:
