@@ -190,6 +190,7 @@ PARTS: Mapping[str, str] = {
     "sklearn/ordinal-encoder": "sklearn.preprocessing.OrdinalEncoder",
     # Steps of our own that read and encode the columns of a table.
     "margin/column-reader": "margin.data.column_reader.ColumnReader",
+    "margin/category-columns": "margin.data.category_columns.CategoryColumns",
     "margin/date-parts": "margin.data.date_parts.DateParts",
     "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.

@@ -94,7 +94,7 @@ class ColumnReader(TransformerMixin, Estimator):
 
     def _tell_lost(self, series: pandas.Series, kind: str, absent: np.ndarray) -> None:
         """Warn of values that are there and cannot be read; refuse a column in which none can be."""
-        lost = absent & coerced_is_there(series) if absent.any() else absent
+        lost = absent & _holds_something(series) if absent.any() else absent
         if not lost.any():
             return
         example = series.to_numpy(dtype=object)[lost][0]
@@ -145,7 +145,7 @@ def _frame(X: Any, names: np.ndarray | None) -> pandas.DataFrame:
     return pd.DataFrame(values, columns=[str(i) for i in range(values.shape[1])] if names is None else list(names))
 
 
-def coerced_is_there(series: pandas.Series) -> np.ndarray:
+def _holds_something(series: pandas.Series) -> np.ndarray:
     """Which rows hold something, be it of the wrong kind; infinite numbers hold nothing."""
     if series.dtype.kind in "biufc":
         return np.zeros(len(series), dtype=bool)

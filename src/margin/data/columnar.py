@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from margin.data.delimited import unique_names
-from margin.data.inference import object_column
+from margin.data.inference import infer, object_column
 from margin.data.kinds import stored
 from margin.data.table import Table
 from margin.data.values import column_of_values
@@ -38,7 +38,7 @@ def from_pandas(frame: Any, *, read_strings: bool = False) -> Table:
     for i, name in enumerate(names):
         series = frame.iloc[:, i]
         if read_strings and (series.dtype == object or isinstance(series.dtype, pd.StringDtype)):
-            kind, values, notes[name] = column_of_values(name, series.tolist())
+            kind, values, notes[name] = _read_series(name, series)
             pairs[name] = kind, values
         else:
             pairs[name] = _from_series(name, series)
@@ -66,7 +66,11 @@ def from_arrow(table: Any, *, read_strings: bool = False) -> Table:
     pairs, notes = {}, {}
     for i, name in enumerate(names):
         column = table.column(i)
-        if read_strings and _needs_reading(column.type):
+        if read_strings and _is_string(column.type):
+            strings = column.cast(pa.string())
+            kind, values, notes[name] = infer(strings, padded=True, decimal_comma=False)
+            pairs[name] = kind, values
+        elif read_strings and _needs_reading(column.type):
             kind, values, notes[name] = column_of_values(name, column.to_pylist())
             pairs[name] = kind, values
         else:
@@ -112,12 +116,29 @@ def _names(names: list[str], number_repeated: bool) -> tuple[list[str], list[str
     return names, []
 
 
+def _is_string(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
 def _needs_reading(kind: Any) -> bool:
     import pyarrow as pa
 
-    is_string = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind)
-    return is_string or is_list or pa.types.is_duration(kind)
+    return is_list or pa.types.is_duration(kind)
+
+
+def _read_series(name: str, series: Any) -> tuple[str, np.ndarray, str]:
+    import pandas as pd
+    import pyarrow as pa
+
+    if pd.api.types.infer_dtype(series, skipna=True) == "string":
+        try:
+            return infer(pa.array(series, pa.string(), from_pandas=True), padded=True, decimal_comma=False)
+        except (pa.ArrowException, UnicodeError):  # half of a surrogate pair
+            pass
+    return column_of_values(name, series.tolist())
 
 
 def _from_series(name: str, series: Any) -> tuple[str, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from margin.data.date_formats import MONTH_FIRST, date_order, parse_date
 from margin.data.kinds import EXACT
-from margin.data.number_formats import NumberFormat, number_format, parse_number
+from margin.data.number_formats import NumberFormat, number_format, parse_numbers
 
 __all__ = ["Reading", "read_labels"]
 
@@ -40,7 +40,7 @@ def _numbers(labels: Sequence[str], decimal_comma: bool) -> Reading | None:
     found = number_format(labels, decimal_comma=decimal_comma)
     if found is None:
         return None
-    values = np.array([parse_number(label, found) for label in labels])
+    values = parse_numbers(labels, found)
     present = values[~np.isnan(values)]
     if np.all(present == np.floor(present)) and np.max(np.abs(present)) >= EXACT:
         return None  # integers too long for float64 are identifiers

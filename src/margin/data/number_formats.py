@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["NumberFormat", "number_format", "parse_number"]
+__all__ = ["NumberFormat", "number_format", "parse_number", "parse_numbers"]
 
 #: So many different strings without a digit may stand among numbers, of which there must be so many different ones.
 MOST_STRAYS, FEWEST_NUMBERS = 3, 10
@@ -77,6 +77,20 @@ def _format(labels: Sequence[str], decimal: str) -> NumberFormat | None:
     if len(units) > 1 or not numbers or (strays and numbers < FEWEST_NUMBERS):
         return None
     return NumberFormat(decimal, units.pop() if units else "", tuple(strays))
+
+
+def parse_numbers(labels: Sequence[str], format: NumberFormat) -> np.ndarray:
+    """The numbers in many strings that are known to be of one format, NaN where there is none."""
+    kept = {format.decimal: ".", "\u2212": "-"}
+    dropped = dict.fromkeys("$€£¥₹₽₩%‰ '\u00a0\u202f\u2019.,")
+    clean = str.maketrans(dropped | kept)
+    numbers = np.empty(len(labels))
+    for i, label in enumerate(labels):
+        try:
+            numbers[i] = float(label.translate(clean))  # most; letters and parentheses need the full pattern
+        except ValueError:
+            numbers[i] = parse_number(label, format)
+    return numbers
 
 
 def parse_number(label: str, format: NumberFormat) -> float:

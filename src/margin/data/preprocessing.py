@@ -53,9 +53,9 @@ def preprocessor(
     ``numbers`` "standard" gives mean 0 and standard deviation 1; "unit" the range 0 to 1, also for rows never seen:
     for models of counts; "bins" the number of one of eight equal intervals: for models of categories; "plain" nothing.
 
-    ``encode="onehot"`` gives a column per label, at most ``max_categories`` of them: the rarest share one, and labels
-    never seen in training are all zeros. ``encode="ordinal"`` gives one column of codes, the rarest sharing one, unseen
-    labels -1: for trees. ``max_terms`` is how many terms of a text are counted.
+    ``encode="onehot"`` gives a column per label, ``encode="ordinal"`` one column of codes; of more than
+    ``max_categories`` labels the rarest are merged (:class:`~margin.data.category_columns.CategoryColumns`).
+    ``max_terms`` is how many terms of a text are counted.
 
     >>> table = Table({"age": [20, None, 40], "sex": ["f", "m", "f"]})
     >>> preprocessor(table).fit_transform(frame(table)).round(2).tolist()
@@ -156,11 +156,9 @@ def _flag_steps() -> Any:
 
 
 def _category_steps(encode: str, max_categories: int) -> Any:
-    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+    from margin.data.category_columns import CategoryColumns
 
-    if encode == "onehot":
-        return OneHotEncoder(handle_unknown="ignore", max_categories=max_categories, sparse_output=False)
-    return OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, max_categories=max_categories)
+    return CategoryColumns(encode=encode, max_categories=max_categories)
 
 
 def _date_steps(numbers: str) -> Any:

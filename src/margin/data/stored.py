@@ -25,6 +25,11 @@ def _kinds_are_known(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("spellings_ must have an entry for each column of kinds")
 
 
+def _labels_differ(model: Mapping[str, Any], _: Sizes) -> None:
+    if any(len(set(labels)) != len(labels) for labels in model.get("labels_", ())):
+        raise Violation("labels_ of a column must differ")
+
+
 def _one_weight_per_term(model: Mapping[str, Any], _: Sizes) -> None:
     for terms, idf in zip(model.get("terms_", ()), model.get("idf_", ())):
         if len(terms) != len(idf) or len(set(terms)) != len(terms):
@@ -37,6 +42,14 @@ def _dates_are_there(model: Mapping[str, Any], _: Sizes) -> None:
 
 
 FORMS: Mapping[str, Form] = {
+    "CategoryColumns": Form(
+        {
+            **OUTPUT,
+            "labels_": ListOf(ListOf(StringOf()), "n_features"),
+            "merged_": ArrayOf("n_features", kind="b"),
+        },
+        [_labels_differ],
+    ),
     "ColumnReader": Form({**OUTPUT, "spellings_": DictOf(StringOf(), StringOf(SPELLINGS))}, [_kinds_are_known]),
     "DateParts": Form(
         {

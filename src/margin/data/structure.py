@@ -112,9 +112,10 @@ def _is_owned(other: ColumnFacts, owner: ColumnFacts) -> bool:
     """Whether a measurement or date varies about as much as ``owner`` and is constant within each of its values."""
     if other.kind not in ("number", "date") or not 0.5 * owner.n_distinct <= other.n_distinct <= owner.n_distinct:
         return False
+    remembered = np.full(owner.n_distinct, -1)
     rows = ~owner.absent
-    pairs = np.unique((other.codes[rows] + 1) * np.int64(owner.n_distinct) + owner.codes[rows])
-    return len(pairs) == owner.n_distinct
+    remembered[owner.codes[rows]] = other.codes[rows]
+    return bool(np.array_equal(remembered[owner.codes[rows]], other.codes[rows]))
 
 
 def time_column(columns: Mapping[str, ColumnFacts]) -> tuple[str | None, str]:

@@ -46,14 +46,19 @@ class TfidfColumns(TransformerMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> TfidfColumns:
         """Learn the terms of each column and how rare they are."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Learn the terms and weigh them in the same rows, which are counted once."""
         self._check_parameters()
         columns = _columns(X)
         self.n_features_in_ = len(columns)
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         learned = [self._learn(texts) for texts in columns]
-        self.terms_, self.idf_ = [terms for terms, _ in learned], [idf for _, idf in learned]
-        return self
+        self.terms_, self.idf_ = [terms for terms, _, _ in learned], [idf for _, idf, _ in learned]
+        return np.hstack([_weights(counts, idf) for _, idf, counts in learned])
 
     def transform(self, X: Any) -> np.ndarray:
         """The weights of all terms, column after column."""
@@ -61,7 +66,8 @@ class TfidfColumns(TransformerMixin, Estimator):
         columns = _columns(X)
         if len(columns) != self.n_features_in_:
             raise ValueError(f"TfidfColumns: X has {len(columns)} columns, training had {self.n_features_in_}.")
-        return np.hstack([_weights(texts, terms, idf) for texts, terms, idf in zip(columns, self.terms_, self.idf_)])
+        counted = zip(columns, self.terms_, self.idf_)
+        return np.hstack([_weights(_counts(texts, terms), idf) for texts, terms, idf in counted])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names such as ``note_car``."""
@@ -70,31 +76,36 @@ class TfidfColumns(TransformerMixin, Estimator):
         found = [f"{name}_{term}" for name, terms in zip(names, self.terms_) for term in terms]
         return np.array(found, dtype=object)
 
-    def _learn(self, texts: list[str]) -> tuple[list[str], np.ndarray]:
+    def _learn(self, texts: list[str]) -> tuple[list[str], np.ndarray, Any]:
         from sklearn.feature_extraction.text import CountVectorizer
 
         counter = CountVectorizer()
         try:
             counts = counter.fit_transform(texts)
         except ValueError:  # not a single term in any row
-            return [], np.zeros(0)
+            return [], np.zeros(0), _counts(texts, [])
         rows_with = np.bincount(counts.indices, minlength=counts.shape[1])
         total = np.asarray(counts.sum(axis=0)).ravel()
         allowed = rows_with >= min(self.min_df, rows_with.max())
         order = np.lexsort((np.arange(len(total)), -total))  # the commonest first, ties in alphabetical order
         chosen = np.sort(order[allowed[order]][: self.max_features])
         terms = counter.get_feature_names_out()[chosen]
-        return [str(term) for term in terms], np.log((1 + len(texts)) / (1 + rows_with[chosen])) + 1
+        idf = np.log((1 + len(texts)) / (1 + rows_with[chosen])) + 1
+        return [str(term) for term in terms], idf, counts[:, chosen]
 
 
-def _weights(texts: list[str], terms: list[str], idf: np.ndarray) -> np.ndarray:
+def _counts(texts: list[str], terms: list[str]) -> Any:
+    """How often each term occurs in each text, as a sparse matrix."""
+    from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.preprocessing import normalize
 
-    if not terms:
-        return np.zeros((len(texts), 0))
-    counts = CountVectorizer(vocabulary=terms).transform(texts).astype(np.float64)
-    return normalize(counts.multiply(idf).tocsr(), copy=False).toarray()
+    return CountVectorizer(vocabulary=terms).transform(texts) if terms else csr_matrix((len(texts), 0), dtype=np.int64)
+
+
+def _weights(counts: Any, idf: np.ndarray) -> np.ndarray:
+    weights = counts.toarray() * idf
+    lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights))
+    return weights / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
 def _columns(X: Any) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Where data come from: a file, ``-`` (stdin), or a named set with options such as ``moons:n_samples=500,noise=0.2``."""
+"""Where data come from: a file, stdin (``-``), or a named set with options such as ``moons:n_samples=500``."""
 
 from __future__ import annotations
 
