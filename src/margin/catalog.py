@@ -197,6 +197,11 @@ PARTS: Mapping[str, str] = {
     "sklearn/k-bins-discretizer": "sklearn.preprocessing.KBinsDiscretizer",
     "sklearn/one-hot-encoder": "sklearn.preprocessing.OneHotEncoder",
     "sklearn/ordinal-encoder": "sklearn.preprocessing.OrdinalEncoder",
+    # Steps of our own that read and encode the columns of a table.
+    "margin/column-reader": "margin.data.column_reader.ColumnReader",
+    "margin/category-columns": "margin.data.category_columns.CategoryColumns",
+    "margin/date-parts": "margin.data.date_parts.DateParts",
+    "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
     # Kernels that models take as a parameter.
