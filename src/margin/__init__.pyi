@@ -47,6 +47,7 @@ from margin.runs import Run as Run
 from margin.runs import fit as fit
 from margin.semi import PseudoLabel as PseudoLabel
 from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
+from margin.service.comparison import compare as compare
 from margin.store import load as load
 from margin.store import save as save
 from margin.trees import AdaBoostClassifier as AdaBoostClassifier

@@ -179,6 +179,7 @@ FUNCTIONS: Mapping[str, str] = {
     "save": "margin.store",
     "load": "margin.store",
     "fit": "margin.runs",
+    "compare": "margin.service.comparison",
     "Run": "margin.runs",
     "watch": "margin.core.watching",
     "Record": "margin.core.records",
@@ -204,6 +205,9 @@ PARTS: Mapping[str, str] = {
     "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
+    # Leaders of a comparison put together.
+    "margin/blend-classifier": "margin.selection.ensembles.BlendClassifier",
+    "margin/blend-regressor": "margin.selection.ensembles.BlendRegressor",
     # Kernels that models take as a parameter.
     "margin/linear-kernel": "margin.kernels.LinearKernel",
     "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",

@@ -58,7 +58,7 @@ def rmsle(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     r"""Root of the mean squared difference of :math:`\log(1 + y)`: relative errors of values that are not negative."""
     y, p, w = _arguments("rmsle", y_true, y_pred, sample_weight)
     if np.any(y < 0) or np.any(p < 0):
-        raise ValueError("rmsle: y_true and y_pred must not be negative.")
+        raise UndefinedMetricError("rmsle: y_true and y_pred must not be negative.")
     return float(np.mean(np.sqrt(_mean((np.log1p(y) - np.log1p(p)) ** 2, w))))
 
 
