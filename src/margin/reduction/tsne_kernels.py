@@ -23,25 +23,29 @@ def pushes(low, high, Y, force, sums):
         count = min(LANES, n - start)
         mine = np.zeros((d, LANES), np.float32)
         total = np.zeros((d, LANES), np.float32)
-        weight, gap, share = np.zeros(LANES, np.float32), np.empty((d, LANES), np.float32), np.empty(LANES, np.float32)
+        weight, gap, similarity = (
+            np.zeros(LANES, np.float32),
+            np.empty((d, LANES), np.float32),
+            np.empty(LANES, np.float32),
+        )
         for a in range(d):
             for lane in range(count):
                 mine[a, lane] = Y[a, start + lane]
         for j in range(n):
             for lane in range(LANES):
-                share[lane] = one
+                similarity[lane] = one
             for a in range(d):
                 other = Y[a, j]
                 for lane in range(LANES):
                     gap[a, lane] = mine[a, lane] - other
-                    share[lane] += gap[a, lane] * gap[a, lane]
+                    similarity[lane] += gap[a, lane] * gap[a, lane]
             for lane in range(LANES):
-                share[lane] = one / share[lane]
-                weight[lane] += share[lane]
-                share[lane] *= share[lane]
+                similarity[lane] = one / similarity[lane]
+                weight[lane] += similarity[lane]
+                similarity[lane] *= similarity[lane]
             for a in range(d):
                 for lane in range(LANES):
-                    total[a, lane] += share[lane] * gap[a, lane]
+                    total[a, lane] += similarity[lane] * gap[a, lane]
         for lane in range(count):
             sums[start + lane] = weight[lane]
             for a in range(d):

@@ -28,10 +28,10 @@ class Paths(NamedTuple):
     node_start: np.ndarray  # where each leaf's questions start
     node: np.ndarray  # the question
     goes_left: np.ndarray  # the answer that leads to the leaf
-    place: np.ndarray  # which of the leaf's columns it is about
+    position: np.ndarray  # which of the leaf's columns it is about
     column_start: np.ndarray  # where each leaf's columns start
     column: np.ndarray
-    share: np.ndarray  # of the weight that the column's questions let pass
+    fraction: np.ndarray  # of the weight that the column's questions let pass
 
 
 @njit(cache=True, nogil=True)
@@ -70,16 +70,16 @@ def _expected_without(polynomial, degree, z, chance):
 
 
 @njit(cache=True, nogil=True)
-def _leaf_shares(passes, columns, shares, chance, polynomial, contribution):
+def _leaf_fractions(passes, columns, fractions, chance, polynomial, contribution):
     """What the leaf's value is multiplied by for each of its columns."""
     degree, blocked = 0, 1.0
     polynomial[0] = 1.0
     for k in range(columns):
         if passes[k]:
-            _multiply(polynomial, degree, shares[k])
+            _multiply(polynomial, degree, fractions[k])
             degree += 1
         else:
-            blocked *= shares[k]
+            blocked *= fractions[k]
     # Dividing by a factor z_k + 0 t and multiplying by 0 - z_k is the same for every column that does not pass.
     missed = 0.0
     for s in range(degree + 1):
@@ -87,7 +87,9 @@ def _leaf_shares(passes, columns, shares, chance, polynomial, contribution):
             missed += polynomial[s] * chance[s]
     for k in range(columns):
         if passes[k]:
-            contribution[k] = blocked * (1.0 - shares[k]) * _expected_without(polynomial, degree, shares[k], chance)
+            contribution[k] = (
+                blocked * (1.0 - fractions[k]) * _expected_without(polynomial, degree, fractions[k], chance)
+            )
         else:
             contribution[k] = -blocked * missed
 
@@ -107,9 +109,9 @@ def add_attributions(low, high, X, asked, value, paths, chances, total):
                 passes[k] = True
             for q in range(paths.node_start[leaf], paths.node_start[leaf + 1]):
                 if answers[paths.node[q]] != paths.goes_left[q]:
-                    passes[paths.place[q]] = False
-            share, chance = paths.share[first:last], chances[last - first]
-            _leaf_shares(passes, last - first, share, chance, polynomial, contribution)
+                    passes[paths.position[q]] = False
+            fraction, chance = paths.fraction[first:last], chances[last - first]
+            _leaf_fractions(passes, last - first, fraction, chance, polynomial, contribution)
             for k in range(last - first):
                 for output in range(value.shape[1]):
                     total[i, paths.column[first + k], output] += contribution[k] * value[paths.leaf[leaf], output]

@@ -9,8 +9,9 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier as Peer
 from sklearn.metrics import log_loss
 
+from margin.core.quantiles import weighted_quantile
 from margin.trees import HistGradientBoostingClassifier
-from margin.trees.boosting.leaf_location import huber_location, weighted_quantile
+from margin.trees.boosting.leaf_location import huber_location
 from margin.trees.boosting.losses import (
     AbsoluteLoss,
     ExponentialLoss,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margin.trees.boosting.leaf_location import huber_location, weighted_quantile
+from margin.core.quantiles import weighted_quantile
+from margin.trees.boosting.leaf_location import huber_location
 
 __all__ = [
     "AbsoluteLoss",
