@@ -122,7 +122,8 @@ def a_batch_estimates_the_gradient_after_scaling(seed: int) -> Verdict:
             whole_batch=near(run(0, 12), plain.x, tolerance=1e-14),
             least_squares=below(problem.value(run(0, 4, epochs=400)) / problem.value(best), 1.01),
         ),
-        printed=near(sums.mean(axis=0), full, tolerance=1e-3 * float(np.linalg.norm(full))),
+        sum_approximates=near(sums.mean(axis=0), full, tolerance=1e-3 * float(np.linalg.norm(full))),
+        rate_is_missing=_without_a_rate(),
     )
 
 

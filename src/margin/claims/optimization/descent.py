@@ -75,7 +75,8 @@ def no_direction_rises_faster_than_the_gradient(seed: int) -> Verdict:
             downhill=near(f(x - eta * g / length) - f(x), -eta * length, tolerance=curvature),
             zero_gradient=equal(kinds, ["minimum", "maximum", "saddle"]),
         ),
-        printed=equal(kinds, ["maximum"] * 3),
+        zero_gradient_is_a_maximum=equal(kinds, ["maximum"] * 3),
+        angle_stays_below_pi=below(float(np.arccos(g @ -g / length**2)), np.pi),
     )
 
 

@@ -222,5 +222,9 @@ def laplace_with_rate_lambda_has_variance_two_over_lambda_squared(seed: int) -> 
         mle=near([Laplace.fit(data).mu, Laplace.fit(data).b], stats.laplace.fit(data), tolerance=1e-12),
     )
     # The printed density lambda exp(-2 lambda |x|) is Laplace(0, 1/(2 lambda)); the printed variance is 2/lambda.
-    as_printed = near(Laplace(0, 1 / (2 * lam)).variance, 2 / lam, tolerance=0.1)
-    return corrected(truth, printed=as_printed)
+    printed = Laplace(0, 1 / (2 * lam))
+    return corrected(
+        truth,
+        variance=near(printed.variance, 2 / lam, tolerance=0.1),
+        penalty=near(printed.log_prob(0.0) - printed.log_prob(1.0), lam, tolerance=0.1),
+    )
