@@ -32,6 +32,11 @@ from margin.foundations.transport import (
 from margin.foundations.transport.network_simplex_kernels import network_simplex
 
 
+def _cdf(atoms: list[float], at: float) -> float:
+    """The distribution function of equally heavy atoms."""
+    return float(np.mean(np.array(atoms) <= at))
+
+
 def _masses(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.dirichlet(np.ones(n))
 
@@ -212,10 +217,11 @@ def crossing_costs_more_only_beyond_p_one(seed: int) -> Verdict:
             p_one_never_worse=above(float(saving(1).min()), -1e-12),
             sorted_plan=near(plan, ordered.dense(30, 20), tolerance=1e-12),
             ordered=equal(bool((np.diff(y[ordered.target]) >= 0).all()), True),
-            # An atom splits: x = 0 serves y = 1, where the distribution functions are 1 and 1/2.
             atom=equal(monotone_plan([0.0], [1.0, 2.0]).target.tolist(), [0, 1]),
         ),
-        printed=above(float(tie.trace() - tie[::-1].trace()), 0.0),
+        strict_for_p_one=above(float(tie.trace() - tie[::-1].trace()), 1e-9),
+        # The atom at 0 serves y = 1, where the distribution functions are 1 and one half.
+        equal_distribution_functions=near(_cdf([1.0, 2.0], 1.0), _cdf([0.0], 0.0), tolerance=1e-9),
     )
 
 

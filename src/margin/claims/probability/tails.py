@@ -126,15 +126,11 @@ def only_beta_zero_is_symmetric(seed: int) -> Verdict:
 @claim("heavy-tailed-distribution")
 def heavy_means_no_exponential_bounds_the_tail() -> Verdict:
     report = heavy_tail_report(Exponential(1))
-    truth = every(
+    return every(
         heavy=equal([heavy_tail_report(law).heavy for law in (Cauchy(), Levy(), StudentT(3))], [True] * 3),
         light=equal([heavy_tail_report(law).heavy for law in (Normal(), Exponential(1))], [False] * 2),
         some_t_is_not_enough=equal(report.diverges.tolist(), [bool(t > 1) for t in report.rates]),
     )
-    # Read as one line the display says survival = Pr[X > x] * lim e^{tx} survival: a number equals infinity.
-    x, t = 1e4, 1.0
-    log_printed = 2 * Cauchy().log_survival(x) + t * x
-    return corrected(truth, printed=near(log_printed, Cauchy().log_survival(x), tolerance=1.0))
 
 
 @claim("claim-levy-cauchy-t-heavy-tailed")
