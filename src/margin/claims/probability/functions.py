@@ -66,6 +66,7 @@ def density_gives_probabilities_only_over_intervals() -> Verdict:
 def a_point_has_probability_zero_and_an_interval_has_not() -> Verdict:
     uniform, bell = Uniform(4, 6), Gamma(500, rate=100)
     return every(
+        below_a_point=near(uniform.cdf([4.5, 5.7]), [0.25, 0.85], tolerance=1e-14),
         point=equal([law.probability(5, 5) for law in (uniform, bell)], [0.0, 0.0]),
         interval=near(uniform.probability(5, 5.01), 0.005, tolerance=1e-14),
         any_density=above(bell.probability(5, 5.01), 0),

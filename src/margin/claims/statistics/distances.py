@@ -104,7 +104,10 @@ def equal_normalized_distance_unequal_density() -> Verdict:
     normalized = spherical_distance(np.array([along, across]), [0.0, 0.0], sd)
     distances = mahalanobis(np.array([along, across]), np.zeros(2), covariance)
     round_cloud = mahalanobis(np.array([along, across]), np.zeros(2), sd**2 * np.eye(2))
+    points = np.array([[1.0, 2.0], [4.0, -1.0], [0.5, 0.5]])
+    from_center = spherical_distance(points, [1.0, -2.0], 2.5)
     return every(
+        formula=near(from_center, np.hypot(points[:, 0] - 1, points[:, 1] + 2) / 2.5, tolerance=1e-12),
         normalized=near(normalized[0], normalized[1], tolerance=1e-12),
         mahalanobis=near(distances, [1.0, 3.0], tolerance=1e-12),
         density_ratio=near(law.pdf(along) / law.pdf(across), np.exp(4.0), tolerance=1e-9),

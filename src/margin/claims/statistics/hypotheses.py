@@ -238,6 +238,7 @@ def resamples_are_independent_only_given_the_data(seed: int) -> Verdict:
     interval = bootstrap_interval(x, np.mean, rng, level=0.9, method="percentile")
     by_quantiles = np.quantile(bootstrap(x, np.mean, 20_000, rng), [0.05, 0.95])
     truth = every(
+        few_rows=near([distinct_fraction(1), distinct_fraction(3, 2)], [1.0, 5 / 9], tolerance=1e-12),
         interval=near(interval, by_quantiles, tolerance=0.2 * error),
         standard_error=near(error / (x.std(ddof=1) / 10), 1.0, tolerance=0.15),
         distinct=near([unique, distinct_fraction(10**6)], [1 - 1 / np.e] * 2, tolerance=0.005),

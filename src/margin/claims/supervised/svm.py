@@ -181,7 +181,10 @@ def support_vectors_alone_give_the_plane(seed: int) -> Verdict:
         for C in (0.01, 1.0, 100.0)
     }
     fewer = counts["linear, C=100"] < counts["linear, C=1"] < counts["linear, C=0.01"]
+    w = model.coef_[0]
     return every(
+        margin=near(model.margin_[0], 1 / np.linalg.norm(w), tolerance=1e-6),
+        objective=near(model.objective_[0], 0.5 * w @ w, tolerance=1e-6),
         same_plane=near(_plane(alone), _plane(model), tolerance=1e-4),
         sparse=below(len(model.support_), 6),
         counts_vary=equal((fewer, len(set(counts.values())) > 3), (True, True)),
