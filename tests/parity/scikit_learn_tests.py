@@ -38,10 +38,15 @@ def packages() -> dict[str, list[str]]:
     return found
 
 
-def test_module(package: str) -> str:
-    """Where the tests of a package lie: in its own folder, or in scikit-learn's for a single module."""
-    has_folder = hasattr(importlib.import_module(package), "__path__")
-    return f"{package}.tests" if has_folder else f"sklearn.tests.test_{package.rpartition('.')[2]}"
+def test_files(package: str) -> list[str]:
+    """The files with tests that name a class of ours: in the package's folder, or scikit-learn's for a module."""
+    home = importlib.import_module(package)
+    if hasattr(home, "__path__"):
+        files = sorted(Path(home.__path__[0]).glob("**/tests/test_*.py"))
+    else:
+        files = [Path(importlib.import_module("sklearn").__path__[0], "tests", f"test_{package.rpartition('.')[2]}.py")]
+    names = re.compile("|".join(rf"\b{name}\b" for name in packages()[package]))
+    return [str(file) for file in files if names.search(file.read_text())]
 
 
 class Recorder:
@@ -119,7 +124,7 @@ def run_package(package: str) -> list[dict[str, str]]:
 
 
 def run_inside(package: str, out: Path) -> int:
-    arguments = ["--pyargs", test_module(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider"]
+    arguments = [*test_files(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider"]
     return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(out)]))
 
 
