@@ -1,5 +1,6 @@
 """Networks: plain torch modules without training, devices or randomness of their own."""
 
+from margin.neural.nets.ensemble import MLPEnsemble
 from margin.neural.nets.mlp import MLP
 
-__all__ = ["MLP"]
+__all__ = ["MLP", "MLPEnsemble"]
