@@ -64,7 +64,7 @@ EXPECTED_FAILURES = {
     },
     **{
         name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32}
-        for name in ("neural-classifier", "neural-regressor", "cnn-classifier", "cnn-regressor")
+        for name in ("neural-classifier", "neural-regressor", "cnn-classifier")
     },
 }
 EXPECTED_FAILURES["neural-regressor"]["check_regressor_multioutput"] = (
