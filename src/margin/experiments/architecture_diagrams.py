@@ -46,9 +46,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         }
     for name, block in blocks.items():
         found = [
-            (layer.in_channels, layer.out_channels)
-            for layer in block.modules()
-            if isinstance(layer, torch.nn.Conv2d)
+            (layer.in_channels, layer.out_channels) for layer in block.modules() if isinstance(layer, torch.nn.Conv2d)
         ]
         out = block.eval()(torch.zeros(1, CHANNELS, 8, 8, device="meta")).shape[1]
         data["blocks"][name] = {"convolutions": found, "out": int(out)}

@@ -31,7 +31,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     order = np.random.default_rng(seed).permutation(len(images))
     train, test = order[:1297], order[1297:]
     cnn = CNNClassifier(
-        LAYERS, augment=["shift 1"], max_iter=6 if fast else 30, batch_size=32, learning_rate_init=0.01, random_state=seed
+        LAYERS,
+        augment=["shift 1"],
+        max_iter=6 if fast else 30,
+        batch_size=32,
+        learning_rate_init=0.01,
+        random_state=seed,
     ).fit(images[train], labels[train])
     handcrafted = make_pipeline(HOG(cell=4, block=1), SVC()).fit(images[train], labels[train])
     found, probabilities = cnn.predict(images[test]), cnn.predict_proba(images[test])

@@ -35,10 +35,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     digits = load_digits()
     rng = np.random.default_rng(seed)
-    a, b = (
-        zoom(digits.images[rng.choice(np.flatnonzero(digits.target == label))] / 16, 4, order=1, grid_mode=True, mode="nearest")
-        for label in (3, 8)
-    )  # fmt: skip
+    chosen = [digits.images[rng.choice(np.flatnonzero(digits.target == label))] / 16 for label in (3, 8)]
+    a, b = (zoom(image, 4, order=1, grid_mode=True, mode="nearest") for image in chosen)
     points_a, points_b = stroke_points(a, 7), stroke_points(b, 7)
     gap = ((points_a[:, None] - points_b) ** 2).sum(axis=2)
     points_b = points_b[linear_sum_assignment(gap)[1]]

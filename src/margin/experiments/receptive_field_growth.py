@@ -31,9 +31,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     data: dict[str, Any] = {}
     for name, layers in NETWORKS.items():
-        network = nn.Sequential(
-            *(nn.Conv1d(1, 1, k, stride=s, dilation=d, padding=d * (k // 2)) for k, s, d in layers)
-        )
+        network = nn.Sequential(*(nn.Conv1d(1, 1, k, stride=s, dilation=d, padding=d * (k // 2)) for k, s, d in layers))
         lengths = [LENGTH]
         for _, stride, _ in layers:
             lengths.append(-(-lengths[-1] // stride))

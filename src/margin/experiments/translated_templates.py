@@ -28,7 +28,8 @@ def signals(seed: int, count: int, noise: float = 0.05) -> tuple[np.ndarray, np.
     rng = np.random.default_rng([seed, count])
     labels = np.arange(count) % CLASSES
     X = noise * rng.normal(size=(count, LENGTH))
-    for row, label, start, height in zip(X, labels, rng.integers(0, LENGTH - WIDTH + 1, count), rng.uniform(0.8, 1.2, count)):  # fmt: skip
+    starts, heights = rng.integers(0, LENGTH - WIDTH + 1, count), rng.uniform(0.8, 1.2, count)
+    for row, label, start, height in zip(X, labels, starts, heights):
         row[start : start + WIDTH] += height * smooth[label]
     return X, labels
 

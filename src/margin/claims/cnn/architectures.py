@@ -58,7 +58,9 @@ def lenet_for_digits(seed: int) -> Verdict:
         activation_and_pooling=equal(
             {type(layer).__name__ for layer in network} - {"Conv2d", "Linear", "Flatten"}, {"Sigmoid", "AvgPool2d"}
         ),
-        stages=equal([listed[0], listed[2], listed[3], listed[5]], [(6, 28, 28), (6, 14, 14), (16, 10, 10), (16, 5, 5)]),
+        stages=equal(
+            [listed[0], listed[2], listed[3], listed[5]], [(6, 28, 28), (6, 14, 14), (16, 10, 10), (16, 5, 5)]
+        ),
         trained=above(model.score(X_test, y_test), 0.9),
     )
 
@@ -66,10 +68,19 @@ def lenet_for_digits(seed: int) -> Verdict:
 @claim("example-lenet-snippet")
 def lenet_as_a_sequence() -> Verdict:
     printed = nn.Sequential(
-        nn.Conv2d(1, 6, 5, padding=2), nn.Sigmoid(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.Sigmoid(),
-        nn.AvgPool2d(2), nn.Flatten(), nn.Linear(16 * 5 * 5, 120), nn.Sigmoid(), nn.Linear(120, 84), nn.Sigmoid(),
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.Sigmoid(),
+        nn.AvgPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.Sigmoid(),
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(16 * 5 * 5, 120),
+        nn.Sigmoid(),
+        nn.Linear(120, 84),
+        nn.Sigmoid(),
         nn.Linear(84, 10),
-    )  # fmt: skip
+    )
     ours = lenet5()
     ours.load_state_dict(printed.state_dict())
     x = torch.rand(4, 1, 28, 28, generator=torch.Generator().manual_seed(0))
@@ -116,7 +127,9 @@ def alexnet_sizes(seed: int) -> Verdict:
 @claim("example-alexnet-snippet")
 def alexnet_as_a_sequence() -> Verdict:
     network = on_meta(alexnet, (1, 224, 224), 10, padding=1)
-    sides = [stage.shape[1] for stage in stages(network, (1, 224, 224)) if len(stage.shape) == 3 and "ReLU" not in stage.kind]
+    sides = [
+        stage.shape[1] for stage in stages(network, (1, 224, 224)) if len(stage.shape) == 3 and "ReLU" not in stage.kind
+    ]
     dense = [layer for layer in network if isinstance(layer, nn.Linear)]  # type: ignore[union-attr]
     printed = "nn.Sequential(nn.Conv2d(1, 96, kernel_size=11, stride=4, padding=1) nn.ReLU() nn.Flatten())"
     truth = every(
@@ -197,7 +210,11 @@ def residual_blocks(seed: int) -> Verdict:
     order = ["BatchNorm2d", "ReLU", "Conv2d"] * 2
     plain, residual = (deep_loss(seed, residual) for residual in (False, True))
     return every(
-        adds=near(build(partial(ResidualBlock, 4, 4, preactivation=True), seed, torch.float64).eval()(x).detach(), x + change, tolerance=1e-12),
+        adds=near(
+            build(partial(ResidualBlock, 4, 4, preactivation=True), seed, torch.float64).eval()(x).detach(),
+            x + change,
+            tolerance=1e-12,
+        ),
         identity_when_the_change_is_zero=near(block(x).detach(), x, tolerance=0.0),
         gradient_one=near(gradient, np.ones(x.shape), tolerance=0.0),
         projection=equal(tuple(smaller(x).shape), (2, 8, 3, 3)),
@@ -205,7 +222,7 @@ def residual_blocks(seed: int) -> Verdict:
         projected=equal(tuple(projected.shape), (2, 8, 3, 3)),
         order=equal([type(layer).__name__ for layer in block.change], order),
         fifty_layers_train=below(residual, 0.5 * plain),
-    )  # fmt: skip
+    )
 
 
 def deep_loss(seed: int, residual: bool) -> float:
@@ -218,10 +235,14 @@ def deep_loss(seed: int, residual: bool) -> float:
 
     def network() -> nn.Sequential:
         blocks = [ResidualBlock(6, 6, preactivation=True, residual=residual) for _ in range(24)]
-        return nn.Sequential(nn.Conv2d(1, 6, 3, 2, padding=1), *blocks, nn.Conv2d(6, 6, 3, padding=1), nn.Flatten(), nn.Linear(96, 10))  # fmt: skip
+        return nn.Sequential(
+            nn.Conv2d(1, 6, 3, 2, padding=1), *blocks, nn.Conv2d(6, 6, 3, padding=1), nn.Flatten(), nn.Linear(96, 10)
+        )
 
     net = build(network, seed)
-    return descend(net.parameters(), lambda: cross_entropy(net(images), labels), steps=15, rate=5e-3, rule=torch.optim.Adam)[-1]  # fmt: skip
+    return descend(
+        net.parameters(), lambda: cross_entropy(net(images), labels), steps=15, rate=5e-3, rule=torch.optim.Adam
+    )[-1]
 
 
 @claim("resnet")
@@ -251,14 +272,23 @@ def dense_networks(seed: int) -> Verdict:
     for layer in block:
         maps.append(layer(maps[-1]))
     reached = [
-        [bool(torch.autograd.grad(late[:, -3:].sum(), early, retain_graph=True)[0].abs().max() > 0) for early in maps[:k]]
+        [
+            bool(torch.autograd.grad(late[:, -3:].sum(), early, retain_graph=True)[0].abs().max() > 0)
+            for early in maps[:k]
+        ]
         for k, late in enumerate(maps)
-    ]  # fmt: skip
+    ]
     kept = all(torch.equal(after[:, : before.shape[1]], before) for before, after in pairwise(maps))
     X, y, X_test, y_test = digits(seed, 800)
     narrow = densenet(4, (2, 2), (1, 8, 8), 10)
     use_generator(narrow, torch.Generator().manual_seed(0))
-    options: dict[str, Any] = {"width": 0.17, "learning_rate_init": 0.02, "max_iter": 1, "batch_size": 32, "random_state": seed}
+    options: dict[str, Any] = {
+        "width": 0.17,
+        "learning_rate_init": 0.02,
+        "max_iter": 1,
+        "batch_size": 32,
+        "random_state": seed,
+    }
     model = CNNClassifier("densenet-40", **options).fit(X, y)
     return every(
         channels=equal(tuple(maps[-1].shape), (2, 5 + 4 * 3, 6, 6)),

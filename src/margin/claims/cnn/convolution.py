@@ -94,9 +94,9 @@ def formula_2d(image: np.ndarray, kernel: np.ndarray, bias: float, row_index: An
 def convolution_of_images(seed: int) -> Verdict:
     image, kernel, b = normal(seed, 3, 6, 7), normal(seed, 3, 3, 3), float(normal(seed, 1)[0])
     ours = conv2d(image[None], kernel[None], np.array([b]))[0, 0]
-    right = formula_2d(image, kernel, b, lambda i, x: i + x, lambda i, j, y: j + y)
+    right = formula_2d(image, kernel, b, lambda i, x: i + x, lambda _, j, y: j + y)
     scipy_sum = sum(scipy.signal.correlate2d(image[c], kernel[c], mode="valid") for c in range(3)) + b
-    other_index = formula_2d(image, kernel, b, lambda i, x: i + x, lambda i, j, y: i + y)
+    other_index = formula_2d(image, kernel, b, lambda i, x: i + x, lambda i, _, y: i + y)
     inside_the_sum = right - b + b * kernel.size
     plane, k3, k5 = image[:1], kernel[:1], normal(seed, 1, 5, 5)
 
@@ -105,17 +105,21 @@ def convolution_of_images(seed: int) -> Verdict:
         k = kernel.shape[1]
         wide = np.pad(plane[0], 10)
         out = [
-            sum(kernel[0, m - 1, n - 1] * wide[i + m - offset + 9, j + n - offset + 9] for m in range(1, k + 1)
-                for n in range(1, k + 1))
-            for i in range(1, 7) for j in range(1, 8)
-        ]  # fmt: skip
+            sum(
+                kernel[0, m - 1, n - 1] * wide[i + m - offset + 9, j + n - offset + 9]
+                for m in range(1, k + 1)
+                for n in range(1, k + 1)
+            )
+            for i in range(1, 7)
+            for j in range(1, 8)
+        ]
         return np.reshape(out, (6, 7))
 
     def same(kernel: np.ndarray) -> np.ndarray:
         return conv2d(plane[None], kernel[None], padding="same")[0, 0]
 
     def one_based() -> np.ndarray:
-        return formula_2d(image, kernel, b, lambda i, x: i + x + 1, lambda i, j, y: j + y + 1)
+        return formula_2d(image, kernel, b, lambda i, x: i + x + 1, lambda _, j, y: j + y + 1)
 
     try:
         late = one_based()
@@ -180,10 +184,12 @@ def filters_and_feature_maps(seed: int) -> Verdict:
 def a_filter_spans_all_channels(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 3, 32, 32), normal(seed, 10, 3, 5, 5), normal(seed, 10)
     options = {"stride": 2, "padding": 2, "dilation": 1}
-    sums = np.stack([
-        np.stack([sum(scipy.signal.correlate2d(image[c], f[c], mode="valid") for c in range(3)) for f in w])
-        for image in x
-    ])  # fmt: skip
+    sums = np.stack(
+        [
+            np.stack([sum(scipy.signal.correlate2d(image[c], f[c], mode="valid") for c in range(3)) for f in w])
+            for image in x
+        ]
+    )
     small, kernels = normal(seed, 2, 2, 5, 5), normal(seed, 3, 2, 3, 3)
     loop = np.zeros((2, 3, 3, 3))
     for n, o, i, j in np.ndindex(*loop.shape):

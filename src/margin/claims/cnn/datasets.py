@@ -9,7 +9,7 @@ import numpy as np
 
 from margin.claims import claim
 from margin.claims.cnn import stream
-from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.core.verdict import Verdict, above, below, equal, every, near, raises
 from margin.data.image_folder import open_image_folder
 from margin.data.image_sets import CIFAR10_CLASSES, image_set_info, load_cifar10, preprocess_imagenet
 
@@ -31,7 +31,8 @@ def cifar_files(seed: int) -> Verdict:
     assert found.split is not None
     return every(
         facts=equal(
-            (facts["images"], facts["shape"], len(facts["classes"]), facts["per_class"]), (60_000, (32, 32, 3), 10, 6_000)
+            (facts["images"], facts["shape"], len(facts["classes"]), facts["per_class"]),
+            (60_000, (32, 32, 3), 10, 6_000),
         ),
         adds_up=equal(len(facts["classes"]) * facts["per_class"], facts["images"]),
         names=equal(found.target_names, CIFAR10_CLASSES),

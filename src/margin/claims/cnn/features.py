@@ -17,7 +17,7 @@ def blobs(seed: int, size: int = 96, count: int = 14) -> np.ndarray:
     rows, columns = np.mgrid[:size, :size]
     image = np.zeros((size, size))
     for _ in range(count):
-        r, c, s = rng.uniform(12, size - 12, 2).tolist() + [rng.uniform(2.5, 5.5)]
+        (r, c), s = rng.uniform(12, size - 12, 2), rng.uniform(2.5, 5.5)
         stretch, turn = rng.uniform(1.0, 1.6), rng.uniform(0, np.pi)
         u = np.cos(turn) * (columns - c) + np.sin(turn) * (rows - r)
         v = -np.sin(turn) * (columns - c) + np.cos(turn) * (rows - r)
@@ -44,7 +44,11 @@ def sift_survives_rotation_and_scaling(seed: int) -> Verdict:
     from scipy.ndimage import zoom
 
     image = blobs(seed)
-    found, turned, larger = sift(image), sift(np.rot90(image)), sift(zoom(image, 2, order=3, grid_mode=True, mode="nearest"))
+    found, turned, larger = (
+        sift(image),
+        sift(np.rot90(image)),
+        sift(zoom(image, 2, order=3, grid_mode=True, mode="nearest")),
+    )
     n = len(image)
     rotated = np.column_stack([n - 1 - found.positions[:, 1], found.positions[:, 0]])
     scaled = 2 * found.positions + 0.5

@@ -54,9 +54,7 @@ def downsampling_keeps_the_channels(seed: int) -> Verdict:
     other[:, 0] += 1.0  # another channel changes
     truth = every(
         **{method: equal(shape, (2, 5, 4, 3)) for method, shape in shapes.items()},
-        channel_by_channel=every(
-            **{m: near(downsample(x, m, 2)[:, 1:2], alone[m], tolerance=0.0) for m in shapes}
-        ),
+        channel_by_channel=every(**{m: near(downsample(x, m, 2)[:, 1:2], alone[m], tolerance=0.0) for m in shapes}),
         strided_convolution_changes_their_number=equal(mixed.shape, (2, 3, 4, 3)),
     )
     # "Applied to channels independently", said of a strided convolution too: a change of one channel stays in it.
@@ -71,7 +69,9 @@ def stride_is_subsampling(seed: int) -> Verdict:
     return every(
         definition=equal(subsample(x, 3), x[..., ::3, ::3]),
         layer=near(conv2d(x, w, stride=2), subsample(conv2d(x, w), 2), tolerance=1e-12),
-        large_values_have_no_preference=equal((subsample(outlier, 2).max(), pool(outlier, 2).values.max()), (0.0, 10.0)),
+        large_values_have_no_preference=equal(
+            (subsample(outlier, 2).max(), pool(outlier, 2).values.max()), (0.0, 10.0)
+        ),
     )
 
 
@@ -85,9 +85,7 @@ def pooling_reduces_windows(seed: int) -> Verdict:
     spread = np.repeat(np.repeat(delta, 2, axis=2), 2, axis=3)
     return every(
         **{kind: near(pool(x, 2, kind=kind).values, values, tolerance=1e-14) for kind, values in expected.items()},
-        overlapping=near(
-            pool(x, 3, 1, 1).values, functional.max_pool2d(tensor(x), 3, 1, 1).numpy(), tolerance=0.0
-        ),
+        overlapping=near(pool(x, 3, 1, 1).values, functional.max_pool2d(tensor(x), 3, 1, 1).numpy(), tolerance=0.0),
         to_the_largest=near(gradients["max"], spread * (x == np.kron(expected["max"], np.ones((2, 2)))), tolerance=0.0),
         to_the_smallest=near(
             gradients["min"], spread * (x == np.kron(expected["min"], np.ones((2, 2)))), tolerance=0.0
@@ -132,8 +130,10 @@ def sizes_of_pooled_images() -> Verdict:
         warnings.simplefilter("ignore", UserWarning)
         pairs = [
             (pool(np.zeros((1, 3, n, n)), f, s).values.shape, (1, 3, *[pool_output_size(n, f, s)] * 2))
-            for n in range(4, 14) for f in (2, 3) for s in (1, 2, 3)
-        ]  # fmt: skip
+            for n in range(4, 14)
+            for f in (2, 3)
+            for s in (1, 2, 3)
+        ]
     wide = pool(np.zeros((1, 3, 8, 12)), 2).values.shape
     truth = every(
         cases=equal((pool_output_size(4, 2, 2), pool_output_size(55, 3, 2)), (2, 27)),
@@ -142,9 +142,7 @@ def sizes_of_pooled_images() -> Verdict:
         each_side=equal(wide[2:], (pool_output_size(8, 2), pool_output_size(12, 2))),
     )
     # Printed: W_1 = (W_1 - F)/S + 1, which no 2 x 2 pooling fulfills, and W_2 = H_2 for every image.
-    return corrected(
-        truth, left_side=equal(8, pool_output_size(8, 2)), equal_sides=equal(wide[2], wide[3])
-    )
+    return corrected(truth, left_side=equal(8, pool_output_size(8, 2)), equal_sides=equal(wide[2], wide[3]))
 
 
 @claim("claim-common-pooling-sizes")

@@ -61,7 +61,9 @@ def folders_of_two_classes(seed: int) -> Verdict:
             kind.mkdir(exist_ok=True)
             Image.fromarray(image).save(kind / f"{k:02d}.png")
         read = open_image_folder(folder, color="gray")
-        model = CNNClassifier(["conv 4 3", "global-max-pool"], max_iter=1, random_state=seed).fit(read.images, read.labels)
+        model = CNNClassifier(["conv 4 3", "global-max-pool"], max_iter=1, random_state=seed).fit(
+            read.images, read.labels
+        )
         told = model.predict_files(read.files[:3])
         (folder / "disks" / "broken.png").write_bytes(b"no picture")
         refused = raises(ValueError, lambda: open_image_folder(folder), match="broken.png")

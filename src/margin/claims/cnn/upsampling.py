@@ -117,7 +117,11 @@ def the_transposed_convolution_is_the_adjoint(seed: int) -> Verdict:
         gradients=equal(checked, True),
     )
     back = conv_transpose(conv2d(x, w, **options), w, **options)
-    return corrected(truth, inverse=near(back, x, tolerance=0.1), inverse_matrix=near(forward.T @ forward, np.eye(192), tolerance=0.1))  # fmt: skip
+    return corrected(
+        truth,
+        inverse=near(back, x, tolerance=0.1),
+        inverse_matrix=near(forward.T @ forward, np.eye(192), tolerance=0.1),
+    )
 
 
 @claim("deconvolution-terminology")
@@ -133,7 +137,9 @@ def deconvolution_undoes_a_convolution(seed: int) -> Verdict:
         exact=near(deconvolve(blurred, kernel), x, tolerance=1e-10),
         wiener=below(float(np.abs(deconvolve(noisy, kernel, noise_power=1e-2) - x).mean()), 0.2),
         transposed_layer_does_not=above(float(np.abs(layer - x).mean()), 0.5),
-        nothing_restores_what_is_gone=above(float(np.abs(deconvolve(np.full((8, 8), x.mean()), lost, 1e-3) - x).max()), 0.1),  # fmt: skip
+        nothing_restores_what_is_gone=above(
+            float(np.abs(deconvolve(np.full((8, 8), x.mean()), lost, 1e-3) - x).max()), 0.1
+        ),
     )
 
 
@@ -143,8 +149,9 @@ def uneven_overlap_makes_checkerboards() -> Verdict:
     plane = overlap_count(3, 2, 8, n_dim=2)
     ones = conv_transpose(np.ones((1, 1, 8, 8)), np.ones((1, 1, 3, 3)), stride=2)[0, 0]
     divisible = [
-        len(set(overlap_count(k, s, 12)[k : -k].tolist())) == 1 for k, s in ((2, 2), (4, 2), (6, 3), (3, 2), (5, 2), (5, 3))
-    ]  # fmt: skip
+        len(set(overlap_count(k, s, 12)[k:-k].tolist())) == 1
+        for k, s in ((2, 2), (4, 2), (6, 3), (3, 2), (5, 2), (5, 3))
+    ]
     return every(
         constant=equal(set(even[2:-2].tolist()), {2}),
         alternates=equal(uneven[1:-1].tolist(), [1, 2] * 7 + [1]),
@@ -160,16 +167,21 @@ def resize_convolution_overlaps_evenly(seed: int) -> Verdict:
     nn.init.ones_(layer.convolution.weight)
     nn.init.zeros_(layer.convolution.bias)  # type: ignore[arg-type]
     counts = layer(torch.ones(1, 1, 6, 6, dtype=torch.float64))[0, 0].detach().numpy()
-    shapes = [tuple(ResizeConv2d(8, 3, 5, s, m)(torch.zeros(2, 8, 4, 6)).shape) for s, m in ((2, "nearest"), (3, "bilinear"))]  # fmt: skip
+    shapes = [
+        tuple(ResizeConv2d(8, 3, 5, s, m)(torch.zeros(2, 8, 4, 6)).shape) for s, m in ((2, "nearest"), (3, "bilinear"))
+    ]
     code, target = tensor(normal(seed, 4, 3, 4, 4)).float(), tensor(normal(seed, 4, 1, 4, 4)).float()
     target = functional.interpolate(target, scale_factor=4, mode="bilinear")
     decoder = build(
         lambda: nn.Sequential(ResizeConv2d(3, 8, 3, 2), nn.ReLU(), ResizeConv2d(8, 1, 3, 2, mode="bilinear")), seed
     )
     losses = descend(
-        decoder.parameters(), lambda: (decoder(code) - target).square().mean(), steps=60, rate=0.02,
+        decoder.parameters(),
+        lambda: (decoder(code) - target).square().mean(),
+        steps=60,
+        rate=0.02,
         rule=torch.optim.Adam,
-    )  # fmt: skip
+    )
     return every(
         sizes=equal(shapes, [(2, 3, 8, 12), (2, 3, 12, 18)]),
         uniform_overlap=near(counts[1:-1, 1:-1], np.full((10, 10), 9.0), tolerance=1e-12),
@@ -203,6 +215,8 @@ def backpropagation_through_convolution_and_pooling(seed: int) -> Verdict:
         input_gradient_is_a_full_convolution=near(found.x, input_gradient, tolerance=1e-11),
         max_pooling_routes=near(pool_backward(pooled_delta, x, 2), by_torch_pool, tolerance=1e-13),
         copies_add_up=near(
-            scaled_copies(delta[0, 0], w[0, 0]).sum(axis=0), conv_transpose(delta[:1, :1], w[:1, :1])[0, 0], tolerance=1e-12
+            scaled_copies(delta[0, 0], w[0, 0]).sum(axis=0),
+            conv_transpose(delta[:1, :1], w[:1, :1])[0, 0],
+            tolerance=1e-12,
         ),
     )
