@@ -100,22 +100,30 @@ def candidates_for(source: Source, names: Sequence[str] = (), seed: int = 0) -> 
 
     ``names`` picks some, and what is picked is tried however many rows there are.
     """
-    entries = [entry for entry in catalog.ENTRIES if entry.task == source.task]
+    kinds = {"table"} if source.image_shape is None else {"table", "images"}
+    entries = [entry for entry in catalog.ENTRIES if entry.task == source.task and entry.data in kinds]
     if names:
         wanted = {catalog.entry(name).name for name in names if name != BASELINE}
         wrong = wanted - {entry.name for entry in entries}
         if wrong:
-            raise BadRequest(f"{sorted(wrong)[0]} is not a model for {source.task}.")
+            name = sorted(wrong)[0]
+            images = " on a table: it takes images" if catalog.entry(name).data == "images" else ""
+            raise BadRequest(f"{name} is not a model for {source.task}{images}.")
         entries = [entry for entry in entries if entry.name in wanted]
     else:
         entries = [entry for entry in entries if entry.compared]
     left_out = {} if names else {e.name: _reason(e) for e in entries if e.max_rows and len(source.X) > e.max_rows}
     found = [
-        Candidate(e.name, partial(_make, e.name, preparation(source, e.takes), seed))
+        Candidate(e.name, partial(_make, e.name, _prepared(source, e), seed, source.image_shape))
         for e in entries
         if e.name not in left_out
     ]
     return [Candidate(BASELINE, partial(_make_baseline, source.task)), *found], left_out
+
+
+def _prepared(source: Source, entry: catalog.Entry) -> Any:
+    """The preprocessor of a model's columns; a model of images takes the pixels as they are."""
+    return None if entry.data == "images" else preparation(source, entry.takes)
 
 
 def _reason(entry: catalog.Entry) -> str:
@@ -195,10 +203,12 @@ def _fit_winner(comparison: Comparison) -> None:
     run.update(winner={**facts, "finished": True}, status="finished")
 
 
-def _make(name: str, prepare: Any, seed: int) -> Any:
+def _make(name: str, prepare: Any, seed: int, image_shape: tuple[int, ...] | None = None) -> Any:
     cls: Any = catalog.class_of(name)
     entry = catalog.entry(name)
     seeded = {"random_state": seed} if "random_state" in parameters_of(cls) else {}
+    if prepare is None:
+        return cls(**entry.settings, **seeded, image_shape=image_shape)
     model = behind(prepare, cls(**entry.settings, **seeded))
     return on_standard_target(model) if entry.standard_target else model
 

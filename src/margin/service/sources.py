@@ -1,4 +1,7 @@
-"""Where data come from: a file, or a named set with options such as ``moons:n_samples=500,noise=0.2``."""
+"""Where data come from: a file, a folder of pictures, or a named set with options.
+
+Options stand behind a colon: ``moons:n_samples=500,noise=0.2``, ``photos:resize=32x32,color=gray,unreadable=skip``.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +43,12 @@ class Source:
 
 
 def open_source(spec: str, target: str | None = None, task: str | None = None) -> Source:
-    """Open a file or a named set. A file's target must be named; a named set brings its own."""
+    """Open a file, a folder of pictures or a named set. A file's target must be named; the others bring their own."""
     name, _, options = spec.partition(":")
     if name in data.names() and not Path(spec).exists():
         return _from_named(name, options, target, task)
+    if Path(spec).is_dir() or (Path(name).is_dir() and not Path(spec).exists()):
+        return _from_folder(Path(spec) if Path(spec).is_dir() else Path(name), options if ":" in spec else "")
     if not Path(spec).exists():
         raise BadRequest(
             f"There is neither a file nor a named data set {spec!r}; named sets: {', '.join(data.names())}."
@@ -74,6 +79,30 @@ def _from_named(name: str, options: str, target: str | None, task: str | None) -
         data_hash(X, y),
         image_shape=dataset.image_shape,
     )
+
+
+def _from_folder(path: Path, options: str) -> Source:
+    """Pictures in one subfolder per class, as flat rows of bytes."""
+    from margin.data.image_folder import open_image_folder
+
+    chosen = _parsed_options(options)
+    if "resize" in chosen:
+        sides = str(chosen["resize"]).split("x")
+        if len(sides) > 2 or not all(side.isdigit() for side in sides):
+            raise BadRequest(f"Folder {str(path)!r}: resize is written resize=32x48 (height x width); got {options!r}.")
+        chosen["resize"] = (int(sides[0]), int(sides[-1]))
+    unknown = sorted(set(chosen) - {"resize", "color", "unreadable"})
+    if unknown:
+        raise BadRequest(f"Folder {str(path)!r}: options are resize, color and unreadable; got {unknown[0]!r}.")
+    try:
+        folder = open_image_folder(path, **chosen)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+    shape = folder.images.shape[1:]
+    X = folder.images.reshape(len(folder.images), -1)
+    names = tuple(f"pixel_{i}" for i in range(X.shape[1]))
+    digest = data_hash(X, folder.labels)
+    return Source(str(path), X, folder.labels, names, "class", "classification", digest, image_shape=shape)
 
 
 def _from_table(name: str, table: Table, target: str | None, task: str | None) -> Source:
