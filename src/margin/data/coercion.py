@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +104,8 @@ def _numbers(series: pandas.Series, spelling: str) -> np.ndarray:
 def _number(value: Any, format: NumberFormat) -> float:
     if isinstance(value, str):
         return np.nan if value.strip() in _MARKERS else parse_number(value, format)
+    if isinstance(value, timedelta | np.timedelta64):
+        return float(np.timedelta64(value) / np.timedelta64(1, "s"))
     try:
         return np.nan if is_missing(value) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -126,7 +129,10 @@ def _labels(series: pandas.Series, _: str) -> np.ndarray:
 
 def _label(value: Any) -> str | None:
     if isinstance(value, str):
-        return None if value.strip() in _MARKERS else value
+        if value.strip() in _MARKERS:
+            return None
+        # Half of a surrogate pair is no character, and no file can hold it.
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if is_missing(value):
         return None
     if isinstance(value, list | tuple | set | np.ndarray):
@@ -153,6 +159,7 @@ def _date(value: Any, spelling: str) -> np.datetime64:
             return np.datetime64(text, "us")
         return parse_date(f"{text[:4]}-{text[4:6]}-{text[6:]}", UNAMBIGUOUS) if len(text) == 8 else _NAT
     try:
+        value = value.to_timestamp() if isinstance(value, pd.Period) else value
         moment: Any = pd.NaT if isinstance(value, str) else pd.Timestamp(value)
     except (TypeError, ValueError, OverflowError):
         return _NAT

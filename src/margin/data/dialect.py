@@ -210,16 +210,21 @@ def has_header(rows: list[list[str]]) -> bool:
     """Whether the first of the sampled ``rows`` names the columns.
 
     It does when no cell of it is a number, date, flag or missing marker (empty cells are allowed), and below it either
-    some column is made of numbers, dates or flags, or no column repeats its first cell.
+    some column is made of numbers, dates or flags, or no column repeats its first cell. Where the row has such cells (a
+    column called ``2019``), it does if more columns have a label above numbers than have a number above numbers.
 
     >>> has_header([["age", "sex"], ["25", "f"]]), has_header([["ham", "Hi"], ["spam", "Win"], ["ham", "Ok"]])
     (True, False)
     """
     first, below = [cell.strip() for cell in rows[0]], rows[1:]
-    if not any(first) or any(cell and (cell in MISSING or _is_typed(cell)) for cell in first):
+    if not any(first):
         return False
     columns = [[row[i].strip() for row in below if i < len(row)] for i in range(len(first))]
     typed = [_all_typed([cell for cell in column if cell not in MISSING]) for column in columns]
+    typed_first = [bool(cell) and (cell in MISSING or _is_typed(cell)) for cell in first]
+    if any(typed_first):
+        above = [is_typed for cell, is_typed, is_number in zip(first, typed_first, typed) if is_number and cell]
+        return above.count(False) > above.count(True)
     if any(typed):
         return True
     return all(name not in column for name, column in zip(first, columns) if name) and len(set(first)) == len(first)

@@ -129,6 +129,19 @@ def profile(
     columns = facts_of(read)
     goal = None if target is None else columns.pop(target)
     task = "density" if goal is None else _task(goal, said)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest: their differences are infinite
+        return _judged(read, columns, goal, task, said, ignored)
+
+
+def _judged(
+    read: Table,
+    columns: dict[str, ColumnFacts],
+    goal: ColumnFacts | None,
+    task: str,
+    said: Mapping[str, str],
+    ignored: frozenset[str],
+) -> Profile:
+    target = None if goal is None else goal.name
     judged, leaks = judge_columns(columns, said, ignored, goal, task)
     group, group_remark = group_column({name: facts for name, facts in columns.items() if name not in ignored})
     time, time_remark = time_column({name: facts for name, facts in columns.items() if judged[name].used})
