@@ -62,12 +62,9 @@ def _handed_over(frame: pd.DataFrame, rng: np.random.Generator, folder: Path) ->
         return frame
     path = folder / f"table.{way}"
     if way == "jsonl":
-        path.write_text(
-            frame.set_axis([f"{i} {n}" if n != "target" else n for i, n in enumerate(frame.columns)], axis=1).to_json(
-                orient="records", lines=True, default_handler=str, date_format="iso"
-            ),
-            "utf-8",
-        )
+        names = [name if name == "target" else f"{i} {name}" for i, name in enumerate(frame.columns)]
+        records = frame.set_axis(names, axis=1).astype(object).to_dict("records")
+        path.write_text("\n".join(json.dumps(record, default=str) for record in records))
         return read(path)
     buffer = io.StringIO()
     frame.to_csv(

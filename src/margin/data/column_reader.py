@@ -148,7 +148,8 @@ def _frame(X: Any, names: np.ndarray | None) -> pandas.DataFrame:
 
 
 def _holds_something(series: pandas.Series) -> np.ndarray:
-    """Which rows hold something, be it of the wrong kind; infinite numbers hold nothing."""
+    """Which rows hold something that is no number, be it of the wrong kind; infinite numbers hold nothing."""
     if series.dtype.kind in "biufc":
         return np.zeros(len(series), dtype=bool)
-    return ~missing_mask(coerced(series, "category"))
+    numbers = np.array([isinstance(value, int | float | np.number) for value in series.tolist()], dtype=bool)
+    return ~missing_mask(coerced(series, "category")) & ~numbers
