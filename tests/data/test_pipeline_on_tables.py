@@ -88,6 +88,16 @@ def test_a_small_file_is_read_as_training_was(fitted, frame, tmp_path):
     np.testing.assert_allclose(fitted.predict_proba(table), fitted.predict_proba(rows))
 
 
+def test_a_pipeline_fitted_on_typed_rows_reads_raw_ones(frame):
+    found = profile(frame, "y")
+    typed = found.table.select(found.used).to_pandas()
+    model = make_pipeline(preprocessor(found), margin.LogisticRegression()).fit(typed, frame["y"])
+    raw = frame[list(found.used)]
+    np.testing.assert_allclose(model.predict_proba(raw), model.predict_proba(typed))
+    with pytest.raises(ValueError, match="'day' must hold a date, as in training; got '3/4/2025'"):
+        model.predict(raw.head(2).assign(day="3/4/2025"))  # two readings, and nothing to decide by
+
+
 def test_extra_columns_are_told_and_missing_ones_refused(fitted, frame):
     rows = frame.head(3).drop(columns="y")
     with pytest.warns(UserWarning, match="training did not see are ignored: 'today'"):

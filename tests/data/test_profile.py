@@ -92,6 +92,7 @@ def test_users_overrule_every_judgement(rng):
     frame = pd.DataFrame({"when": ["3/4/2025", "5/6/2025"], "n": ["5", "many"], "ok": ["yes", "no"]})
     told = profile(frame, kinds={"when": "date", "n": "number", "ok": "flag"})
     assert told.table["when"][0] == np.datetime64("2025-04-03")
+    assert told["when"].remark == "read with the day first"
     assert told.table["ok"].tolist() == [True, False]
     assert "1 values cannot be read as number" in told["n"].remark
 
