@@ -87,6 +87,7 @@ def test_verify_json_is_stable(run):
     rows = json.loads(run("verify", "unsupervised", "--json").stdout)
     assert [row["id"] for row in rows] == ids
     fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds", "seed", "slips"}
+    fields |= {"statement", "errata"}
     assert all(set(row) == fields for row in rows)
     assert {row["verdict"] for row in rows} <= {"holds", "corrected", "fails", "missing"}
     assert "neither an area" in run("verify", "no-such-area", code=2).stderr

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.quantiles import weighted_quantile
 from margin.metrics.arguments import UndefinedMetricError, finite, weights
 
 __all__ = [
@@ -63,7 +64,6 @@ def rmsle(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 def median_absolute_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     r"""Median of :math:`|y_i - \hat y_i|`, of the weighted distribution where there are weights."""
-    from margin.foundations.statistics.quantiles import weighted_quantile  # SciPy's statistics load slowly
 
     y, p, w = _arguments("median_absolute_error", y_true, y_pred, sample_weight)
     return float(np.mean([weighted_quantile(errors, w, 0.5) for errors in np.abs(y - p).T]))
