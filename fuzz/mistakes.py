@@ -7,7 +7,6 @@ mistake, which takes the place of the right one while a check runs.
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import re
 import sys
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["Mutant", "apply", "functions_of", "mutants_of"]
+__all__ = ["Mutant", "apply", "definition_of", "functions_of", "mutants_of"]
 
 SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
@@ -56,28 +55,44 @@ def functions_of(cited: Any) -> list[FunctionType]:
 
 def mutants_of(function: FunctionType) -> Iterator[Mutant]:
     """Every mistake this module knows for one function."""
-    node = _node(function)
+    node = definition_of(function)
     if node is None:
         return
+    left_alone = _left_alone(node)
     for index, part in enumerate(ast.walk(node)):
-        if part in _left_alone(node):
+        if part in left_alone:
             continue
         for number, (kind, changed) in enumerate(_changes(part)):
             yield Mutant(function, kind, getattr(part, "lineno", node.lineno), ast.unparse(changed), (index, number))
 
 
 def apply(mutant: Mutant) -> None:
-    """Put the mistake into the running program, for good: call it in a process of its own."""
-    tree = _tree(sys.modules[mutant.function.__module__])
-    tree = copy.deepcopy(tree)
-    node = _node(mutant.function, tree)
-    assert node is not None
+    """Put the mistake into the running program; the function's ``__code__`` from before takes it out again."""
+    *classes, node = _path(mutant.function)
     index, number = mutant.path
     part = list(ast.walk(node))[index]
     _, changed = list(_changes(part))[number]
-    _Replace(part, changed).visit(tree)
-    module = compile(ast.fix_missing_locations(tree), mutant.function.__code__.co_filename, "exec")
-    mutant.function.__code__ = _find(module, mutant.function.__code__)
+    # Only the function is compiled, inside empty classes of the right names: that is enough for its qualified name.
+    tree: ast.AST = _replaced(node, part, changed)
+    for owner in reversed(classes):
+        tree = ast.ClassDef(owner.name, bases=[], keywords=[], body=[tree], decorator_list=[])
+    module = ast.fix_missing_locations(ast.Module([tree], []))
+    code = compile(module, mutant.function.__code__.co_filename, "exec")
+    mutant.function.__code__ = _find(code, mutant.function.__code__)
+
+
+def _replaced(node: ast.AST, part: ast.AST, changed: ast.AST) -> ast.AST:
+    """A copy of the nodes from ``node`` down to ``part``, which is changed; all others are shared."""
+    if node is part:
+        return ast.copy_location(changed, part)
+    same = type(node)(**{name: _replaced_in(value, part, changed) for name, value in ast.iter_fields(node)})
+    return ast.copy_location(same, node)
+
+
+def _replaced_in(value: Any, part: ast.AST, changed: ast.AST) -> Any:
+    if isinstance(value, list):
+        return [_replaced_in(item, part, changed) for item in value]
+    return _replaced(value, part, changed) if isinstance(value, ast.AST) else value
 
 
 def _changes(part: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -136,14 +151,6 @@ def _number(node: ast.AST) -> Any:
     return node.value if isinstance(node, ast.Constant) and type(node.value) in (int, float) else None
 
 
-class _Replace(ast.NodeTransformer):
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old, self.new = old, new
-
-    def visit(self, node: ast.AST) -> Any:
-        return self.new if node is self.old else self.generic_visit(node)
-
-
 _trees: dict[str, ast.Module] = {}
 
 
@@ -157,15 +164,32 @@ def _source(function: FunctionType) -> bool:
     return function.__module__.startswith("margin.") and function.__code__.co_filename.endswith(".py")
 
 
-def _node(function: FunctionType, tree: ast.Module | None = None) -> ast.FunctionDef | None:
-    """The definition of a function in its module, found by the line of its ``def`` or first decorator."""
-    line = function.__code__.co_firstlineno
-    for node in ast.walk(tree or _tree(sys.modules[function.__module__])):
-        if isinstance(node, ast.FunctionDef) and node.name == function.__code__.co_name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first == line:
-                return node
-    return None
+def _path(function: FunctionType) -> list[Any]:
+    """The classes around a function's definition and the definition itself; nothing if its module has none such.
+
+    It is found by its name and the line of its ``def`` or first decorator.
+    """
+    name, line = function.__code__.co_name, function.__code__.co_firstlineno
+
+    def search(node: ast.AST) -> list[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef) and (child.name, _first_line(child)) == (name, line):
+                return [child]
+            found = search(child) if isinstance(child, ast.ClassDef | ast.If | ast.Try) else []
+            if found:
+                return [child, *found] if isinstance(child, ast.ClassDef) else found
+        return []
+
+    return search(_tree(sys.modules[function.__module__]))
+
+
+def _first_line(node: ast.FunctionDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def definition_of(function: FunctionType) -> ast.FunctionDef | None:
+    found = _path(function)
+    return found[-1] if found else None
 
 
 def _find(code: CodeType, wanted: CodeType) -> CodeType:

@@ -15,7 +15,7 @@ LAYERS = [
     {"foundations"},
     {"data", "metrics", "optimize"},
     {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction"},
-    {"neural"},
+    {"neural", "vision"},
     {"text", "generative", "detection", "graphs", "physics", "meta", "semi"},
     {"selection", "interpretation", "report"},
     {"claims", "experiments"},

@@ -3,7 +3,6 @@
 import itertools
 import random
 
-import numba
 import numpy as np
 import pytest
 from problems import ITERATIVE, assert_same_bits, build, ids, outputs, problem, uses_torch
@@ -38,9 +37,8 @@ def test_a_fit_leaves_the_global_generators_alone(entry):
 
 
 @pytest.mark.parametrize("entry", [entry for entry in catalog.ENTRIES if not uses_torch(entry)], ids=ids)
-def test_same_seed_same_bits_at_any_number_of_numba_threads(entry, monkeypatch):
+def test_same_seed_same_bits_at_any_number_of_threads(entry, monkeypatch):
     """Torch's own bits depend on its threads; there the number follows from the problem and stands in the state."""
-    assert numba.config.NUMBA_NUM_THREADS >= 2, "this test needs a second thread"
     monkeypatch.setattr("margin.core.threads.WORK_PER_THREAD", 1)  # wake every thread, however small the problem
     said = []
     for threads in (1, 2):

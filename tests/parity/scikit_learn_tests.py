@@ -12,15 +12,19 @@ import argparse
 import importlib
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
 from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
 
 import differences
+import pytest
 
+SECONDS = 120  # for one test
 EXPECTED = Path(__file__).with_name("expected.toml")
 
 
@@ -41,12 +45,14 @@ def test_module(package: str) -> str:
 
 
 class Recorder:
-    """A pytest plugin: puts our classes in place before the tests are imported and notes who built what."""
+    """A pytest plugin: puts our classes in place before the tests are imported and notes who built what.
 
-    def __init__(self, package: str, out: Path):
-        self.package, self.out = package, out
+    Every result is one line of JSON, written at once: a crash loses the test that crashed and those after it, no more.
+    """
+
+    def __init__(self, out: Path):
+        self.out = out
         self.built: set[str] = set()
-        self.results: list[dict[str, str]] = []
 
     def pytest_configure(self) -> None:
         from margin.core.estimator import Estimator
@@ -64,36 +70,57 @@ class Recorder:
     def pytest_runtest_setup(self) -> None:
         self.built.clear()
 
-    def pytest_runtest_logreport(self, report: object) -> None:
-        if report.when == "call" and self.built:  # type: ignore[attr-defined]
-            crash = getattr(report.longrepr, "reprcrash", None)  # type: ignore[attr-defined]
-            said = crash.message.splitlines()[0] if crash and crash.message else ""
-            self.results.append(
-                {
-                    "test": report.nodeid.rpartition("/")[2],  # type: ignore[attr-defined]
-                    "outcome": report.outcome,  # type: ignore[attr-defined]
-                    "error": said,
-                    "classes": ",".join(sorted(self.built)),
-                }
-            )
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        del item
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.alarm(SECONDS)
+        try:
+            return (yield)
+        finally:
+            signal.alarm(0)
 
-    def pytest_sessionfinish(self) -> None:
-        self.out.write_text(json.dumps(self.results))
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "call" and self.built:
+            result = {"test": f"{item.path.name}::{item.name}", "outcome": report.outcome, "error": "", "at": ""}
+            result["classes"] = ",".join(sorted(self.built))
+            if call.excinfo is not None and report.outcome == "failed":
+                result["error"] = f"{call.excinfo.typename}: {call.excinfo.value}"[:500]
+                result["at"] = _last_line_of_ours(call.excinfo)
+            with self.out.open("a") as file:
+                file.write(json.dumps(result) + "\n")
+        return report
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError(f"the test takes longer than {SECONDS} seconds")
+
+
+def _last_line_of_ours(failure: pytest.ExceptionInfo[BaseException]) -> str:
+    """The innermost line of this package in the traceback: where the difference is, if it is not in the test itself."""
+    ours = [entry for entry in failure.traceback if "/margin/" in str(entry.path)]
+    return f"{ours[-1].path.parent.name}/{ours[-1].path.name}:{ours[-1].lineno + 1}" if ours else ""
 
 
 def run_package(package: str) -> list[dict[str, str]]:
     """All tests of one package, in a process of its own: the classes of scikit-learn are replaced in it."""
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "results.json"
-        subprocess.run([sys.executable, __file__, "--inside", package, str(out)], check=False)
-        return json.loads(out.read_text()) if out.exists() else []
+        out = Path(folder) / "results.jsonl"
+        ended = subprocess.run([sys.executable, __file__, "--inside", package, str(out)], check=False).returncode
+        results = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    if ended < 0:
+        crash = {"test": package, "outcome": "failed", "error": f"signal {-ended}", "at": "", "classes": "crash"}
+        results.append(crash)
+    return results
 
 
 def run_inside(package: str, out: Path) -> int:
-    import pytest
-
     arguments = ["--pyargs", test_module(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider"]
-    return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(package, out)]))
+    return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(out)]))
 
 
 def reason_for(result: dict[str, str], expected: dict[str, str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -74,8 +75,12 @@ def parameters_of_each_kind_of_layer() -> Verdict:
         pooling_and_dropout=equal(count_values(nn.Sequential(nn.MaxPool2d(2), nn.Dropout())).trainable, 0),
         elu_and_prelu=equal((elu.trainable, count_values(nn.PReLU()).trainable), (0, 1)),
     )
-    printed = every(batch_norm=equal(norm.trainable, 4 * 7), elu=equal(elu.trainable, 1))
-    return corrected(truth, printed=printed)
+    return corrected(
+        truth,
+        all_of_batch_norm_is_trained=equal(norm.trainable, 4 * 7),
+        elu_learns_its_alpha=equal(elu.trainable, 1),
+        kernel_size_is_one_side=equal(conv_parameters(3, 8, (5, 5)), (5 * 3 + 1) * 8),
+    )
 
 
 @claim("skip-connections")
@@ -114,6 +119,15 @@ def deep_digits(seed: int, residual: bool) -> float:
     return float((net(rows).argmax(dim=1) == labels).double().mean())
 
 
+def runs(call: Callable[[], Any]) -> bool:
+    """Whether torch carries it out: a container that is called raises NotImplementedError."""
+    try:
+        call()
+    except NotImplementedError:
+        return False
+    return True
+
+
 @claim("pixelwise-mlp-with-1x1-convolutions")
 def one_by_one_convolutions_are_a_perceptron_per_pixel(seed: int) -> Verdict:
     parts = {}
@@ -136,8 +150,15 @@ def one_by_one_convolutions_are_a_perceptron_per_pixel(seed: int) -> Verdict:
         one_layer=equal(PixelMLP(3, 2, 8, n_layers=1)(image).shape, (4, 2, 6, 6)),
         last_layer_is_linear=equal(bool(output.min() < -0.17), True),
     )
-    printed = torch.nn.functional.gelu(output)  # i < n_layers is always true, so the last layer has a GELU too
-    return corrected(truth, printed=near(printed, output, tolerance=1e-3))
+    # Three lines of the printed code: if i < n_layers; self.dropout(x) of a ModuleList; if i == 0, asked first.
+    printed = torch.nn.functional.gelu(output)
+    single = [(3, 8) if i == 0 else (8, 2) for i in range(1)]
+    return corrected(
+        truth,
+        last_layer_has_no_activation=near(printed, output, tolerance=1e-3),
+        dropout_can_be_called=equal(runs(lambda: nn.ModuleList([nn.Dropout(0.5)])(image)), True),
+        one_layer_has_the_output_channels=equal(single[-1][1], 2),
+    )
 
 
 @claim("adaptive-avg-pool2d")

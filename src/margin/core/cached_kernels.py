@@ -19,14 +19,13 @@ from types import CellType, FunctionType
 from typing import Any
 
 import numba
-from numba import prange
 from numba.core import config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
 from margin.core.jit_cache import fingerprint, private_folder
 
-__all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit", "prange"]
+__all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit"]
 
 PATIENCE = 1.0  # seconds of compiling before the user is told why nothing happens
 

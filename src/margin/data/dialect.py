@@ -15,14 +15,20 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from margin.data.date_formats import date_order
+from margin.data.number_formats import number_format
+
 __all__ = [
     "MISSING",
     "Dialect",
     "decode",
+    "guess_encoding",
     "has_fractions",
     "has_header",
     "is_number",
     "rows_of",
+    "separated_by_spaces",
+    "separated_by_tabs",
     "sniff",
     "whole_lines",
 ]
@@ -41,6 +47,9 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 _FLAG = re.compile(r"true|false", re.IGNORECASE)
 
 
+_GUESSED = "The encoding is not stated and not UTF-8; it was read as {}."
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How fields are separated and quoted. ``quote`` is None when quote characters are ordinary characters."""
@@ -51,28 +60,39 @@ class Dialect:
 
 
 def decode(data: bytes) -> str:
-    """Text of a file: UTF-8 or UTF-16 by byte-order mark or zero bytes, else UTF-8, Windows-1252, Latin-1 by trial.
+    """Text of a file, in whatever encoding it was written; see :func:`guess_encoding`.
 
     >>> decode("naïve".encode("cp1252")), decode("naïve".encode("utf-16"))
     ('naïve', 'naïve')
     """
+    return guess_encoding(data)[0]
+
+
+def guess_encoding(data: bytes) -> tuple[str, str]:
+    """Text of a file, and a remark if its encoding was a guess.
+
+    UTF-8 or UTF-16 by byte-order mark or zero bytes, else UTF-8, Windows-1252, Latin-1 by trial.
+
+    >>> guess_encoding("naïve".encode("cp1252"))
+    ('naïve', 'The encoding is not stated and not UTF-8; it was read as Windows-1252.')
+    """
     if data.startswith(codecs.BOM_UTF8):
-        return _strict(data, "utf-8-sig")
+        return _strict(data, "utf-8-sig"), ""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _strict(data, "utf-16")
+        return _strict(data, "utf-16"), ""
     if b"\0" in data[:4096]:
         # Without a mark, UTF-16 of mostly Latin text has a zero in every second byte.
         head = data[: min(len(data), 4096) // 2 * 2]
         for encoding, high, low in (("utf-16-le", head[1::2], head[0::2]), ("utf-16-be", head[0::2], head[1::2])):
             if high.count(0) > 0.4 * len(high) and low.count(0) < 0.05 * len(low):
-                return _strict(data, encoding)
+                return _strict(data, encoding), f"The encoding is not stated; it was read as {encoding.upper()}."
         raise ValueError("it holds zero bytes, so it is not a text file")
-    for encoding in ("utf-8", "cp1252"):
+    for encoding, remark in (("utf-8", ""), ("cp1252", _GUESSED.format("Windows-1252"))):
         try:
-            return data.decode(encoding)
+            return data.decode(encoding), remark
         except UnicodeDecodeError:
             continue
-    return data.decode("latin-1")
+    return data.decode("latin-1"), _GUESSED.format("Latin-1")
 
 
 def _strict(data: bytes, encoding: str) -> str:
@@ -97,6 +117,26 @@ def sniff(text: str, suffix: str) -> Dialect:
             if score > best_score:
                 best, best_score = delimiter, score
     return Dialect(best, _quote(text, sample, best), _delimiters_followed_by_space(sample, best))
+
+
+def separated_by_spaces(text: str) -> bool:
+    """Whether runs of spaces, and nothing else, cut the sampled lines into equally many fields, most of them numbers.
+
+    >>> separated_by_spaces("1.0  2.5   3\\n 4   5   6\\n"), separated_by_spaces("one two\\nthree four\\n")
+    (True, False)
+    """
+    sample = whole_lines(text)
+    if any(_evenness(sample, delimiter)[1] for delimiter in _DELIMITERS):
+        return False
+    rows = [line.split() for line in islice(sample.splitlines(), _SAMPLE_ROWS) if line.strip()]
+    cells = [cell for row in rows for cell in row]
+    even = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    return even and sum(map(is_number, cells)) > 0.5 * len(cells)
+
+
+def separated_by_tabs(text: str) -> str:
+    """The same lines with a tab for every run of spaces."""
+    return "\n".join("\t".join(line.split()) for line in text.split("\n"))
 
 
 def whole_lines(text: str) -> str:
@@ -186,7 +226,10 @@ def has_header(rows: list[list[str]]) -> bool:
 
 
 def _is_typed(cell: str) -> bool:
-    return is_number(cell) or _DATE.fullmatch(cell) is not None or _FLAG.fullmatch(cell) is not None
+    if is_number(cell) or _DATE.fullmatch(cell) is not None or _FLAG.fullmatch(cell) is not None:
+        return True
+    found = number_format([cell])  # "$5" and "12 %", but not "1st", which may name a column
+    return (found is not None and not found.unit.isalpha()) or date_order([cell]) is not None
 
 
 def _all_typed(cells: list[str]) -> bool:

@@ -15,6 +15,7 @@ from margin.core.invariants import (
     FieldsOf,
     Form,
     ListOf,
+    OneOf,
     Real,
     Sizes,
     Stored,
@@ -24,8 +25,11 @@ from margin.core.invariants import (
     optional,
 )
 
+from margin.neural.activations import ACTIVATIONS
+
 __all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers"]
 
+MOST_PIXELS = 2**31
 DEFAULT_WIDTH = 100  # units of the perceptron that stands in where a user gives no module of their own
 
 
@@ -64,6 +68,38 @@ def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("network_ must end with the outputs")
 
 
+def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """The described network, built without memory, has the names and shapes of the stored weights."""
+    if "network_" not in model:
+        return
+    import torch
+
+    from margin.neural.nets.images import ARCHITECTURES, image_network
+
+    network = {name: value for name, value in model["network_"].items() if name not in ("center", "scale")}
+    channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
+    if channels * height * width != sizes["n_features"]:
+        raise Violation("network_ must have images of as many values as X has columns")
+    if {len(model["network_"][name]) for name in ("center", "scale")} != {channels}:
+        raise Violation("network_ must have a center and a scale for every channel")
+    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
+        raise Violation("network_ must end with the outputs")
+    if isinstance(network["architecture"], str) and network["architecture"] not in ARCHITECTURES:
+        raise Violation(f"network_ names no architecture: {network['architecture'][:40]!r}")
+    try:
+        with torch.device("meta"):
+            built = image_network(**{**network, "shape": shape})
+    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
+        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
+    wanted = {f"body.{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
+    found = {name: array.shape for name, array in model["weights_"].items()}
+    if found != wanted:
+        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
+    if {array.dtype for array in model["weights_"].values()} != {np.dtype(np.float32)}:
+        raise Violation("weights_ must all be float32")
+
+
 TRAINED: dict[str, Stored] = {
     "weights_": DictOf(StringOf(), ArrayOf(...)),
     "n_iter_": Count(),
@@ -76,10 +112,32 @@ NETWORK: dict[str, Stored] = {
     "center_": ArrayOf("n_features"),
     "scale_": ArrayOf("n_features"),
     "network_": FieldsOf(
-        {"sizes": ListOf(Count(low=1)), "activation": StringOf(), "dropout": Real(0.0, 1.0, finite=True)}
+        {
+            "sizes": ListOf(Count(low=1)),
+            "activation": StringOf(),
+            "dropout": Real(0.0, 1.0, finite=True),
+            "negative_slope": Real(0.0, finite=True),
+        }
     ),
 }
 MODULE: dict[str, Stored] = {**TRAINED, "network_": FieldsOf({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
+IMAGES: dict[str, Stored] = {
+    **TRAINED,
+    "input_dtype_": StringOf(("uint8", "float32")),
+    "network_": FieldsOf(
+        {
+            "architecture": OneOf(StringOf(), ListOf(StringOf())),
+            "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
+            "n_outputs": Count(low=1, high=MOST_PIXELS),
+            "activation": StringOf(tuple(ACTIVATIONS)),
+            "pooling": StringOf(("max", "avg")),
+            "width": Real(0.0, 100.0, finite=True),
+            "dropout": optional(Real(0.0, 1.0, finite=True)),
+            "center": ListOf(Real(finite=True)),
+            "scale": ListOf(Real(low=1e-38, finite=True)),
+        }
+    ),
+}
 CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
 FORMS: Mapping[str, Form] = {
     "MLPClassifier": Form(
@@ -91,9 +149,19 @@ FORMS: Mapping[str, Form] = {
             "target_center_": ArrayOf("n_outputs"),
             "target_scale_": ArrayOf("n_outputs"),
             "single_target_": TrueOrFalse(),
-            "out_activation_": StringOf(("identity",)),
+            "out_activation_": StringOf(("identity", "exp")),
         },
         [_layers_are_stored],
+    ),
+    "CNNClassifier": Form({**CLASSES, **IMAGES}, [_image_network_is_stored]),
+    "CNNRegressor": Form(
+        {
+            **IMAGES,
+            "target_center_": ArrayOf("n_outputs"),
+            "target_scale_": ArrayOf("n_outputs"),
+            "single_target_": TrueOrFalse(),
+        },
+        [_image_network_is_stored],
     ),
     "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
     "NeuralRegressor": Form({**MODULE, "single_target_": TrueOrFalse()}, [_stand_in_is_stored]),

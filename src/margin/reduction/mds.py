@@ -6,7 +6,6 @@ r"""Multidimensional scaling of rows or of given distances.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.parallel import parallel_map
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -186,8 +186,8 @@ class _Starts:
     def step(self) -> None:
         running = [descent for descent in self.descents if not descent.over]
         if self.threads > 1 and len(running) > 1:
-            with blas_threads(1), ThreadPoolExecutor(self.threads) as pool:
-                list(pool.map(_Majorization.step, running))
+            with blas_threads(1):
+                parallel_map(_Majorization.step, running, self.threads)
         else:
             for descent in running:
                 descent.step()

@@ -185,4 +185,8 @@ def the_divergence_needs_batchmean() -> Verdict:
         ),
         zero_counts_0=near(float(losses.kl_div_loss(Q[:1].log(), zero, "sum")), -math.log(0.4), tolerance=1e-14),
     )
-    return corrected(truth, printed=near(mean, by_hand, tolerance=1e-2))
+    return corrected(
+        truth,
+        inputs_are_probabilities=near(float(losses.kl_div_loss(Q, P, "batchmean")), by_hand, tolerance=1e-2),
+        default_is_the_divergence=near(mean, by_hand, tolerance=1e-2),
+    )
