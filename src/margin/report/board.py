@@ -57,8 +57,8 @@ def board_table(comparison: Any) -> Markup:
 
 
 def _caption(comparison: Any) -> Markup:
-    folds = term("k-fold-cross-validation", f"{comparison.n_folds} folds")
-    return joined(["Scores are means over ", folds, ". ", getattr(comparison.plan, "sentence", "")])
+    folds = term("k-fold-cross-validation", "the folds")
+    return joined(["Scores are means over ", folds, ": ", comparison.plan.sentence.rstrip("."), "."])
 
 
 def _without_score(standing: Any) -> bool:

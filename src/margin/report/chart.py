@@ -15,7 +15,7 @@ from margin.report.scales import Scale
 __all__ = ["Chart", "points"]
 
 WIDTH, HEIGHT = 420, 300
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 44
 
 
 class Chart:

@@ -26,6 +26,8 @@ def data_content(comparison: Any) -> Markup:
     intro = paragraph(about, element("b", comparison.target or "y"), f" ({comparison.task}).")
     columns = _column_rows(comparison)
     head = ["column", "kind", "missing", "different", "values", "remark"]
+    if not any(row[-1] for row in columns):
+        head, columns = head[:-1], [row[:-1] for row in columns]
     shown = numbers_table(head, columns[:MOST_COLUMNS], numeric=(2, 3), class_="numbers columns")
     rest = None
     if len(columns) > MOST_COLUMNS:

@@ -100,9 +100,8 @@ def curve_figures(effects: Effects, unit: str) -> Markup:
     if len(lines) > MOST_LINES:  # the classes that the columns move most
         moved = [sum(float(np.ptp(curve.mean[:, k])) for curve in effects.curves) for k in lines]
         lines = sorted(np.argsort(-np.array(moved), kind="stable")[:MOST_LINES].tolist())
-    # Single rows of a classifier fill [0, 1]; the scale of the means shows what a column does.
-    heights = Scale.over(np.concatenate([curve.mean[:, lines].ravel() for curve in effects.curves]), 0, 1, margin=0.25)
-    drawings = [_curve(curve, lines, (heights.low, heights.high), unit) for curve in effects.curves]
+    heights = _heights(effects, lines, unit)
+    drawings = [_curve(curve, lines, heights, unit) for curve in effects.curves]
     words = "The mean prediction when one column is set to a value and the others stay as they are"
     if len(lines) > 1:
         key: Markup | str = joined(
@@ -111,6 +110,16 @@ def curve_figures(effects: Effects, unit: str) -> Markup:
     else:
         key = f"{words}; thin lines are single rows."
     return joined([element("h3", "Partial dependence"), element("p", key), grid(*drawings, class_="small")])
+
+
+def _heights(effects: Effects, lines: list[int], unit: str) -> tuple[float, float]:
+    """One scale for all columns: of probabilities the whole, else all means and nine tenths of the single rows."""
+    means = np.concatenate([curve.mean[:, lines].ravel() for curve in effects.curves])
+    if unit == "probability" and means.min() >= 0 and means.max() <= 1:
+        return 0.0, 1.0
+    singles = np.concatenate([curve.rows.ravel() for curve in effects.curves]) if len(lines) == 1 else means
+    scale = Scale.over([*means.tolist(), *np.quantile(singles, [0.05, 0.95]).tolist()], 0, 1)
+    return scale.low, scale.high
 
 
 def _curve(curve: Curve, lines: list[int], heights: tuple[float, float], unit: str) -> Figure:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ ORDERS = 2 * BACKGROUND_ROWS
 REPEATS = 5
 #: Rows that a part may have predicted, and the seconds that may take, before it looks at fewer rows.
 MOST_PREDICTIONS, MOST_SECONDS = 400_000, 20.0
+#: Rows with which the time of a prediction is measured.
+PROBE_ROWS = 2000
 #: Fewer rows than this say nothing.
 LEAST_ROWS = 10
 
@@ -62,12 +65,18 @@ def effects_of(
     *,
     task: str,
     classes: tuple[Any, ...] = (),
-    seconds_per_row: float = 0.0,
+    names: Sequence[str] = (),
+    seconds_per_row: float | None = None,
     seed: int = 0,
 ) -> Effects:
-    """Ask ``model`` about the rows ``X``; a slow model is asked about fewer rows."""
+    """Ask ``model`` about the rows ``X``; a slow model is asked about fewer rows.
+
+    ``names`` are those of the columns of an array. The time of a prediction is measured unless it is given.
+    """
     rng = np.random.default_rng(seed)
     p = X.shape[1]
+    if seconds_per_row is None:
+        seconds_per_row = _seconds_per_row(model, X)
     affordable = int(min(MOST_PREDICTIONS, MOST_SECONDS / max(seconds_per_row, 1e-9)))
     rows = _some_rows(rng, len(X), min(IMPORTANCE_ROWS, affordable // (REPEATS * p + 1)))
     drops = permutation_importance(model, _take(X, rows), y[rows], n_repeats=REPEATS, scoring=score, random_state=seed)
@@ -79,12 +88,14 @@ def effects_of(
     shapley = np.take_along_axis(found.values, picked[:, None, None], axis=2)[:, :, 0]
     order = np.argsort(-drops.mean(axis=1), kind="stable")[:CURVES]
     seen = _some_rows(rng, len(X), min(CURVE_ROWS, affordable // (CURVES * GRID_POINTS)))
-    curves = [_curve(explained, _take(X, seen), TableColumns(X), int(column)) for column in order]
+    columns = TableColumns(X)
+    columns.names = [str(name) for name in names] or columns.names
+    curves = [_curve(explained, _take(X, seen), columns, int(column)) for column in order]
     return Effects(
-        TableColumns(X).names,
+        columns.names,
         drops,
         shapley,
-        _positions(TableColumns(X), told),
+        _positions(columns, told),
         curves,
         _output_names(task, classes),
         (len(rows), len(told), len(seen)),
@@ -130,6 +141,14 @@ def _curve(explained: Explained, rows: Any, columns: TableColumns, column: int) 
     said = np.asarray(explained(TableColumns(rows).over_values(column, grid)))
     by_row = said.reshape(len(grid), len(rows), -1)  # (points, rows, outputs)
     return Curve(columns.names[column], grid, is_number, by_row.mean(axis=1), by_row[:, :, 0].T)
+
+
+def _seconds_per_row(model: Any, X: Any) -> float:
+    """From as many rows as one call usually gets, since every call of a pipeline costs something, too."""
+    rows = _take(X, np.arange(PROBE_ROWS) % len(X))
+    started = time.perf_counter()
+    model.predict(rows)
+    return (time.perf_counter() - started) / PROBE_ROWS
 
 
 def _positions(columns: TableColumns, rows: np.ndarray) -> np.ndarray:

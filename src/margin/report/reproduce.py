@@ -61,7 +61,7 @@ def reproduce_content(comparison: Any) -> Markup:
     ]
     parts = [
         paragraph("The whole comparison again:"),
-        block(comparison.command),
+        block(comparison.command) if comparison.command else None,
         block(comparison.call),
         paragraph("Predict new rows with the model it left, which is trained on all rows:"),
         block(f"margin predict {comparison.folder} new.csv"),
@@ -72,7 +72,6 @@ def reproduce_content(comparison: Any) -> Markup:
 
 
 def _lines(comparison: Any, *lines: str, imports: str = "") -> str:
-    """Code that starts from the comparison as its folder keeps it."""
-    opened = f"comparison = Comparison.open({str(comparison.folder)!r})"
-    first = [imports] if imports else []
-    return "\n".join([*first, "from margin.service.comparison import Comparison", "", opened, *lines])
+    """Code that starts from the comparison; what its folder has kept is read, not trained again."""
+    first = ["import margin", imports] if imports else ["import margin"]
+    return "\n".join([*first, "", f"comparison = {comparison.call}", *lines])

@@ -158,8 +158,6 @@ def columns_content(comparison: Any, unseen: UnseenRows) -> Markup:
 
 def winner_effects(comparison: Any, unseen: UnseenRows) -> Effects:
     """The effects of the columns of the model that has not seen the rows, if there is one."""
-    standing = next(s for s in comparison.standings if s.model == comparison.winner)
-    n_test = max(len(comparison.y) / max(comparison.n_folds, 1), 1)
     X = comparison.X.iloc[unseen.rows] if hasattr(comparison.X, "iloc") else np.asarray(comparison.X)[unseen.rows]
     return effects_of(
         unseen.model,
@@ -168,7 +166,7 @@ def winner_effects(comparison: Any, unseen: UnseenRows) -> Effects:
         score_of(comparison, unseen.model),
         task=comparison.task,
         classes=tuple(comparison.classes),
-        seconds_per_row=float(np.nan_to_num(standing.predict_seconds)) / n_test,
+        names=() if hasattr(X, "iloc") else list(comparison.features),
         seed=comparison.seed,
     )
 
