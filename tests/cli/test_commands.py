@@ -220,6 +220,7 @@ def test_predict_score_and_show_take_a_comparison_as_they_take_a_fit(run, mixed_
 
 def test_a_comparison_that_ends_in_the_winners_fit_continues_with_the_same_bits(tmp_path):
     """Checkpoints, trials and the winner are kept as a fit keeps them."""
+
     class Killed(BaseException):
         pass
 

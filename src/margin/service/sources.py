@@ -17,7 +17,7 @@ from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.requests import BadRequest
 
-__all__ = ["Source", "open_source", "open_table"]
+__all__ = ["Source", "image_folder", "open_source", "open_table"]
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,16 @@ def open_source(spec: str, target: str | None = None, task: str | None = None) -
     name, _, options = spec.partition(":")
     if name in data.names() and not Path(spec).exists():
         return _from_named(name, options, target, task)
-    folder = next((path for path in (Path(spec), Path(name)) if path.is_dir()), None)
-    if folder is not None and not any(folder.glob("*.parquet")):
+    folder = image_folder(spec)
+    if folder is not None:
         return _from_folder(folder, "" if folder == Path(spec) else options)
     return _from_table(spec, _read(spec), target, task)
+
+
+def image_folder(spec: str) -> Path | None:
+    """The folder of pictures that ``spec`` names, with or without options, or None; a folder may also be a table."""
+    folder = next((path for path in (Path(spec), Path(spec.partition(":")[0])) if path.is_dir()), None)
+    return None if folder is None or any(folder.glob("*.parquet")) else folder
 
 
 def open_table(spec: str) -> tuple[Table, str | None]:
