@@ -45,6 +45,8 @@ TEST_PARAMETERS = {
     "mlp-regressor": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-classifier": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-regressor": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
+    "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 

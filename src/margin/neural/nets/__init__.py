@@ -2,5 +2,6 @@
 
 from margin.neural.nets.ensemble import MLPEnsemble
 from margin.neural.nets.mlp import MLP
+from margin.neural.nets.sequence import SequenceNetwork
 
-__all__ = ["MLP", "MLPEnsemble"]
+__all__ = ["MLP", "MLPEnsemble", "SequenceNetwork"]
