@@ -140,10 +140,18 @@ REDUCTION = (
 NEURAL = (
     Entry("mlp-classifier", "margin.neural.estimators.MLPClassifier", "classification"),
     Entry("mlp-regressor", "margin.neural.estimators.MLPRegressor", "regression"),
+    Entry("cnn-classifier", "margin.neural.estimators.CNNClassifier", "classification", data="images"),
+    Entry("cnn-regressor", "margin.neural.estimators.CNNRegressor", "regression", data="images"),
     Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),
     Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),
     Entry("sequence-classifier", "margin.neural.estimators.SequenceClassifier", "classification", compared=False),
     Entry("sequence-regressor", "margin.neural.estimators.SequenceRegressor", "regression", compared=False),
+)
+
+VISION = (
+    Entry("hog", "margin.vision.HOG", "transformation", data="images"),
+    Entry("image-filter", "margin.vision.ImageFilter", "transformation", data="images"),
+    Entry("visual-words", "margin.vision.VisualWords", "transformation", data="images"),
 )
 
 SEMI = (
@@ -163,6 +171,7 @@ ENTRIES: tuple[Entry, ...] = (
     *MIXTURE,
     *REDUCTION,
     *NEURAL,
+    *VISION,
     *SEMI,
     *GENERATIVE,
 )
@@ -172,6 +181,7 @@ FUNCTIONS: Mapping[str, str] = {
     "save": "margin.store",
     "load": "margin.store",
     "fit": "margin.runs",
+    "compare": "margin.service.comparison",
     "Run": "margin.runs",
     "watch": "margin.core.watching",
     "Record": "margin.core.records",
@@ -190,8 +200,16 @@ PARTS: Mapping[str, str] = {
     "sklearn/k-bins-discretizer": "sklearn.preprocessing.KBinsDiscretizer",
     "sklearn/one-hot-encoder": "sklearn.preprocessing.OneHotEncoder",
     "sklearn/ordinal-encoder": "sklearn.preprocessing.OrdinalEncoder",
+    # Steps of our own that read and encode the columns of a table.
+    "margin/column-reader": "margin.data.column_reader.ColumnReader",
+    "margin/category-columns": "margin.data.category_columns.CategoryColumns",
+    "margin/date-parts": "margin.data.date_parts.DateParts",
+    "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
+    # Leaders of a comparison put together.
+    "margin/blend-classifier": "margin.selection.ensembles.BlendClassifier",
+    "margin/blend-regressor": "margin.selection.ensembles.BlendRegressor",
     # Kernels that models take as a parameter.
     "margin/linear-kernel": "margin.kernels.LinearKernel",
     "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",

@@ -43,8 +43,12 @@ TEST_PARAMETERS = {
     "umap": {"n_neighbors": 3, "n_epochs": 30},
     "mlp-classifier": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "mlp-regressor": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
-    "neural-classifier": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
-    "neural-regressor": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "cnn-classifier": {"max_iter": 10, "learning_rate_init": 0.01, "batch_size": 32},
+    "cnn-regressor": {"max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
+    "neural-classifier": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "neural-regressor": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "hog": {"cell": 2},
+    "visual-words": {"n_words": 4},
     "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
     "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
@@ -60,19 +64,13 @@ EXPECTED_FAILURES = {
         name: {"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP}
         for name in ("bagging-classifier", "bagging-regressor", "random-forest-classifier", "random-forest-regressor")
     },
-    **{
-        name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32}
-        for name in ("neural-classifier", "neural-regressor")
-    },
+    **{name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32} for name in ("cnn-classifier",)},
 }
-EXPECTED_FAILURES["neural-regressor"]["check_regressor_multioutput"] = (
-    "it wants float64 targets; a user's network answers in the float32 it computes in"
-)
 
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
-TORCH_ROOMS = {"neural", "generative", "text", "detection", "graphs", "physics", "meta"}
+TORCH_PACKAGES = {"neural", "generative", "text", "detection", "graphs", "physics", "meta"}
 
 
 def ids(entry):
@@ -80,7 +78,7 @@ def ids(entry):
 
 
 def uses_torch(entry):
-    return entry.path.split(".")[1] in TORCH_ROOMS or entry.name == "pseudo-label"
+    return entry.path.split(".")[1] in TORCH_PACKAGES or entry.name == "pseudo-label"
 
 
 def build(entry, **params):

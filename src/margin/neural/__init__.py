@@ -1,6 +1,8 @@
 """Deep learning: networks as plain modules, one training loop of small parts, and their scikit-learn faces."""
 
 from margin.neural.estimators import (
+    CNNClassifier,
+    CNNRegressor,
     MLPClassifier,
     MLPRegressor,
     NeuralClassifier,
@@ -13,6 +15,8 @@ from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Train
 
 __all__ = [
     "MLP",
+    "CNNClassifier",
+    "CNNRegressor",
     "MLPClassifier",
     "MLPRegressor",
     "Minimize",

@@ -15,6 +15,7 @@ from margin.core.invariants import (
     FieldsOf,
     Form,
     ListOf,
+    OneOf,
     Real,
     Sizes,
     Stored,
@@ -23,10 +24,12 @@ from margin.core.invariants import (
     Violation,
     optional,
 )
+from margin.neural.activations import ACTIVATIONS
 
 __all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers"]
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # affine maps of input and state in a recurrent cell
+MOST_PIXELS = 2**31
 DEFAULT_WIDTH = 100  # units of the perceptron that stands in where a user gives no module of their own
 
 
@@ -70,11 +73,8 @@ def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None
     if "network_" not in model:
         return
     network = model["network_"]
-    hidden, n_outputs, rows = (
-        network["hidden_size"],
-        network["n_outputs"],
-        GATES[network["cell"]] * network["hidden_size"],
-    )
+    hidden, n_outputs = network["hidden_size"], network["n_outputs"]
+    rows = GATES[network["cell"]] * hidden
     expected = {"head.weight": (n_outputs, hidden), "head.bias": (n_outputs,)}
     for k in range(network["n_layers"]):
         n_inputs = hidden if k else network["n_inputs"]
@@ -87,6 +87,38 @@ def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None
     channels = 1 if model["table_"] else sizes["n_features"]
     if network["n_inputs"] != channels or n_outputs != sizes.known.get("n_outputs", n_outputs):
         raise Violation("network_ must begin with the channels of the series and end with the outputs")
+
+
+def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """The described network, built without memory, has the names and shapes of the stored weights."""
+    if "network_" not in model:
+        return
+    import torch
+
+    from margin.neural.nets.images import ARCHITECTURES, image_network
+
+    network = {name: value for name, value in model["network_"].items() if name not in ("center", "scale")}
+    channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
+    if channels * height * width != sizes["n_features"]:
+        raise Violation("network_ must have images of as many values as X has columns")
+    if {len(model["network_"][name]) for name in ("center", "scale")} != {channels}:
+        raise Violation("network_ must have a center and a scale for every channel")
+    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
+        raise Violation("network_ must end with the outputs")
+    if isinstance(network["architecture"], str) and network["architecture"] not in ARCHITECTURES:
+        raise Violation(f"network_ names no architecture: {network['architecture'][:40]!r}")
+    try:
+        with torch.device("meta"):
+            built = image_network(**{**network, "shape": shape})
+    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
+        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
+    wanted = {f"body.{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
+    found = {name: array.shape for name, array in model["weights_"].items()}
+    if found != wanted:
+        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
+    if {array.dtype for array in model["weights_"].values()} != {np.dtype(np.float32)}:
+        raise Violation("weights_ must all be float32")
 
 
 TRAINED: dict[str, Stored] = {
@@ -127,6 +159,23 @@ SERIES: dict[str, Stored] = {
         }
     ),
 }
+IMAGES: dict[str, Stored] = {
+    **TRAINED,
+    "input_dtype_": StringOf(("uint8", "float32")),
+    "network_": FieldsOf(
+        {
+            "architecture": OneOf(StringOf(), ListOf(StringOf())),
+            "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
+            "n_outputs": Count(low=1, high=MOST_PIXELS),
+            "activation": StringOf(tuple(ACTIVATIONS)),
+            "pooling": StringOf(("max", "avg")),
+            "width": Real(0.0, 100.0, finite=True),
+            "dropout": optional(Real(0.0, 1.0, finite=True)),
+            "center": ListOf(Real(finite=True)),
+            "scale": ListOf(Real(low=1e-38, finite=True)),
+        }
+    ),
+}
 CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
 FORMS: Mapping[str, Form] = {
     "MLPClassifier": Form(
@@ -151,6 +200,16 @@ FORMS: Mapping[str, Form] = {
             "single_target_": TrueOrFalse(),
         },
         [_recurrent_layers_are_stored],
+    ),
+    "CNNClassifier": Form({**CLASSES, **IMAGES}, [_image_network_is_stored]),
+    "CNNRegressor": Form(
+        {
+            **IMAGES,
+            "target_center_": ArrayOf("n_outputs"),
+            "target_scale_": ArrayOf("n_outputs"),
+            "single_target_": TrueOrFalse(),
+        },
+        [_image_network_is_stored],
     ),
     "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
     "NeuralRegressor": Form({**MODULE, "single_target_": TrueOrFalse()}, [_stand_in_is_stored]),

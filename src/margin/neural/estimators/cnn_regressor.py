@@ -1,0 +1,86 @@
+r"""Convolutional network for numbers: half the squared error, :math:`\ell(y, f) = \tfrac12\,\overline{(y - f)^2}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from torch import Tensor
+
+from margin.core.parameters import attribute
+from margin.core.records import Record
+from margin.neural.estimators.cnn import CNNEstimator
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.scaling import Scaling
+from margin.neural.training.objectives import explained_variance
+
+__all__ = ["CNNRegressor"]
+
+
+class CNNRegressor(RegressorMixin, CNNEstimator):
+    """Convolutional network for one or several numbers per image.
+
+    Takes images as :class:`CNNClassifier` does. With ``standardize`` the targets are standardized too, and predictions
+    are in their original unit.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 8, 8))
+    >>> y = X[:, :4].sum(axis=(1, 2))
+    >>> model = CNNRegressor(["conv 4 3", "dense 16"], max_iter=10, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
+    target_center_: np.ndarray = attribute("What is subtracted from every target.")
+    target_scale_: np.ndarray = attribute("What every target is divided by.")
+    single_target_: bool = attribute("Whether fit saw one target as a vector.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        self._check_parameters()
+        images = self._images(X, reset=True)
+        y = _targets(self, y)
+        check_consistent_length(images, y)
+        images, y, weight = weighted_rows(self, images, y, sample_weight)
+        seed = self._seed(state)
+        train, valid = self._split(len(images), seed)
+        Y = y.reshape(len(y), -1)
+        going_on = self._goes_on()
+        self._describe(images[train], weight[train], Y.shape[1])
+        self.single_target_ = y.ndim == 1
+        if not going_on:
+            targets = Scaling.of(Y[train], weight[train]) if self.standardize else Scaling.none(Y.shape[1])
+            self.target_center_, self.target_scale_ = targets
+        scaled = Scaling(self.target_center_, self.target_scale_).apply(Y).astype(np.float32)
+        rows = self._rows(images, scaled, weight)
+        objective = self._augmented(_half_squared_error)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=explained_variance)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The targets, one column each if there were several in the fit."""
+        check_is_fitted(self)
+        return self._predict_images(self._images(X, reset=False))
+
+    def _predict_images(self, images: np.ndarray) -> np.ndarray:
+        outputs = self._outputs(images).astype(np.float64)
+        Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
+        return Y[:, 0] if self.single_target_ else Y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _targets(owner: CNNRegressor, y: Any) -> np.ndarray:
+    if y is None:
+        raise ValueError(f"{type(owner).__name__}: y must be given: requires y to be passed, but the target y is None.")
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=owner)
+
+
+def _half_squared_error(outputs: Tensor, Y: Tensor) -> Tensor:
+    return 0.5 * (outputs - Y).square().mean(dim=1)

@@ -1,0 +1,24 @@
+"""Pictures as rows of a training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from margin.data.image_arrays import CHUNK_VALUES
+from margin.neural.training import TensorRows
+
+__all__ = ["ImageRows"]
+
+
+class ImageRows(TensorRows):
+    """Pictures and targets; evaluated in chunks that are the smaller the larger the pictures are."""
+
+    def chunks(self, size: int) -> Any:
+        values = self.tensors[0][0].numel()
+        return super().chunks(min(size, max(1, CHUNK_VALUES // values)))
+
+    def take(self, index: torch.Tensor) -> ImageRows:
+        tensors = tuple(tensor.index_select(0, index) for tensor in self.tensors)
+        return ImageRows(tensors, self.weight.index_select(0, index), self.equal)

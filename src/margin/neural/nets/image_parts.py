@@ -1,0 +1,163 @@
+"""Parts of image networks: a chain of layers that knows the size of the image at every point, and a few layers.
+
+The networks of the papers are written for one size of image. On a smaller one a kernel or a window that would reach
+beyond the image is cut to what is there, and pooling stops at one pixel, so that every network can be built for every
+size; at the paper's own size nothing is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from margin.neural.activations import activation_layer
+from margin.neural.convolution.layers import GlobalAvgPool, GlobalMaxPool
+from margin.neural.layers.dropout import Dropout
+
+__all__ = ["SMALL_IMAGE", "BatchNorm2d", "LayerChain", "Shape", "Standardized", "initialize_", "scaled"]
+
+Shape = tuple[int, int, int]  # channels, height, width
+POOLS = {"max": nn.MaxPool2d, "avg": nn.AvgPool2d}
+SMALL_IMAGE = 64  # below this side a network for large pictures leaves out its coarse first steps, as for CIFAR
+
+
+class BatchNorm2d(nn.BatchNorm2d):
+    """Torch's batch norm without its counter of batches, which decides nothing here."""
+
+    def __init__(self, num_features: int):
+        super().__init__(num_features)
+        self.num_batches_tracked = None
+
+
+class Standardized(nn.Module):
+    """``body`` on images whose channels are shifted by ``center`` and divided by ``scale``; bytes become floats here."""
+
+    center: Tensor
+    scale: Tensor
+
+    def __init__(self, body: nn.Module, center: Sequence[float], scale: Sequence[float]):
+        super().__init__()
+        self.body = body
+        self.register_buffer("center", torch.tensor(center).view(-1, 1, 1), persistent=False)
+        self.register_buffer("scale", torch.tensor(scale).view(-1, 1, 1), persistent=False)
+
+    def prepare(self, x: Tensor) -> Tensor:
+        return (x - self.center) / self.scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.body(self.prepare(x))
+
+
+class LayerChain:
+    """Layers one after another, with the shape (channels, height, width) that the last of them gives.
+
+    >>> chain = LayerChain((1, 28, 28)).conv(6, 5, padding=2).pool("max", 2).conv(16, 5).pool("max", 2).flatten()
+    >>> chain.shape, chain.n_features
+    ((400, 1, 1), 400)
+    """
+
+    def __init__(self, shape: Shape, activation: str = "relu"):
+        self.shape, self.activation = shape, activation
+        self.layers: list[nn.Module] = []
+        self.flat = False
+
+    @property
+    def n_features(self) -> int:
+        c, h, w = self.shape
+        return c * h * w
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        return self.shape[1], self.shape[2]
+
+    def conv(
+        self, channels: int, kernel: int, stride: int = 1, padding: int = 0, groups: int = 1, bias: bool = True
+    ) -> LayerChain:
+        """A convolution; its kernel is cut to the padded image."""
+        if self.flat:
+            raise ValueError("A convolution cannot stand behind a flattening, dense or global pooling layer.")
+        size = tuple(min(kernel, n + 2 * padding) for n in self.sides)
+        h, w = ((n + 2 * padding - k) // stride + 1 for n, k in zip(self.sides, size))
+        c = self.shape[0]
+        self.layers.append(nn.Conv2d(c, channels, size, stride, padding, groups=groups, bias=bias))  # type: ignore[arg-type]
+        self.shape = (channels, h, w)
+        return self
+
+    def pool(self, kind: str, window: int, stride: int | None = None, padding: int = 0) -> LayerChain:
+        """Pooling, unless one pixel is left; its window is cut to the image."""
+        if self.flat:
+            raise ValueError("Pooling cannot stand behind a flattening, dense or global pooling layer.")
+        if max(self.sides) == 1:
+            return self
+        step = window if stride is None else stride
+        size = tuple(min(window, n) for n in self.sides)
+        steps = tuple(step if n > 1 else 1 for n in self.sides)
+        border = tuple(padding if 2 * padding <= k else 0 for k in size)
+        h, w = ((n + 2 * p - k) // s + 1 for n, k, s, p in zip(self.sides, size, steps, border))
+        self.layers.append(POOLS[kind](size, steps, border))  # type: ignore[arg-type]
+        self.shape = (self.shape[0], h, w)
+        return self
+
+    def active(self) -> LayerChain:
+        self.layers.append(activation_layer(self.activation))
+        return self
+
+    def norm(self) -> LayerChain:
+        self.layers.append(BatchNorm2d(self.shape[0]))
+        return self
+
+    def dropout(self, p: float) -> LayerChain:
+        if p > 0:
+            self.layers.append(Dropout(p))
+        return self
+
+    def add(self, layer: nn.Module, shape: Shape) -> LayerChain:
+        """Any other layer, with the shape that it gives."""
+        self.layers.append(layer)
+        self.shape = shape
+        return self
+
+    def flatten(self) -> LayerChain:
+        if not self.flat:
+            self.layers.append(nn.Flatten())
+            self.shape, self.flat = (self.n_features, 1, 1), True
+        return self
+
+    def global_pool(self, kind: str) -> LayerChain:
+        if self.flat:
+            raise ValueError("Global pooling cannot stand behind a flattening, dense or global pooling layer.")
+        self.flat = True
+        return self.add(GlobalAvgPool() if kind == "avg" else GlobalMaxPool(), (self.shape[0], 1, 1))
+
+    def dense(self, units: int) -> LayerChain:
+        self.flatten()
+        return self.add(nn.Linear(self.n_features, units), (units, 1, 1))
+
+    def network(self) -> nn.Sequential:
+        net = nn.Sequential(*self.layers)
+        initialize_(net, self.activation)
+        return net
+
+
+def scaled(channels: int, width: float) -> int:
+    """So many times as many channels, at least one.
+
+    >>> scaled(64, 0.25), scaled(6, 0.01)
+    (16, 1)
+    """
+    return max(1, round(channels * width))
+
+
+def initialize_(network: nn.Module, activation: str) -> None:
+    """He's normal weights for rectified units and Glorot's for others and for the last layer; biases 0."""
+    layers = [layer for layer in network.modules() if isinstance(layer, nn.Conv2d | nn.Linear)]
+    for layer in layers:
+        rectified = activation not in ("sigmoid", "logistic", "tanh", "identity") and layer is not layers[-1]
+        if rectified:
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+        else:
+            nn.init.xavier_normal_(layer.weight)
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)
