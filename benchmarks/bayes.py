@@ -50,8 +50,8 @@ def words(n: int, d: int) -> dict[str, Any]:
 def categories(n: int, d: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     y = rng.integers(5, size=n)
-    shares = rng.dirichlet(np.ones(8), size=(5, d)).cumsum(axis=2)
-    X = (rng.uniform(size=(n, d))[:, :, None] > shares[y]).sum(axis=2)
+    fractions = rng.dirichlet(np.ones(8), size=(5, d)).cumsum(axis=2)
+    X = (rng.uniform(size=(n, d))[:, :, None] > fractions[y]).sum(axis=2)
     return _halves(np.minimum(X, 7), y)
 
 

@@ -117,7 +117,7 @@ def _lightgbm(d: Data) -> Any:
         min_child_weight=0.0,
         bagging_freq=1,
         bagging_fraction=DISTINCT,
-        feature_fraction_bynode=_share(d, classify),
+        feature_fraction_bynode=_fraction(d, classify),
         categorical_feature=[j for j, named in enumerate(d["categorical"]) if named],
         n_jobs=threads(),
         random_state=0,
@@ -137,7 +137,7 @@ def _xgboost(d: Data) -> Any:
         grow_policy="lossguide",
         tree_method="hist",
         subsample=DISTINCT,
-        colsample_bynode=_share(d, classify),
+        colsample_bynode=_fraction(d, classify),
         reg_lambda=0.0,
         min_child_weight=0.5 if classify else ROWS_PER_LEAF,
         n_jobs=threads(),
@@ -146,8 +146,8 @@ def _xgboost(d: Data) -> Any:
     )
 
 
-def _share(d: Data, classify: bool) -> float:
-    """The share of the columns that a split looks at."""
+def _fraction(d: Data, classify: bool) -> float:
+    """The fraction of the columns that a split looks at."""
     return float(1 / np.sqrt(d["X"].shape[1])) if classify else 1 / 3
 
 

@@ -132,11 +132,9 @@ def same_threads(n: int) -> Iterator[None]:
 
 def _load_pools(n: int) -> None:
     """Pools that threadpoolctl does not know; all are loaded first, so that its limit reaches the rest."""
-    import numba
     import scipy.linalg  # noqa: F401
     import sklearn.cluster  # noqa: F401
 
-    numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
     if importlib.util.find_spec("torch"):
         import torch
 

@@ -1,7 +1,7 @@
 """Nearest neighbors against scikit-learn, its Intel extension (oneDAL) and, where installed, Faiss.
 
 Every way is handed the same float64 rows and asked for the 10 nearest; the time is that of a new search (fit and
-query), the quality the share of the neighbors of an exact search in double precision that were found.
+query), the quality the fraction of the neighbors of an exact search in double precision that were found.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def manhattan(n: int, m: int, d: int) -> Case:
         lambda data: nearest(data["X"], data["Q"], K, "manhattan", algorithm="brute").indices,
         (Peer("scikit-learn", "sklearn", their),),
         lambda data, found: float(np.mean(found == _kept(data, "truth", lambda: their(data)))),
-        "share equal to scikit-learn's",
+        "fraction equal to scikit-learn's",
     )
 
 

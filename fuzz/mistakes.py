@@ -7,16 +7,15 @@ mistake, which takes the place of the right one while a check runs.
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["Mutant", "apply", "functions_of", "mutants_of"]
+__all__ = ["Mutant", "apply", "definition_of", "functions_of", "mutants_of", "watch"]
 
 SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
@@ -24,7 +23,10 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mult: ast.Div,
     ast.Div: ast.Mult,
 }
-GUARD = re.compile(r"EPS|TOL|TINY|SMALL|WITHIN|NOTHING|MOST|LIMIT|tol$|tiny|max_iter")  # names of guards and limits
+GUARD = re.compile(  # names of guards and limits
+    r"EPS|TOL|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
+)
+WATCHER = "__margin_watcher__"  # a global name for the time of a run
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good
 
 
@@ -56,32 +58,89 @@ def functions_of(cited: Any) -> list[FunctionType]:
 
 def mutants_of(function: FunctionType) -> Iterator[Mutant]:
     """Every mistake this module knows for one function."""
-    node = _node(function)
+    node = definition_of(function)
     if node is None:
         return
+    left_alone = _left_alone(node)
     for index, part in enumerate(ast.walk(node)):
-        if part in _left_alone(node):
+        if part in left_alone:
             continue
         for number, (kind, changed) in enumerate(_changes(part)):
             yield Mutant(function, kind, getattr(part, "lineno", node.lineno), ast.unparse(changed), (index, number))
 
 
 def apply(mutant: Mutant) -> None:
-    """Put the mistake into the running program, for good: call it in a process of its own."""
-    tree = _tree(sys.modules[mutant.function.__module__])
-    tree = copy.deepcopy(tree)
-    node = _node(mutant.function, tree)
+    """Put the mistake into the running program; the function's ``__code__`` from before takes it out again."""
+    node = definition_of(mutant.function)
     assert node is not None
     index, number = mutant.path
     part = list(ast.walk(node))[index]
     _, changed = list(_changes(part))[number]
-    _Replace(part, changed).visit(tree)
-    module = compile(ast.fix_missing_locations(tree), mutant.function.__code__.co_filename, "exec")
-    mutant.function.__code__ = _find(module, mutant.function.__code__)
+    mutant.function.__code__ = _compiled(mutant.function, {part: changed})
+
+
+def watch(mutants: Sequence[Mutant], seen: Callable[[int], Any]) -> None:
+    """From now on ``seen(i)`` is called whenever the expression that mutant ``i`` would change is evaluated.
+
+    A line that runs need not run in full: the other branch of a conditional expression never notices a mistake.
+    """
+    by_function: dict[FunctionType, dict[ast.AST, list[int]]] = {}
+    for i, mutant in enumerate(mutants):
+        node = definition_of(mutant.function)
+        assert node is not None
+        part = list(ast.walk(node))[mutant.path[0]]
+        by_function.setdefault(mutant.function, {}).setdefault(_evaluated(part), []).append(i)
+    for function, parts in by_function.items():
+        function.__globals__[WATCHER] = seen
+        function.__code__ = _compiled(function, {part: _watched(numbers) for part, numbers in parts.items()})
+
+
+def _evaluated(part: ast.AST) -> ast.AST:
+    """The expression whose evaluation means that ``part`` is: a subscript may be assigned to, a keyword is none."""
+    if isinstance(part, ast.keyword):
+        return part.value
+    return part.slice if isinstance(part, ast.Subscript) else part
+
+
+def _watched(numbers: list[int]) -> Callable[[ast.AST], ast.AST]:
+    """Puts calls of the watcher before an expression: ``(seen(1), seen(2), expression)[-1]``."""
+    calls = [ast.Call(ast.Name(WATCHER, ast.Load()), [ast.Constant(i)], []) for i in numbers]
+
+    def wrap(inner: Any) -> ast.AST:
+        return ast.Subscript(ast.Tuple([*calls, inner], ast.Load()), ast.Constant(-1), ast.Load())
+
+    return wrap
+
+
+def _compiled(function: FunctionType, changes: Mapping[ast.AST, Any]) -> CodeType:
+    """The code of a function with some nodes replaced, by another node or by what a function makes of their copy.
+
+    Only the function is compiled, inside empty classes of the right names: that is enough for its qualified name.
+    """
+    *classes, node = _path(function)
+    tree = _changed(node, changes)
+    for owner in reversed(classes):
+        tree = ast.ClassDef(owner.name, bases=[], keywords=[], body=[tree], decorator_list=[])
+    module = ast.fix_missing_locations(ast.Module([tree], []))
+    return _find(compile(module, function.__code__.co_filename, "exec"), function.__code__)
+
+
+def _changed(value: Any, changes: Mapping[ast.AST, Any]) -> Any:
+    """A copy of a tree with the changes; the tree itself stays as it is."""
+    if isinstance(value, list):
+        return [_changed(item, changes) for item in value]
+    if not isinstance(value, ast.AST):
+        return value
+    change = changes.get(value)
+    if isinstance(change, ast.AST):
+        return ast.copy_location(change, value)
+    same = type(value)(**{name: _changed(item, changes) for name, item in ast.iter_fields(value)})
+    same = ast.copy_location(same, value) if hasattr(value, "lineno") else same
+    return same if change is None else ast.copy_location(change(same), value)
 
 
 def _changes(part: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    if isinstance(part, ast.BinOp) and type(part.op) in SWAPPED and not _is_text(part):
+    if isinstance(part, ast.BinOp) and type(part.op) in SWAPPED and not _is_text(part) and not _adds_nothing(part):
         kind = "sign" if isinstance(part.op, ast.Add | ast.Sub) else "factor"
         yield kind, ast.BinOp(part.left, SWAPPED[type(part.op)](), part.right)
         if isinstance(part.op, ast.Mult):
@@ -123,6 +182,11 @@ def _left_alone(node: ast.AST) -> set[ast.AST]:
     return left
 
 
+def _adds_nothing(part: ast.BinOp) -> bool:
+    """``x + 0.0`` turns -0.0 into 0.0 and changes nothing else."""
+    return isinstance(part.op, ast.Add | ast.Sub) and _number(part.right) == 0
+
+
 def _is_text(part: ast.BinOp) -> bool:
     sides = (part.left, part.right)
     return any(
@@ -134,14 +198,6 @@ def _number(node: ast.AST) -> Any:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         return -node.operand.value if type(node.operand.value) in (int, float) else None
     return node.value if isinstance(node, ast.Constant) and type(node.value) in (int, float) else None
-
-
-class _Replace(ast.NodeTransformer):
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old, self.new = old, new
-
-    def visit(self, node: ast.AST) -> Any:
-        return self.new if node is self.old else self.generic_visit(node)
 
 
 _trees: dict[str, ast.Module] = {}
@@ -157,15 +213,32 @@ def _source(function: FunctionType) -> bool:
     return function.__module__.startswith("margin.") and function.__code__.co_filename.endswith(".py")
 
 
-def _node(function: FunctionType, tree: ast.Module | None = None) -> ast.FunctionDef | None:
-    """The definition of a function in its module, found by the line of its ``def`` or first decorator."""
-    line = function.__code__.co_firstlineno
-    for node in ast.walk(tree or _tree(sys.modules[function.__module__])):
-        if isinstance(node, ast.FunctionDef) and node.name == function.__code__.co_name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first == line:
-                return node
-    return None
+def _path(function: FunctionType) -> list[Any]:
+    """The classes around a function's definition and the definition itself; nothing if its module has none such.
+
+    It is found by its name and the line of its ``def`` or first decorator.
+    """
+    name, line = function.__code__.co_name, function.__code__.co_firstlineno
+
+    def search(node: ast.AST) -> list[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef) and (child.name, _first_line(child)) == (name, line):
+                return [child]
+            found = search(child) if isinstance(child, ast.ClassDef | ast.If | ast.Try) else []
+            if found:
+                return [child, *found] if isinstance(child, ast.ClassDef) else found
+        return []
+
+    return search(_tree(sys.modules[function.__module__]))
+
+
+def _first_line(node: ast.FunctionDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def definition_of(function: FunctionType) -> ast.FunctionDef | None:
+    found = _path(function)
+    return found[-1] if found else None
 
 
 def _find(code: CodeType, wanted: CodeType) -> CodeType:

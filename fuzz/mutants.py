@@ -1,14 +1,16 @@
 """``python -m fuzz.mutants``: plant small mistakes in the code behind the rows of the atlas and see who notices.
 
-Each row's check runs once as it is, to learn which lines it reaches, and then with one mistake at a time, in a process
-of its own with a time limit. A mistake is noticed when the check fails, breaks, or does not end. The program prints
-the fraction noticed and names the rows that never notice.
+Each row's check runs once as it is, to learn which expressions it evaluates, and then with one mistake at a time, in a
+process of its own with a time limit. A mistake is noticed when the check fails, breaks, or does not end. The program
+prints the fraction noticed and names the rows that never notice. Rows that the file of ``--out`` already holds are not
+tried again, so that a long run can be done in pieces: ``--minutes`` ends a piece.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import signal
@@ -16,15 +18,15 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from types import CodeType, FrameType
+from pathlib import Path
 from typing import Any
 
-from fuzz.mistakes import Mutant, apply, functions_of, mutants_of
+from fuzz.mistakes import Mutant, apply, functions_of, mutants_of, watch
 from margin import atlas, claims, experiments
 from margin.claims.citations import resolve
 
 NOTICED, MISSED = "noticed", "missed"
-LEAST_LIMIT, SLOWER, MOST_LIMIT = 20.0, 20.0, 300.0  # seconds for a check with a mistake; times as long as without
+LEAST_LIMIT, SLOWER, MOST_LIMIT = 5.0, 10.0, 120.0  # seconds for a check with a mistake; times as long as without
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,19 +36,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--per-row", type=int, default=0, help="at most so many mistakes of each row; 0: every one")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--verbose", action="store_true", help="print the mistakes that nobody notices")
-    parser.add_argument("--out", help="write every result to this JSON file")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further row after so long")
+    parser.add_argument("--out", type=Path, help="write every result to this JSON file, and go on from what it holds")
     options = parser.parse_args(arguments)
     rng = random.Random(options.seed)
     rows = [r for r in atlas.rows().values() if not options.names or {r.area, r.id} & set(options.names)]
     rng.shuffle(rows)
-    results: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = json.loads(options.out.read_text()) if options.out and options.out.exists() else []
+    known, started = {result["row"] for result in results}, time.monotonic()
     for row in rows:
-        if options.sample and len(results) >= options.sample:
+        if (options.sample and len(results) >= options.sample) or time.monotonic() - started > 60 * options.minutes:
             break
+        if row.id in known:
+            continue
         results += _try_row(row, options.per_row or (3 if options.sample else 0), rng, options.verbose)
         if options.out:  # after every row: the program may be stopped at any time
-            with open(options.out, "w") as file:
-                json.dump(results, file, indent=1)
+            options.out.write_text(json.dumps(results, indent=1))
     _report(results)
     return 0
 
@@ -54,9 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _try_row(row: atlas.Row, most: int, rng: random.Random, verbose: bool) -> list[dict[str, Any]]:
     cited = [path for path in row.code if not path.startswith("margin.experiments.")]  # those are the check itself
     functions = [f for path in cited for f in functions_of(resolve(path))]
+    possible = [m for f in functions for m in mutants_of(f)]
+    if not possible:
+        return []
     run = _runner(row)
-    lines, seconds = _reached(run, functions)
-    found = [m for f in functions for m in mutants_of(f) if (f.__code__.co_filename, m.line) in lines]
+    reached, seconds = _reached(run, possible)
+    found = [possible[i] for i in reached]
     if most:
         found = rng.sample(found, min(most, len(found)))
     results = []
@@ -67,7 +75,13 @@ def _try_row(row: atlas.Row, most: int, rng: random.Random, verbose: bool) -> li
         )
         if verbose and outcome == MISSED:
             print(f"{row.id}: {mutant}", flush=True)
+    if verbose:
+        print(f"{row.id}: {_noticed(results)} of {len(results)} noticed, {seconds:.2f} s a check", flush=True)
     return results
+
+
+def _noticed(results: list[dict[str, Any]]) -> int:
+    return sum(result["outcome"] == NOTICED for result in results)
 
 
 def _runner(row: atlas.Row) -> Any:
@@ -82,51 +96,23 @@ def _runner(row: atlas.Row) -> Any:
     return run
 
 
-def _reached(run: Any, functions: list[Any]) -> tuple[set[tuple[str, int]], float]:
-    """Lines of the functions that the check runs, and its seconds; measured in a child, which keeps this one clean."""
-    wanted = {code for f in functions for code in _all_codes(f.__code__)}
-    lines: set[tuple[str, int]] = set()
-
-    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
-        if frame.f_code not in wanted:
-            return None
-        if event in ("call", "line"):
-            lines.add((frame.f_code.co_filename, frame.f_lineno))
-        return trace
+def _reached(run: Any, possible: list[Mutant]) -> tuple[list[int], float]:
+    """Numbers of the mistakes whose expression the check evaluates, and its seconds; in a child, to keep this clean."""
 
     def measure() -> str:
+        seen: set[int] = set()
+        watch(possible, seen.add)
         started = time.perf_counter()
-        sys.settrace(trace)
         ok = run()
-        sys.settrace(None)
-        return json.dumps([ok, time.perf_counter() - started, sorted(lines)])
+        return json.dumps([ok, time.perf_counter() - started, sorted(seen)])
 
     answer = _in_child(measure, 600.0)
     ok, seconds, reached = json.loads(answer) if answer else (False, 0.0, [])
+    if not ok:  # compiled code cannot be watched: then every mistake counts as reached
+        ok, reached = _in_child(run, 600.0) == "True", list(range(len(possible)))
     if not ok:
-        print(f"the check fails without any mistake; first function {functions[:1]}", file=sys.stderr)
-        return set(), 0.0
-    return _whole_statements({tuple(line) for line in reached}, functions), seconds
-
-
-def _whole_statements(lines: set[tuple[str, int]], functions: list[Any]) -> set[tuple[str, int]]:
-    """All lines of every statement of which one line was reached: a statement may span several."""
-    import ast
-
-    from fuzz.mistakes import _node
-
-    for function in functions:
-        file = function.__code__.co_filename
-        for part in ast.walk(_node(function) or ast.Module([], [])):
-            if isinstance(part, ast.stmt) and not hasattr(part, "body"):
-                span = [(file, line) for line in range(part.lineno, (part.end_lineno or part.lineno) + 1)]
-                if lines & set(span):
-                    lines |= set(span)
-    return lines
-
-
-def _all_codes(code: CodeType) -> list[CodeType]:
-    return [code, *(inner for c in code.co_consts if isinstance(c, CodeType) for inner in _all_codes(c))]
+        print(f"the check fails without any mistake in {possible[0].function}", file=sys.stderr)
+    return (reached if ok else []), seconds
 
 
 def _outcome(mutant: Mutant, run: Any, limit: float) -> str:

@@ -4,7 +4,6 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MARGIN_NUM_THREADS", "1")
-os.environ.setdefault("NUMBA_NUM_THREADS", "2")  # so that tests can ask for a second thread
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")  # bfloat16 on AMX ends the process on some guests
 

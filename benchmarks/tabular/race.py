@@ -154,17 +154,13 @@ def _held(on: int | None) -> Iterator[None]:
     if on is None or on == threads():
         yield
         return
-    import numba
-
     before = threads()
     os.environ["MARGIN_NUM_THREADS"] = str(on)
-    numba.set_num_threads(min(on, numba.config.NUMBA_NUM_THREADS))
     try:
         with _controller().limit(limits=on):
             yield
     finally:
         os.environ["MARGIN_NUM_THREADS"] = str(before)
-        numba.set_num_threads(min(before, numba.config.NUMBA_NUM_THREADS))
 
 
 @cache

@@ -32,6 +32,8 @@ from margin.linear import SplineRegression as SplineRegression
 from margin.mixture import GaussianMixture as GaussianMixture
 from margin.neighbors import KNeighborsClassifier as KNeighborsClassifier
 from margin.neighbors import KNeighborsRegressor as KNeighborsRegressor
+from margin.neural.estimators import CNNClassifier as CNNClassifier
+from margin.neural.estimators import CNNRegressor as CNNRegressor
 from margin.neural.estimators import MLPClassifier as MLPClassifier
 from margin.neural.estimators import MLPRegressor as MLPRegressor
 from margin.neural.estimators import NeuralClassifier as NeuralClassifier
@@ -47,6 +49,7 @@ from margin.runs import Run as Run
 from margin.runs import fit as fit
 from margin.semi import PseudoLabel as PseudoLabel
 from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
+from margin.service.comparison import compare as compare
 from margin.store import load as load
 from margin.store import save as save
 from margin.trees import AdaBoostClassifier as AdaBoostClassifier
@@ -65,5 +68,8 @@ from margin.trees import HistGradientBoostingRegressor as HistGradientBoostingRe
 from margin.trees import ID3 as ID3
 from margin.trees import RandomForestClassifier as RandomForestClassifier
 from margin.trees import RandomForestRegressor as RandomForestRegressor
+from margin.vision import HOG as HOG
+from margin.vision import ImageFilter as ImageFilter
+from margin.vision import VisualWords as VisualWords
 
 __version__: str

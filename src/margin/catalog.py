@@ -179,6 +179,7 @@ FUNCTIONS: Mapping[str, str] = {
     "save": "margin.store",
     "load": "margin.store",
     "fit": "margin.runs",
+    "compare": "margin.service.comparison",
     "Run": "margin.runs",
     "watch": "margin.core.watching",
     "Record": "margin.core.records",
@@ -197,8 +198,16 @@ PARTS: Mapping[str, str] = {
     "sklearn/k-bins-discretizer": "sklearn.preprocessing.KBinsDiscretizer",
     "sklearn/one-hot-encoder": "sklearn.preprocessing.OneHotEncoder",
     "sklearn/ordinal-encoder": "sklearn.preprocessing.OrdinalEncoder",
+    # Steps of our own that read and encode the columns of a table.
+    "margin/column-reader": "margin.data.column_reader.ColumnReader",
+    "margin/category-columns": "margin.data.category_columns.CategoryColumns",
+    "margin/date-parts": "margin.data.date_parts.DateParts",
+    "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
+    # Leaders of a comparison put together.
+    "margin/blend-classifier": "margin.selection.ensembles.BlendClassifier",
+    "margin/blend-regressor": "margin.selection.ensembles.BlendRegressor",
     # Kernels that models take as a parameter.
     "margin/linear-kernel": "margin.kernels.LinearKernel",
     "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",

@@ -87,6 +87,7 @@ def test_verify_json_is_stable(run):
     rows = json.loads(run("verify", "unsupervised", "--json").stdout)
     assert [row["id"] for row in rows] == ids
     fields = {"id", "area", "kind", "verdict", "measured", "expected", "seconds", "seed", "slips"}
+    fields |= {"statement", "errata"}
     assert all(set(row) == fields for row in rows)
     assert {row["verdict"] for row in rows} <= {"holds", "corrected", "fails", "missing"}
     assert "neither an area" in run("verify", "no-such-area", code=2).stderr
@@ -219,19 +220,18 @@ def test_predict_score_and_show_take_a_comparison_as_they_take_a_fit(run, mixed_
 
 def test_a_comparison_that_ends_in_the_winners_fit_continues_with_the_same_bits(tmp_path):
     """Checkpoints, trials and the winner are kept as a fit keeps them."""
-    from margin.service.comparison import run_comparison
 
     class Killed(BaseException):
         pass
 
     def kill(estimator, record):
         trials = tmp_path / "killed" / "trials.jsonl"
-        if trials.exists() and len(trials.read_text().splitlines()) == 4 and record.iteration == 3:
+        if trials.exists() and len(trials.read_text().splitlines()) == 12 and record.iteration == 3:
             raise Killed
 
     def compare(name):
-        chosen = {"models": ["mlp-classifier"], "n_folds": 2, "n_jobs": 1}
-        return run_comparison("iris", out=tmp_path / name, **chosen)
+        # Two models and two folds, then eight points of the winner's learning curve, then the last fit.
+        return margin.compare("iris", models=["mlp-classifier"], folds=2, n_jobs=1, out=tmp_path / name)
 
     with watch(kill), pytest.raises(Killed):
         compare("killed")

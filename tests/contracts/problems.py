@@ -45,8 +45,8 @@ TEST_PARAMETERS = {
     "mlp-regressor": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "cnn-classifier": {"max_iter": 10, "learning_rate_init": 0.01, "batch_size": 32},
     "cnn-regressor": {"max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
-    "neural-classifier": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
-    "neural-regressor": {"max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "neural-classifier": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "neural-regressor": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "hog": {"cell": 2},
     "visual-words": {"n_words": 4},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
@@ -62,19 +62,13 @@ EXPECTED_FAILURES = {
         name: {"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP}
         for name in ("bagging-classifier", "bagging-regressor", "random-forest-classifier", "random-forest-regressor")
     },
-    **{
-        name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32}
-        for name in ("neural-classifier", "neural-regressor", "cnn-classifier")
-    },
+    **{name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32} for name in ("cnn-classifier",)},
 }
-EXPECTED_FAILURES["neural-regressor"]["check_regressor_multioutput"] = (
-    "it wants float64 targets; a user's network answers in the float32 it computes in"
-)
 
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
-TORCH_ROOMS = {"neural", "generative", "text", "detection", "graphs", "physics", "meta"}
+TORCH_PACKAGES = {"neural", "generative", "text", "detection", "graphs", "physics", "meta"}
 
 
 def ids(entry):
@@ -82,7 +76,7 @@ def ids(entry):
 
 
 def uses_torch(entry):
-    return entry.path.split(".")[1] in TORCH_ROOMS or entry.name == "pseudo-label"
+    return entry.path.split(".")[1] in TORCH_PACKAGES or entry.name == "pseudo-label"
 
 
 def build(entry, **params):

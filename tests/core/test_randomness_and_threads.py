@@ -1,6 +1,7 @@
 """Private randomness, and one place that decides about threads."""
 
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -58,14 +59,60 @@ def test_small_work_runs_on_one_thread(monkeypatch):
 
 
 def test_limits_hold_inside_and_are_restored():
-    import numba
     import torch
 
     def blas():
         return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
 
-    before = blas(), numba.get_num_threads(), torch.get_num_threads()
-    with threads.blas_threads(1), threads.numba_threads(1), threads.torch_threads(1):
+    before = blas(), torch.get_num_threads()
+    with threads.blas_threads(1), threads.torch_threads(1):
         assert set(blas()) == {1}
-        assert (numba.get_num_threads(), torch.get_num_threads()) == (1, 1)
-    assert (blas(), numba.get_num_threads(), torch.get_num_threads()) == before
+        assert torch.get_num_threads() == 1
+    assert (blas(), torch.get_num_threads()) == before
+
+
+class Library:
+    """A BLAS that remembers its number of threads."""
+
+    def __init__(self, num_threads):
+        self.num_threads = num_threads
+
+    def set_num_threads(self, n):
+        self.num_threads = n
+
+
+def test_blas_is_set_back_in_whatever_order_limits_end(monkeypatch):
+    """Two fits in two threads: the one that began first ends first."""
+    libraries = [Library(8), Library(4)]
+    monkeypatch.setattr(threads, "_blas_libraries", lambda: libraries)
+
+    def now():
+        return [library.num_threads for library in libraries]
+
+    first, second, wide = threads.blas_threads(1), threads.blas_threads(2), threads.blas_threads(6)
+    first.__enter__()
+    second.__enter__()
+    assert now() == [1, 1]
+    first.__exit__(None, None, None)
+    assert now() == [2, 2]
+    wide.__enter__()
+    assert now() == [2, 2], "another still holds it lower"
+    second.__exit__(None, None, None)
+    assert now() == [6, 4], "a limit raises nothing"
+    wide.__exit__(None, None, None)
+    assert now() == [8, 4]
+
+
+def test_a_forked_process_drops_the_limits_of_threads_it_does_not_have(monkeypatch):
+    libraries = [Library(8)]
+    monkeypatch.setattr(threads, "_blas_libraries", lambda: libraries)
+    limit = threads._BlasLimit()
+    limit.hold(4)
+    other = threading.Thread(target=limit.hold, args=(1,))
+    other.start()
+    other.join()
+    assert libraries[0].num_threads == 1
+    limit.keep_own()
+    assert libraries[0].num_threads == 4
+    limit.release(4)
+    assert libraries[0].num_threads == 8

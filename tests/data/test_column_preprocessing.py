@@ -11,9 +11,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
-from margin.data import Table, column_plan, detect_task, frame, load, preprocessor
+from margin import catalog
+from margin.data import Table, detect_task, frame, load, preprocessor, profile
+from margin.data.category_columns import CategoryColumns
+from margin.data.column_reader import ColumnReader
+from margin.data.date_parts import DateParts
+from margin.data.tfidf_columns import TfidfColumns
 
 
 @pytest.fixture
@@ -39,24 +44,25 @@ def table():
     )
 
 
-def test_the_plan_gives_a_reason_for_every_column(table):
-    plan = {column.name: column for column in column_plan(table)}
-    assert {name: column.treatment for name, column in plan.items()} == {
-        "age": "number",
-        "member": "flag",
-        "town": "category",
-        "name": "dropped",
-        "seen": "dropped",
-        "same": "dropped",
-        "void": "dropped",
+def test_the_profile_gives_a_reason_for_every_column(table):
+    found = {column.name: column for column in profile(table).columns}
+    assert {name: (column.kind, column.used) for name, column in found.items()} == {
+        "age": ("number", True),
+        "member": ("flag", True),
+        "town": ("category", True),
+        "name": ("text", True),
+        "seen": ("date", True),
+        "same": ("number", False),
+        "void": ("number", False),
     }
-    assert "free text" in plan["name"].reason
-    assert "date" in plan["seen"].reason
-    assert "same value" in plan["same"].reason
-    assert "no row" in plan["void"].reason
+    assert "tf-idf" in found["name"].remark
+    assert "weekday" in found["seen"].remark
+    assert "same value" in found["same"].remark
+    assert "no row" in found["void"].remark
 
 
 def test_what_becomes_of_each_kind(table):
+    table = table.drop("name", "seen")
     out = preprocessor(table).fit_transform(frame(table))
     age = table["age"]
     filled = np.where(np.isnan(age), np.nanmedian(age), age)
@@ -76,7 +82,7 @@ def test_what_becomes_of_each_kind(table):
 def test_only_training_rows_are_learned_from(table):
     train, test = np.arange(30), np.arange(30, 60)
     fitted = preprocessor(table).fit(frame(table.take(train)))
-    scaler = fitted.named_transformers_["number"].named_steps["scale"]
+    scaler = fitted["encode"].named_transformers_["number"].named_steps["scale"]
     part = table["age"][train]
     assert scaler.mean_[0] == pytest.approx(np.where(np.isnan(part), np.nanmedian(part), part).mean())
     other = fitted.transform(frame(table.take(test)))
@@ -90,7 +96,7 @@ def test_new_rows_may_hold_new_labels_and_nothing_at_all(table):
     new = table.take([20, 21])
     strange = Table({**new.columns, "town": ["Rome", "Ulm"]}, {**new.kinds})
     out = fitted.transform(frame(strange))
-    assert out[0, 2:].tolist() == [0, 0, 0, 0]
+    assert out[0, 2:6].tolist() == [0, 0, 0, 0]
     void = Table({**new.columns, "town": [np.nan, np.nan], "member": [np.nan, np.nan]}, {**new.kinds})
     void = void.as_kind("town", "number").as_kind("member", "number")  # as a file without a value would be read
     assert fitted.transform(frame(void))[:, 2].tolist() == [1, 1]
@@ -112,15 +118,19 @@ def test_it_works_in_a_pipeline_without_a_warning(table):
         assert cross_val_score(model, frame(table), y, cv=4).mean() > 0.9
         # A fold in which a column has no value keeps its place.
         gap = Table({**table.columns, "age": np.where(np.arange(60) < 50, np.nan, table["age"])}, table.kinds)
-        assert preprocessor(gap).fit(frame(gap.head(50))).transform(frame(gap)).shape[1] == 6
+        columns = ["age", "member", "town"]
+        fitted = preprocessor(gap.select(columns)).fit(frame(gap.head(50)))
+        assert fitted.transform(frame(gap)).shape[1] == 6
 
 
 def test_it_is_made_of_the_parts_a_model_file_can_hold(table):
-    allowed = {ColumnTransformer, Pipeline, SimpleImputer, StandardScaler, OneHotEncoder, OrdinalEncoder}
+    allowed = {ColumnTransformer, Pipeline, SimpleImputer, StandardScaler}
+    allowed |= {ColumnReader, CategoryColumns, DateParts, TfidfColumns}
     for encode in ("onehot", "ordinal"):
         built = preprocessor(table, encode=encode)
         parts = [value for value in built.get_params().values() if hasattr(value, "get_params")]
         assert {type(part) for part in (built, *parts)} <= allowed
+        assert all(catalog.name_of(part) for part in (built, *parts))
         assert repr(clone(built)) == repr(built)
 
 
@@ -150,7 +160,7 @@ def test_arrays_go_by_position():
     [
         (lambda t: preprocessor(t, encode="hash"), ValueError, "'onehot' or 'ordinal'"),
         (lambda t: preprocessor(t, max_categories=1), ValueError, "max_categories"),
-        (lambda t: preprocessor(t.select(["name", "void"])), ValueError, "no column can be used .name: free text"),
+        (lambda t: preprocessor(t.select(["same", "void"])), ValueError, "no column can be used .'same' left out"),
         (lambda t: preprocessor([[1, 2]]), TypeError, "a Table, a DataFrame or a 2-D array of numbers; got list"),
         (lambda t: frame(np.array(["a"])), TypeError, "got ndarray"),
     ],

@@ -158,12 +158,14 @@ def test_every_metric_of_the_registry_measures_a_model():
         "clustering": (KMeans(3, n_init=1, random_state=0).fit(blobs.X), blobs),
         "density": (GaussianMixture(3, random_state=0).fit(blobs.X), blobs),
     }
+    tumors = load("breast-cancer")
+    two = LogisticRegression(max_iter=500).fit(tumors.X, tumors.y)
     for entry in metrics.REGISTRY.values():
-        model, data = models[entry.tasks[0]]
+        model, data = (two, tumors) if entry.binary else models[entry.tasks[0]]
         assert np.isfinite(entry.measure(model, data.X, data.y)), entry.name
     for task, (model, data) in models.items():
         scores = metrics.evaluate(model, data.X, data.y, task)
-        assert set(scores) == {entry.name for entry in metrics.metrics_of(task)}
+        assert set(scores) == {entry.name for entry in metrics.metrics_of(task) if not entry.binary}
         assert scores == {name: metrics.metric(name).measure(model, data.X, data.y) for name in scores}
 
 
@@ -174,7 +176,11 @@ def test_the_direction_of_each_metric_is_right():
     right, wrong = np.eye(3)[y - 1], 0.9 * np.eye(3)[poor - 1] + 0.1 / 3
     compared = [entry for entry in metrics.REGISTRY.values() if entry.against == "y"]
     for entry in compared:
-        if entry.needs == "predict_proba":
+        if entry.binary:
+            proba = entry.needs == "predict_proba"
+            outputs = [(p == 2) * 0.8 + 0.1 if proba else (p == 2).astype(int) for p in (y, poor)]
+            good, bad = (entry.of_output(p, None, (y == 2).astype(int), np.array([0, 1])) for p in outputs)
+        elif entry.needs == "predict_proba":
             good, bad = (entry.of_output(p, None, y, np.array([1, 2, 3])) for p in (right, wrong))
         else:
             good, bad = (entry.of_output(p, None, y, None) for p in (y, poor))

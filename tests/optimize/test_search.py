@@ -5,7 +5,6 @@ import pytest
 
 from margin.optimize import follow, genetic, grid_search, random_search
 from margin.optimize.landscapes import RASTRIGIN
-from margin.optimize.search import holdout
 
 SPACE = {"a": [1, 2, 3], "b": [0.1, 0.2]}
 
@@ -65,14 +64,6 @@ def test_refusals(space, n_iter, match):
 def test_nothing_finite():
     with pytest.raises(ValueError, match="none of the 6"):
         grid_search(lambda a, b: np.nan, SPACE)
-
-
-def test_holdout():
-    train, valid = holdout(50, np.random.default_rng(0))
-    assert (len(train), len(valid)) == (40, 10)
-    assert sorted([*train, *valid]) == list(range(50))
-    with pytest.raises(ValueError, match="test_size"):
-        holdout(10, np.random.default_rng(0), 1.0)
 
 
 def test_genetic_search_stays_in_its_box_and_never_forgets_the_best():

@@ -2,8 +2,9 @@
 
 ``python tests/parity/scikit_learn_tests.py [package ...] [--out report.json]`` imports the tests from the installed
 scikit-learn (nothing of them is kept here), with our classes in place of its own, and counts for every class how many
-of the tests that build it pass. Failures that are meant to be are listed with their reason in ``expected.toml``: a
-pattern over "test: error". The program ends with 1 if a failure is not listed.
+of the tests that build it pass. Failures that are known are listed in ``expected.toml``: groups with a reason, each
+with patterns over "test: error". The program ends with 1 if a failure is not listed. It takes an hour or two of one
+processor; name packages to run some of them, and read a report again with ``--read report.json``.
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ import argparse
 import importlib
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
 from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
 
 import differences
+import pytest
 
+SECONDS = 120  # for one test
 EXPECTED = Path(__file__).with_name("expected.toml")
 
 
@@ -34,19 +39,26 @@ def packages() -> dict[str, list[str]]:
     return found
 
 
-def test_module(package: str) -> str:
-    """Where the tests of a package lie: in its own folder, or in scikit-learn's for a single module."""
-    has_folder = hasattr(importlib.import_module(package), "__path__")
-    return f"{package}.tests" if has_folder else f"sklearn.tests.test_{package.rpartition('.')[2]}"
+def test_files(package: str) -> list[str]:
+    """The files with tests that name a class of ours: in the package's folder, or scikit-learn's for a module."""
+    home = importlib.import_module(package)
+    if hasattr(home, "__path__"):
+        files = sorted(Path(home.__path__[0]).glob("**/tests/test_*.py"))
+    else:
+        files = [Path(importlib.import_module("sklearn").__path__[0], "tests", f"test_{package.rpartition('.')[2]}.py")]
+    names = re.compile("|".join(rf"\b{name}\b" for name in packages()[package]))
+    return [str(file) for file in files if names.search(file.read_text())]
 
 
 class Recorder:
-    """A pytest plugin: puts our classes in place before the tests are imported and notes who built what."""
+    """A pytest plugin: puts our classes in place before the tests are imported and notes who built what.
 
-    def __init__(self, package: str, out: Path):
-        self.package, self.out = package, out
+    Every result is one line of JSON, written at once: a crash loses the test that crashed and those after it, no more.
+    """
+
+    def __init__(self, out: Path):
+        self.out = out
         self.built: set[str] = set()
-        self.results: list[dict[str, str]] = []
 
     def pytest_configure(self) -> None:
         from margin.core.estimator import Estimator
@@ -64,59 +76,90 @@ class Recorder:
     def pytest_runtest_setup(self) -> None:
         self.built.clear()
 
-    def pytest_runtest_logreport(self, report: object) -> None:
-        if report.when == "call" and self.built:  # type: ignore[attr-defined]
-            crash = getattr(report.longrepr, "reprcrash", None)  # type: ignore[attr-defined]
-            said = crash.message.splitlines()[0] if crash and crash.message else ""
-            self.results.append(
-                {
-                    "test": report.nodeid.rpartition("/")[2],  # type: ignore[attr-defined]
-                    "outcome": report.outcome,  # type: ignore[attr-defined]
-                    "error": said,
-                    "classes": ",".join(sorted(self.built)),
-                }
-            )
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        del item
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.alarm(SECONDS)
+        try:
+            return (yield)
+        finally:
+            signal.alarm(0)
 
-    def pytest_sessionfinish(self) -> None:
-        self.out.write_text(json.dumps(self.results))
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "call" and self.built:
+            result = {"test": f"{item.path.name}::{item.name}", "outcome": report.outcome, "error": "", "at": ""}
+            result["classes"] = ",".join(sorted(self.built))
+            if call.excinfo is not None and report.outcome == "failed":
+                result["error"] = f"{call.excinfo.typename}: {call.excinfo.value}"[:500]
+                result["at"] = _last_line_of_ours(call.excinfo)
+            with self.out.open("a") as file:
+                file.write(json.dumps(result) + "\n")
+        return report
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError(f"the test takes longer than {SECONDS} seconds")
+
+
+def _last_line_of_ours(failure: pytest.ExceptionInfo[BaseException]) -> str:
+    """The innermost line of this package in the traceback: where the difference is, if it is not in the test itself."""
+    ours = [entry for entry in failure.traceback if "/margin/" in str(entry.path)]
+    return f"{ours[-1].path.parent.name}/{ours[-1].path.name}:{ours[-1].lineno + 1}" if ours else ""
 
 
 def run_package(package: str) -> list[dict[str, str]]:
     """All tests of one package, in a process of its own: the classes of scikit-learn are replaced in it."""
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "results.json"
-        subprocess.run([sys.executable, __file__, "--inside", package, str(out)], check=False)
-        return json.loads(out.read_text()) if out.exists() else []
+        out = Path(folder) / "results.jsonl"
+        ended = subprocess.run([sys.executable, __file__, "--inside", package, str(out)], check=False).returncode
+        results = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    if ended < 0:
+        crash = {"test": package, "outcome": "failed", "error": f"signal {-ended}", "at": "", "classes": "crash"}
+        results.append(crash)
+    return results
 
 
 def run_inside(package: str, out: Path) -> int:
-    import pytest
-
-    arguments = ["--pyargs", test_module(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider"]
-    return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(package, out)]))
+    arguments = [*test_files(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider"]
+    return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(out)]))
 
 
-def reason_for(result: dict[str, str], expected: dict[str, str]) -> str | None:
-    said = f"{result['test']}: {result['error']}"
-    return next((reason for pattern, reason in expected.items() if re.search(pattern, said)), None)
+def expected_groups() -> dict[str, list[str]]:
+    """Patterns of every group, in the order in which they are tried."""
+    return {name: group["patterns"] for name, group in tomllib.loads(EXPECTED.read_text()).items()}
+
+
+def group_of(result: dict[str, str], groups: dict[str, list[str]]) -> str | None:
+    said = f"{result['test']}: {result['error']}".replace("\n", " ")
+    return next((name for name, patterns in groups.items() if any(re.search(p, said) for p in patterns)), None)
 
 
 def report(results: list[dict[str, str]]) -> int:
-    """Counts per class on the screen; 1 if a failure has no reason."""
-    expected = tomllib.loads(EXPECTED.read_text())["expected"] if EXPECTED.exists() else {}
+    """Counts per class and per group of known failures on the screen; 1 if a failure belongs to no group."""
+    groups = expected_groups()
     counts: dict[str, Counter[str]] = {}
+    known: Counter[str] = Counter()
     unexplained = []
     for result in results:
         outcome = result["outcome"]
         if outcome == "failed":
-            outcome = "expected" if reason_for(result, expected) else "unexplained"
+            outcome = group_of(result, groups) or "unexplained"
+            known[outcome] += 1
             if outcome == "unexplained":
                 unexplained.append(result)
         for name in result["classes"].split(","):
             counts.setdefault(name, Counter())[outcome] += 1
     for name, count in sorted(counts.items()):
-        print(f"{name:32} {dict(count)}")
+        print(f"{name:32} {dict(count.most_common())}")
+    for result in unexplained:
+        print(f"unexplained: {result['test']}: {result['error']}")
     total = Counter(result["outcome"] for result in results)
+    print(f"failures by group: {dict(known.most_common())}")
     print(f"{len(results)} tests build a class of ours: {dict(total)}, {len(unexplained)} failures without a reason")
     return int(bool(unexplained))
 
@@ -125,10 +168,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("packages", nargs="*", help="sklearn.svm ...; all by default")
     parser.add_argument("--out", type=Path, help="write every result as JSON")
+    parser.add_argument("--read", type=Path, nargs="+", help="judge these results instead of running anything")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
         return run_inside(given.inside[0], Path(given.inside[1]))
+    if given.read:
+        return report([result for file in given.read for result in json.loads(file.read_text())])
     results = [result for package in given.packages or packages() for result in run_package(package)]
     if given.out:
         given.out.write_text(json.dumps(results, indent=1))

@@ -72,13 +72,13 @@ def test_gradient_is_that_of_finite_differences_and_of_the_kernels(d):
     np.testing.assert_allclose(kl_gradient(P, Y), numeric, atol=1e-7)
     single = np.ascontiguousarray(Y.T, dtype=np.float32)
     push, sums = np.empty_like(single), np.empty(20, np.float32)
-    pushes(single, push, sums)
+    pushes(0, 1, single, push, sums)
     gaps = Y[:, None] - Y
     w = 1 / (1 + (gaps**2).sum(axis=2))
     np.testing.assert_allclose(sums, w.sum(axis=1), rtol=1e-5)
     np.testing.assert_allclose(push.T, (w[:, :, None] ** 2 * gaps).sum(axis=1), atol=1e-5)
     pull, spread = np.empty((d, 20)), np.empty(400)
-    pulls(np.arange(0, 401, 20), np.tile(np.arange(20), 20), P.ravel(), single, pull, spread)
+    pulls(0, 20, np.arange(0, 401, 20), np.tile(np.arange(20), 20), P.ravel(), single, pull, spread)
     np.testing.assert_allclose(pull.T, ((P * w)[:, :, None] * gaps).sum(axis=1), atol=1e-6)
     np.testing.assert_allclose(spread.reshape(20, 20), 1 / w, rtol=1e-5)
 

@@ -1,16 +1,22 @@
-"""The board: order, intervals with the corrected variance, failures as rows."""
+"""The board: order, intervals with the corrected variance, failures as rows, ties, the corrected paired test."""
 
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
 
-from margin.selection import Candidate, Trial, board, compare, corrected_interval
+from margin.metrics import metric
+from margin.selection import Trial, board, corrected_interval
+
+ACCURACY, RMSE = metric("accuracy"), metric("rmse")
 
 
-def trial(model, fold, score, error=""):
-    return Trial(model, fold, {} if error else {"accuracy": score}, 1.0, 0.5, 80, 20, error)
+def trial(model, fold, score, error="", **more):
+    scores = {} if error else {"accuracy": score, "rmse": score}
+    return Trial(model, fold, scores, 1.0, 0.5, 80, 20, error, **more)
+
+
+def folds(model, *scores, **more):
+    return [trial(model, fold, score, **more) for fold, score in enumerate(scores)]
 
 
 def test_interval_is_wider_than_the_naive_one():
@@ -24,41 +30,63 @@ def test_interval_is_wider_than_the_naive_one():
 
 
 def test_intervals_end_at_the_bounds_of_the_metric():
-    trials = [trial("good", fold, score) for fold, score in enumerate([0.9, 1.0, 1.0])]
-    (row,) = board(trials, "accuracy", greater_is_better=True, bounds=(0.0, 1.0))
+    (row,) = board(folds("good", 0.9, 1.0, 1.0), ACCURACY, n_folds=3)
     assert (row.low > 0.5, row.high) == (True, 1.0)
 
 
 def test_order_and_failures():
-    trials = [trial("good", f, 0.9 + 0.01 * f) for f in range(3)] + [trial("poor", f, 0.5) for f in range(3)]
+    trials = folds("good", 0.90, 0.91, 0.92) + folds("poor", 0.5, 0.5, 0.5)
     trials += [trial("broken", 0, 0.99), trial("broken", 1, 0, error="ValueError: no")]
-    up = board(trials, "accuracy", greater_is_better=True)
-    assert [row.model for row in up] == ["good", "poor", "broken"]
+    up = board(trials, ACCURACY, n_folds=3, left_out={"large": "too many rows"})
+    assert [(row.model, row.status) for row in up] == [
+        ("good", "ranked"),
+        ("poor", "ranked"),
+        ("broken", "failed"),
+        ("large", "left out"),
+    ]
     assert up[2].error == "ValueError: no"
     assert np.isnan(up[2].mean)
-    down = board(trials, "accuracy", greater_is_better=False)
-    assert [row.model for row in down] == ["poor", "good", "broken"]
+    assert [row.model for row in board(trials, RMSE, n_folds=3)] == ["poor", "good", "broken"]
 
 
-class Failing(DummyClassifier):
-    def fit(self, X, y):
-        raise ValueError("first line\nsecond line")
+def test_a_metric_that_a_model_cannot_give_puts_it_below_with_the_reason():
+    trials = folds("with", 0.9, 0.8)
+    trials += [Trial("without", f, {}, 1, 1, 80, 20, reasons={"accuracy": "accuracy needs x"}) for f in (0, 1)]
+    assert [(r.model, r.status, r.error) for r in board(trials, ACCURACY, n_folds=2)] == [
+        ("with", "ranked", ""),
+        ("without", "failed", "accuracy needs x"),
+    ]
 
 
-def measure(model, X, y):
-    return {"accuracy": float(np.mean(model.predict(X) == y))}
+def test_models_with_some_folds_stand_below_those_with_all_once_the_board_is_final():
+    trials = folds("whole", 0.7, 0.7) + folds("half", 0.9)
+    assert [r.model for r in board(trials, ACCURACY, n_folds=2)] == ["whole", "half"]
+    assert [r.model for r in board(trials, ACCURACY, n_folds=2, mixed=True)] == ["half", "whole"]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_compare_runs_every_fold_once_and_survives_failures(n_jobs):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    y = (X[:, 0] > 0).astype(int)
-    folds = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
-    candidates = [Candidate("logistic", LogisticRegression), Candidate("failing", Failing)]
-    trials = list(compare(candidates, X, y, folds, measure, n_jobs=n_jobs))
-    assert sorted((t.model, t.fold) for t in trials) == [(m, f) for m in ("failing", "logistic") for f in (0, 1)]
-    assert {t.error for t in trials if t.model == "failing"} == {"ValueError: first line"}
-    assert all(t.scores["accuracy"] > 0.8 for t in trials if t.model == "logistic")
-    rest = list(compare(candidates, X, y, folds, measure, done={("logistic", 0), ("failing", 0)}, n_jobs=n_jobs))
-    assert sorted((t.model, t.fold) for t in rest) == [("failing", 1), ("logistic", 1)]
+def test_what_was_cut_shows_its_score_on_the_most_rows_below_the_others():
+    small, large = (Trial("dear", 0, {"accuracy": s}, 1, 1, n, 20, stage="screen") for n, s in ((200, 0.6), (800, 0.7)))
+    trials = [*folds("cheap", 0.6, 0.6), small, large, trial("late", 0, 0, error="took more than 3 s", late=True)]
+    rows = board(trials, ACCURACY, n_folds=2, cut={"dear": "after 800 rows: dear", "never": "not reached"})
+    assert [(r.model, r.status) for r in rows] == [
+        ("cheap", "ranked"),
+        ("dear", "cut"),
+        ("late", "cut"),
+        ("never", "cut"),
+    ]
+    assert (rows[1].mean, rows[1].n_train, rows[2].error) == (0.7, 800, "took more than 3 s")
+
+
+def test_a_trial_given_up_at_the_end_of_a_budget_leaves_the_finished_folds():
+    trials = [*folds("half", 0.9, 0.8), trial("half", 2, 0, error="took more than 3 s", late=True)]
+    (row,) = board(trials, ACCURACY, n_folds=3)
+    assert (row.status, row.folds) == ("partial", 2)
+
+
+def test_ties_follow_the_corrected_paired_test():
+    best, near, far = [0.90, 0.92, 0.91, 0.93], [0.89, 0.93, 0.90, 0.92], [0.80, 0.82, 0.81, 0.83]
+    rows = board(folds("best", *best) + folds("near", *near) + folds("far", *far), ACCURACY, n_folds=4)
+    assert [(r.model, r.tied) for r in rows] == [("best", False), ("near", True), ("far", False)]
+    gaps = np.subtract(best, near)
+    t = gaps.mean() / np.sqrt((1 / 4 + 20 / 80) * gaps.var(ddof=1))
+    assert rows[1].p_value == pytest.approx(2 * stats.t.sf(abs(t), 3))

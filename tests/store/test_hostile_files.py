@@ -2,10 +2,10 @@
 
 import contextlib
 import json
+import re
 import struct
-import subprocess
-import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -270,7 +270,11 @@ def test_resources_in_a_file_never_act(tmp_path):
 
 
 def test_no_module_of_the_package_imports_pickle():
-    code = "import margin, margin.store, margin.runs, sys; from pathlib import Path\n"
-    code += "for p in Path(margin.__file__).parent.rglob('*.py'):\n"
-    code += "    assert 'import pickle' not in p.read_text() and 'joblib.load' not in p.read_text(), p\n"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    # But two: Numba's machine code is pickled, in a folder that only the user can write; a comparison's processes talk.
+    package = Path(margin.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(r"^\s*(import|from) pickle|joblib\.load", path.read_text(), re.MULTILINE)
+    }
+    assert found == {"core/cached_kernels.py", "selection/workers.py"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from margin.core.cached_kernels import njit
 
 __all__ = ["add_deviations", "add_rows", "add_sparse_rows"]
 

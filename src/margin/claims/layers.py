@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -44,16 +45,15 @@ def a_dense_layer_connects_all_pairs(seed: int) -> Verdict:
     image = draw(seed, 5, 3, 2, 2)
     products = torch.tanh(image.reshape(5, 12) @ layer.linear.weight.T + layer.linear.bias)
     convolutional = nn.Conv2d(3, 4, 1).double()
+    larger = draw(seed, 1, 3, 5, 5)
     ours = dense_backward(delta, a, W.detach())
-    truth = every(
+    return every(
         backward=equal([bool(torch.allclose(u, v, atol=1e-12)) for u, v in zip(ours, by_torch)], [True] * 3),
         differences=equal(torch.autograd.gradcheck(dense, (leaf, W, b)), True),
         flattened=near(layer(image).detach(), products.detach(), tolerance=1e-13),
+        one_size_of_image=equal((accepts(layer, larger), accepts(convolutional, larger)), (False, True)),
         parameters=equal(count_values(layer).trainable, 4 * (12 + 1)),
     )
-    # FCN names both fully connected and fully convolutional networks: only the second take an image of another size.
-    larger = draw(seed, 1, 3, 5, 5)
-    return corrected(truth, printed=equal(accepts(layer, larger), accepts(convolutional, larger)))
 
 
 def accepts(layer: nn.Module, x: torch.Tensor) -> bool:
@@ -74,8 +74,12 @@ def parameters_of_each_kind_of_layer() -> Verdict:
         pooling_and_dropout=equal(count_values(nn.Sequential(nn.MaxPool2d(2), nn.Dropout())).trainable, 0),
         elu_and_prelu=equal((elu.trainable, count_values(nn.PReLU()).trainable), (0, 1)),
     )
-    printed = every(batch_norm=equal(norm.trainable, 4 * 7), elu=equal(elu.trainable, 1))
-    return corrected(truth, printed=printed)
+    return corrected(
+        truth,
+        all_of_batch_norm_is_trained=equal(norm.trainable, 4 * 7),
+        elu_learns_its_alpha=equal(elu.trainable, 1),
+        kernel_size_is_one_side=equal(conv_parameters(3, 8, (5, 5)), (5 * 3 + 1) * 8),
+    )
 
 
 @claim("skip-connections")
@@ -114,6 +118,15 @@ def deep_digits(seed: int, residual: bool) -> float:
     return float((net(rows).argmax(dim=1) == labels).double().mean())
 
 
+def runs(call: Callable[[], Any]) -> bool:
+    """Whether torch carries it out: a container that is called raises NotImplementedError."""
+    try:
+        call()
+    except NotImplementedError:
+        return False
+    return True
+
+
 @claim("pixelwise-mlp-with-1x1-convolutions")
 def one_by_one_convolutions_are_a_perceptron_per_pixel(seed: int) -> Verdict:
     parts = {}
@@ -136,8 +149,15 @@ def one_by_one_convolutions_are_a_perceptron_per_pixel(seed: int) -> Verdict:
         one_layer=equal(PixelMLP(3, 2, 8, n_layers=1)(image).shape, (4, 2, 6, 6)),
         last_layer_is_linear=equal(bool(output.min() < -0.17), True),
     )
-    printed = torch.nn.functional.gelu(output)  # i < n_layers is always true, so the last layer has a GELU too
-    return corrected(truth, printed=near(printed, output, tolerance=1e-3))
+    # Three lines of the printed code: if i < n_layers; self.dropout(x) of a ModuleList; if i == 0, asked first.
+    printed = torch.nn.functional.gelu(output)
+    single = [(3, 8) if i == 0 else (8, 2) for i in range(1)]
+    return corrected(
+        truth,
+        last_layer_has_no_activation=near(printed, output, tolerance=1e-3),
+        dropout_can_be_called=equal(runs(lambda: nn.ModuleList([nn.Dropout(0.5)])(image)), True),
+        one_layer_has_the_output_channels=equal(single[-1][1], 2),
+    )
 
 
 @claim("adaptive-avg-pool2d")

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Group
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
-from margin.cli.output import FAILED, INTERRUPTED, log, print_json, reported, result
+from margin.cli.output import FAILED, INTERRUPTED, USAGE, log, print_json, reported, result
 
 if TYPE_CHECKING:
     from margin.service.comparison import Comparison
 
 __all__ = ["register"]
+
+Many = list[str] | None
 
 
 def register(app: typer.Typer) -> None:
@@ -30,76 +25,104 @@ def compare(
     data: Annotated[str, typer.Argument(help="A file (CSV, Parquet, Arrow) or a named set.")],
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression; default: found out.")] = None,
-    metric: Annotated[str | None, typer.Option(help="What decides; default accuracy or rmse.")] = None,
-    models: Annotated[list[str] | None, typer.Option("--model", "-m", help="Only this model; may be repeated.")] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="What decides, e.g. roc_auc, log_loss, f1_macro, fbeta:beta=2, mae.")
+    ] = None,
+    models: Annotated[Many, typer.Option("--model", "-m", help="Only this model; may be repeated.")] = None,
+    exclude: Annotated[Many, typer.Option("--exclude", "-x", help="Not this model; may be repeated.")] = None,
+    settings: Annotated[
+        Many, typer.Option("--set", "-s", metavar="MODEL.NAME=VALUE", help="Set a parameter; may be repeated.")
+    ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    held_out: Annotated[
+        float | None, typer.Option(help="Part of the rows that judges the winner; default 0.2 from 500 rows on.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="Rows with the same value here stay in one fold.")] = None,
+    time: Annotated[str | None, typer.Option(help="Folds go forward in this column: train before, test after.")] = None,
+    ignore: Annotated[Many, typer.Option(help="Leave out this column; may be repeated.")] = None,
+    kinds: Annotated[
+        Many, typer.Option(metavar="COLUMN=KIND", help="Read a column as number, flag, category, text or date.")
+    ] = None,
+    missing_target: Annotated[
+        str, typer.Option(help="Rows without a target: drop them, make them a class, or error.")
+    ] = "drop",
+    budget: Annotated[str, typer.Option(help="Time, e.g. 90s or 5m; auto: 3m above 5,000 rows; none.")] = "auto",
+    tune: Annotated[int, typer.Option(min=0, help="Settings to try for each of the three leaders.")] = 0,
+    ensembles: Annotated[bool, typer.Option(help="Blend and stack the leaders.")] = True,
     seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No board while it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare every suitable model on a table: cross-validated scores with intervals, times, failures as rows."""
-    from margin.service.comparison import run_comparison
+    """Compare every suitable model on a table: scores with intervals, costs, failures as rows; judge and save the best.
+
+    Ctrl-C prints the board so far and saves the best; the same command continues.
+    """
+    from margin.cli.live_board import watching
+    from margin.service.comparison import ComparisonRequest, run_comparison
 
     folder = out or Path("runs") / f"compare-{Path(data.partition(':')[0]).stem}"
-    with reported(), _live_board() as watch:
-        comparison = run_comparison(
-            data,
-            out=folder,
-            target=target,
-            task=task,
-            metric_name=metric,
-            models=models or (),
-            n_folds=folds,
-            seed=seed,
-            n_jobs=jobs,
-            watch=watch,
-        )
-    standings = comparison.standings()
+    request = ComparisonRequest(
+        target, task, metric, tuple(models or ()), tuple(exclude or ()), tuple(settings or ()), folds, held_out, group,
+        time, tuple(ignore or ()), _pairs(kinds or []), missing_target, _seconds_or_text(budget), tune, ensembles, seed,
+    )  # fmt: skip
+    with reported(), watching(quiet) as watch:
+        comparison = run_comparison(data, None, request, out=folder, n_jobs=jobs, watch=watch)
     if as_json:
-        print_json([asdict(standing) for standing in standings])
+        print_json(as_plain(comparison))
     else:
-        result().print(_board(comparison))
-        if comparison.run.status == "finished":
-            winner = comparison.run.manifest["winner"]["model"]
-            result().print(f"{winner} fitted on all rows: {folder}", highlight=False, soft_wrap=True)
-    if comparison.run.status == "interrupted":
-        log().print("Stopped; the same command continues.", highlight=False)
+        _print(comparison)
+    _end(comparison, as_json)
+
+
+def as_plain(comparison: Comparison) -> list[dict[str, Any]]:
+    """The board as JSON: one object per model, best first; what is not a number is null."""
+    from dataclasses import asdict
+
+    rows = [asdict(standing) for standing in comparison.standings]
+    return [{k: None if isinstance(v, float) and v != v else v for k, v in row.items()} for row in rows]
+
+
+def _print(comparison: Comparison) -> None:
+    from margin.cli.live_board import board_table, notes
+
+    console = result()
+    # A pipe has no width: nothing may be cut off there.
+    wide = None if console.is_terminal else 200
+    console.print(board_table(comparison), width=wide)
+    for note in notes(comparison):
+        console.print(note, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def _end(comparison: Comparison, as_json: bool) -> None:
+    """The last line: what was saved where, and how to go on."""
+    run = comparison.run
+    saved = run.model_path.exists()
+    if run.status == "finished" and saved:
+        console = log() if as_json else result()
+        console.print(f"{comparison.winner} fitted on all rows: {run.folder}", highlight=False, soft_wrap=True)
+    if run.status == "interrupted":
+        best = (
+            f"; the best so far, {comparison.winner}, is saved in {run.folder}" if saved else "; no model is saved yet"
+        )
+        log().print(f"Stopped{best}. To continue:\n  {comparison.command}", highlight=False, soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
-    if comparison.run.status == "failed":
+    if run.status == "failed":
         log().print("No model could be fitted.", highlight=False)
         raise typer.Exit(FAILED)
 
 
-@contextmanager
-def _live_board() -> Iterator[Callable[[Comparison], None]]:
-    """The board as it grows, on stderr, where that is a terminal."""
-    console = log()
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with Live(console=console, transient=True, refresh_per_second=4) as live:
-        yield lambda comparison: live.update(_board(comparison))
+def _pairs(texts: list[str]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        column, sign, kind = text.rpartition("=")
+        if not sign or not column:
+            log().print(f"margin: --kinds is written column=kind; got {text!r}.", style="red", highlight=False)
+            raise typer.Exit(USAGE)
+        pairs[column] = kind
+    return pairs
 
 
-def _board(comparison: Comparison) -> Group:
-    """The table, which fits 80 columns, and below it why some models have no score."""
-    metric, standings = comparison.metric, comparison.standings()
-    arrow = "↑" if metric.greater_is_better else "↓"
-    done = f"{comparison.source.name}: {comparison.source.task}, {len(comparison.trials)} of {comparison.total} trials"
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("model", no_wrap=True)
-    for column in (f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for s in standings:
-        interval = "" if s.low != s.low else f"{_score(s.low)}…{_score(s.high)}"
-        numbers = _score(s.mean), interval, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}"
-        without = "[dim]left out[/dim]" if s.model in comparison.left_out else "[red]failed[/red]"
-        table.add_row(s.model, *((without,) if s.error else numbers))
-    reasons = [Text.assemble((s.model, "bold"), f": {s.error}") for s in standings if s.error]
-    return Group(Text(done, style="italic"), table, *reasons)
-
-
-def _score(value: float) -> str:
-    """Four decimals, fewer for large numbers: nobody reads the sixth digit of an error in dollars."""
-    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"
+def _seconds_or_text(budget: str) -> str | float:
+    return float(budget) if budget.replace(".", "", 1).isdigit() else budget

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import re
+import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from margin.cli.output import FAILED, log, print_json, print_table, reported, result
+
+if TYPE_CHECKING:
+    from margin.service.evidence import Checked, Finding
 
 __all__ = ["register"]
 
 STYLES = {"holds": "green", "corrected": "yellow", "fails": "bold red", "missing": "dim"}
+INDENT = 11  # of the lines below a verdict
+LINES = 2  # for what was measured; a failure is told in full
+LONG_NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]?\d+)?")
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +33,8 @@ def register(app: typer.Typer) -> None:
 def _areas_and_rows(incomplete: str) -> list[str]:
     from margin import atlas
 
-    return [name for name in (*atlas.areas(), *atlas.rows()) if name.startswith(incomplete)]
+    paths = (f"{row.area}/{row.id}" for row in atlas.rows().values())
+    return [name for name in (*atlas.areas(), *atlas.rows(), *paths) if name.startswith(incomplete)]
 
 
 def _experiment_names(incomplete: str) -> list[str]:
@@ -36,30 +46,37 @@ def _experiment_names(incomplete: str) -> list[str]:
 def verify(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[AREA|ID]...", help="Areas or ids of rows.", autocompletion=_areas_and_rows),
+        typer.Argument(metavar="[AREA|ID]...", help="Areas, ids of rows, or area/id.", autocompletion=_areas_and_rows),
     ] = None,
     built: Annotated[bool, typer.Option("--built", help="Leave out rows that are not built yet.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Check each row with this many seeds, from --seed on.")] = 1,
+    brief: Annotated[bool, typer.Option("--brief", help="One line for each row that does not fail.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the verdicts to this JSON file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one row on each line.")] = False,
 ) -> None:
-    """Check what the notes say by running it: holds, corrected (the notes are wrong), fails, or missing."""
+    """Check what the notes say by running it: holds, corrected (the notes are wrong), fails, or missing.
+
+    Below each verdict: the statement, what was measured (and what was expected), and where the notes are wrong the
+    counter-example.
+    """
     from margin import atlas
     from margin.service import evidence
 
     with reported():
         rows = [row for row in evidence.select(names or []) if not built or row.id in atlas.rows()]
-        checked = []
+        checked: list[Checked] = []
         for item in (item for one in range(seed, seed + seeds) for item in evidence.verify(rows, one)):
+            if as_json:  # one array over the whole output, one row on each line, as it comes
+                sys.stdout.write(("[" if not checked else ",\n") + evidence.strict_json(item.as_dict()))
+                sys.stdout.flush()
+            else:
+                _print_verdict(item, brief)
             checked.append(item)
-            if not as_json:
-                _print_verdict(item)
-    verdicts = [item.as_dict() for item in checked]
     if out is not None:
-        out.write_text(json.dumps(verdicts, indent=1, default=str))
+        out.write_text(evidence.strict_json([item.as_dict() for item in checked], indent=1))
     if as_json:
-        print_json(verdicts)
+        sys.stdout.write("]\n" if checked else "[]\n")
     else:
         counts = Counter(item.verdict for item in checked)
         result().print(
@@ -69,17 +86,43 @@ def verify(
         raise typer.Exit(FAILED)
 
 
-def _print_verdict(item: Any) -> None:
+def _print_verdict(item: Checked, brief: bool) -> None:
     style = STYLES[item.verdict]
     console = result()
-    console.print(
-        f"[{style}]{item.verdict:>9}[/{style}]  {item.area}/{item.id}  [dim]{item.seconds:.2f} s[/dim]", highlight=False
-    )
-    if item.verdict == "fails":
-        console.print(
-            f"           seed {item.seed}\n           measured {item.measured}\n           expected {item.expected}",
-            markup=False,
-        )
+    seed = f", seed {item.seed}" if item.verdict == "fails" else ""
+    head = f"[{style}]{item.verdict:>9}[/{style}]  {item.area}/{item.id}  [dim]{item.seconds:.2f} s{seed}[/dim]"
+    console.print(head, highlight=False)
+    if item.verdict == "missing" or (brief and item.verdict != "fails"):
+        return
+    findings = item.findings()
+    parts = [f"{_named(f)}{_brief(f.measured)} ({_brief(f.expected)})" for f in findings if not f.is_counterexample]
+    _print_entry(console, "statement", item.statement)
+    _print_entry(console, "measured (expected)", "; ".join(parts), None if item.verdict == "fails" else LINES)
+    for words in item.errata:
+        _print_entry(console, "notes", words)
+    for finding in (f for f in findings if f.is_counterexample):
+        needed = _brief(str(finding.expected).removeprefix("not "))
+        _print_entry(console, "counter-example", f"{_named(finding)}{_brief(finding.measured)}, not {needed}", LINES)
+
+
+def _named(finding: Finding) -> str:
+    return f"{finding.name}: " if finding.name else ""
+
+
+def _print_entry(console: Console, name: str, text: str, lines: int | None = None) -> None:
+    """A few lines below the verdict; what does not fit into ``lines`` is in the JSON."""
+    width = max(console.width - INDENT, 40)
+    wrapped = textwrap.wrap(f"{name}: {text}", width, subsequent_indent="  ", max_lines=lines, placeholder=" ...")
+    console.print(textwrap.indent("\n".join(wrapped), " " * INDENT), markup=False, highlight=False, style="dim")
+
+
+def _brief(value: Any) -> str:
+    """Numbers with four digits, alone, in lists and in what a bound says; anything else as it is."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_brief, value))}]"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", str(value))
 
 
 def run(
@@ -94,7 +137,7 @@ def run(
 ) -> None:
     """Run an experiment and write its figure."""
     from margin import experiments
-    from margin.service.evidence import run_experiment
+    from margin.service.evidence import run_experiment, strict_json
 
     with reported():
         if name is None:
@@ -113,7 +156,7 @@ def run(
         result().print(
             f"{outcome.title}\n[{style}]{outcome.verdict}[/{style}] in {outcome.seconds:.1f} s", highlight=False
         )
-        result().print(f"measured {json.dumps(outcome.measured, default=str)}", markup=False, highlight=False)
+        result().print(f"measured {strict_json(outcome.measured)}", markup=False, highlight=False)
         for file in outcome.files:
             result().print(file, highlight=False, soft_wrap=True)
     if outcome.verdict == "fails":

@@ -7,7 +7,10 @@ gives the same bits. Only float64 rows in C order and int32 labels come here: on
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+
+from margin.core.cached_kernels import njit
+from margin.core.parallel import over_ranges
+from margin.core.threads import threads_for
 
 __all__ = ["add_changes", "cluster_sums", "reassign"]
 
@@ -24,7 +27,8 @@ def reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower,
     """See :func:`margin.cluster.kmeans_reference.reassign`."""
     chunks = -(-len(X) // CHUNK_ROWS)
     fell, changed = np.zeros(chunks), np.zeros(chunks, dtype=np.int64)
-    _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed)
+    given = X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed
+    over_ranges(lambda first, last: _reassign(first, last, *given), chunks, threads_for(X.size * len(centers)))
     return float(fell.sum()), int(changed.sum())
 
 
@@ -34,11 +38,12 @@ def cluster_sums(X, weights, offset, labels, k):
     sums = np.zeros((chunks, k, X.shape[1]))
     totals = np.zeros((chunks, k))
     counts = np.zeros((chunks, k), dtype=np.int64)
-    _cluster_sums(X, weights, offset, labels, sums, totals, counts)
+    given = X, weights, offset, labels, sums, totals, counts
+    over_ranges(lambda first, last: _cluster_sums(first, last, *given), chunks, threads_for(X.size * k))
     return sums.sum(axis=0), totals.sum(axis=0), counts.sum(axis=0)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def add_changes(X, weights, offset, labels, came_from, sums, totals, counts):
     """See :func:`margin.cluster.kmeans_reference.add_changes`."""
     for i in range(X.shape[0]):
@@ -58,10 +63,10 @@ def add_changes(X, weights, offset, labels, came_from, sums, totals, counts):
             sums[c] = 0.0
 
 
-@njit(cache=True, parallel=True)
-def _cluster_sums(X, weights, offset, labels, sums, totals, counts):
+@njit(cache=True, nogil=True)
+def _cluster_sums(first, last, X, weights, offset, labels, sums, totals, counts):
     n, chunks = X.shape[0], sums.shape[0]
-    for chunk in prange(chunks):
+    for chunk in range(first, last):
         for i in range(n * chunk // chunks, n * (chunk + 1) // chunks):
             c, w = labels[i], weights[i]
             totals[chunk, c] += w
@@ -71,8 +76,10 @@ def _cluster_sums(X, weights, offset, labels, sums, totals, counts):
                 sums[chunk, c, j] += w * (X[i, j] - offset[j])
 
 
-@njit(cache=True, parallel=True)
-def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed):
+@njit(cache=True, nogil=True)
+def _reassign(
+    first, last, X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed
+):
     n, d = X.shape
     k = centers.shape[0]
     norms = (centers * centers).sum(axis=1)
@@ -82,10 +89,10 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
     for c in range(k):
         if c != top and moved[c] > second:
             second = moved[c]
-    for chunk in prange(len(fell)):
-        batch = np.empty((BATCH, d))
-        scores = np.empty(k * BATCH)
-        rows = np.empty(BATCH, dtype=np.int64)
+    batch = np.empty((BATCH, d))
+    scores = np.empty(k * BATCH)
+    rows = np.empty(BATCH, dtype=np.int64)
+    for chunk in range(first, last):
         waiting = 0
         gain = 0.0
         moves = 0
@@ -118,7 +125,7 @@ def _reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower
         changed[chunk] = moves
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _settle(batch, scores, rows, weights, centers, norms, labels, upper, lower, came_from):
     """Nearest and second nearest center of the waiting rows, whose scores (k, waiting) are known."""
     waiting, d = scores.shape[1], batch.shape[1]
@@ -157,7 +164,7 @@ def _settle(batch, scores, rows, weights, centers, norms, labels, upper, lower, 
     return gain, moves
 
 
-@njit(cache=True, fastmath=ANY_ORDER)
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def _squared_distance(x, offset, center):
     total = 0.0
     for j in range(len(x)):
@@ -166,7 +173,7 @@ def _squared_distance(x, offset, center):
     return total
 
 
-@njit(cache=True, fastmath=ANY_ORDER)
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def _square(x):
     total = 0.0
     for j in range(len(x)):
@@ -174,7 +181,7 @@ def _square(x):
     return total
 
 
-@njit(cache=True, fastmath=ANY_ORDER)
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def _two_smallest(scores, norms, nearest, smallest, second):
     """For every column of ``scores + norms`` the index (of equals the first) and value of the smallest, and the second.
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from margin.cluster import small_tables
-from margin.core.threads import blas_threads, numba_threads, threads_for
+from margin.core.threads import blas_threads
 
 __all__ = ["Partition", "distances_to", "labels_for"]
 
@@ -155,7 +155,7 @@ class Partition:
         from margin.cluster import kmeans_kernels
 
         # BLAS on one thread: the compiled loops call it from their own.
-        with blas_threads(1), numba_threads(threads_for(self._work)):
+        with blas_threads(1):
             yield kmeans_kernels
 
 

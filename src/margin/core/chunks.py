@@ -7,10 +7,10 @@ lock), and the results come back in the order of the rows to be added up in that
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
+from margin.core.parallel import parallel_map
 from margin.core.threads import blas_threads, threads_for
 
 __all__ = ["map_row_chunks"]
@@ -31,9 +31,5 @@ def map_row_chunks(function: Callable[[slice], T], n: int, work: float) -> list[
         return [function(slice(0, n))]
     cuts = [n * i // N_CHUNKS for i in range(N_CHUNKS + 1)]
     chunks = [slice(low, high) for low, high in pairwise(cuts)]
-    threads = threads_for(work)
     with blas_threads(1):
-        if threads == 1:
-            return [function(chunk) for chunk in chunks]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(function, chunks))
+        return parallel_map(function, chunks, threads_for(work))

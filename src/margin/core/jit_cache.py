@@ -15,7 +15,6 @@ import shutil
 import stat
 import sys
 import tempfile
-import zlib
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -23,21 +22,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["fingerprint", "is_private", "private_folder", "sources_key", "user_cache_folder"]
-
-
-def sources_key(*modules: ModuleType) -> int:
-    """A checksum of the source texts of ``modules``; 0 where there are none (then nobody edits them either).
-
-    >>> from margin.core import records, threads
-    >>> sources_key(records, threads) == sources_key(records, threads) != sources_key(records)
-    True
-    """
-    key = 0
-    for module in modules:
-        path = Path(getattr(module, "__file__", None) or "")
-        key = zlib.crc32(path.read_bytes(), key) if path.is_file() else key
-    return key
+__all__ = ["fingerprint", "is_private", "private_folder", "user_cache_folder"]
 
 
 def fingerprint(function: Any) -> str:

@@ -1,22 +1,23 @@
 """The one place that decides how many threads run.
 
-Numba, BLAS and torch each bring a pool, and pools that spin while another works cost more than they give: a
-linear SVM took nine times longer with both at full width. So a fit that alternates Numba loops with small BLAS calls
-holds BLAS at one thread, small problems run on one thread altogether, and worker processes get one thread each
+BLAS and torch each bring a pool beside our own threads, and pools that spin while another works cost more than they
+give: a linear SVM took nine times longer with both at full width. So a fit that alternates our loops with small BLAS
+calls holds BLAS at one thread, small problems run on one thread altogether, and worker processes get one thread each
 (joblib tells them so through the environment variables read here). ``OMP_WAIT_POLICY=passive`` in the environment
-further helps on a busy machine; it must be set before Python starts.
+further helps torch on a busy machine; it must be set before Python starts.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-__all__ = ["available", "blas_threads", "numba_threads", "thread_limit", "threads_for", "torch_threads"]
+__all__ = ["available", "blas_threads", "thread_limit", "threads_for", "torch_threads"]
 
 LIMITS = ("MARGIN_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -67,22 +68,15 @@ def threads_for(work: float) -> int:
 
 @contextmanager
 def blas_threads(n: int) -> Iterator[None]:
-    """Hold BLAS at ``n`` threads."""
-    with _controller().limit(limits=n, user_api="blas"):
-        yield
+    """Hold BLAS at ``n`` threads at most; fewer if another thread of the program holds it lower meanwhile.
 
-
-@contextmanager
-def numba_threads(n: int) -> Iterator[None]:
-    """Run Numba's parallel regions on ``n`` threads (kernels give the same bits for any number)."""
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    BLAS knows one number for the whole process: it is set back when the last one leaves, in whatever order they leave.
+    """
+    _blas.hold(n)
     try:
         yield
     finally:
-        numba.set_num_threads(before)
+        _blas.release(n)
 
 
 @contextmanager
@@ -99,9 +93,54 @@ def torch_threads(n: int) -> Iterator[None]:
 
 
 @cache
-def _controller() -> Any:
+def _blas_libraries() -> list[Any]:
     # Looking for the loaded libraries takes milliseconds: once is enough, NumPy and SciPy are loaded by then.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+class _BlasLimit:
+    """The limits that hold at the moment, each with its thread, and what every library had before the first of them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.held: list[tuple[int, int]] = []
+        self.before: list[int] = []
+
+    def hold(self, n: int) -> None:
+        with self.lock:
+            if not self.held:
+                self.before = [library.num_threads for library in _blas_libraries()]
+            lowest = self._lowest()
+            self.held.append((n, threading.get_ident()))
+            if lowest is None or n < lowest:
+                self._set()
+
+    def release(self, n: int) -> None:
+        with self.lock:
+            self.held.remove((n, threading.get_ident()))
+            if self._lowest() != n:
+                self._set()
+
+    def keep_own(self) -> None:
+        """In a forked process: of the threads that hold a limit only the one that forked is there."""
+        self.lock, everyone = threading.Lock(), self.held
+        self.held = [(n, thread) for n, thread in everyone if thread == threading.get_ident()]
+        if len(self.held) < len(everyone):
+            self._set()
+
+    def _lowest(self) -> int | None:
+        return min((n for n, _ in self.held), default=None)
+
+    def _set(self) -> None:
+        lowest = self._lowest()
+        for library, before in zip(_blas_libraries(), self.before, strict=True):
+            library.set_num_threads(before if lowest is None else min(lowest, before))
+
+
+_blas = _BlasLimit()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blas.keep_own)

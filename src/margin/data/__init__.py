@@ -6,7 +6,8 @@ NumPy; pandas, PyArrow, Pillow and scikit-learn are imported by the functions th
 
 from margin.data.images import read_image, read_image_folder
 from margin.data.named import Dataset, load, names
-from margin.data.preprocessing import column_plan, detect_task, frame, preprocessor
+from margin.data.preprocessing import frame, preprocessor
+from margin.data.profile import ColumnProfile, Profile, profile
 from margin.data.reading import from_arrow, from_pandas, read
 from margin.data.splits import (
     group_folds,
@@ -23,12 +24,14 @@ from margin.data.splits import (
     time_split,
 )
 from margin.data.table import Table
+from margin.data.tasks import detect_task
 from margin.data.texts import read_lines, read_text
 
 __all__ = [
+    "ColumnProfile",
     "Dataset",
+    "Profile",
     "Table",
-    "column_plan",
     "detect_task",
     "frame",
     "from_arrow",
@@ -39,6 +42,7 @@ __all__ = [
     "load",
     "names",
     "preprocessor",
+    "profile",
     "quantile_bins",
     "random_folds",
     "random_split",

@@ -15,14 +15,20 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from margin.data.date_formats import date_order
+from margin.data.number_formats import number_format
+
 __all__ = [
     "MISSING",
     "Dialect",
     "decode",
+    "guess_encoding",
     "has_fractions",
     "has_header",
     "is_number",
     "rows_of",
+    "separated_by_spaces",
+    "separated_by_tabs",
     "sniff",
     "whole_lines",
 ]
@@ -37,8 +43,14 @@ _SAMPLE_LINES = 20
 _SAMPLE_ROWS = 200
 
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
+_DATE = re.compile(
+    r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?(Z|[+-]\d{2}:?\d{2})?|\d{1,2}([./-])\d{1,2}\5(\d{4}|\d{2})"
+)
+_YEAR = re.compile(r"(1[89]|20)\d\d")
 _FLAG = re.compile(r"true|false", re.IGNORECASE)
+
+
+_GUESSED = "The encoding is not stated and not UTF-8; it was read as {}."
 
 
 @dataclass(frozen=True)
@@ -51,28 +63,39 @@ class Dialect:
 
 
 def decode(data: bytes) -> str:
-    """Text of a file: UTF-8 or UTF-16 by byte-order mark or zero bytes, else UTF-8, Windows-1252, Latin-1 by trial.
+    """Text of a file, in whatever encoding it was written; see :func:`guess_encoding`.
 
     >>> decode("naïve".encode("cp1252")), decode("naïve".encode("utf-16"))
     ('naïve', 'naïve')
     """
+    return guess_encoding(data)[0]
+
+
+def guess_encoding(data: bytes) -> tuple[str, str]:
+    """Text of a file, and a remark if its encoding was a guess.
+
+    UTF-8 or UTF-16 by byte-order mark or zero bytes, else UTF-8, Windows-1252, Latin-1 by trial.
+
+    >>> guess_encoding("naïve".encode("cp1252"))
+    ('naïve', 'The encoding is not stated and not UTF-8; it was read as Windows-1252.')
+    """
     if data.startswith(codecs.BOM_UTF8):
-        return _strict(data, "utf-8-sig")
+        return _strict(data, "utf-8-sig"), ""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _strict(data, "utf-16")
+        return _strict(data, "utf-16"), ""
     if b"\0" in data[:4096]:
         # Without a mark, UTF-16 of mostly Latin text has a zero in every second byte.
         head = data[: min(len(data), 4096) // 2 * 2]
         for encoding, high, low in (("utf-16-le", head[1::2], head[0::2]), ("utf-16-be", head[0::2], head[1::2])):
             if high.count(0) > 0.4 * len(high) and low.count(0) < 0.05 * len(low):
-                return _strict(data, encoding)
+                return _strict(data, encoding), f"The encoding is not stated; it was read as {encoding.upper()}."
         raise ValueError("it holds zero bytes, so it is not a text file")
-    for encoding in ("utf-8", "cp1252"):
+    for encoding, remark in (("utf-8", ""), ("cp1252", _GUESSED.format("Windows-1252"))):
         try:
-            return data.decode(encoding)
+            return data.decode(encoding), remark
         except UnicodeDecodeError:
             continue
-    return data.decode("latin-1")
+    return data.decode("latin-1"), _GUESSED.format("Latin-1")
 
 
 def _strict(data: bytes, encoding: str) -> str:
@@ -99,6 +122,26 @@ def sniff(text: str, suffix: str) -> Dialect:
     return Dialect(best, _quote(text, sample, best), _delimiters_followed_by_space(sample, best))
 
 
+def separated_by_spaces(text: str) -> bool:
+    """Whether runs of spaces, and nothing else, cut the sampled lines into equally many fields, most of them numbers.
+
+    >>> separated_by_spaces("1.0  2.5   3\\n 4   5   6\\n"), separated_by_spaces("one two\\nthree four\\n")
+    (True, False)
+    """
+    sample = whole_lines(text)
+    if any(_evenness(sample, delimiter)[1] for delimiter in _DELIMITERS):
+        return False
+    rows = [line.split() for line in islice(sample.splitlines(), _SAMPLE_ROWS) if line.strip()]
+    cells = [cell for row in rows for cell in row]
+    even = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    return even and sum(map(is_number, cells)) > 0.5 * len(cells)
+
+
+def separated_by_tabs(text: str) -> str:
+    """The same lines with a tab for every run of spaces."""
+    return "\n".join("\t".join(line.split()) for line in text.split("\n"))
+
+
 def whole_lines(text: str) -> str:
     """The beginning of a long text, up to the end of a line: enough to judge it by."""
     end = 0
@@ -110,10 +153,11 @@ def whole_lines(text: str) -> str:
     return text[: max(end, longer)] if longer else text
 
 
-def _evenness(sample: str, delimiter: str) -> tuple[float, int]:
+def _evenness(sample: str, delimiter: str, quoting: Any = csv.QUOTE_MINIMAL) -> tuple[float, int]:
     """(fraction of sampled rows with the commonest width, that width); (0, 0) if no row is cut at all."""
+    rows = csv.reader(io.StringIO(sample), delimiter=delimiter, quoting=quoting)
     try:
-        widths = Counter(len(row) for row in islice(csv.reader(io.StringIO(sample), delimiter=delimiter), _SAMPLE_ROWS))
+        widths = Counter(len(row) for row in islice(rows, _SAMPLE_ROWS))
     except csv.Error:
         return 0.0, 0
     widths.pop(0, None)
@@ -127,9 +171,11 @@ def _quote(text: str, sample: str, delimiter: str) -> str | None:
     """Double quotes, unless single ones enclose fields instead, or quotes are plain characters between tabs."""
     edge = re.escape(delimiter)
     if delimiter == "\t" and '"' in text:
-        # One that opens a field and closes none before the line ends is plain, and then all are.
+        # One that opens a field and closes none before the line ends is plain, and then all are: unless only fields
+        # that span lines make the rows equally wide.
         opened_only = re.compile(r'(?:^|\t)"(?![^\n]*"(?:\t|\r?$))', re.MULTILINE)
-        return None if opened_only.search(text) else '"'
+        spans_lines = _evenness(sample, "\t")[0] == 1.0 > _evenness(sample, "\t", csv.QUOTE_NONE)[0]
+        return None if opened_only.search(text) and not spans_lines else '"'
     if '"' not in sample and "'" in sample:
         enclosed = re.findall(rf"(?:^|{edge}) ?'[^'\n]*'(?={edge}|\r?$)", sample, re.MULTILINE)
         if 2 * len(enclosed) == sample.count("'"):
@@ -170,23 +216,57 @@ def has_header(rows: list[list[str]]) -> bool:
     """Whether the first of the sampled ``rows`` names the columns.
 
     It does when no cell of it is a number, date, flag or missing marker (empty cells are allowed), and below it either
-    some column is made of numbers, dates or flags, or no column repeats its first cell.
+    some column is made of numbers, dates or flags, or no column repeats its first cell. Where the row has such cells (a
+    column called ``2019``), it does if they are years above what are none, or if more columns have a label above
+    numbers, or above labels that repeat without it, than have a number above numbers.
 
     >>> has_header([["age", "sex"], ["25", "f"]]), has_header([["ham", "Hi"], ["spam", "Win"], ["ham", "Ok"]])
     (True, False)
     """
     first, below = [cell.strip() for cell in rows[0]], rows[1:]
-    if not any(first) or any(cell and (cell in MISSING or _is_typed(cell)) for cell in first):
+    if not any(first):
         return False
     columns = [[row[i].strip() for row in below if i < len(row)] for i in range(len(first))]
     typed = [_all_typed([cell for cell in column if cell not in MISSING]) for column in columns]
-    if any(typed):
+    typed_first = [bool(cell) and (cell in MISSING or _is_typed(cell)) for cell in first]
+    headed = [
+        bool(cell) and not is_typed and (below_typed or _repeats_without(cell, column))
+        for cell, is_typed, below_typed, column in zip(first, typed_first, typed, columns)
+    ]
+    if any(typed_first):
+        if _names_years(first, typed_first, columns):
+            return True
+        return sum(headed) > sum(a and b for a, b in zip(typed_first, typed))
+    if any(typed) or any(headed):
         return True
     return all(name not in column for name, column in zip(first, columns) if name) and len(set(first)) == len(first)
 
 
+def _repeats_without(first: str, column: list[str]) -> bool:
+    """Whether the cells of a column repeat, and its first is not among them."""
+    present = [cell for cell in column if cell not in MISSING]
+    return first not in present and len(present) >= 4 and 2 * len(set(present)) <= len(present)
+
+
+def _names_years(first: list[str], typed_first: list[bool], columns: list[list[str]]) -> bool:
+    """Whether the numbers of the first row are different years, the others are labels, and no column holds years."""
+    years = [cell for cell, is_typed in zip(first, typed_first) if is_typed]
+    below = [column for column, is_typed in zip(columns, typed_first) if is_typed]
+    labels = [(cell, column) for cell, column, is_typed in zip(first, columns, typed_first) if cell and not is_typed]
+    return (
+        all(map(_YEAR.fullmatch, years))
+        and len(set(years)) == len(years)
+        and bool(labels)
+        and all(cell not in column for cell, column in labels)
+        and not any(column and all(map(_YEAR.fullmatch, column)) for column in below)
+    )
+
+
 def _is_typed(cell: str) -> bool:
-    return is_number(cell) or _DATE.fullmatch(cell) is not None or _FLAG.fullmatch(cell) is not None
+    if is_number(cell) or _DATE.fullmatch(cell) is not None or _FLAG.fullmatch(cell) is not None:
+        return True
+    found = number_format([cell])  # "$5" and "12 %", but not "1st", which may name a column
+    return (found is not None and not found.unit.isalpha()) or date_order([cell]) is not None
 
 
 def _all_typed(cells: list[str]) -> bool:

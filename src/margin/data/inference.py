@@ -1,7 +1,8 @@
 """From a column of strings to a kind and a stored array, in PyArrow, a whole column at a time.
 
-The order of trial is number, flag, date, then category or text. A column of integers is *not* a number when it is
-written like an identifier: with leading zeros (``02134``) or with more digits than float64 holds exactly.
+The order of trial is number, flag, ISO date, other spellings of numbers and dates (:mod:`margin.data.labels`), then
+category or text. A column of integers is *not* a number when it is written like an identifier: with leading zeros
+(``02134``) or with more digits than float64 holds exactly.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from margin.data.dialect import MISSING
 from margin.data.kinds import EXACT, label_kind
+from margin.data.labels import read_labels
 
 __all__ = ["infer", "is_integer_column", "object_column"]
 
@@ -19,9 +21,10 @@ __all__ = ["infer", "is_integer_column", "object_column"]
 _HEAD_ROWS = 64
 
 
-def infer(strings: Any, *, padded: bool, decimal_comma: bool) -> tuple[str, np.ndarray]:
-    """Kind and stored values of a PyArrow column: strings in which missing markers are already null, or float64.
+def infer(strings: Any, *, padded: bool, decimal_comma: bool) -> tuple[str, np.ndarray, str]:
+    """Kind, stored values and a note of a PyArrow column: strings with missing markers already null, or float64.
 
+    The note says how values in an unusual spelling were read; it is "" where there was nothing to decide.
     ``padded``: values may carry surrounding spaces, which are removed (and markers looked for again).
     ``decimal_comma``: ``1,5`` may be a number because the comma does not separate fields.
     """
@@ -29,25 +32,28 @@ def infer(strings: Any, *, padded: bool, decimal_comma: bool) -> tuple[str, np.n
     import pyarrow.compute as pc
 
     if pa.types.is_floating(strings.type):
-        return "number", _numpy(strings)
+        return "number", _numpy(strings), ""
     if padded:
         strings = pc.utf8_trim_whitespace(strings)
         marker = pc.is_in(strings, value_set=pa.array(MISSING, pa.string()))
         strings = pc.if_else(marker, pa.scalar(None, pa.string()), strings)
     numbers = _numbers(strings, decimal_comma)
     if numbers is not None:
-        return "number", numbers
+        return "number", numbers, ""
     encoded = pc.dictionary_encode(strings)
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     if isinstance(encoded, pa.ChunkedArray):  # an empty chunked array stays chunked
         encoded = pa.array([], pa.string()).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
     if distinct and all(label.lower() in ("true", "false") for label in distinct):
-        return "flag", object_column(encoded, [label.lower() == "true" for label in distinct])
+        return "flag", object_column(encoded, [label.lower() == "true" for label in distinct]), ""
     dates = _dates(strings)
     if dates is not None:
-        return "date", dates
-    return label_kind(len(distinct), len(encoded) - encoded.null_count), object_column(encoded, distinct)
+        return "date", dates, ""
+    reading = read_labels(distinct, decimal_comma=decimal_comma)
+    if reading is not None:
+        return reading.kind, _value_column(encoded, reading.values), reading.note
+    return label_kind(len(distinct), len(encoded) - encoded.null_count), object_column(encoded, distinct), ""
 
 
 def object_column(encoded: Any, values: list[Any]) -> np.ndarray:
@@ -56,6 +62,12 @@ def object_column(encoded: Any, values: list[Any]) -> np.ndarray:
     lookup[: len(values)] = values
     codes = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
     return lookup[codes]
+
+
+def _value_column(encoded: Any, values: np.ndarray) -> np.ndarray:
+    """Numbers or dates from dictionary codes; null becomes NaN or NaT."""
+    lookup = np.append(values, np.array(["NaT"] if values.dtype.kind == "M" else [np.nan], dtype=values.dtype))
+    return lookup[encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)]
 
 
 def is_integer_column(column: Any) -> bool:
@@ -112,7 +124,7 @@ def _identifiers(strings: Any, numbers: np.ndarray) -> bool:
 
 
 def _dates(strings: Any) -> np.ndarray | None:
-    """ISO dates and moments only, those with an offset in UTC: 03/04/2025 has two readings, so it stays a label."""
+    """ISO dates and moments, those with an offset in UTC."""
     import pyarrow as pa
 
     for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):

@@ -1,189 +1,183 @@
 """From columns of all kinds to numbers, inside a scikit-learn pipeline, so that it is fitted on training rows only.
 
-``column_plan`` says what will happen to each column and why; ``preprocessor`` builds the transformer that does it:
+``profile`` says what will happen to each column and why; ``preprocessor`` builds the transformer that does it:
 
 ==========  ====================================================================================
 number      missing values by the median; then as ``numbers`` says, by default mean 0 and deviation 1
 flag        0 and 1; missing values by the commonest
 category    missing becomes a label of its own; then one column per label, rare labels together
-text, date  left out, with the reason in the plan
+date        year, month, day, weekday, hour and elapsed days, as far as they vary; then as numbers
+text        tf-idf of its commonest terms
 ==========  ====================================================================================
 
-The transformer takes the DataFrame that ``frame`` gives: there missing labels are NaN and flags are ``boolean``, as
-scikit-learn's imputers need them.
+The transformer takes any DataFrame or Table with the columns of training, strings as they were written: its first step,
+a :class:`~margin.data.column_reader.ColumnReader`, reads them as training did.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.core.missing import any_missing
-from margin.data.kinds import missing_mask
-from margin.data.reading import from_pandas
+from margin.data.columnar import from_pandas
+from margin.data.judgement import MAX_CATEGORIES
+from margin.data.kinds import KINDS
+from margin.data.profile import Profile, profile
 from margin.data.table import Table
 
 if TYPE_CHECKING:
     import pandas
     from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
 
-__all__ = ["ColumnPlan", "column_plan", "detect_task", "frame", "preprocessor"]
+__all__ = ["frame", "preprocessor"]
 
-#: What a missing label is called once it is a label.
-MISSING_LABEL = "(missing)"
 #: What may be done to numbers, and into how many equal intervals "bins" cuts them.
 NUMBER_STEPS, BINS = ("standard", "unit", "bins", "plain"), 8
-#: A response of integers is taken for classes up to this many different values ...
-MOST_CLASSES = 20
-#: ... each of which occurs, on average, at least this often.
-ROWS_PER_CLASS = 5
-
-
-@dataclass(frozen=True)
-class ColumnPlan:
-    """What happens to one column: ``treatment`` is "number", "flag", "category" or "dropped"; ``reason`` says why."""
-
-    name: str
-    kind: str
-    treatment: str
-    reason: str
-
-
-def column_plan(data: Table | Any) -> tuple[ColumnPlan, ...]:
-    """The plan for every column of a table, DataFrame or 2-D array, in order; array columns are named 0, 1, ...
-
-    >>> for column in column_plan(Table({"age": [1, 2], "note": ["a", "b"]}, {"note": "text"})):
-    ...     print(column.name, column.treatment, "-", column.reason)
-    age number - numbers
-    note dropped - free text: each value is nearly unique, so there is nothing to count
-    """
-    table = _table("column_plan", data)
-    return tuple(ColumnPlan(name, table.kinds[name], *_treatment(table, name)) for name in table.names)
 
 
 def preprocessor(
-    data: Table | Any, *, numbers: str = "standard", encode: str = "onehot", max_categories: int = 32
-) -> ColumnTransformer:
-    """An unfitted ``ColumnTransformer`` for the columns of ``data``, from which only names and kinds are taken.
+    data: Table | Profile | Any,
+    *,
+    numbers: str = "standard",
+    encode: str = "onehot",
+    max_categories: int = MAX_CATEGORIES,
+    max_terms: int = 256,
+) -> Pipeline | ColumnTransformer:
+    """An unfitted transformer for the columns of a table or DataFrame, or for those that a profile of it uses.
 
-    For a 2-D array of numbers the columns go by position, and the transformer takes arrays.
+    Only names and kinds are taken from ``data``. For a 2-D array of numbers the columns go by position, and the
+    transformer takes arrays.
 
     ``numbers`` "standard" gives mean 0 and standard deviation 1; "unit" the range 0 to 1, also for rows never seen:
     for models of counts; "bins" the number of one of eight equal intervals: for models of categories; "plain" nothing.
 
-    ``encode="onehot"`` gives a column per label, at most ``max_categories`` of them: the rarest share one, and labels
-    never seen in training are all zeros. ``encode="ordinal"`` gives one column of codes, unseen labels -1: for trees.
+    ``encode="onehot"`` gives a column per label, ``encode="ordinal"`` one column of codes; of more than
+    ``max_categories`` labels the rarest are merged (:class:`~margin.data.category_columns.CategoryColumns`).
+    ``max_terms`` is how many terms of a text are counted.
 
     >>> table = Table({"age": [20, None, 40], "sex": ["f", "m", "f"]})
     >>> preprocessor(table).fit_transform(frame(table)).round(2).tolist()
     [[-1.22, 1.0, 0.0], [0.0, 0.0, 1.0], [1.22, 1.0, 0.0]]
     """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
 
     if numbers not in NUMBER_STEPS:
         raise ValueError(f"preprocessor: numbers must be one of {', '.join(NUMBER_STEPS)}; got {numbers!r}.")
     if encode not in ("onehot", "ordinal"):
         raise ValueError(f"preprocessor: encode must be 'onehot' or 'ordinal'; got {encode!r}.")
-    if isinstance(max_categories, bool) or not isinstance(max_categories, int | np.integer) or max_categories < 2:
-        raise ValueError(f"preprocessor: max_categories must be an integer of at least 2; got {max_categories!r}.")
-    plan = column_plan(data)
-    by_position = isinstance(data, np.ndarray)
-    columns = {
-        treatment: [i if by_position else column.name for i, column in enumerate(plan) if column.treatment == treatment]
-        for treatment in ("number", "flag", "category")
-    }
-    if not any(columns.values()):
-        reasons = "; ".join(f"{column.name}: {column.reason}" for column in plan[:5])
-        raise ValueError(f"preprocessor: no column can be used ({reasons}).")
+    _check_count("max_categories", max_categories, 2)
+    _check_count("max_terms", max_terms, 1)
+    kinds = _used_kinds(data)
     steps = {
         "number": _number_steps(numbers),
-        # A column without a value in the training rows must not vanish: keep_empty_features, here and below.
-        "flag": SimpleImputer(strategy="most_frequent", keep_empty_features=True),
+        "flag": _flag_steps(),
         "category": _category_steps(encode, int(max_categories)),
+        "date": _date_steps(numbers),
+        "text": _text_steps(numbers, int(max_terms)),
     }
-    return ColumnTransformer([(kind, steps[kind], names) for kind, names in columns.items() if names], remainder="drop")
+    if isinstance(data, np.ndarray):
+        return _side_by_side(steps, {int(name): kind for name, kind in kinds.items()})
+    from margin.data.column_reader import ColumnReader
+
+    return Pipeline([("read", ColumnReader(kinds)), ("encode", _side_by_side(steps, kinds))])
 
 
 def frame(data: Table | Any) -> pandas.DataFrame:
-    """The DataFrame a preprocessor takes, from a table or from any DataFrame."""
-    return _table("frame", data).to_pandas()
-
-
-def detect_task(y: Any) -> str:
-    """The task that a target asks for, "classification" or "regression", by this rule.
-
-    Labels that are not numbers, and truth values, are classes. Numbers with a fractional part are a response. Integers
-    are classes if there are at most two different ones, or at most ``MOST_CLASSES`` which occur at least
-    ``ROWS_PER_CLASS`` times on average; otherwise they are a response.
-
-    >>> detect_task(["yes", "no"]), detect_task([0, 1, 1, 0]), detect_task([180, 190, 210]), detect_task([0.5, 1.5])
-    ('classification', 'classification', 'regression', 'regression')
-    """
-    values = np.asarray(y)
-    if values.ndim != 1 or not values.size:
-        raise ValueError(f"detect_task: y must be a non-empty list of values; got shape {values.shape}.")
-    if any_missing(values.tolist()):
-        raise ValueError("detect_task: y must not have missing values.")
-    if values.dtype.kind not in "iuf":
-        return "classification"
-    if not np.all(np.isfinite(values)):
-        raise ValueError("detect_task: y must be finite.")
-    if np.any(values != np.floor(values)):
-        return "regression"
-    n_distinct = len(np.unique(values))
-    repeats = n_distinct <= MOST_CLASSES and len(values) >= ROWS_PER_CLASS * n_distinct
-    return "classification" if n_distinct <= 2 or repeats else "regression"
-
-
-def _table(where: str, data: Table | Any) -> Table:
+    """A DataFrame of typed columns from a table or from any DataFrame: labels missing as NaN, flags ``boolean``."""
     if isinstance(data, Table):
-        return data
+        return data.to_pandas()
     if type(data).__module__.split(".")[0] == "pandas":
-        return from_pandas(data)
-    if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "biuf":
-        return Table({str(i): np.array(column, dtype=np.float64) for i, column in enumerate(data.T)})
-    raise TypeError(f"{where}: data must be a Table, a DataFrame or a 2-D array of numbers; got {type(data).__name__}.")
+        return from_pandas(data).to_pandas()
+    raise TypeError(f"frame: data must be a Table or a DataFrame; got {type(data).__name__}.")
 
 
-def _treatment(table: Table, name: str) -> tuple[str, str]:
-    kind, values = table.kinds[name], table.columns[name]
-    absent = missing_mask(values)
-    if absent.all():
-        return "dropped", "no row has a value"
-    if kind == "text":
-        return "dropped", "free text: each value is nearly unique, so there is nothing to count"
-    if kind == "date":
-        return "dropped", "a date: use it to split by time, or make numbers of it first"
-    if not absent.any() and len(values) > 1 and np.all(values == values[0]):
-        return "dropped", "every row has the same value"
-    return kind, {"number": "numbers", "flag": "true or false", "category": "labels that repeat"}[kind]
+def _check_count(name: str, value: Any, low: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ValueError(f"preprocessor: {name} must be an integer of at least {low}; got {value!r}.")
+
+
+def _used_kinds(data: Any) -> dict[str, str]:
+    if isinstance(data, np.ndarray):
+        return dict.fromkeys(_varying(data), "number")
+    found = data if isinstance(data, Profile) else profile(data)
+    if not found.used:
+        columns = [column for column in found.columns if column.name != found.target]
+        reasons = "; ".join(f"{column.name!r} {column.remark}" for column in columns[:5]) or "there is none"
+        raise ValueError(f"preprocessor: no column can be used ({reasons}).")
+    return found.kinds
+
+
+def _varying(data: np.ndarray) -> list[str]:
+    """Positions of the columns of an array that have more than one value; a missing one counts."""
+    if data.ndim != 2 or data.dtype.kind not in "biuf":
+        raise TypeError(f"preprocessor: an array must hold numbers in two dimensions; got {data.dtype} {data.shape}.")
+    numbers = np.asarray(data, dtype=np.float64)
+    absent = np.isnan(numbers)
+    same = np.all(numbers == numbers[:1], axis=0) & (len(numbers) > 1)
+    found = [str(i) for i in np.flatnonzero(~same & ~absent.all(axis=0))]
+    if not found:
+        raise ValueError("preprocessor: no column can be used (each has one value or none).")
+    return found
+
+
+def _side_by_side(steps: dict[str, Any], kinds: dict[Any, str]) -> ColumnTransformer:
+    from sklearn.compose import ColumnTransformer
+
+    columns = {kind: [name for name, its in kinds.items() if its == kind] for kind in KINDS}
+    parts = [(kind, steps[kind], names) for kind, names in columns.items() if names]
+    return ColumnTransformer(parts, remainder="drop", sparse_threshold=0.0)
 
 
 def _number_steps(numbers: str) -> Any:
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
+
+    # A column without a value in the training rows must not vanish: keep_empty_features, here and below.
+    impute = SimpleImputer(strategy="median", keep_empty_features=True)
+    step = _scaling(numbers)
+    return Pipeline([("impute", impute), step]) if step else impute
+
+
+def _scaling(numbers: str) -> tuple[str, Any] | None:
     from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, StandardScaler
 
-    step = {
+    return {
         "standard": ("scale", StandardScaler()),
         "unit": ("scale", MinMaxScaler(clip=True)),
         "bins": ("cut", KBinsDiscretizer(BINS, encode="ordinal", strategy="uniform", subsample=None)),
     }.get(numbers)
-    impute = SimpleImputer(strategy="median", keep_empty_features=True)
-    return Pipeline([("impute", impute), step]) if step else impute
+
+
+def _flag_steps() -> Any:
+    from sklearn.impute import SimpleImputer
+
+    return SimpleImputer(strategy="most_frequent", keep_empty_features=True)
 
 
 def _category_steps(encode: str, max_categories: int) -> Any:
+    from margin.data.category_columns import CategoryColumns
+
+    return CategoryColumns(encode=encode, max_categories=max_categories)
+
+
+def _date_steps(numbers: str) -> Any:
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-    impute = SimpleImputer(strategy="constant", fill_value=MISSING_LABEL, keep_empty_features=True)
-    if encode == "onehot":
-        encoder = OneHotEncoder(handle_unknown="ignore", max_categories=max_categories, sparse_output=False)
-    else:
-        encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
-    return Pipeline([("impute", impute), ("encode", encoder)])
+    from margin.data.date_parts import DateParts
+
+    impute = SimpleImputer(strategy="median", keep_empty_features=True)
+    return Pipeline([("parts", DateParts()), ("impute", impute), *filter(None, [_scaling(numbers)])])
+
+
+def _text_steps(numbers: str, max_terms: int) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    from margin.data.tfidf_columns import TfidfColumns
+
+    # The weights lie between 0 and 1 and are comparable already; only models of categories need them cut.
+    tfidf = TfidfColumns(max_features=max_terms)
+    cut = _scaling(numbers) if numbers == "bins" else None
+    return Pipeline([("tfidf", tfidf), cut]) if cut else tfidf

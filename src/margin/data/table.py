@@ -26,6 +26,9 @@ class Table:
     ``columns`` maps names to arrays; kinds are guessed from the arrays unless given. The arrays are read-only
     and belong to the table: what is passed in is copied if anyone else could still write to it.
 
+    ``remarks`` are sentences of the reader about the whole file (a guessed encoding, a renamed column) and ``notes``
+    say of a column how it was read, where that was a decision; neither is part of the table's content or hash.
+
     >>> table = Table({"age": [25, 30, 35], "sex": ["f", "m", None]})
     >>> table
     Table(3 rows: age number, sex category)
@@ -53,19 +56,33 @@ class Table:
         self._set(pairs, next(iter(lengths.values()), 0))
 
     @classmethod
-    def from_stored(cls, pairs: Mapping[str, tuple[str, np.ndarray]], n_rows: int) -> Table:
+    def from_stored(
+        cls,
+        pairs: Mapping[str, tuple[str, np.ndarray]],
+        n_rows: int,
+        remarks: Iterable[str] = (),
+        notes: Mapping[str, str] | None = None,
+    ) -> Table:
         """A table of columns that already have their stored form: names mapped to (kind, array), nothing checked."""
         table = cls.__new__(cls)
         for _, values in pairs.values():
             values.setflags(write=False)
-        table._set(pairs, n_rows)
+        table._set(pairs, n_rows, remarks, notes)
         return table
 
-    def _set(self, pairs: Mapping[str, tuple[str, np.ndarray]], n_rows: int) -> None:
+    def _set(
+        self,
+        pairs: Mapping[str, tuple[str, np.ndarray]],
+        n_rows: int,
+        remarks: Iterable[str] = (),
+        notes: Mapping[str, str] | None = None,
+    ) -> None:
         self.names = tuple(pairs)
         self.kinds: Mapping[str, str] = MappingProxyType({name: kind for name, (kind, _) in pairs.items()})
         self.columns: Mapping[str, np.ndarray] = MappingProxyType({name: values for name, (_, values) in pairs.items()})
         self.n_rows = n_rows
+        self.remarks = tuple(remarks)
+        self.notes: Mapping[str, str] = MappingProxyType({name: note for name, note in (notes or {}).items() if note})
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The constructor sets each attribute once; after that the table is frozen.
@@ -76,7 +93,7 @@ class Table:
     def __reduce__(self) -> tuple[Any, ...]:
         # Read-only mappings cannot be sent to another process; their plain content can.
         pairs = {name: (self.kinds[name], values) for name, values in self.columns.items()}
-        return Table.from_stored, (pairs, self.n_rows)
+        return Table.from_stored, (pairs, self.n_rows, self.remarks, dict(self.notes))
 
     def __len__(self) -> int:
         return self.n_rows
@@ -171,7 +188,9 @@ class Table:
         """
         self._known(name, "column")
         pairs = {other: (self.kinds[other], values) for other, values in self.columns.items()}
-        return Table.from_stored({**pairs, name: stored(self.columns[name], kind, name=name)}, self.n_rows)
+        notes = {other: note for other, note in self.notes.items() if other != name}
+        changed = {**pairs, name: stored(self.columns[name], kind, name=name)}
+        return Table.from_stored(changed, self.n_rows, self.remarks, notes)
 
     def split_target(self, target: str) -> tuple[Table, np.ndarray]:
         """The other columns, and the target's values; integers come as int64, so labels print as 0 and 1.
@@ -220,7 +239,8 @@ class Table:
 
     def _with(self, columns: Mapping[str, np.ndarray], n_rows: int | None = None) -> Table:
         pairs = {name: (self.kinds[name], values) for name, values in columns.items()}
-        return Table.from_stored(pairs, self.n_rows if n_rows is None else n_rows)
+        notes = {name: note for name, note in self.notes.items() if name in pairs}
+        return Table.from_stored(pairs, self.n_rows if n_rows is None else n_rows, self.remarks, notes)
 
     def _known(self, name: str, role: str) -> None:
         if name not in self.columns:

@@ -7,6 +7,7 @@ control. Left the noise of the statistics, right the accuracy on new rows after 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,27 +20,41 @@ if TYPE_CHECKING:
 FEATURES = 10
 
 
+@dataclass(frozen=True)
+class Scale:
+    """How much is trained: batch sizes, training rows, epochs, the rate at 64 rows a batch, and runs to average."""
+
+    sizes: tuple[int, ...]
+    rows: int
+    epochs: int
+    rate: float
+    runs: int
+
+
+FAST = Scale((2, 16, 64), 384, 2, 0.2, 1)
+FULL = Scale((2, 4, 8, 16, 32, 64, 128, 256), 512, 20, 0.05, 5)
+
+
 def run(seed: int, fast: bool) -> dict[str, Any]:
     import torch
 
-    sizes = (2, 8, 64, 256) if fast else (2, 4, 8, 16, 32, 64, 128, 256)
+    scale = FAST if fast else FULL
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(1536, FEATURES))
     y = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] > 0).astype(float)
     rows, labels = torch.from_numpy(X).float(), torch.from_numpy(y).float()
-    noise = [float(np.std([rng.normal(size=b).mean() for _ in range(2000)])) for b in sizes]
+    noise = [float(np.std([rng.normal(size=b).mean() for _ in range(2000)])) for b in scale.sizes]
     scores: dict[str, list[list[float]]] = {"batch norm": [], "group norm": []}
     for name, by_size in scores.items():
-        for size in sizes:
-            runs = [
-                _accuracies(name, size, rows, labels, 10 * seed + k, 6 if fast else 20) for k in range(2 if fast else 5)
-            ]
+        for size in scale.sizes:
+            runs = [_accuracies(name, size, rows, labels, 10 * seed + k, scale) for k in range(scale.runs)]
             by_size.append([float(v) for v in np.mean(runs, axis=0)])
-    return {"sizes": np.array(sizes), "noise": np.array(noise), "scores": {n: np.array(s) for n, s in scores.items()}}
+    arrays = {n: np.array(s) for n, s in scores.items()}
+    return {"sizes": np.array(scale.sizes), "noise": np.array(noise), "scores": arrays}
 
 
-def _accuracies(name: str, size: int, rows: Any, labels: Any, seed: int, epochs: int) -> tuple[float, float]:
-    """On the 512 training rows and on 1024 new ones."""
+def _accuracies(name: str, size: int, rows: Any, labels: Any, seed: int, scale: Scale) -> tuple[float, float]:
+    """On the training rows, the first ones, and on the others."""
     import torch
     from torch import nn
 
@@ -54,10 +69,10 @@ def _accuracies(name: str, size: int, rows: Any, labels: Any, seed: int, epochs:
         return nn.Sequential(*layers, nn.Linear(32, 1))
 
     net: Any = build(make, seed)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.05 * min(1.0, (size / 64) ** 0.5), momentum=0.9)
+    optimizer = torch.optim.SGD(net.parameters(), lr=scale.rate * min(1.0, (size / 64) ** 0.5), momentum=0.9)
     order = torch.Generator().manual_seed(seed)
-    for _ in range(epochs):
-        for batch in torch.randperm(512, generator=order).split(size):
+    for _ in range(scale.epochs):
+        for batch in torch.randperm(scale.rows, generator=order).split(size):
             loss = bce_with_logits(net(rows[batch])[:, 0], labels[batch])
             optimizer.zero_grad()
             loss.backward()
@@ -65,7 +80,7 @@ def _accuracies(name: str, size: int, rows: Any, labels: Any, seed: int, epochs:
     net.eval()
     with torch.no_grad():
         right = ((net(rows)[:, 0] > 0) == (labels > 0.5)).double()
-    return float(right[:512].mean()), float(right[512:].mean())
+    return float(right[: scale.rows].mean()), float(right[scale.rows :].mean())
 
 
 def check(data: dict[str, Any]) -> Verdict:

@@ -8,12 +8,15 @@ Individual curves and their mean, for any function of rows:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from margin.interpretation.columns import TableColumns
+
 __all__ = ["grid_of", "individual_curves", "partial_dependence"]
 
-Predict = Callable[[np.ndarray], np.ndarray]
+Predict = Callable[[Any], np.ndarray]
 
 
 def grid_of(x: np.ndarray, points: int = 50, trim: float = 0.05) -> np.ndarray:
@@ -31,23 +34,23 @@ def grid_of(x: np.ndarray, points: int = 50, trim: float = 0.05) -> np.ndarray:
     return np.linspace(low, high, points) if low < high else known[:points]
 
 
-def individual_curves(predict: Predict, X: np.ndarray, columns: Sequence[int], grid: np.ndarray) -> np.ndarray:
-    """The prediction for every row (n) at every point of ``grid`` (points, len(columns)), (n, points)."""
-    X = np.array(X, dtype=np.float64)
-    grid = np.asarray(grid, dtype=np.float64).reshape(len(grid), -1)
-    _check(X, columns, grid)
-    curves = np.empty((len(X), len(grid)))
-    for k, point in enumerate(grid):
-        X[:, list(columns)] = point
-        said = np.asarray(predict(X), dtype=np.float64)
-        if said.shape != (len(X),):
+def individual_curves(predict: Predict, X: Any, columns: Sequence[int], grid: Any) -> np.ndarray:
+    """The prediction for every row (n) at every point of ``grid`` (points, len(columns)), (n, points).
+
+    ``X`` is an array or a data frame; of a data frame, columns of labels may be asked too, with labels as grid.
+    """
+    table, points = _checked(X, columns, grid)
+    curves = np.empty((table.n_rows, len(points)))
+    for k, point in enumerate(points):
+        said = np.asarray(predict(table.with_values(dict(zip(columns, point, strict=True)))), dtype=np.float64)
+        if said.shape != (table.n_rows,):
             raise ValueError(f"individual_curves: predict must give one number per row; got shape {said.shape}.")
         curves[:, k] = said
     return curves
 
 
 def partial_dependence(
-    predict: Predict, X: np.ndarray, columns: Sequence[int], grid: np.ndarray, weight: np.ndarray | None = None
+    predict: Predict, X: Any, columns: Sequence[int], grid: Any, weight: np.ndarray | None = None
 ) -> np.ndarray:
     """The mean of the individual curves, (points,).
 
@@ -58,10 +61,14 @@ def partial_dependence(
     return np.average(individual_curves(predict, X, columns, grid), axis=0, weights=weight)
 
 
-def _check(X: np.ndarray, columns: Sequence[int], grid: np.ndarray) -> None:
-    if X.ndim != 2 or not len(X):
-        raise ValueError(f"individual_curves: X must be a table with rows; got shape {X.shape}.")
-    if any(not 0 <= column < X.shape[1] for column in columns):
-        raise ValueError(f"individual_curves: columns must be from 0 to {X.shape[1] - 1}; got {list(columns)!r}.")
-    if grid.shape[1] != len(columns):
-        raise ValueError(f"individual_curves: grid must have {len(columns)} numbers per point; got {grid.shape[1]}.")
+def _checked(X: Any, columns: Sequence[int], grid: Any) -> tuple[TableColumns, list[tuple[Any, ...]]]:
+    shape = np.shape(X)
+    if len(shape) != 2 or not shape[0]:
+        raise ValueError(f"individual_curves: X must be a table with rows; got shape {shape}.")
+    if any(not 0 <= column < shape[1] for column in columns):
+        raise ValueError(f"individual_curves: columns must be from 0 to {shape[1] - 1}; got {list(columns)!r}.")
+    points = np.asarray(grid)
+    points = points.reshape(len(points), -1)
+    if points.shape[1] != len(columns):
+        raise ValueError(f"individual_curves: grid must have {len(columns)} numbers per point; got {points.shape[1]}.")
+    return TableColumns(X), [tuple(point) for point in points]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.randomness import RandomLike, as_generator
+from margin.interpretation.columns import TableColumns
 
 __all__ = ["permutation_importance"]
 
@@ -23,12 +24,13 @@ def permutation_importance(
     y: Any,
     *,
     n_repeats: int = 5,
-    scoring: Callable[[Any, np.ndarray, Any], float] | None = None,
+    scoring: Callable[[Any, Any, Any], float] | None = None,
     random_state: RandomLike = None,
 ) -> np.ndarray:
     """The drop of ``scoring(model, X, y)`` (the model's own score if None) as each column is shuffled.
 
-    Returns one row per column and one number per repeat, (columns, n_repeats).
+    ``X`` is an array, or a data frame as a pipeline takes it: then the columns are those before any encoding. Returns
+    one row per column and one number per repeat, (columns, n_repeats).
 
     >>> from margin.trees import DecisionTreeRegressor
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
@@ -38,14 +40,14 @@ def permutation_importance(
     """
     if n_repeats < 1:
         raise ValueError(f"permutation_importance: n_repeats must be at least 1; got {n_repeats!r}.")
-    X = np.array(X, dtype=np.float64)
+    columns = TableColumns(X)
     score = scoring or (lambda fitted, rows, truth: float(fitted.score(rows, truth)))
-    whole, rng = score(model, X, y), as_generator(random_state)
-    drops = np.empty((X.shape[1], n_repeats))
-    for column in range(X.shape[1]):
-        kept = X[:, column].copy()
+    as_they_are = [np.arange(columns.n_rows)] * len(columns)
+    whole, rng = score(model, columns.composed(as_they_are), y), as_generator(random_state)
+    drops = np.empty((len(columns), n_repeats))
+    for column in range(len(columns)):
         for repeat in range(n_repeats):
-            X[:, column] = rng.permutation(kept)
-            drops[column, repeat] = whole - score(model, X, y)
-        X[:, column] = kept
+            rows = list(as_they_are)
+            rows[column] = rng.permutation(columns.n_rows)
+            drops[column, repeat] = whole - score(model, columns.composed(rows), y)
     return drops

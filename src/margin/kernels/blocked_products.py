@@ -55,7 +55,7 @@ def weighted_gram(X: Table, weights: Floats, *, ones: bool) -> Floats:
     if sp.issparse(X):
         return _sparse_gram(X, weights, ones=ones)
 
-    def stripe(part: slice) -> Floats:
+    def chunk(part: slice) -> Floats:
         total = np.zeros((d + 1, d + 1))
         for rows in blocks(part, d):
             used = weights[rows] > 0
@@ -67,7 +67,7 @@ def weighted_gram(X: Table, weights: Floats, *, ones: bool) -> Floats:
             total += scaled.T @ scaled
         return total
 
-    total = reduce(np.add, map_row_chunks(stripe, len(X), work=X.size * d))
+    total = reduce(np.add, map_row_chunks(chunk, len(X), work=X.size * d))
     return total if ones else total[:d, :d]
 
 

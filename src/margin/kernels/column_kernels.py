@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["combine_lines", "compact_lines"]
 
@@ -36,13 +37,13 @@ def combine_lines(lines, chosen, coef, out, start, stop):
 
 @njit(cache=True, fastmath=False)
 def compact_lines(memory, width, lines, where):
-    """Of lines of ``width`` numbers keep the chosen ``lines`` and in them the places ``where``, at the front of memory.
+    """Of lines of ``width`` numbers keep the chosen ``lines``, and in them the positions ``where``, at the front.
 
     Both are rising, so that every number moves towards the front and none is overwritten before it is read.
     """
     to = 0
     for line in lines:
         start = line * width
-        for place in where:
-            memory[to] = memory[start + place]
+        for position in where:
+            memory[to] = memory[start + position]
             to += 1

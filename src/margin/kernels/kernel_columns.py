@@ -73,7 +73,7 @@ class KernelColumns(ABC):
         write = self.block(chosen)
         width = max(1, BLOCK_BYTES // (len(chosen) * self.dtype.itemsize))
 
-        def stripe(part: slice) -> None:
+        def chunk(part: slice) -> None:
             memory = np.empty(len(chosen) * min(width, part.stop - part.start), dtype=self.dtype)
             for start in range(part.start, part.stop, width):
                 rows = slice(start, min(start + width, part.stop))
@@ -81,7 +81,7 @@ class KernelColumns(ABC):
                 write(rows, values)
                 use(rows, values)
 
-        map_row_chunks(stripe, self.n, work=self.n * len(chosen) * EXPONENTIAL_COST)
+        map_row_chunks(chunk, self.n, work=self.n * len(chosen) * EXPONENTIAL_COST)
 
 
 def _assign(out: Array, lines: Array | slice, rows: slice, values: Array) -> None:

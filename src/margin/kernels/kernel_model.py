@@ -40,12 +40,12 @@ def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[
     weights = np.ascontiguousarray(coef.T)
     out = np.empty((X.shape[0], weights.shape[1]))
 
-    def stripe(part: slice) -> None:
+    def chunk(part: slice) -> None:
         for start in range(part.start, part.stop, step):
             stop = min(start + step, part.stop)
             out[start:stop] = kernel_values(kernel, X[start:stop], rows) @ weights
 
-    map_row_chunks(stripe, X.shape[0], work=X.shape[0] * rows.size)
+    map_row_chunks(chunk, X.shape[0], work=X.shape[0] * rows.size)
     return out
 
 

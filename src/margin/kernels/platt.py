@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fit_sigmoid", "sigmoid_probability", "stratified_folds"]
+__all__ = ["fit_sigmoid", "sigmoid_probability"]
 
 Floats = NDArray[np.float64]
 
@@ -56,11 +56,3 @@ def fit_sigmoid(decision: Floats, positive: NDArray[np.bool_], weights: Floats |
         theta = theta + size * step
         value = loss(theta)
     return float(theta[0] / unit), float(theta[1])
-
-
-def stratified_folds(positive: NDArray[np.bool_], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The fold of every row, each with its share of both classes."""
-    fold = np.empty(len(positive), dtype=np.int64)
-    for members in (np.flatnonzero(positive), np.flatnonzero(~positive)):
-        fold[rng.permutation(members)] = np.arange(len(members)) % folds
-    return fold

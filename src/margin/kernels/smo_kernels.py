@@ -7,7 +7,8 @@ working set have no branches that depend on the data.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["solve_pairs"]
 

@@ -21,11 +21,12 @@ from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Flag, Number, Seed
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
+from margin.data.splits import stratified_fold_numbers
 from margin.kernels.dual_classifier import DualClassifier, PairLoop, solve_some
 from margin.kernels.kernel_model import expansion
 from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes, votes_with_confidence
 from margin.kernels.optimality import offset_between
-from margin.kernels.platt import fit_sigmoid, sigmoid_probability, stratified_folds
+from margin.kernels.platt import fit_sigmoid, sigmoid_probability
 
 __all__ = ["SVC"]
 
@@ -161,7 +162,7 @@ class SVC(DualClassifier):
         members = loop.members(pair)
         positive = loop.codes[members] == loop.pairs[pair][0]
         # A generator of its own for each pair: a resumed fit draws the same folds.
-        fold = stratified_folds(positive, folds, as_generator(loop.seed + pair))
+        fold = stratified_fold_numbers(positive, folds, as_generator(loop.seed + pair))
         decision = np.empty(len(members))
         for held in (fold == f for f in range(folds)):
             problem = loop.problem_of(pair, ~held)

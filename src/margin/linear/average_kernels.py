@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from margin.core.cached_kernels import njit
 
 __all__ = ["sweep_rows"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from margin.core.cached_kernels import njit
 
 __all__ = ["descend_to_gap", "quadratic_descent", "quadratic_gap", "sweep"]
 

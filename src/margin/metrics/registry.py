@@ -1,10 +1,16 @@
-"""The metrics a board can be sorted by: name, function, direction, and what a model must offer to be measured."""
+"""The metrics a board can be sorted by: name, function, direction, and what a model must offer to be measured.
+
+A name may carry options, written as those of a data set: ``fbeta:beta=2``, ``pinball:alpha=0.9``, ``f1:pos_label=yes``.
+Averages are in the name: ``f1`` is of the positive class (of two), ``f1_macro`` the plain mean over classes,
+``f1_weighted`` the mean weighted by class size, ``f1_micro`` pools all classes.
+"""
 
 from __future__ import annotations
 
+import ast
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -12,14 +18,21 @@ from typing import Any
 import numpy as np
 
 from margin.metrics import classification, clustering, density, probabilities, ranking, regression
-from margin.metrics.arguments import UndefinedMetricError
+from margin.metrics.arguments import UndefinedMetricError, positive_label
 
 __all__ = ["REGISTRY", "Metric", "evaluate", "metric", "metrics_of"]
+
+PLAIN_NAMES = {"predict": "predictions", "predict_proba": "probabilities", "score_samples": "log-densities"}
 
 
 @dataclass(frozen=True)
 class Metric:
-    """``needs`` is the method whose output is measured; ``against`` is what it is measured against: y, X or nothing."""
+    """``needs`` is the method whose output is measured; ``against`` is what it is measured against: y, X or nothing.
+
+    A metric that ``ranks`` depends on the order of the scores only, so decision values do where a model has no
+    probabilities. A ``binary`` one is of the positive class of two. ``bounds`` are its least and its largest value,
+    ``options`` the arguments of the function that a name may set.
+    """
 
     name: str
     function: Callable[..., float]
@@ -27,19 +40,32 @@ class Metric:
     needs: str
     greater_is_better: bool
     against: str = "y"
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    binary: bool = False
+    ranks: bool = False
+    options: tuple[str, ...] = ()
+    pos_label: Any = None
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """The least and the largest value the metric can take."""
-        return _BOUNDS.get(self.name, (-np.inf, np.inf))
+    def methods(self) -> tuple[str, ...]:
+        """The methods of a model whose output will do, the best first."""
+        return (self.needs, "decision_function") if self.ranks else (self.needs,)
 
     def measure(self, model: Any, X: Any, y: Any = None) -> float:
         """The metric of a fitted model on rows ``X`` (and ``y`` where it needs them)."""
-        if not hasattr(model, self.needs):
+        method = next((method for method in self.methods if hasattr(model, method)), None)
+        if method is None:
             raise ValueError(f"{self.name}: {type(model).__name__} has no {self.needs}.")
         if self.against == "y" and y is None:
             raise ValueError(f"{self.name}: y is needed.")
-        return self.of_output(getattr(model, self.needs)(X), X, y, getattr(model, "classes_", None))
+        return self.of_output(getattr(model, method)(X), X, y, getattr(model, "classes_", None))
+
+    def of_outputs(self, outputs: Mapping[str, Any], y: Any, classes: Any) -> float:
+        """The metric of what a model's methods returned, by name; an :class:`UndefinedMetricError` says what lacks."""
+        for method in self.methods:
+            if method in outputs:
+                return self.of_output(outputs[method], None, y, classes)
+        raise UndefinedMetricError(f"{self.name} needs {PLAIN_NAMES[self.needs]}, which the model does not give.")
 
     def of_output(self, output: Any, X: Any, y: Any, classes: Any) -> float:
         """The metric of what the model's method returned; ``classes`` are those of the columns of probabilities."""
@@ -47,79 +73,188 @@ class Metric:
             return self.function(output)
         if self.against == "X":
             return self.function(X, output)
+        if self.binary:
+            return self._of_positive_class(output, y, classes)
         if self.needs == "predict_proba":
-            return self.function(y, output, labels=classes)
+            return self._of_scores(np.asarray(output), y, classes)
         return self.function(y, output)
+
+    def _of_positive_class(self, output: Any, y: Any, classes: Any) -> float:
+        known = np.unique(y) if classes is None else np.asarray(classes)
+        if len(known) != 2:
+            averages = f"; name an average: {self.name}_macro" if f"{self.name}_macro" in REGISTRY else ""
+            raise UndefinedMetricError(f"{self.name}: two classes are needed; got {len(known)}{averages}.")
+        positive = self._positive(known)
+        if self.needs == "predict_proba":
+            return self.function(y, _column(np.asarray(output), known, positive), pos_label=positive)
+        return self.function(y, output, pos_label=positive)
+
+    def _of_scores(self, output: np.ndarray, y: Any, classes: Any) -> float:
+        if not self.ranks:
+            return self.function(y, output, labels=classes)
+        two = output.ndim == 1 or output.shape[1] <= 2
+        if two and classes is not None and len(classes) == 2:
+            positive = self._positive(np.asarray(classes))
+            return self.function(y, _column(output, np.asarray(classes), positive), pos_label=positive)
+        if not two and classes is not None:
+            # A class that no row of a small fold has can be ranked neither well nor badly.
+            present = np.isin(np.asarray(classes), np.asarray(y))
+            if 1 < present.sum() < len(present):
+                return self.function(y, output[:, present], labels=np.asarray(classes)[present])
+        return self.function(y, output, labels=classes)
+
+    def _positive(self, known: np.ndarray) -> Any:
+        if self.pos_label is None:
+            return positive_label(self.name, known)
+        for label in known.tolist():
+            if str(label) == str(self.pos_label):
+                return label
+        raise ValueError(f"{self.name}: the classes are {', '.join(map(str, known[:5]))}.")
 
     def better(self, a: float, b: float) -> bool:
         """Whether ``a`` is strictly better than ``b``."""
         return a > b if self.greater_is_better else a < b
 
 
-def _macro(function: Callable[..., Any]) -> Callable[..., float]:
-    return partial(function, average="macro", zero_division=0.0)
+def _column(output: np.ndarray, known: np.ndarray, positive: Any) -> np.ndarray:
+    """Scores of the positive class; one score per row is of the second class, so the first has its negative."""
+    if output.ndim == 2 and output.shape[1] > 1:
+        return output[:, known.tolist().index(positive)]
+    return output.ravel() if len(known) < 2 or positive == known[1] else -output.ravel()
 
 
-_ROWS: tuple[tuple[str, Callable[..., float], str, str, bool], ...] = (
-    ("r2", regression.r2, "regression", "predict", True),
-    ("rmse", regression.rmse, "regression", "predict", False),
-    ("mse", regression.mse, "regression", "predict", False),
-    ("mae", regression.mae, "regression", "predict", False),
-    ("median_absolute_error", regression.median_absolute_error, "regression", "predict", False),
-    ("explained_variance", regression.explained_variance, "regression", "predict", True),
-    ("mape", regression.mape, "regression", "predict", False),
-    ("accuracy", classification.accuracy, "classification", "predict", True),
-    ("balanced_accuracy", classification.balanced_accuracy, "classification", "predict", True),
-    ("precision", _macro(classification.precision), "classification", "predict", True),
-    ("recall", _macro(classification.recall), "classification", "predict", True),
-    ("f1", _macro(classification.f1), "classification", "predict", True),
-    ("matthews", classification.matthews, "classification", "predict", True),
-    ("log_loss", probabilities.log_loss, "classification", "predict_proba", False),
-    ("brier", probabilities.brier, "classification", "predict_proba", False),
-    ("calibration_error", probabilities.expected_calibration_error, "classification", "predict_proba", False),
-    ("roc_auc", ranking.roc_auc, "classification", "predict_proba", True),
-    ("average_precision", ranking.average_precision, "classification", "predict_proba", True),
-    ("adjusted_rand", clustering.adjusted_rand, "clustering", "predict", True),
-    ("nmi", clustering.normalized_mutual_information, "clustering", "predict", True),
-    ("v_measure", clustering.v_measure, "clustering", "predict", True),
-)
+FRACTION, LOSS, CORRELATION, BELOW_ONE = (0.0, 1.0), (0.0, np.inf), (-1.0, 1.0), (-np.inf, 1.0)
 
-_SHARES = "accuracy balanced_accuracy precision recall f1 calibration_error roc_auc average_precision nmi v_measure"
-_LOSSES = "rmse mse mae median_absolute_error mape log_loss brier davies_bouldin calinski_harabasz"
-_BOUNDS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(_SHARES.split(), (0.0, 1.0)),
-    **dict.fromkeys(_LOSSES.split(), (0.0, np.inf)),
-    **dict.fromkeys(("matthews", "adjusted_rand", "silhouette"), (-1.0, 1.0)),
-    **dict.fromkeys(("r2", "explained_variance"), (-np.inf, 1.0)),
-}
 
-#: Name -> metric. Precision, recall and F1 are macro means over the classes, so they need no positive label.
-REGISTRY: Mapping[str, Metric] = MappingProxyType(
-    {name: Metric(name, function, (task,), needs, greater) for name, function, task, needs, greater in _ROWS}
-    | {
-        "silhouette": Metric("silhouette", clustering.silhouette, ("clustering",), "predict", True, "X"),
-        "davies_bouldin": Metric("davies_bouldin", clustering.davies_bouldin, ("clustering",), "predict", False, "X"),
-        "calinski_harabasz": Metric(
-            "calinski_harabasz", clustering.calinski_harabasz, ("clustering",), "predict", True, "X"
-        ),
-        "log_likelihood": Metric(
-            "log_likelihood", density.mean_log_likelihood, ("density",), "score_samples", True, "nothing"
-        ),
+def _regression(
+    name: str, function: Any, greater: bool = False, bounds: tuple[float, float] = LOSS, **more: Any
+) -> Metric:
+    return Metric(name, function, ("regression",), "predict", greater, bounds=bounds, **more)
+
+
+def _labels(name: str, function: Any, bounds: tuple[float, float] = FRACTION, **more: Any) -> Metric:
+    return Metric(name, function, ("classification",), "predict", True, bounds=bounds, **more)
+
+
+def _scores(name: str, function: Any, greater: bool, bounds: tuple[float, float] = FRACTION, **more: Any) -> Metric:
+    return Metric(name, function, ("classification",), "predict_proba", greater, bounds=bounds, **more)
+
+
+def _averaged(name: str, function: Any, averages: tuple[str, ...], **more: Any) -> tuple[Metric, ...]:
+    """The metric of the positive class and its averages over classes; an empty class counts 0."""
+    of_positive = _labels(name, partial(function, zero_division=0.0), binary=True, **more)
+    means = [_labels(f"{name}_{a}", partial(function, average=a, zero_division=0.0), **more) for a in averages]
+    return (of_positive, *means)
+
+
+def _clusters(name: str, function: Any, bounds: tuple[float, float] = FRACTION, **more: Any) -> Metric:
+    return Metric(name, function, ("clustering",), "predict", **{"greater_is_better": True, **more}, bounds=bounds)
+
+
+_METRICS: tuple[Metric, ...] = (
+    _regression("r2", regression.r2, True, BELOW_ONE),
+    _regression("rmse", regression.rmse),
+    _regression("mse", regression.mse),
+    _regression("mae", regression.mae),
+    _regression("median_absolute_error", regression.median_absolute_error),
+    _regression("max_error", regression.max_error),
+    _regression("explained_variance", regression.explained_variance, True, BELOW_ONE),
+    _regression("squared_correlation", regression.squared_correlation, True, FRACTION),
+    _regression("mape", regression.mape),
+    _regression("rmsle", regression.rmsle),
+    _regression("pinball", regression.pinball, options=("alpha",)),
+    _labels("accuracy", classification.accuracy),
+    _labels("balanced_accuracy", classification.balanced_accuracy),
+    *_averaged("precision", classification.precision, ("macro", "weighted", "micro")),
+    *_averaged("recall", classification.recall, ("macro", "weighted", "micro")),
+    *_averaged("f1", classification.f1, ("macro", "weighted", "micro")),
+    *_averaged("fbeta", partial(classification.fbeta, beta=2.0), ("macro", "weighted"), options=("beta",)),
+    *_averaged("jaccard", classification.jaccard, ("macro", "weighted")),
+    _labels("specificity", classification.specificity, binary=True),
+    _labels("negative_predictive_value", classification.negative_predictive_value, binary=True),
+    _labels("matthews", classification.matthews, CORRELATION),
+    _labels("cohen_kappa", classification.cohen_kappa, CORRELATION),
+    _scores("log_loss", probabilities.log_loss, False, LOSS),
+    _scores("brier", probabilities.brier, False, LOSS),
+    _scores(
+        "calibration_error", probabilities.expected_calibration_error, False, options=("n_bins", "strategy")
+    ),
+    _scores("mcfadden_r2", probabilities.mcfadden_r2, True, BELOW_ONE),
+    _scores("roc_auc", ranking.roc_auc, True, ranks=True),
+    _scores("roc_auc_weighted", partial(ranking.roc_auc, average="weighted"), True, ranks=True),
+    _scores("average_precision", ranking.average_precision, True, ranks=True),
+    _scores(
+        "recall_at_fpr", partial(ranking.recall_at_fpr, max_fpr=0.05), True,
+        binary=True, ranks=True, options=("max_fpr",),
+    ),
+    _scores("top_k_accuracy", ranking.top_k_accuracy, True, options=("k",)),
+    _clusters("adjusted_rand", clustering.adjusted_rand, CORRELATION),
+    _clusters("nmi", clustering.normalized_mutual_information),
+    _clusters("v_measure", clustering.v_measure),
+    _clusters("homogeneity", clustering.homogeneity),
+    _clusters("completeness", clustering.completeness),
+    _clusters("silhouette", clustering.silhouette, CORRELATION, against="X"),
+    _clusters("davies_bouldin", clustering.davies_bouldin, LOSS, against="X", greater_is_better=False),
+    _clusters("calinski_harabasz", clustering.calinski_harabasz, LOSS, against="X"),
+    Metric("log_likelihood", density.mean_log_likelihood, ("density",), "score_samples", True, "nothing"),
+)  # fmt: skip
+
+#: Name -> metric.
+REGISTRY: Mapping[str, Metric] = MappingProxyType({entry.name: entry for entry in _METRICS})
+
+#: What scikit-learn calls them where we say it shorter.
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "root_mean_squared_error": "rmse",
+        "mean_squared_error": "mse",
+        "mean_absolute_error": "mae",
+        "mean_absolute_percentage_error": "mape",
+        "root_mean_squared_log_error": "rmsle",
+        "mean_pinball_loss": "pinball",
+        "brier_score": "brier",
+        "brier_score_loss": "brier",
+        "matthews_corrcoef": "matthews",
+        "cohen_kappa_score": "cohen_kappa",
+        "roc_auc_ovr": "roc_auc",
+        "roc_auc_ovr_weighted": "roc_auc_weighted",
+        "normalized_mutual_info_score": "nmi",
+        "adjusted_rand_score": "adjusted_rand",
     }
 )
 
 
 def metric(name: str) -> Metric:
-    """The metric of that name.
+    """The metric of that name, with the options it carries; scikit-learn's scoring names are understood too.
 
-    >>> metric("rmse").greater_is_better
-    False
+    >>> metric("rmse").greater_is_better, metric("neg_log_loss").name, metric("fbeta:beta=0.5").bounds
+    (False, 'log_loss', (0.0, 1.0))
     """
-    if name not in REGISTRY:
-        close = difflib.get_close_matches(str(name), REGISTRY, n=3)
+    plain, _, options = str(name).partition(":")
+    plain = plain.removeprefix("neg_")
+    plain = ALIASES.get(plain, plain)
+    if plain not in REGISTRY:
+        close = difflib.get_close_matches(plain, [*REGISTRY, *ALIASES], n=3)
         hint = f"close matches are {', '.join(close)}" if close else f"there are {', '.join(REGISTRY)}"
         raise ValueError(f"metric: there is no metric {name!r}; {hint}.")
-    return REGISTRY[name]
+    entry = REGISTRY[plain]
+    return _with_options(entry, options) if options else entry
+
+
+def _with_options(entry: Metric, text: str) -> Metric:
+    allowed = (*entry.options, *(("pos_label",) if entry.binary or entry.ranks else ()))
+    found: dict[str, Any] = {}
+    for part in text.split(","):
+        key, sign, value = part.partition("=")
+        if not sign or key not in allowed:
+            takes = f"takes {', '.join(allowed)}" if allowed else "takes no options"
+            raise ValueError(f"metric: {entry.name} {takes}, written {entry.name}:name=value; got {part!r}.")
+        try:
+            found[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[key] = value
+    positive = found.pop("pos_label", None)
+    function = partial(entry.function, **found) if found else entry.function
+    return replace(entry, name=f"{entry.name}:{text}", function=function, pos_label=positive)
 
 
 def metrics_of(task: str) -> tuple[Metric, ...]:
@@ -139,17 +274,18 @@ def evaluate(model: Any, X: Any, y: Any = None, task: str = "classification") ->
     """Every metric of the task that the model and the rows allow, by name.
 
     A metric is left out when the model lacks the method it needs, when it needs ``y`` and there is none, or when it is
-    not defined on these rows (one class only, one cluster only).
+    not defined on these rows (one class only, one cluster only, more than two classes).
     """
     outputs: dict[str, Any] = {}
     scores = {}
     for entry in metrics_of(task):
-        if not hasattr(model, entry.needs) or (entry.against == "y" and y is None):
+        method = next((method for method in entry.methods if hasattr(model, method)), None)
+        if method is None or (entry.against == "y" and y is None):
             continue
-        if entry.needs not in outputs:
-            outputs[entry.needs] = getattr(model, entry.needs)(X)
+        if method not in outputs:
+            outputs[method] = getattr(model, method)(X)
         try:
-            scores[entry.name] = entry.of_output(outputs[entry.needs], X, y, getattr(model, "classes_", None))
+            scores[entry.name] = entry.of_output(outputs[method], X, y, getattr(model, "classes_", None))
         except UndefinedMetricError:
             continue
     return scores

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.quantiles import weighted_quantile
 from margin.metrics.arguments import UndefinedMetricError, finite, weights
 
 __all__ = [
@@ -57,13 +58,12 @@ def rmsle(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     r"""Root of the mean squared difference of :math:`\log(1 + y)`: relative errors of values that are not negative."""
     y, p, w = _arguments("rmsle", y_true, y_pred, sample_weight)
     if np.any(y < 0) or np.any(p < 0):
-        raise ValueError("rmsle: y_true and y_pred must not be negative.")
+        raise UndefinedMetricError("rmsle: y_true and y_pred must not be negative.")
     return float(np.mean(np.sqrt(_mean((np.log1p(y) - np.log1p(p)) ** 2, w))))
 
 
 def median_absolute_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
     r"""Median of :math:`|y_i - \hat y_i|`, of the weighted distribution where there are weights."""
-    from margin.foundations.statistics.quantiles import weighted_quantile  # SciPy's statistics load slowly
 
     y, p, w = _arguments("median_absolute_error", y_true, y_pred, sample_weight)
     return float(np.mean([weighted_quantile(errors, w, 0.5) for errors in np.abs(y - p).T]))

@@ -111,7 +111,12 @@ NETWORK: dict[str, Stored] = {
     "center_": ArrayOf("n_features"),
     "scale_": ArrayOf("n_features"),
     "network_": FieldsOf(
-        {"sizes": ListOf(Count(low=1)), "activation": StringOf(), "dropout": Real(0.0, 1.0, finite=True)}
+        {
+            "sizes": ListOf(Count(low=1)),
+            "activation": StringOf(),
+            "dropout": Real(0.0, 1.0, finite=True),
+            "negative_slope": Real(0.0, finite=True),
+        }
     ),
 }
 MODULE: dict[str, Stored] = {**TRAINED, "network_": FieldsOf({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
@@ -143,7 +148,7 @@ FORMS: Mapping[str, Form] = {
             "target_center_": ArrayOf("n_outputs"),
             "target_scale_": ArrayOf("n_outputs"),
             "single_target_": TrueOrFalse(),
-            "out_activation_": StringOf(("identity",)),
+            "out_activation_": StringOf(("identity", "exp")),
         },
         [_layers_are_stored],
     ),

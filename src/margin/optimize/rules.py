@@ -50,7 +50,7 @@ class _AtIterate:
         return x
 
 
-def _share(rule: Any, name: str) -> None:
+def _check_fraction(rule: Any, name: str) -> None:
     value = getattr(rule, name)
     if not 0 <= value < 1:
         raise ValueError(f"{type(rule).__name__}: {name} must lie in [0, 1); got {value!r}.")
@@ -92,7 +92,7 @@ class Momentum(_AtIterate):
     convention: str = "sum"
 
     def __post_init__(self) -> None:
-        _share(self, "gamma")
+        _check_fraction(self, "gamma")
         if self.convention not in ("sum", "average", "unscaled"):
             raise ValueError(f"Momentum: convention must be 'sum', 'average' or 'unscaled'; got {self.convention!r}.")
 
@@ -122,7 +122,7 @@ class Nesterov:
     shifted: bool = False
 
     def __post_init__(self) -> None:
-        _share(self, "gamma")
+        _check_fraction(self, "gamma")
 
     def start(self, x: Array) -> Array:
         return np.zeros_like(x)
@@ -169,7 +169,7 @@ class RMSProp(_AtIterate):
     eps: float = 1e-8
 
     def __post_init__(self) -> None:
-        _share(self, "beta")
+        _check_fraction(self, "beta")
 
     def start(self, x: Array) -> Array:
         return np.zeros_like(x)
@@ -199,7 +199,7 @@ class AdaDelta(_AtIterate):
     eps: float = 1e-6
 
     def __post_init__(self) -> None:
-        _share(self, "rho")
+        _check_fraction(self, "rho")
 
     def start(self, x: Array) -> Averages:
         return Averages(np.zeros_like(x), np.zeros_like(x))
@@ -239,8 +239,8 @@ class Adam(_AtIterate):
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        _share(self, "beta1")
-        _share(self, "beta2")
+        _check_fraction(self, "beta1")
+        _check_fraction(self, "beta2")
         if not self.weight_decay >= 0:
             raise ValueError(f"Adam: weight_decay must not be negative; got {self.weight_decay!r}.")
 

@@ -105,7 +105,7 @@ def warm_up(schedule: Schedule, *, steps: int) -> Schedule:
 def one_cycle(
     peak: float, *, steps: int, rise: float = 0.3, start_factor: float = 25.0, end_factor: float = 1e4
 ) -> Schedule:
-    """Cosine rise from peak/start_factor over the first share ``rise``, cosine fall to start/end_factor."""
+    """Cosine rise from peak/start_factor over the first fraction ``rise``, cosine fall to start/end_factor."""
     _positive("one_cycle", peak=peak, steps=steps, start_factor=start_factor, end_factor=end_factor)
     if not 0 < rise < 1:
         raise ValueError(f"one_cycle: rise must lie strictly between 0 and 1; got {rise!r}.")

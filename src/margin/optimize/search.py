@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SearchResult", "grid_search", "holdout", "random_search"]
+__all__ = ["SearchResult", "grid_search", "random_search"]
 
 Space = Mapping[str, Sequence[Any]]
 
@@ -54,15 +54,6 @@ def random_search(evaluate: Callable[..., float], space: Space, n_iter: int, rng
     cells = np.unravel_index(rng.choice(total, size=n_iter, replace=False), sizes)
     drawn = ({name: space[name][int(i)] for name, i in zip(space, cell)} for cell in zip(*cells))
     return _run(evaluate, drawn)
-
-
-def holdout(n: int, rng: np.random.Generator, test_size: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers for training and validation: 80 and 20 percent by default, in random order."""
-    if not 0 < test_size < 1 or n < 2:
-        raise ValueError(f"holdout: needs n >= 2 and a test_size in (0, 1); got n={n} and test_size={test_size!r}.")
-    order = rng.permutation(n)
-    cut = min(max(1, round(n * test_size)), n - 1)
-    return order[cut:], order[:cut]
 
 
 def _run(evaluate: Callable[..., float], configurations: Iterable[dict[str, Any]]) -> SearchResult:

@@ -20,7 +20,7 @@ LARGEST_GRID = 9  # 3^9 points are looked at one by one
 
 
 def coverage(d: int, n: float, values: int = 2) -> float:
-    r"""The share of the :math:`b^d` cells that ``n`` examples can cover at best, :math:`\min(1, n / b^d)`.
+    r"""The fraction of the :math:`b^d` cells that ``n`` examples can cover at best, :math:`\min(1, n / b^d)`.
 
     Each of the ``d`` features is taken to have ``values`` different values (two unless told otherwise).
 
@@ -33,7 +33,7 @@ def coverage(d: int, n: float, values: int = 2) -> float:
 
 
 def occupied_cells(X: Any, cells: int) -> float:
-    """The share of the ``cells`` per axis of the unit cube in which a row of ``X`` (n, d) lies."""
+    """The fraction of the ``cells`` per axis of the unit cube in which a row of ``X`` (n, d) lies."""
     rows, cells = finite("occupied_cells", "X", X), integer("occupied_cells", "cells", cells, low=1)
     if rows.ndim != 2 or rows.size == 0 or rows.min() < 0 or rows.max() > 1:
         raise ValueError(f"occupied_cells: X must be rows inside the unit cube; got shape {rows.shape}.")

@@ -34,8 +34,8 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _among_neighbors(self, weights: np.ndarray, gaps: np.ndarray, index: np.ndarray) -> np.ndarray:
         """New rows at the mean of their neighbors' positions by ``weights`` (m, k), fitted ones where they are."""
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        return self._keep_fitted(np.einsum("ij,ijk->ik", shares, self.embedding_[index]), gaps, index)
+        fractions = weights / weights.sum(axis=1, keepdims=True)
+        return self._keep_fitted(np.einsum("ij,ijk->ik", fractions, self.embedding_[index]), gaps, index)
 
 
 def principal_positions(X: np.ndarray, d: int) -> np.ndarray:

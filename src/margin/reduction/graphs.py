@@ -8,6 +8,7 @@ rows lie.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from margin.core.arguments import finite, integer, positive
-from margin.core.threads import numba_threads, threads_for
+from margin.core.parallel import over_ranges
+from margin.core.threads import threads_for
 from margin.foundations.neighbors import nearest_rows, pairs_within
 
 __all__ = [
@@ -107,21 +109,28 @@ def shortest_paths(W: Any, method: str = "auto", threads: int | None = None) -> 
     from margin.reduction.path_kernels import dijkstra
 
     out = np.empty((n, n))
-    with numba_threads(threads or threads_for(n * (graph.nnz + n) * 10)):
-        dijkstra(graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data, np.arange(n), out)
+    given = graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data, np.arange(n), out
+    over_ranges(lambda low, high: dijkstra(low, high, *given), n, threads or threads_for(n * (graph.nnz + n) * 10))
     return out
 
 
 def _floyd(graph: sp.csr_array, threads: int | None) -> np.ndarray:
-    from margin.reduction.path_kernels import floyd
+    """Floyd and Warshall's algorithm tile by tile: the way for graphs with many edges.
+
+    For every tile of intermediate vertices: itself, then its row and column of tiles, then all others.
+    """
+    from margin.reduction.path_kernels import TILE, floyd_cross, floyd_rest, through_tile
 
     n = graph.shape[0]
     D = np.full((n, n), np.inf)
     pairs = graph.tocoo()
     D[pairs.row, pairs.col] = pairs.data
     np.fill_diagonal(D, 0.0)
-    with numba_threads(threads or threads_for(float(n) ** 3)):
-        floyd(D)
+    tiles, threads = -(-n // TILE), threads or threads_for(float(n) ** 3)
+    for step in range(tiles):
+        through_tile(D, *(3 * [step * TILE]), n)
+        over_ranges(partial(floyd_cross, D=D, step=step), tiles, threads)
+        over_ranges(partial(floyd_rest, D=D, step=step), tiles, threads)
     return D
 
 

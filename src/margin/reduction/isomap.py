@@ -18,7 +18,7 @@ from margin.core.domains import Choice, Integer, Number, Optional
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
-from margin.core.threads import available, numba_threads, threads_for
+from margin.core.threads import available, threads_for
 from margin.reduction.distances import METRIC, METRIC_PARAMS, distances_between, is_euclidean, nearest_by_metric
 from margin.reduction.embedding import EmbeddingMixin
 from margin.reduction.graphs import (
@@ -90,10 +90,9 @@ class Isomap(EmbeddingMixin, Estimator):
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self._check_combinations(X)
-        with numba_threads(self._threads(len(X))):
-            graph, parts = self._graph(X)
-            method = {"auto": "auto", "FW": "floyd", "D": "dijkstra"}[self.path_method]
-            D = shortest_paths(graph, method, threads=self._threads(len(X)))
+        graph, parts = self._graph(X)
+        method = {"auto": "auto", "FW": "floyd", "D": "dijkstra"}[self.path_method]
+        D = shortest_paths(graph, method, threads=self._threads(len(X)))
         D = np.minimum(D, D.T)  # sums in two directions differ in the last digit
         solver: dict[str, Any] = {"solver": self.eigen_solver, "tol": float(self.tol), "max_iter": self.max_iter}
         self.embedding_, self.eigenvalues_ = classical_coordinates(D, self.n_components, **solver)

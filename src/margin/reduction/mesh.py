@@ -16,6 +16,8 @@ from itertools import product
 import numpy as np
 from scipy import fft
 
+from margin.core.parallel import over_ranges
+
 __all__ = ["mesh_repulsion"]
 
 FEWEST_NODES = 16  # across the points
@@ -47,7 +49,9 @@ def mesh_repulsion(points: np.ndarray, spacing: float, threads: int = 1) -> tupl
     potential, rows, columns = _kernels(*lengths, spacing)
     fields = [fft.irfft2(charges * kernel, s=lengths, workers=threads) for kernel in (rows, columns)]
     force = np.empty((2, n))
-    gather_fields(plane, origin, spacing, fields[0], fields[1], force)
+    over_ranges(
+        lambda low, high: gather_fields(low, high, plane, origin, spacing, fields[0], fields[1], force), n, threads
+    )
     power = charges.real.astype(np.float64) ** 2 + charges.imag.astype(np.float64) ** 2
     return force[:d], float((power * potential).sum()) / mesh.size
 

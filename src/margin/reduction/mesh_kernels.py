@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["gather_fields", "spread_charges"]
 
@@ -31,11 +32,11 @@ def spread_charges(points, origin, spacing, mesh):
                 mesh[row - 1 + k, column - 1 + m] += a[k] * b[m]
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def gather_fields(points, origin, spacing, first, second, out):
-    """The two fields at every point (2, n), into ``out`` (2, n)."""
-    for i in prange(points.shape[1]):
-        a, b = np.empty(4), np.empty(4)
+@njit(cache=True, nogil=True)
+def gather_fields(low, high, points, origin, spacing, first, second, out):
+    """The two fields at the points ``low`` to ``high`` of ``points`` (2, n), into ``out`` (2, n)."""
+    a, b = np.empty(4), np.empty(4)
+    for i in range(low, high):
         u, v = (points[0, i] - origin[0]) / spacing, (points[1, i] - origin[1]) / spacing
         row, column = int(u), int(v)
         _weights(u - row, a)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
-__all__ = ["dijkstra", "floyd"]
+from margin.core.cached_kernels import njit
+
+__all__ = ["TILE", "dijkstra", "floyd_cross", "floyd_rest", "through_tile"]
 
 TILE = 64  # vertices of a tile: three tiles of float64 fit the second-level cache
 
@@ -46,17 +47,19 @@ def _sink(heap, position, distance, size):
     position[vertex] = slot
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def dijkstra(starts, neighbors, lengths, sources, out):
+@njit(cache=True, nogil=True)
+def dijkstra(low, high, starts, neighbors, lengths, sources, out):
     """Shortest distances from ``sources`` (m,) to all vertices, into ``out`` (m, n); infinite where there is no path.
 
+    Sources ``low`` to ``high`` are computed.
     The graph is in compressed rows: the edges of vertex i are ``starts[i]`` to ``starts[i + 1]``.
     """
     n = len(starts) - 1
-    for s in prange(len(sources)):
+    heap, position = np.empty(n, np.int64), np.empty(n, np.int64)
+    for s in range(low, high):
         distance = out[s]
         distance[:] = np.inf
-        heap, position = np.empty(n, np.int64), np.full(n, -1, np.int64)  # position -1: not seen, -2: settled
+        position[:] = -1  # not seen; -2: settled
         heap[0] = sources[s]
         position[sources[s]] = 0
         distance[sources[s]] = 0.0
@@ -81,7 +84,7 @@ def dijkstra(starts, neighbors, lengths, sources, out):
 
 
 @njit(cache=True, nogil=True)
-def _through(D, via, rows, columns, n):
+def through_tile(D, via, rows, columns, n):
     """Paths from a tile of ``rows`` to one of ``columns`` through the vertices of the tile ``via``."""
     for k in range(via, min(via + TILE, n)):
         for i in range(rows, min(rows + TILE, n)):
@@ -91,23 +94,22 @@ def _through(D, via, rows, columns, n):
                 D[i, j] = there if there < D[i, j] else D[i, j]
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def floyd(D):
-    """Floyd and Warshall's algorithm on ``D`` (n, n) in place, tile by tile: the way for graphs with many edges.
+@njit(cache=True, nogil=True)
+def floyd_cross(low, high, D, step):
+    """Paths through the tile number ``step`` within its row and column of tiles, of which ``low`` to ``high``."""
+    n, via = len(D), step * TILE
+    for t in range(low, high):
+        if t != step:
+            through_tile(D, via, via, t * TILE, n)
+            through_tile(D, via, t * TILE, via, n)
 
-    For every tile of intermediate vertices: itself, then its rows and columns of tiles, then all others.
-    """
-    n = len(D)
-    tiles = (n + TILE - 1) // TILE
-    for step in range(tiles):
-        via = step * TILE
-        _through(D, via, via, via, n)
-        for t in prange(tiles):
-            if t != step:
-                _through(D, via, via, t * TILE, n)
-                _through(D, via, t * TILE, via, n)
-        for t in prange(tiles):
-            if t != step:
-                for s in range(tiles):
-                    if s != step:
-                        _through(D, via, t * TILE, s * TILE, n)
+
+@njit(cache=True, nogil=True)
+def floyd_rest(low, high, D, step):
+    """Paths through the tile number ``step`` in the rows of tiles ``low`` to ``high``, without its row and column."""
+    n, via = len(D), step * TILE
+    for t in range(low, high):
+        if t != step:
+            for s in range((n + TILE - 1) // TILE):
+                if s != step:
+                    through_tile(D, via, t * TILE, s * TILE, n)

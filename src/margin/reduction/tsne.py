@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.parallel import over_ranges
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.core.threads import available, numba_threads, threads_for
+from margin.core.threads import available, threads_for
 from margin.reduction.affinities import precisions_for, row_affinities
 from margin.reduction.distances import METRIC, METRIC_PARAMS, is_euclidean, nearest_by_metric
 from margin.reduction.embedding import EmbeddingMixin, principal_positions
@@ -192,18 +193,19 @@ class _Descent:
         from margin.reduction.tsne_kernels import pulls
 
         pull, self.spread = np.empty(self.Y.shape), np.empty(len(self.P))
-        with numba_threads(self.threads):
-            push, total = self._pushes()
-            pulls(self.starts, self.neighbors, self.P, self.Y, pull, self.spread)
+        push, total = self._pushes()
+        given = self.starts, self.neighbors, self.P, self.Y, pull, self.spread
+        over_ranges(lambda low, high: pulls(low, high, *given), self.Y.shape[1], self.threads)
         return pull, push, total - self.Y.shape[1]
 
     def _pushes(self) -> tuple[np.ndarray, float]:
         if self.by_mesh:
             return mesh_repulsion(self.Y, self._spacing() * self.model.angle, self.threads)
-        from margin.reduction.tsne_kernels import pushes
+        from margin.reduction.tsne_kernels import LANES, pushes
 
-        push, sums = np.empty_like(self.Y), np.empty(self.Y.shape[1], dtype=np.float32)
-        pushes(self.Y, push, sums)
+        n = self.Y.shape[1]
+        push, sums = np.empty_like(self.Y), np.empty(n, dtype=np.float32)
+        over_ranges(lambda low, high: pushes(low, high, self.Y, push, sums), -(-n // LANES), self.threads)
         return push.astype(np.float64), float(sums.sum(dtype=np.float64))
 
     def _spacing(self) -> float:

@@ -4,7 +4,8 @@ always, and no two updates of one position at a time."""
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["epoch"]
 

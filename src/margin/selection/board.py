@@ -1,29 +1,32 @@
-r"""From trials to a leaderboard: means, honest intervals, costs.
-
-Scores of the k folds are not independent, because their training sets overlap, so the usual standard error is too
-small. Nadeau and Bengio's correction widens it:
-
-.. math:: \hat\sigma^2 \left(\frac1k + \frac{n_{\text{test}}}{n_{\text{train}}}\right).
-"""
+"""From trials to a leaderboard: means, honest intervals, costs, and which differences are more than chance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import stats
 
-from margin.selection.trial import Trial
+from margin.metrics import Metric
+from margin.selection.corrected import corrected_interval, corrected_paired_test
+from margin.selection.trial import FOLD, SCREEN, Trial
 
-__all__ = ["Standing", "board", "corrected_interval"]
+__all__ = ["Standing", "board"]
 
-LEVEL = 0.95
+RANKED, PARTIAL, CUT, FAILED, LEFT_OUT = "ranked", "partial", "cut", "failed", "left out"
+#: Two models are told apart when chance alone would give such a difference less often than this.
+LEVEL = 0.05
+NAN = float("nan")
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One row of the board; seconds are medians over the folds."""
+    """One row of the board; seconds are medians over the folds.
+
+    ``status`` is "ranked" (all folds), "partial" (some), "cut" (given up for its cost, ``mean`` is from a part of the
+    rows), "failed" or "left out"; ``error`` gives the reason of the last three. ``p_value`` is of the corrected paired
+    test against the best, ``tied`` says that it finds no difference. ``others`` are the means of the other metrics.
+    """
 
     model: str
     metric: str
@@ -34,50 +37,117 @@ class Standing:
     predict_seconds: float
     folds: int
     error: str = ""
-
-
-def corrected_interval(
-    scores: Sequence[float], n_train: int, n_test: int, level: float = LEVEL
-) -> tuple[float, float, float]:
-    """Mean and interval of cross-validated scores by the corrected variance above.
-
-    >>> mean, low, high = corrected_interval([0.8, 0.9, 0.85], n_train=80, n_test=40)
-    >>> low < mean < high
-    True
-    """
-    values = np.asarray(scores, dtype=float)
-    mean = float(values.mean())
-    if len(values) < 2:
-        return mean, float("nan"), float("nan")
-    spread = np.sqrt(values.var(ddof=1) * (1 / len(values) + n_test / n_train))
-    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * spread)
-    return mean, mean - half, mean + half
+    status: str = RANKED
+    scores: tuple[float, ...] = ()
+    n_train: int = 0
+    p_value: float = NAN
+    tied: bool = False
+    settings: str = ""
+    others: Mapping[str, float] = field(default_factory=dict)
 
 
 def board(
-    trials: Iterable[Trial], metric: str, greater_is_better: bool, bounds: tuple[float, float] = (-np.inf, np.inf)
+    trials: Iterable[Trial],
+    metric: Metric,
+    *,
+    n_folds: int,
+    cut: Mapping[str, str] | None = None,
+    left_out: Mapping[str, str] | None = None,
+    mixed: bool = False,
 ) -> list[Standing]:
-    """The standings, best first; a model that failed on any fold stands below with its error.
+    """The standings, best first: models with all folds, those with some, then cut, failed and left out ones.
 
-    Intervals end at ``bounds``, the least and largest value of the metric: no accuracy is above 1.
+    ``mixed`` ranks models with all and with some folds together: for a board that still grows. Intervals end at the
+    least and the largest value of the metric: no accuracy is above 1.
     """
+    cut, left_out = cut or {}, left_out or {}
     by_model: dict[str, list[Trial]] = {}
     for trial in trials:
-        by_model.setdefault(trial.model, []).append(trial)
-    standings = [_standing(model, found, metric, bounds) for model, found in by_model.items()]
-    sign = -1 if greater_is_better else 1
-    return sorted(standings, key=lambda s: (bool(s.error), sign * s.mean if s.mean == s.mean else 0.0, s.model))
+        if trial.stage in (FOLD, SCREEN):
+            by_model.setdefault(trial.model, []).append(trial)
+    rows = [_standing(model, found, metric, n_folds, cut.get(model, "")) for model, found in by_model.items()]
+    rows += [_without_score(model, metric, CUT, reason) for model, reason in cut.items() if model not in by_model]
+    rows += [_without_score(model, metric, LEFT_OUT, reason) for model, reason in left_out.items()]
+    order = {RANKED: 0, PARTIAL: 0 if mixed else 1, CUT: 2, FAILED: 3, LEFT_OUT: 4}
+    sign = -1 if metric.greater_is_better else 1
+    rows.sort(key=lambda s: (order[s.status], sign * s.mean if s.mean == s.mean else np.inf, s.model))
+    return _with_tests(rows, by_model, metric)
 
 
-def _standing(model: str, trials: list[Trial], metric: str, bounds: tuple[float, float]) -> Standing:
-    errors = [trial.error for trial in trials if trial.error]
-    if errors:
-        nan = float("nan")
-        return Standing(model, metric, nan, nan, nan, nan, nan, len(trials), errors[0])
-    mean, low, high = corrected_interval(
-        [trial.scores[metric] for trial in trials], trials[0].n_train, trials[0].n_test
+def _standing(model: str, trials: list[Trial], metric: Metric, n_folds: int, cut: str) -> Standing:
+    folds = sorted((t for t in trials if t.stage == FOLD and not t.error), key=lambda trial: trial.fold)
+    late = [trial.error for trial in trials if trial.late]
+    if cut or (late and not folds):
+        return _cut_standing(model, trials, metric, cut or late[0])
+    failed = [trial.error for trial in trials if trial.error and not trial.late] or [
+        trial.reasons.get(metric.name, f"{metric.name} was not measured")
+        for trial in trials
+        if metric.name not in trial.scores and not trial.error
+    ]
+    if failed:
+        return replace(_without_score(model, metric, FAILED, failed[0]), folds=len(folds), settings=trials[0].settings)
+    if not folds:
+        return replace(_cut_standing(model, trials, metric, ""), status=PARTIAL)
+    scores = [trial.scores[metric.name] for trial in folds]
+    n_train, n_test = (round(float(np.mean([getattr(t, n) for t in folds]))) for n in ("n_train", "n_test"))
+    mean, low, high = corrected_interval(scores, n_train, n_test)
+    return Standing(
+        model,
+        metric.name,
+        mean,
+        max(low, metric.bounds[0]) if low == low else low,
+        min(high, metric.bounds[1]) if high == high else high,
+        # Medians: a fold that shared the processor with something else must not count for the others.
+        float(np.median([trial.fit_seconds for trial in folds])),
+        float(np.median([trial.predict_seconds for trial in folds])),
+        len(folds),
+        status=RANKED if len(folds) >= n_folds else PARTIAL,
+        scores=tuple(scores),
+        n_train=n_train,
+        settings=folds[0].settings,
+        others=_means_of_others(folds, metric),
     )
-    # Medians: the first fold of a compiled model may wait seconds for the compiler, once in a machine's life.
-    fit = float(np.median([trial.fit_seconds for trial in trials]))
-    predict = float(np.median([trial.predict_seconds for trial in trials]))
-    return Standing(model, metric, mean, max(low, bounds[0]), min(high, bounds[1]), fit, predict, len(trials))
+
+
+def _cut_standing(model: str, trials: Sequence[Trial], metric: Metric, reason: str) -> Standing:
+    """The score on the most rows it was tried on, which is worth less than those of whole folds."""
+    scored = sorted((t for t in trials if metric.name in t.scores), key=lambda t: (t.n_train, -t.fold))
+    if not scored:
+        return replace(_without_score(model, metric, CUT, reason), settings=trials[0].settings)
+    last = scored[-1]
+    mean = last.scores[metric.name]
+    seconds = last.fit_seconds, last.predict_seconds
+    return Standing(
+        model, metric.name, mean, NAN, NAN, *seconds, 0, reason, CUT, n_train=last.n_train, settings=last.settings
+    )
+
+
+def _without_score(model: str, metric: Metric, status: str, reason: str) -> Standing:
+    return Standing(model, metric.name, NAN, NAN, NAN, NAN, NAN, 0, reason, status)
+
+
+def _means_of_others(folds: Sequence[Trial], metric: Metric) -> dict[str, float]:
+    names = [name for name in folds[0].scores if name != metric.name and all(name in t.scores for t in folds)]
+    return {name: float(np.mean([trial.scores[name] for trial in folds])) for name in names}
+
+
+def _with_tests(rows: list[Standing], by_model: Mapping[str, list[Trial]], metric: Metric) -> list[Standing]:
+    """Compare each model with the best over the folds both have seen."""
+    if not rows or rows[0].status not in (RANKED, PARTIAL):
+        return rows
+    best = _by_fold(by_model[rows[0].model], metric)
+    tested = [rows[0]]
+    for row in rows[1:]:
+        own = _by_fold(by_model.get(row.model, []), metric) if row.status in (RANKED, PARTIAL) else {}
+        common = sorted(set(best) & set(own))
+        if len(common) > 1:
+            pair = [[found[fold].scores[metric.name] for fold in common] for found in (best, own)]
+            sizes = [round(float(np.mean([getattr(best[f], n) for f in common]))) for n in ("n_train", "n_test")]
+            p = corrected_paired_test(pair[0], pair[1], *sizes).p_value
+            row = replace(row, p_value=p, tied=p > LEVEL)
+        tested.append(row)
+    return tested
+
+
+def _by_fold(trials: Sequence[Trial], metric: Metric) -> dict[int, Trial]:
+    return {t.fold: t for t in trials if t.stage == FOLD and metric.name in t.scores}

@@ -14,7 +14,7 @@ from margin.metrics import metric
 from margin.selection.bias_variance import fresh
 from margin.selection.trial import rows_of
 
-__all__ = ["LearningCurve", "diagnose", "generalization_gap", "learning_curve", "overfitting_starts"]
+__all__ = ["LearningCurve", "diagnose", "generalization_gap", "in_words", "learning_curve", "overfitting_starts"]
 
 # A training error above a third of what the best constant makes: the model explains little of what it has seen.
 LITTLE_LEARNED = 1 / 3
@@ -86,6 +86,34 @@ class LearningCurve:
         half = int(np.argmin(np.abs(self.sizes - self.sizes[-1] / 2)))
         gain = (self.validation[-1] - self.validation[half]) * (1 if greater else -1)
         return bool(gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+def in_words(curve: LearningCurve, baseline: float) -> str:
+    """What a learning curve says of a model, in plain words; ``baseline`` is the score of the best constant.
+
+    Scores that rise as models improve count by what they lack of one: 1 - accuracy, 1 - R squared.
+
+    >>> curve = LearningCurve("accuracy", np.array([50, 100]), np.ones((2, 2)), np.array([[0.6, 0.62], [0.7, 0.71]]))
+    >>> in_words(curve, baseline=0.5)
+    'It overfits: an error of 0.000 on its own training rows, 0.295 on others. More rows would help.'
+    """
+    greater = metric(curve.metric).greater_is_better
+    train, validation, constant = (
+        max(float(1 - value if greater else value), 0.0)
+        for value in (curve.train[-1].mean(), curve.validation[-1].mean(), baseline)
+    )
+    rows = "More rows would help." if curve.more_rows_help() else "Twice the rows changed little."
+    if constant <= 0:
+        return rows
+    kind = diagnose(train, validation, constant)
+    said = {
+        "underfitting": f"It underfits, or the target is noisy: {train / constant:.0%} of the constant's error is left"
+        " on its own training rows.",
+        "overfitting": f"It overfits: an error of {train:.3f} on its own training rows, {validation:.3f} on others.",
+        "good fit": f"A good fit: {train / constant:.0%} of the constant's error is left on training rows,"
+        f" {validation / constant:.0%} on others.",
+    }[kind]
+    return f"{said} {rows}"
 
 
 def learning_curve(

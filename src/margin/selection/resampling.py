@@ -1,10 +1,5 @@
-r"""Scores by resampling: k folds, repeated folds, nested folds, and the paired test that allows for their overlap.
-
-The differences :math:`d_1, \dots, d_k` of two models over folds share most of their training rows. Nadeau and Bengio's
-corrected test statistic (2003) has k - 1 degrees of freedom and is
-
-.. math:: t = \bar d \Big/ \sqrt{\Bigl(\frac1k + \frac{n_\text{test}}{n_\text{train}}\Bigr)\hat\sigma_d^2} .
-"""
+"""Scores by resampling: k folds, repeated folds, nested folds. :mod:`margin.selection.corrected` allows for their
+overlap."""
 
 from __future__ import annotations
 
@@ -15,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.arguments import finite, integer
+from margin.core.arguments import integer
 from margin.core.randomness import RandomLike, as_generator
 from margin.data.splits import random_folds, stratified_folds
-from margin.foundations.statistics.p_values import HypothesisTest, p_value
 from margin.metrics import metric
 from margin.selection.bias_variance import fresh
-from margin.selection.board import corrected_interval
+from margin.selection.corrected import corrected_interval
 from margin.selection.trial import rows_of
 
 __all__ = [
     "CrossValidation",
     "NestedCrossValidation",
-    "corrected_paired_test",
     "cross_validate",
     "nested_cross_validate",
     "repeated_folds",
@@ -151,25 +144,3 @@ def nested_cross_validate(
         inside.append(means[best])
         chosen.append(settings[best])
     return NestedCrossValidation(metric_name, np.array(outside), np.array(inside), tuple(chosen))
-
-
-def corrected_paired_test(first: Any, second: Any, n_train: int, n_test: int) -> HypothesisTest:
-    """Are two models' scores on the same folds equal in the mean? The corrected t-test above, two-sided.
-
-    >>> test = corrected_paired_test([0.9, 0.8, 0.85], [0.9, 0.8, 0.85], n_train=80, n_test=40)
-    >>> test.p_value
-    1.0
-    """
-    where = "corrected_paired_test"
-    a, b = finite(where, "first", first), finite(where, "second", second)
-    if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
-        raise ValueError(f"{where}: first and second must be equal lists of two or more; got {a.shape}, {b.shape}.")
-    n_train, n_test = (integer(where, name, n, low=1) for name, n in (("n_train", n_train), ("n_test", n_test)))
-    gaps = a - b
-    spread = np.sqrt(gaps.var(ddof=1) * (1 / len(gaps) + n_test / n_train))
-    if spread == 0:
-        statistic = 0.0 if gaps.mean() == 0 else float(np.copysign(np.inf, gaps.mean()))
-    else:
-        statistic = float(gaps.mean() / spread)
-    df = len(gaps) - 1
-    return HypothesisTest("both models have one mean score", statistic, df, p_value(statistic, df))

@@ -2,21 +2,72 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Measure", "Trial", "rows_of", "run_trial"]
+from margin.metrics import Metric
+from margin.selection.outputs import Output, output_of, scores_of
 
-Measure = Callable[[Any, Any, np.ndarray], dict[str, float]]
+__all__ = ["CURVE", "FOLD", "HELD_OUT", "SCREEN", "Candidate", "Task", "Trial", "TrialData", "rows_of", "run_trial"]
+
+# What a trial is for: a fold of the board, a part of the rows to see what a dear model costs, a point of the winner's
+# learning curve, the rows that judge the winner once.
+FOLD, SCREEN, CURVE, HELD_OUT = "fold", "screen", "curve", "held-out"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to try: ``make`` gives a new, unfitted one with its preprocessing.
+
+    ``settings`` says in words what was set on it. ``make_for``, where given, is called with the training rows instead:
+    for a model that splits them further and must know how.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    settings: str = ""
+    make_for: Callable[[np.ndarray], Any] | None = None
+
+
+@dataclass(frozen=True)
+class TrialData:
+    """What all trials of a comparison share; ``classes`` is empty for a regression."""
+
+    X: Any
+    y: np.ndarray
+    metrics: Sequence[Metric]
+    classes: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial to be run: which model on which rows. Beyond ``limit`` seconds it is given up."""
+
+    model: str
+    fold: int
+    train: np.ndarray
+    test: np.ndarray
+    stage: str = FOLD
+    limit: float | None = None
+    measures_training: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        return self.model, self.stage, self.fold, len(self.train)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What one fold said of one model; ``error`` is a sentence where it failed, and then there are no scores."""
+    """What one fold said of one model; ``error`` is a sentence where it failed, and then there are no scores.
+
+    ``reasons`` say why a metric is missing from ``scores``; ``late`` marks a trial that was given up for its cost.
+    """
 
     model: str
     fold: int
@@ -26,33 +77,82 @@ class Trial:
     n_train: int = 0
     n_test: int = 0
     error: str = ""
+    stage: str = FOLD
+    settings: str = ""
+    train_scores: Mapping[str, float] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    warning: str = ""
+    late: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        return self.model, self.stage, self.fold, self.n_train
+
+    @property
+    def seconds(self) -> float:
+        """What the trial cost."""
+        return self.fit_seconds + self.predict_seconds
 
 
-def run_trial(
-    name: str,
-    make: Callable[[], Any],
-    X: Any,
-    y: np.ndarray,
-    fold: int,
-    train: np.ndarray,
-    test: np.ndarray,
-    measure: Measure,
-) -> Trial:
-    """Fit on ``train``, measure on ``test``; a model that breaks gives a row, not an end."""
-    blank = Trial(name, fold, n_train=len(train), n_test=len(test))
+def run_trial(candidate: Candidate, data: TrialData, task: Task) -> tuple[Trial, Output | None]:
+    """Fit on ``task.train``, measure on ``task.test``; a model that breaks gives a row, not an end."""
+    blank = blank_trial(candidate, task)
     try:
-        model = make()
-        started = time.perf_counter()
-        model.fit(rows_of(X, train), y[train])
-        fitted = time.perf_counter()
-        model.predict(rows_of(X, test))
-        predicted = time.perf_counter()
-        scores = measure(model, rows_of(X, test), y[test])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = candidate.make() if candidate.make_for is None else candidate.make_for(task.train)
+            started = _seconds()
+            model.fit(rows_of(data.X, task.train), data.y[task.train])
+            fitted = _seconds()
+            output = output_of(model, rows_of(data.X, task.test), data.classes)
+            predicted = _seconds()
+            train_scores = _training_scores(model, data, task) if task.measures_training else {}
+        scores, reasons = scores_of(output, data.y[task.test], data.classes, data.metrics)
     except Exception as error:
-        message = str(error).strip().splitlines()
-        return replace(blank, error=f"{type(error).__name__}: {message[0] if message else ''}")
-    return replace(blank, scores=scores, fit_seconds=fitted - started, predict_seconds=predicted - fitted)
+        return replace(blank, error=sentence_of(error)), None
+    done = replace(
+        blank,
+        scores=scores,
+        reasons=reasons,
+        train_scores=train_scores,
+        fit_seconds=fitted - started,
+        predict_seconds=predicted - fitted,
+        warning=str(caught[0].message).strip().partition("\n")[0] if caught else "",
+    )
+    return done, output
+
+
+def blank_trial(candidate: Candidate, task: Task) -> Trial:
+    return Trial(
+        task.model,
+        task.fold,
+        n_train=len(task.train),
+        n_test=len(task.test),
+        stage=task.stage,
+        settings=candidate.settings,
+    )
+
+
+def sentence_of(error: BaseException) -> str:
+    message = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
 
 
 def rows_of(X: Any, rows: np.ndarray) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def _seconds() -> float:
+    """The clock, standing still while kernels are compiled, which happens once in a machine's life."""
+    return time.perf_counter() - compile_seconds()[0]
+
+
+def compile_seconds() -> tuple[float, bool]:
+    """Seconds this process has spent on compiling, and whether it is compiling now; Numba is not imported for it."""
+    module = sys.modules.get("margin.core.cached_kernels")
+    return (0.0, False) if module is None else (module.NOTICE.seconds, module.NOTICE.depth > 0)
+
+
+def _training_scores(model: Any, data: TrialData, task: Task) -> dict[str, float]:
+    output = output_of(model, rows_of(data.X, task.train), data.classes)
+    return scores_of(output, data.y[task.train], data.classes, data.metrics)[0]

@@ -30,7 +30,7 @@ def has_label(y: np.ndarray) -> np.ndarray:
 
 
 def coded_labels(owner: str, X: np.ndarray, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, and for every row the place of its class among them or ``UNKNOWN``."""
+    """The classes, and for every row the position of its class among them or ``UNKNOWN``."""
     if y is None:
         raise ValueError(f"{owner}: requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)

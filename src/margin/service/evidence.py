@@ -14,15 +14,28 @@ import numpy as np
 from margin import atlas, claims, experiments
 from margin.core.verdict import Verdict, every
 
-__all__ = ["Checked", "Outcome", "run_experiment", "select", "verify"]
+__all__ = ["Checked", "Finding", "Outcome", "run_experiment", "select", "strict_json", "verify"]
 
 SEED = 0
 READABLE = 100  # numbers in one array that a reader of a JSON file still looks at
 
 
 @dataclass(frozen=True)
+class Finding:
+    """One number (or truth) of a check: its name, what came out and what had to."""
+
+    name: str
+    measured: Any
+    expected: Any
+    is_counterexample: bool = False  # the printed statement of the notes, evaluated where it breaks
+
+
+@dataclass(frozen=True)
 class Checked:
-    """The verdict on one row: holds, corrected, fails, or missing where the row is not built yet."""
+    """The verdict on one row: holds, corrected, fails, or missing where the row is not built yet.
+
+    ``errata`` are the mistakes of the notes in words, ``slips`` the names of their counter-examples in ``measured``.
+    """
 
     id: str
     area: str
@@ -33,9 +46,15 @@ class Checked:
     seconds: float
     seed: int = SEED
     slips: tuple[str, ...] = ()
+    statement: str = ""
+    errata: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def findings(self) -> list[Finding]:
+        """Measured and expected side by side, one for each part of the check."""
+        return list(_findings((), self.measured, self.expected))
 
 
 @dataclass(frozen=True)
@@ -55,7 +74,10 @@ class Outcome:
 
 
 def select(names: Sequence[str]) -> list[atlas.Expected]:
-    """The rows meant by areas and ids; none named means all that are built or expected."""
+    """The rows meant by areas and ids; none named means all that are built or expected.
+
+    A name that is both means the area; ``area/id`` means the row in any case.
+    """
     inventory = atlas.inventory()
     if not names:
         return list(inventory.values())
@@ -63,12 +85,13 @@ def select(names: Sequence[str]) -> list[atlas.Expected]:
     for name in names:
         if name in atlas.areas():
             chosen.update({id: expected for id, expected in inventory.items() if expected.area == name})
-        elif name in inventory:
-            chosen[name] = inventory[name]
-        else:
+            continue
+        area, _, id = name.rpartition("/")
+        if id not in inventory or area not in ("", inventory[id].area):
             raise KeyError(
                 f"{name!r} is neither an area of the atlas ({', '.join(atlas.areas())}) nor the id of a row."
             )
+        chosen[id] = inventory[id]
     return list(chosen.values())
 
 
@@ -87,7 +110,8 @@ def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked
         verdict = _verdict(row, outcomes, seed)
         seconds = time.perf_counter() - started
         told = (verdict.word, verdict.measured, verdict.expected)
-        yield Checked(row.id, row.area, row.kind, *told, seconds, seed, verdict.slips)
+        words = (row.statement, (*row.slips, *([row.notation] if row.notation else [])))
+        yield Checked(row.id, row.area, row.kind, *told, seconds, seed, verdict.slips, *words)
 
 
 def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict:
@@ -108,6 +132,33 @@ def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict
     verdict = next(iter(parts.values())) if len(parts) == 1 else every(**parts)
     # An experiment may correct another of its rows: only a row with a slip is itself corrected.
     return replace(verdict, corrected=verdict.corrected and bool(row.slips))
+
+
+def _findings(path: tuple[str, ...], measured: Any, expected: Any) -> Iterator[Finding]:
+    if isinstance(measured, dict) and isinstance(expected, dict) and measured.keys() == expected.keys():
+        for name, part in measured.items():
+            yield from _findings((*path, name), part, expected[name])
+        return
+    shown = (name.removeprefix("as printed: ") for name in path if name not in ("corrected", "claim", "experiment"))
+    name = ", ".join(part.replace("_", " ") for part in shown)
+    yield Finding(name, measured, expected, any(part.startswith("as printed") for part in path))
+
+
+def strict_json(value: Any, indent: int | None = None) -> str:
+    """JSON that every reader takes: numbers that are not finite are written as strings ("nan", "inf", "-inf")."""
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {str(name): plain(item) for name, item in part.items()}
+        if isinstance(part, list | tuple | np.ndarray):
+            return [plain(item) for item in part]
+        if isinstance(part, float | np.floating):
+            return float(part) if np.isfinite(part) else str(float(part))
+        if isinstance(part, np.generic):
+            return plain(part.item())
+        return part if isinstance(part, str | int | bool) or part is None else str(part)
+
+    return json.dumps(plain(value), indent=indent, allow_nan=False)
 
 
 def run_experiment(
@@ -155,7 +206,7 @@ def _write_result(name: str, verdict: Verdict, data: dict[str, Any], out: Path, 
     facts = {"experiment": name, "seed": seed, "verdict": verdict.word}
     facts |= {"measured": verdict.measured, "expected": verdict.expected, "data": _plain(data, "data", large)}
     files = [out / f"{name}.json"]
-    files[0].write_text(json.dumps(facts, indent=1, default=str))
+    files[0].write_text(strict_json(facts, indent=1))
     if large:
         files.append(out / f"{name}.npz")
         np.savez_compressed(files[1], **large)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Where data come from: a file, a folder of pictures, or a named set with options.
+"""Where data come from: a file, stdin (``-``), a folder of pictures, or a named set with options.
 
 Options stand behind a colon: ``moons:n_samples=500,noise=0.2``, ``photos:resize=32x32,color=gray,unreadable=skip``.
 """
@@ -17,7 +17,7 @@ from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.requests import BadRequest
 
-__all__ = ["Source", "open_source"]
+__all__ = ["Source", "image_folder", "open_source", "open_table"]
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,44 @@ def open_source(spec: str, target: str | None = None, task: str | None = None) -
     name, _, options = spec.partition(":")
     if name in data.names() and not Path(spec).exists():
         return _from_named(name, options, target, task)
-    if Path(spec).is_dir() or (Path(name).is_dir() and not Path(spec).exists()):
-        return _from_folder(Path(spec) if Path(spec).is_dir() else Path(name), options if ":" in spec else "")
-    if not Path(spec).exists():
+    folder = image_folder(spec)
+    if folder is not None:
+        return _from_folder(folder, "" if folder == Path(spec) else options)
+    return _from_table(spec, _read(spec), target, task)
+
+
+def image_folder(spec: str) -> Path | None:
+    """The folder of pictures that ``spec`` names, with or without options, or None; a folder may also be a table."""
+    folder = next((path for path in (Path(spec), Path(spec.partition(":")[0])) if path.is_dir()), None)
+    return None if folder is None or any(folder.glob("*.parquet")) else folder
+
+
+def open_table(spec: str) -> tuple[Table, str | None]:
+    """The whole table of a file or a named set, and the target that a named set brings."""
+    name, _, options = spec.partition(":")
+    if name not in data.names() or Path(spec).exists():
+        return _read(spec), None
+    dataset = _load(name, options)
+    return dataset.table(), dataset.target if dataset.y is not None else None
+
+
+def _read(spec: str) -> Table:
+    if spec != "-" and not Path(spec).exists():
         raise BadRequest(
             f"There is neither a file nor a named data set {spec!r}; named sets: {', '.join(data.names())}."
         )
-    return _from_table(spec, data.read(spec), target, task)
+    return data.read(spec)
+
+
+def _load(name: str, options: str) -> data.Dataset:
+    try:
+        return data.load(name, **_parsed_options(options))
+    except (TypeError, ValueError) as error:
+        raise BadRequest(f"Data set {name!r}: {str(error).rstrip('.')}.") from None
 
 
 def _from_named(name: str, options: str, target: str | None, task: str | None) -> Source:
-    try:
-        dataset = data.load(name, **_parsed_options(options))
-    except (TypeError, ValueError) as error:
-        raise BadRequest(f"Data set {name!r}: {str(error).rstrip('.')}.") from None
+    dataset = _load(name, options)
     if target is not None and target != dataset.target:
         return _from_table(name, dataset.table(), target, task)
     if isinstance(dataset.X, Table):

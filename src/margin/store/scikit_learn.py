@@ -45,8 +45,8 @@ def _indices_are_categories(model: Mapping[str, Any], _: Sizes) -> None:
         for dropped, known in zip([] if model.get(name) is None else model[name], categories):
             if dropped is not None and not (isinstance(dropped, int | np.integer) and 0 <= dropped < len(known)):
                 raise Violation(f"{name} must be numbers of categories_")
-    for place in model.get("_missing_indices", {}):
-        if place >= len(categories) or not 0 <= model["_missing_indices"][place] < len(categories[place]):
+    for position in model.get("_missing_indices", {}):
+        if position >= len(categories) or not 0 <= model["_missing_indices"][position] < len(categories[position]):
             raise Violation("_missing_indices must be numbers of categories_")
 
 
@@ -54,15 +54,17 @@ def _groups_are_of_categories(model: Mapping[str, Any], _: Sizes) -> None:
     """Which categories are put together because they are rare, and where each of them then stands."""
     categories = model.get("categories_", [])
     together = model.get("_infrequent_indices") or [None] * len(categories)
-    places = model.get("_default_to_infrequent_mappings") or [None] * len(categories)
-    if not len(together) == len(places) == len(categories):
+    positions = model.get("_default_to_infrequent_mappings") or [None] * len(categories)
+    if not len(together) == len(positions) == len(categories):
         raise Violation("rare categories must be listed for every column")
-    for rare, place, known in zip(together, places, categories):
+    for rare, position, known in zip(together, positions, categories):
         if rare is not None and (rare.min(initial=0) < 0 or rare.max(initial=0) >= len(known)):
             raise Violation("_infrequent_indices must be numbers of categories_")
         kept = len(known) - (0 if rare is None else len(rare) - 1)
-        if place is not None and (len(place) != len(known) or place.min(initial=0) < 0 or place.max(initial=0) >= kept):
-            raise Violation("_default_to_infrequent_mappings must give every category its place")
+        if position is not None and (
+            len(position) != len(known) or position.min(initial=0) < 0 or position.max(initial=0) >= kept
+        ):
+            raise Violation("_default_to_infrequent_mappings must give every category its position")
 
 
 def _counts_follow_from_categories(model: Mapping[str, Any], _: Sizes) -> None:

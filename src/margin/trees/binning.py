@@ -11,12 +11,12 @@ category never seen, has the code :data:`MISSING`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from margin.core.parallel import over_ranges, parallel_map
 from margin.core.threads import threads_for
 
 __all__ = ["MISSING", "Bins", "apply_bins", "find_bins", "midpoint"]
@@ -126,12 +126,7 @@ def apply_bins(X: np.ndarray, bins: Bins, order: str = "C") -> np.ndarray:
     fill: Any = fill_codes_by_column if order == "F" else fill_codes_by_row
     given = np.ascontiguousarray(X), bins.table(), bins.categorical, codes.T if order == "F" else codes
     threads = max(1, min(threads_for(20.0 * X.size), len(X) // CHUNK))
-    ends = np.linspace(0, len(X), threads + 1).astype(int).tolist()
-    if threads == 1:
-        fill(*given, 0, len(X))
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda first, last: fill(*given, first, last), ends[:-1], ends[1:]))
+    over_ranges(lambda first, last: fill(*given, first, last), len(X), threads)
     return codes
 
 
@@ -211,8 +206,4 @@ def _cuts(values: np.ndarray, weights: np.ndarray, max_bins: int) -> np.ndarray:
 def _over_columns(
     one: Callable[[int], tuple[np.ndarray, bool]], columns: int, work: float
 ) -> list[tuple[np.ndarray, bool]]:
-    threads = min(threads_for(work), columns)
-    if threads <= 1:
-        return [one(column) for column in range(columns)]
-    with ThreadPoolExecutor(threads) as pool:  # sorting releases the interpreter lock
-        return list(pool.map(one, range(columns)))
+    return parallel_map(one, range(columns), threads_for(work))  # sorting releases the interpreter lock

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.domains import Choice, Domain, Either, Flag, Integer, Optional, Sequence, Text
+from margin.core.missing import is_missing
 from margin.trees.columns import categorical_flags
 
 __all__ = [
@@ -155,10 +156,5 @@ def _has_strings(values: np.ndarray) -> bool:
 
 def _known(values: Any) -> list[Any]:
     """The distinct values in an order that does not depend on the rows: by type, then by size."""
-    found = {value.item() if isinstance(value, np.generic) else value for value in values if not _is_missing(value)}
+    found = {value.item() if isinstance(value, np.generic) else value for value in values if not is_missing(value)}
     return sorted(found, key=lambda value: (type(value).__name__, value))
-
-
-def _is_missing(value: Any) -> bool:
-    # pandas' NA first: it answers a comparison with NA, which is neither true nor false.
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value

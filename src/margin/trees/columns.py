@@ -34,10 +34,10 @@ def categorical_flags(owner: str, given: Any, columns: int, names: Any = None) -
     for item in given:
         if isinstance(item, str) and item not in known:
             raise ValueError(f"{owner}: categorical_features names {item!r}, which is not a column of X.")
-        place = known.index(item) if isinstance(item, str) else int(item)
-        if not 0 <= place < columns:
-            raise ValueError(f"{owner}: categorical_features has column {place}; X has {columns} columns.")
-        flags[place] = True
+        position = known.index(item) if isinstance(item, str) else int(item)
+        if not 0 <= position < columns:
+            raise ValueError(f"{owner}: categorical_features has column {position}; X has {columns} columns.")
+        flags[position] = True
     return flags
 
 

@@ -7,8 +7,8 @@ about another column both branches are taken, in proportion to the training weig
           \qquad \sum_j \phi_j = f(x) - v_x(\emptyset).
 
 The sum over all subsets is taken leaf by leaf in polynomial time. Let a leaf of value :math:`v` be reached through
-:math:`d` different columns; column :math:`k` lets the share :math:`z_k` of the weight pass, and the row itself passes
-all its questions (:math:`o_k = 1`) or not (:math:`o_k = 0`). Alone this leaf contributes
+:math:`d` different columns; column :math:`k` lets the fraction :math:`z_k` of the weight pass, and the row itself
+passes all its questions (:math:`o_k = 1`) or not (:math:`o_k = 0`). Alone this leaf contributes
 
 .. math:: \phi_j = v\,(o_j - z_j) \sum_s \frac{s!\,(d-s-1)!}{d!}\,[t^s] \prod_{k \ne j} (z_k + o_k t) .
 """
@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.threads import numba_threads, threads_for
+from margin.core.parallel import over_ranges
+from margin.core.threads import threads_for
 from margin.trees.cart.structure import TreeArrays
 from margin.trees.category_encoding import encode_numbers, encode_strings
 
@@ -66,7 +67,7 @@ def tree_shap(tree: TreeArrays, X: np.ndarray) -> Attribution:
 def explain(model: Any, X: Any) -> Attribution:
     """Attributions for a fitted tree, forest or boosted ensemble of this package, in the units it adds trees up in.
 
-    For boosting these are raw predictions (log-odds, logarithms of means), for the others values or class shares.
+    For boosting these are raw predictions (log-odds, logarithms of means), for the others values or class fractions.
     """
     from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -78,9 +79,9 @@ def explain(model: Any, X: Any) -> Attribution:
     outputs = len(parts.start)
     values, expected = np.zeros((len(X), X.shape[1], outputs)), parts.start.astype(np.float64)
     for tree, output, scale in parts.trees():
-        place = slice(None) if output is None else slice(output, output + 1)
-        _add_tree(tree, X, scale, values[:, :, place])
-        expected[place] += scale * _expectation(tree)
+        position = slice(None) if output is None else slice(output, output + 1)
+        _add_tree(tree, X, scale, values[:, :, position])
+        expected[position] += scale * _expectation(tree)
     return Attribution(values, expected)
 
 
@@ -109,13 +110,13 @@ def shapley_by_enumeration(value: Callable[[tuple[int, ...]], np.ndarray], playe
     array([3., 3., 3.])
     """
     worth = {S: np.asarray(value(S)) for size in range(players + 1) for S in combinations(range(players), size)}
-    shares = np.zeros((players, *worth[()].shape))
+    values = np.zeros((players, *worth[()].shape))
     for j in range(players):
         for S, without in worth.items():
             if j not in S:
                 chance = factorial(len(S)) * factorial(players - len(S) - 1) / factorial(players)
-                shares[j] += chance * (worth[tuple(sorted((*S, j)))] - without)
-    return shares
+                values[j] += chance * (worth[tuple(sorted((*S, j)))] - without)
+    return values
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,8 @@ def _parts(model: Any) -> _Parts:
         outputs = model.tree_["value"].shape[1]
         return _Parts(np.zeros(outputs), lambda: [(model.tree_, None, 1.0)], model.categories_)
     if isinstance(getattr(model, "trees_", None), list):  # a forest averages
-        share, outputs = 1.0 / len(model.trees_), model.trees_[0]["value"].shape[1]
-        return _Parts(np.zeros(outputs), lambda: ((tree, None, share) for tree in model.trees_), model.categories_)
+        weight, outputs = 1.0 / len(model.trees_), model.trees_[0]["value"].shape[1]
+        return _Parts(np.zeros(outputs), lambda: ((tree, None, weight) for tree in model.trees_), model.categories_)
     raise TypeError(f"explain: model must be a tree, a forest or boosted trees; got {type(model).__name__}.")
 
 
@@ -154,21 +155,25 @@ def _add_tree(tree: TreeArrays, X: np.ndarray, scale: float, values: np.ndarray)
     paths = _leaf_paths(tree)
     questions = Questions(*(np.ascontiguousarray(tree[name]) for name in Questions._fields))
     found = np.zeros((len(X), values.shape[1], values.shape[2]))
-    with numba_threads(threads_for(50.0 * len(X) * len(tree["feature"]))):
-        add_attributions(X, questions, np.ascontiguousarray(tree["value"]), paths, _chances(paths.column_start), found)
+    value, chances = np.ascontiguousarray(tree["value"]), _chances(paths.column_start)
+    over_ranges(
+        lambda low, high: add_attributions(low, high, X, questions, value, paths, chances, found),
+        len(X),
+        threads_for(50.0 * len(X) * len(tree["feature"])),
+    )
     values += scale * found
 
 
 def _leaf_paths(tree: TreeArrays) -> Any:
-    """Every leaf's questions and, per different column among them, the share of the weight that it lets pass."""
+    """Every leaf's questions and, per different column among them, the fraction of the weight that it lets pass."""
     from margin.trees.shap_kernels import Paths
 
     leaves, node_start, column_start = [], [0], [0]
     nodes: list[int] = []
     sides: list[bool] = []
-    places: list[int] = []
+    positions: list[int] = []
     columns: list[int] = []
-    shares: list[float] = []
+    fractions: list[float] = []
     waiting: list[tuple[int, list[tuple[int, bool]]]] = [(0, [])]
     while waiting:
         node, path = waiting.pop()
@@ -181,13 +186,13 @@ def _leaf_paths(tree: TreeArrays) -> Any:
             child = tree["left" if left else "right"][above]
             column = int(tree["feature"][above])
             passed[column] = passed.get(column, 1.0) * tree["weight"][child] / tree["weight"][above]
-        order = {column: place for place, column in enumerate(passed)}
+        order = {column: position for position, column in enumerate(passed)}
         leaves.append(node)
         nodes += [above for above, _ in path]
         sides += [left for _, left in path]
-        places += [order[int(tree["feature"][above])] for above, _ in path]
+        positions += [order[int(tree["feature"][above])] for above, _ in path]
         columns += list(passed)
-        shares += list(passed.values())
+        fractions += list(passed.values())
         node_start.append(len(nodes))
         column_start.append(len(columns))
     return Paths(
@@ -195,10 +200,10 @@ def _leaf_paths(tree: TreeArrays) -> Any:
         node_start=np.array(node_start, dtype=np.int64),
         node=np.array(nodes, dtype=np.int64),
         goes_left=np.array(sides, dtype=bool),
-        place=np.array(places, dtype=np.int64),
+        position=np.array(positions, dtype=np.int64),
         column_start=np.array(column_start, dtype=np.int64),
         column=np.array(columns, dtype=np.int64),
-        share=np.array(shares, dtype=np.float64),
+        fraction=np.array(fractions, dtype=np.float64),
     )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["Paths", "Questions", "add_attributions"]
-
-BLOCK = 32  # rows per task
 
 
 class Questions(NamedTuple):
@@ -29,10 +28,10 @@ class Paths(NamedTuple):
     node_start: np.ndarray  # where each leaf's questions start
     node: np.ndarray  # the question
     goes_left: np.ndarray  # the answer that leads to the leaf
-    place: np.ndarray  # which of the leaf's columns it is about
+    position: np.ndarray  # which of the leaf's columns it is about
     column_start: np.ndarray  # where each leaf's columns start
     column: np.ndarray
-    share: np.ndarray  # of the weight that the column's questions let pass
+    fraction: np.ndarray  # of the weight that the column's questions let pass
 
 
 @njit(cache=True, nogil=True)
@@ -71,16 +70,16 @@ def _expected_without(polynomial, degree, z, chance):
 
 
 @njit(cache=True, nogil=True)
-def _leaf_shares(passes, columns, shares, chance, polynomial, contribution):
+def _leaf_fractions(passes, columns, fractions, chance, polynomial, contribution):
     """What the leaf's value is multiplied by for each of its columns."""
     degree, blocked = 0, 1.0
     polynomial[0] = 1.0
     for k in range(columns):
         if passes[k]:
-            _multiply(polynomial, degree, shares[k])
+            _multiply(polynomial, degree, fractions[k])
             degree += 1
         else:
-            blocked *= shares[k]
+            blocked *= fractions[k]
     # Dividing by a factor z_k + 0 t and multiplying by 0 - z_k is the same for every column that does not pass.
     missed = 0.0
     for s in range(degree + 1):
@@ -88,30 +87,31 @@ def _leaf_shares(passes, columns, shares, chance, polynomial, contribution):
             missed += polynomial[s] * chance[s]
     for k in range(columns):
         if passes[k]:
-            contribution[k] = blocked * (1.0 - shares[k]) * _expected_without(polynomial, degree, shares[k], chance)
+            contribution[k] = (
+                blocked * (1.0 - fractions[k]) * _expected_without(polynomial, degree, fractions[k], chance)
+            )
         else:
             contribution[k] = -blocked * missed
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def add_attributions(X, asked, value, paths, chances, total):
-    """Add every leaf's contribution for every row to ``total`` (n, p, outputs)."""
-    n, widest = X.shape[0], chances.shape[0]
-    for block in prange((n + BLOCK - 1) // BLOCK):
-        answers = np.zeros(asked.feature.size, dtype=np.bool_)
-        passes = np.empty(widest, dtype=np.bool_)
-        polynomial, contribution = np.empty(widest + 1), np.empty(widest)
-        for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            _answer_all(X[i], asked, answers)
-            for leaf in range(paths.leaf.size):
-                first, last = paths.column_start[leaf], paths.column_start[leaf + 1]
-                for k in range(last - first):
-                    passes[k] = True
-                for q in range(paths.node_start[leaf], paths.node_start[leaf + 1]):
-                    if answers[paths.node[q]] != paths.goes_left[q]:
-                        passes[paths.place[q]] = False
-                share, chance = paths.share[first:last], chances[last - first]
-                _leaf_shares(passes, last - first, share, chance, polynomial, contribution)
-                for k in range(last - first):
-                    for output in range(value.shape[1]):
-                        total[i, paths.column[first + k], output] += contribution[k] * value[paths.leaf[leaf], output]
+@njit(cache=True, nogil=True)
+def add_attributions(low, high, X, asked, value, paths, chances, total):
+    """Add every leaf's contribution for the rows ``low`` to ``high`` to ``total`` (n, p, outputs)."""
+    widest = chances.shape[0]
+    answers = np.zeros(asked.feature.size, dtype=np.bool_)
+    passes = np.empty(widest, dtype=np.bool_)
+    polynomial, contribution = np.empty(widest + 1), np.empty(widest)
+    for i in range(low, high):
+        _answer_all(X[i], asked, answers)
+        for leaf in range(paths.leaf.size):
+            first, last = paths.column_start[leaf], paths.column_start[leaf + 1]
+            for k in range(last - first):
+                passes[k] = True
+            for q in range(paths.node_start[leaf], paths.node_start[leaf + 1]):
+                if answers[paths.node[q]] != paths.goes_left[q]:
+                    passes[paths.position[q]] = False
+            fraction, chance = paths.fraction[first:last], chances[last - first]
+            _leaf_fractions(passes, last - first, fraction, chance, polynomial, contribution)
+            for k in range(last - first):
+                for output in range(value.shape[1]):
+                    total[i, paths.column[first + k], output] += contribution[k] * value[paths.leaf[leaf], output]

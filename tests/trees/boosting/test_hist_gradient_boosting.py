@@ -2,11 +2,10 @@
 
 import itertools
 
-import numba
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine, make_friedman1
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine, make_blobs, make_friedman1
 from sklearn.ensemble import HistGradientBoostingClassifier as PeerClassifier
 from sklearn.ensemble import HistGradientBoostingRegressor as PeerRegressor
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_pinball_loss, mean_poisson_deviance
@@ -371,8 +370,6 @@ def test_same_bits_on_one_and_two_threads(monkeypatch):
     said = []
     for threads in (1, 2):
         monkeypatch.setattr("margin.core.threads.available", lambda threads=threads: threads)
-        with_threads = min(threads, numba.config.NUMBA_NUM_THREADS)
-        numba.set_num_threads(with_threads)
         model = HistGradientBoostingClassifier(max_iter=5, early_stopping=False).fit(X, y)
         said.append({**model.trees_, **model.bins_, "raw": model.decision_function(X), "score": model.train_score_})
         said[-1]["seed"] = np.array(model.seed_)
@@ -420,6 +417,24 @@ def test_bad_input_is_one_sentence(params, message):
     with pytest.raises(ValueError, match=message) as caught:
         HistGradientBoostingRegressor(**params).fit(X, y - 100)
     assert str(caught.value).startswith("HistGradientBoostingRegressor: ")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_extreme_class_weights(seed):
+    """Classes of next to no weight have trees of one leaf between trees of several: every step lowers the loss."""
+    X, y = make_blobs(50, centers=3, random_state=seed, cluster_std=20)
+    weights = {0: 1000.0, 1: 1e-4, 2: 1e-4}
+    model = HistGradientBoostingClassifier(class_weight=weights, max_iter=60, min_samples_leaf=1).fit(X, y)
+    roots = np.diff(model.trees_["start"]) == 1
+    assert roots.any()
+    first = model.trees_["start"][:-1][roots]
+    total = sum(weights[c] * (y == c).sum() for c in range(3))
+    np.testing.assert_allclose(model.trees_["weight"][first], total)
+    np.testing.assert_array_equal(model.trees_["left"][first], -1)
+    assert np.all(np.diff(model.train_score_) > -1e-12)
+    assert np.abs(model.trees_["value"]).max() < 10
+    peer = PeerClassifier(class_weight=weights, max_iter=60, min_samples_leaf=1, early_stopping=False).fit(X, y)
+    assert np.mean(model.predict(X) == peer.predict(X)) > 0.9
 
 
 def test_bad_classes_and_bad_continuations():

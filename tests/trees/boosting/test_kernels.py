@@ -9,6 +9,7 @@ from margin.trees.boosting.cost_pruning import prune_grown
 from margin.trees.boosting.growing import EMPTY, UNLIMITED, TreeGrower, column_table
 from margin.trees.boosting.histogram_kernels import pack
 from margin.trees.boosting.kernel_types import SplitLimits
+from margin.trees.boosting.leaf_kernels import node_means
 from margin.trees.boosting.packing import COUNTED_ROWS, choose_packing
 
 # Kernels that only kernels call, compiled once more with a wrapper for Python.
@@ -207,6 +208,20 @@ def test_equal_gradients_are_never_split():
     for h in (EMPTY, np.full(200, 0.2)):
         grown = grower(codes, limits(max_depth=10**6)).grow(np.full(200, 0.3), h)
         assert len(grown.leaves) == 1
+
+
+def test_a_root_that_is_not_split_is_a_leaf_whatever_the_tree_before_was():
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 8, size=(100, 2)).astype(np.uint8)
+    growing = grower(codes, limits(), categorical=[True, False])
+    assert len(growing.grow(rng.normal(size=100), EMPTY).nodes) > 1
+    nodes = growing.grow(np.ones(100), EMPTY).nodes
+    assert len(nodes) == 1
+    assert [int(nodes[name][0]) for name in ("feature", "left", "right")] == [-1, -1, -1]
+    assert [float(nodes[name][0]) for name in ("gain", "code", "is_category", "missing_left")] == [0, 0, 0, 0]
+    value, weight = np.array([0.5]), np.array([100.0])
+    node_means(nodes, value, weight)
+    assert (value[0], weight[0]) == (0.5, 100.0)
 
 
 def test_leaf_sums_and_additions():

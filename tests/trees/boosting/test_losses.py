@@ -9,8 +9,9 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier as Peer
 from sklearn.metrics import log_loss
 
+from margin.core.quantiles import weighted_quantile
 from margin.trees import HistGradientBoostingClassifier
-from margin.trees.boosting.leaf_location import huber_location, weighted_quantile
+from margin.trees.boosting.leaf_location import huber_location
 from margin.trees.boosting.losses import (
     AbsoluteLoss,
     ExponentialLoss,
@@ -214,3 +215,8 @@ def test_five_classes_are_told_apart_as_well_as_by_scikit_learn():
             found.append(log_loss(y[3000:], model.fit(X[:3000], y[:3000]).predict_proba(X[3000:])))
     # The spread over seeds of the difference of two such models is about 0.005.
     assert np.mean(ours) < np.mean(theirs) + 0.015
+
+
+def test_a_leaf_without_curvature_takes_no_step():
+    gradient, hessian = np.array([-1.0, -1.0, -1.0]), np.array([0.0, 1e-310, 0.25])
+    np.testing.assert_array_equal(LogisticLoss().newton_step(gradient, hessian, 0.0), [0.0, 0.0, 4.0])

@@ -72,8 +72,13 @@ def sigmoid_squeezes_the_line_into_the_unit_interval(seed: int) -> Verdict:
         value=near(float(act.sigmoid(double(2.0))), 0.8808, tolerance=5e-5),
         not_every_positive_number_is_near_1=below(float(act.sigmoid(double(0.5))), 0.63),
     )
-    # As printed, 1 / (1 + e^x) falls, and the notes' own tanh = 2 sigma(2x) - 1 fails for it.
-    return corrected(truth, printed=near(2 / (1 + torch.exp(2 * x)) - 1, torch.tanh(x), tolerance=1e-6))
+    return corrected(
+        truth,
+        # 1 / (1 + e^x) falls, and the notes' own tanh = 2 sigma(2x) - 1 fails for it.
+        sign_of_the_exponent=near(2 / (1 + torch.exp(2 * x)) - 1, torch.tanh(x), tolerance=1e-6),
+        ends_are_values=equal(float(act.sigmoid(double(-700.0))), 0.0),
+        every_positive_number_comes_near_1=near(float(act.sigmoid(double(0.5))), 1.0, tolerance=0.1),
+    )
 
 
 @claim("sigmoid-derivative")
@@ -207,7 +212,11 @@ def softmax_maps_to_the_simplex(seed: int) -> Verdict:
     )
     # With the sum's index printed as i and the exponent's as j, every term is the same exponential: K e^{x_j}.
     printed = torch.exp(z) / (len(z) * torch.exp(z))
-    return corrected(truth, printed=near(printed, s, tolerance=1e-3))
+    return corrected(
+        truth,
+        index_of_the_sum=near(printed, s, tolerance=1e-3),
+        always_inside_the_open_interval=below(float(act.softmax(z[:1])), 1.0),
+    )
 
 
 @claim("maxout")

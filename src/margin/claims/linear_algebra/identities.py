@@ -53,11 +53,10 @@ for _name, _tolerance in TOLERANCES.items():
 @claim("claim-transpose-of-long-product")
 def transposing_reverses_any_number_of_matrices(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    A, B, D = rng.standard_normal((3, 4, 4))
-    c = rng.standard_normal((4, 1))  # the third factor as printed, a vector: nothing can follow it
-    return corrected(
-        below(check("transpose-of-long-product").gap, 1e-12),
-        printed=equal(is_defined(lambda: A @ B @ c @ D), True),
+    A, B, C, D = (rng.standard_normal(shape) for shape in ((2, 4), (4, 3), (3, 5), (5, 6)))
+    return every(
+        identity=below(check("transpose-of-long-product").gap, 1e-12),
+        four_factors=near((A @ B @ C @ D).T, D.T @ C.T @ B.T @ A.T, tolerance=1e-12),
     )
 
 

@@ -68,7 +68,13 @@ def binary_cross_entropy_of_probabilities_and_logits(seed: int) -> Verdict:
     # As printed, x log(theta) + (1 - x) log(1 - theta) is to be made small: then a bad theta is best.
     theta = torch.linspace(0.01, 0.99, 99, dtype=torch.float64)
     printed = torch.stack([(labels * t.log() + (1 - labels) * (1 - t).log()).mean() for t in theta])
-    return corrected(truth, printed=near(float(theta[printed.argmin()]), float(labels.mean()), tolerance=0.05))
+    rows = losses.bce_loss(p, y, reduction="none").flatten()
+    return corrected(
+        truth,
+        minus_is_missing=near(float(theta[printed.argmin()]), float(labels.mean()), tolerance=0.05),
+        predictions_are_0_or_1=equal(bool(((p == 0) | (p == 1)).all()), True),
+        no_sum_over_rows=near(float(rows[0]), float(losses.bce_loss(p, y, reduction="sum")), tolerance=1e-6),
+    )
 
 
 @claim("bce-log-clamp")
@@ -85,7 +91,11 @@ def logarithms_are_clamped_at_minus_100() -> Verdict:
         without=equal(bool(unclamped.isfinite().any()), False),
         limit_of_the_derivative=above(derivative, 9e7),
     )
-    return corrected(truth, printed=below(derivative, 0.0))  # the notes' limit is minus infinity
+    return corrected(
+        truth,
+        limit_is_minus_infinity=below(derivative, 0.0),
+        zero_times_infinity_for_y_1=equal(bool(torch.isnan(unclamped[0])), True),
+    )
 
 
 @claim("bce-with-logits-loss")
@@ -93,7 +103,7 @@ def logits_keep_the_loss_exact(seed: int) -> Verdict:
     z, y = problem(seed, 60)
     far = double(-200.0, 200.0)
     target = double(1.0, 0.0)
-    truth = every(
+    return every(
         moderate=near(float(losses.bce_with_logits(z, y)), float(losses.bce_loss(sigmoid(z), y)), tolerance=1e-12),
         torch=near(float(losses.bce_with_logits(z, y)), float(nn.BCEWithLogitsLoss()(z, y)), tolerance=1e-13),
         exact=near(losses.bce_with_logits(far, target, reduction="none"), [200.0, 200.0], tolerance=0.0),
@@ -102,7 +112,6 @@ def logits_keep_the_loss_exact(seed: int) -> Verdict:
         ),
         probability_is_the_sigmoid_once=near(sigmoid(z), 1 / (1 + torch.exp(-z)), tolerance=1e-14),
     )
-    return corrected(truth, printed=equal(hasattr(nn, "BCEwithLogitsLoss"), True))
 
 
 @claim("log-sum-exp-trick")

@@ -8,7 +8,7 @@ from torch import nn
 
 from margin.claims import claim
 from margin.claims.losses.regression import gradient
-from margin.core.verdict import Verdict, below, corrected, equal, every, near
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.metrics import f1
 from margin.neural import losses
 from margin.neural.diagnostics import descend
@@ -98,5 +98,10 @@ def dice_is_minus_f1_on_masks(seed: int) -> Verdict:
         differentiable=equal(bool(gradient(lambda t: losses.dice_loss(t, v), soft).isfinite().all()), True),
         end_attained=equal(float(losses.dice_loss(u, u, eps=0.0)), -1.0),
     )
-    n = int(a.sum())
-    return corrected(truth, printed=near(n / (2 * n + 0 + 0), -1.0, tolerance=1e-6))  # TP/(2TP+FP+FN) of equal masks
+    n = int(a.sum())  # equal masks have TP = n, FP = FN = 0
+    return corrected(
+        truth,
+        factor_is_missing=near(-n / (2 * n + 0 + 0), float(losses.dice_loss(u, u)), tolerance=1e-6),
+        minus_is_missing=near(2 * n / (2 * n + 0 + 0), float(losses.dice_loss(u, u)), tolerance=1e-6),
+        end_is_not_attained=above(float(losses.dice_loss(u, u, eps=0.0)), -1.0),
+    )

@@ -10,12 +10,12 @@ import scipy.optimize
 from margin.claims import claim
 from margin.claims.chance import rate
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
+from margin.data.splits import random_split
 from margin.optimize import descend, follow, genetic, grid_search, minimize, quadratic_program, random_search
 from margin.optimize.interior_point import hard_margin_primal, svm_dual
 from margin.optimize.landscapes import RASTRIGIN, quadratic
 from margin.optimize.problems import least_squares
 from margin.optimize.rules import Adam, Momentum, hyperparameters
-from margin.optimize.search import holdout
 
 
 @claim("hyperparameters")
@@ -40,12 +40,13 @@ def random_search_tries_points_of_the_grid(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, 100)
     y = np.sin(3 * x) + 0.1 * rng.standard_normal(100)
-    train, valid = holdout(100, rng)
+    train, valid = random_split(100, 0.2, rng)
 
     def loss(degree: int, ridge: float) -> float:
         P = np.vander(x, degree + 1)
         normal = P[train].T @ P[train] + ridge * np.eye(degree + 1)
-        return least_squares(P[valid], y[valid]).value(np.linalg.solve(normal, P[train].T @ y[train]))
+        weights = np.linalg.solve(normal, P[train].T @ y[train]).astype(np.float64)
+        return least_squares(P[valid], y[valid]).value(weights)
 
     space: dict[str, list[float]] = {"degree": [1, 2, 3, 4, 5, 6, 7, 8], "ridge": [1e-6, 1e-3, 1e-1, 10.0]}
     every_point = grid_search(loss, space)
@@ -53,7 +54,7 @@ def random_search_tries_points_of_the_grid(seed: int) -> Verdict:
     shuffled = random_search(loss, space, 32, rng)
     order = [every_point.configurations.index(c) for c in shuffled.configurations]
     corners = [random_search(lambda a, b: a + b, {"a": [0, 1], "b": [0, 2, 4]}, 1, rng).best_loss for _ in range(1200)]
-    sizes = [tuple(map(len, holdout(n, rng, share))) for n, share in ((10, 0.3), (2, 0.9), (3, 0.01))]
+    sizes = [tuple(map(len, random_split(n, size, rng))) for n, size in ((10, 0.3), (2, 0.9), (3, 0.01))]
     return every(
         split=equal((len(train), len(valid)), (80, 20)),
         nobody_lost=equal(sorted([*train, *valid]), list(range(100))),

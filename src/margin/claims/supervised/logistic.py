@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from margin.claims import claim
 from margin.claims.chance import ERRORS, rate
 from margin.claims.supervised.stand_ins import heart_attack, titanic
-from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
-from margin.data import frame, load, preprocessor, random_split
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
+from margin.data import Dataset, Table, frame, load, preprocessor, random_split
 from margin.foundations.probability import Bernoulli
 from margin.kernels import SVC
 from margin.linear import LogisticRegression
 from margin.linear.logistic_loss import LabeledRows, Likelihood
+from margin.linear.separation import separating_direction
 from margin.metrics import accuracy, log_loss, precision, recall
 from margin.optimize import minimize
 from margin.trees import DecisionTreeClassifier, RandomForestClassifier
@@ -27,6 +32,32 @@ def _labeled(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarra
     rng = np.random.default_rng(seed)
     X, theta = rng.normal(size=(n, 2)), np.array([1.5, -1.0])
     return X, (rng.random(n) < expit(0.4 + X @ theta)).astype(int), np.array([0.4, 1.5, -1.0])
+
+
+def _directions_that_part_the_classes(X: np.ndarray, y: np.ndarray) -> dict[str, Verdict]:
+    """A direction is found exactly where there is one; along it the likelihood of three classes rises for ever."""
+    scaled = X * [1.0, 50.0]  # columns of unlike size
+    slope, offset = np.array([[0.0, 2.0, -1.0], [0.0, -0.03, 0.05]]), np.array([0.0, -0.5, -0.2])
+    three = np.argmax(scaled @ slope + offset, axis=1)
+    found = separating_direction(scaled, three, 3)
+    assert found is not None
+    scores = np.column_stack([np.zeros(len(y)), scaled @ found[:-1] + found[-1]])
+    losses = [
+        float(np.mean(logsumexp(t * scores, axis=1) - t * scores[np.arange(len(y)), three])) for t in (1, 10, 100)
+    ]
+    through_zero = separating_direction(X, (X[:, 0] > 0).astype(int), intercept=False)
+    shifted = separating_direction(X, (X[:, 0] > 1.0).astype(int), intercept=False)
+    assert through_zero is not None
+    return {
+        "no_direction_here": equal(separating_direction(X, y), None),
+        "nor_through_the_origin": equal(shifted, None),
+        "through_the_origin": above(float(np.min((2 * (X[:, 0] > 0) - 1) * (X @ through_zero[:-1, 0]))), -1e-9),
+        "margins": above(float(np.min(scores[np.arange(len(y)), three] - scores.max(axis=1))), -1e-7),
+        "likelihood_rises_along_it": below(losses[2] / losses[0], 0.1),
+        "one_exception_and_none_parts": equal(
+            separating_direction(scaled, np.r_[three[:-1], (three[-1] + 1) % 3], 3), None
+        ),
+    }
 
 
 @claim("logistic-regression")
@@ -53,6 +84,7 @@ def the_likelihood_is_maximized_where_it_has_a_maximum(seed: int) -> Verdict:
             threshold=equal(float(halves), 1.0),
             separable_is_reported=equal(parted.separable_, True),
             bounded=below(float(np.abs(parted.coef_).max()), 1e3),
+            **_directions_that_part_the_classes(X, y),
         ),
         printed=below(ascended, loss(theta)),  # "descent" on the log-likelihood itself would lower it
     )
@@ -123,9 +155,21 @@ def it_explains_itself_and_competes(seed: int) -> Verdict:
     )
 
 
+def _read_from_a_folder(table: Table, survived: np.ndarray) -> Dataset:
+    """The table as a file of the layout that ``load("titanic")`` documents, and what ``load`` makes of it."""
+    with TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"MARGIN_DATA": folder}):
+        Path(folder, "tables").mkdir()
+        passengers = frame(table).assign(Survived=survived, PassengerId=np.arange(len(survived)) + 1)
+        passengers.to_csv(Path(folder, "tables", "titanic.csv"), index=False)
+        return load("titanic")
+
+
 @claim("dataset-titanic")
 def survival_from_a_table_with_gaps(seed: int) -> Verdict:
-    table, survived = titanic(3000, seed=seed)
+    drawn, told = titanic(3000, seed=seed)
+    passengers = _read_from_a_folder(drawn, told)
+    table, survived = passengers.X, np.asarray(passengers.y)
+    assert isinstance(table, Table)
     train, test = random_split(3000, test_size=0.3, seed=seed)
     features = frame(table)
     models = (LogisticRegression(), DecisionTreeClassifier(max_depth=4), RandomForestClassifier(30, random_state=seed))
@@ -135,7 +179,17 @@ def survival_from_a_table_with_gaps(seed: int) -> Verdict:
         said = pipeline.predict(features.iloc[test])
         scores = [measure(survived[test], said) for measure in (accuracy, precision, recall)]
         found[type(model).__name__] = above(min(scores), 0.55)
-    return every(gaps=rate(float(table.missing()["age"]) / 3000, 0.2, 3000), **found)
+    with mock.patch.dict(os.environ, {"MARGIN_DATA": ""}):
+        refused = raises(FileNotFoundError, lambda: load("titanic"), match="MARGIN_DATA is not set")
+    return every(
+        gaps=rate(float(table.missing()["age"]) / 3000, 0.2, 3000),
+        labels=equal((survived.tolist(), passengers.target_names), (told.tolist(), ("died", "survived"))),
+        columns=equal(table.names, drawn.names),  # the number of a passenger is left out
+        kinds=equal(table.kinds, drawn.kinds),
+        ages=near(np.nan_to_num(table["age"]), np.nan_to_num(drawn["age"]), tolerance=1e-9),
+        without_the_file=refused,
+        **found,
+    )
 
 
 @claim("dataset-heart-attack-risk")

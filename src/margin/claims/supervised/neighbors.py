@@ -7,7 +7,7 @@ import numpy as np
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.data import load, stratified_split
-from margin.neighbors import KNeighborsClassifier, KNeighborsRegressor, distance_matrix
+from margin.neighbors import KNeighborsClassifier, KNeighborsRegressor, nearest
 
 
 @claim("k-nearest-neighbours")
@@ -15,9 +15,19 @@ def the_majority_of_the_nearest_decides() -> Verdict:
     wine = load("wine")
     X, y = np.asarray(wine.X), np.asarray(wine.y)
     T, X, u, y = X[::4], np.delete(X, np.s_[::4], axis=0), y[::4], np.delete(y, np.s_[::4])
-    near_rows = np.argsort(distance_matrix(X, T), axis=1, kind="stable")[:, :7]
+    gaps = np.linalg.norm(T[:, None] - X, axis=2)
+    near_rows = np.argsort(gaps, axis=1, kind="stable")[:, :7]
+    found = {algorithm: nearest(X, T, 7, algorithm=algorithm) for algorithm in ("brute", "kd_tree")}
+    blocks = nearest(X, T, 7, "manhattan")
+    by_blocks = np.sort(np.abs(T[:, None] - X).sum(axis=2), axis=1)[:, :7]
     majority = [np.bincount(y[rows]).argmax() for rows in near_rows]
     return every(
+        **{f"rows_by_{name}": equal(rows.indices, near_rows) for name, rows in found.items()},
+        **{
+            f"distances_by_{name}": near(rows.distances, np.sort(gaps, axis=1)[:, :7], tolerance=1e-9)
+            for name, rows in found.items()
+        },
+        other_metric=near(blocks.distances, by_blocks, tolerance=1e-9),
         classes=equal(KNeighborsClassifier(7).fit(X, y).predict(T).tolist(), [int(c) for c in majority]),
         means=near(KNeighborsRegressor(7).fit(X, X[:, 0]).predict(T), X[near_rows, 0].mean(axis=1), tolerance=1e-10),
         no_training_error_for_one=equal(KNeighborsClassifier(1).fit(X, y).score(X, y), 1.0),

@@ -7,10 +7,11 @@ from sklearn import svm as peer
 
 from margin import atlas
 from margin.claims import claim
-from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.data import load
 from margin.foundations.linalg.hyperplanes import project_to_hyperplane, signed_distance
-from margin.kernels import RBF, SVC, HardMarginSVC, LinearSVC, WhiteKernel
+from margin.kernels import RBF, SVC, HardMarginSVC, Kernel, LinearKernel, LinearSVC, WhiteKernel
+from margin.kernels.dual import DualProblem, duality_gap, objectives
 from margin.kernels.feature_maps import radial_lift
 from margin.kernels.geometry import (
     distance_from_origin,
@@ -19,6 +20,8 @@ from margin.kernels.geometry import (
     radius_margin_bound,
     side_of_plane,
 )
+from margin.kernels.hinge import hinge_objective
+from margin.kernels.kernel_columns import columns_of
 from margin.optimize import damped_newton, follow, minimize
 from margin.optimize.interior_point import hard_margin_primal
 
@@ -38,6 +41,25 @@ def _overlapping(seed: int, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(n, 2)) + y[:, None], y
 
 
+def _dual(kernel: Kernel, X: np.ndarray, y: np.ndarray, C: float) -> DualProblem:
+    """The dual of a soft-margin machine, not solved yet: all multipliers are zero."""
+    low, high = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+    return DualProblem(columns_of(kernel, X), y.astype(np.float64), low, high, 0.0, 1e-9)
+
+
+def _solved(problem: DualProblem) -> DualProblem:
+    while not problem.solved:
+        problem.step()
+    return problem
+
+
+def _both_objectives(problem: DualProblem, K: np.ndarray, y: np.ndarray, C: float) -> tuple[float, float]:
+    """Primal and dual objective written out; the primal takes the best offset, found by trying every kink."""
+    values, quadratic = K @ problem.beta, 0.5 * problem.beta @ K @ problem.beta
+    slack = min(float(np.maximum(0, 1 - y * (values + b)).sum()) for b in y - values)
+    return float(quadratic + C * slack), float(np.abs(problem.beta).sum() - quadratic)
+
+
 def _plane(model: SVC | HardMarginSVC) -> np.ndarray:
     """(w, b) of a linear machine."""
     return np.append(model.dual_coef_ @ model.support_vectors_, model.intercept_)
@@ -53,8 +75,13 @@ def plane_is_affine_of_one_dimension_less(seed: int) -> Verdict:
         on_plane=near(signed_distance(on_plane, W, B), np.zeros(50), tolerance=1e-12),
         dimension=equal(int(np.linalg.matrix_rank(directions, tol=1e-9)), len(W) - 1),
     )
-    # A linear subspace would contain the double of each of its points.
-    return corrected(truth, printed=near(signed_distance(2 * on_plane, W, B), np.zeros(50), tolerance=1e-12))
+    return corrected(
+        truth,
+        # In a space of m + 1 dimensions it would have dimension m.
+        lives_in_one_dimension_more=equal(int(np.linalg.matrix_rank(directions, tol=1e-9)), len(W)),
+        # A linear subspace would contain the double of each of its points.
+        linear_subspace=near(signed_distance(2 * on_plane, W, B), np.zeros(50), tolerance=1e-12),
+    )
 
 
 @claim("hyperplane-distance-from-origin")
@@ -77,7 +104,11 @@ def parallel_planes() -> Verdict:
         formula=near(parallel_distance(W, -1.0, 1.0), 0.4, tolerance=1e-15), measured=near(across, 0.4, tolerance=1e-12)
     )
     step = -(1.0 - -1.0) / np.linalg.norm(W)  # as the derivation ends
-    return corrected(truth, printed=near(step, across, tolerance=1e-6))
+    return corrected(
+        truth,
+        sign_of_the_step=near(step, across, tolerance=1e-6),
+        multiple_of_w=near(np.linalg.norm(abs(step) * W), across, tolerance=1e-6),
+    )
 
 
 @claim("claim-no-sample-on-hyperplane")
@@ -150,7 +181,10 @@ def support_vectors_alone_give_the_plane(seed: int) -> Verdict:
         for C in (0.01, 1.0, 100.0)
     }
     fewer = counts["linear, C=100"] < counts["linear, C=1"] < counts["linear, C=0.01"]
+    w = model.coef_[0]
     return every(
+        margin=near(model.margin_[0], 1 / np.linalg.norm(w), tolerance=1e-6),
+        objective=near(model.objective_[0], 0.5 * w @ w, tolerance=1e-6),
         same_plane=near(_plane(alone), _plane(model), tolerance=1e-4),
         sparse=below(len(model.support_), 6),
         counts_vary=equal((fewer, len(set(counts.values())) > 3), (True, True)),
@@ -170,16 +204,49 @@ def more_penalty_narrower_margin(seed: int) -> Verdict:
     w = theirs.coef_[0]
     objective = 0.5 * w @ w + 0.5 * np.maximum(0, 1 - y * theirs.decision_function(X)).sum()
     ours = LinearSVC(C=0.5, loss="hinge").fit(X, y).objective_[0]
+    # A single sample with y f = 2, then -2, at a price of 1; w = 0 costs nothing and b makes f.
+    charged = [
+        hinge_objective(np.array([0.0, f]), np.ones((1, 1)), np.ones(1), np.ones(1), intercept=True)
+        for f in (2.0, -2.0)
+    ]
+    theta, prices = np.array([0.7, -0.4, 0.3]), np.linspace(0.1, 2, len(y))
+    written_out = 0.5 * (0.7**2 + 0.4**2) + prices @ np.maximum(0, 1 - y * (X @ theta[:2] + 0.3))
     truth = every(
         # At the smallest price every sample is inside the street: margin and slack hardly depend on the draw.
         wide_margin=near(margins[0] / told["margins"][0], 1.0, tolerance=0.12),
         wide_slack=near(slacks[0] / told["slacks"][0], 1.0, tolerance=0.06),
         margins_fall=equal(margins == sorted(margins, reverse=True), True),
         slack_falls=equal(slacks == sorted(slacks, reverse=True), True),
+        objective=near(hinge_objective(theta, X, y, prices, intercept=True), written_out, tolerance=1e-10),
         peer=below(abs(ours / objective - 1), 0.01),
-        loss_beyond_the_margin=near(np.maximum(0, 1 - np.array([2.0, -2.0])), told["losses"], tolerance=0.0),
+        loss_beyond_the_margin=near(charged, told["losses"], tolerance=1e-12),
     )
-    return corrected(truth, printed=above(margins[2], margins[0]))
+    return corrected(
+        truth,
+        larger_price_wider_margin=above(margins[2], margins[0]),
+        wrong_side_is_dropped=near(charged[1], 0.0, tolerance=1e-9),
+    )
+
+
+def _dual_of_a_soft_margin(seed: int) -> dict[str, Verdict]:
+    """The box, the balance and the gap with the primal, and scikit-learn's multipliers, for a curved kernel."""
+    X, y = _overlapping(seed, 80)
+    kernel, C = RBF(0.8), 1.7
+    problem = _solved(_dual(kernel, X, y, C))
+    K = kernel(X, X)
+    theirs = peer.SVC(C=C, kernel="precomputed", tol=1e-8).fit(K, y)
+    alpha = np.zeros(len(y))
+    alpha[theirs.support_] = theirs.dual_coef_[0]
+    primal, dual = _both_objectives(problem, K, y, C)
+    return {
+        "box": within(float((y * problem.beta).min()), 0.0, C),
+        "box_above": within(float((y * problem.beta).max()), 0.0, C),
+        "classes_balance": near(problem.beta.sum(), 0.0, tolerance=1e-9),
+        "multipliers_of_scikit_learn": near(problem.beta, alpha, tolerance=1e-4),
+        "dual_objective": near(problem.objective, dual, tolerance=1e-8),
+        "primal_objective": near(objectives(problem)[0], primal, tolerance=1e-6),
+        "no_gap": near(duality_gap(problem), 0.0, tolerance=1e-6),
+    }
 
 
 @claim("svm-dual")
@@ -193,6 +260,7 @@ def dual_gives_the_primal_plane(seed: int) -> Verdict:
         balance=near(float(lam @ y[chosen]), 0.0, tolerance=1e-9),
         w_is_the_weighted_sum=near(w, primal, tolerance=1e-4),
         half_the_norm=near(model.objective_[0], 0.5 * primal @ primal, tolerance=1e-4),
+        **_dual_of_a_soft_margin(seed),
     )
     printed = {
         "gradient_without_multipliers": near(w, y[chosen] @ X[chosen], tolerance=1e-2),
@@ -206,7 +274,17 @@ def no_gap_here_but_not_everywhere(seed: int) -> Verdict:
     X, y = _separable(seed)
     hard, soft = HardMarginSVC(tol=1e-9).fit(X, y), SVC(kernel="linear", C=10.0, tol=1e-8).fit(X, y)
     records = list(SVC(kernel="linear", C=0.1).iterate(*_overlapping(seed)))
+    X, y = _overlapping(seed, 60)
+    started = _dual(LinearKernel(), X, y, 0.7)
+    before, nothing = duality_gap(started), float(np.sum(started.beta**2))
+    solved = _solved(started)
+    K = X @ X.T
+    primal, dual = _both_objectives(solved, K, y, 0.7)
     truth = every(
+        # All multipliers zero: the dual is 0, and the primal pays 0.7 for every sample, whose slack is 1.
+        gap_at_the_start=near([before, nothing], [0.7 * 60, 0.0], tolerance=1e-9),
+        gap_at_the_end=near(duality_gap(solved), primal - dual, tolerance=1e-6),
+        no_gap_at_the_end=near(primal, dual, tolerance=1e-6),
         separable=near(hard.objective_[0], 0.5 * float(np.sum(hard.coef_**2)), tolerance=1e-6),
         soft=below(abs(soft.gap_[0]), 1e-4),
         never_negative=above(min(record["gap"] for record in records), -1e-9),

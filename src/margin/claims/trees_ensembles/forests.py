@@ -12,6 +12,7 @@ from margin.core.verdict import Verdict, above, below, corrected, equal, every, 
 from margin.data import load
 from margin.interpretation import permutation_importance
 from margin.trees import (
+    BaggingClassifier,
     BaggingRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -19,6 +20,7 @@ from margin.trees import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from margin.trees.cart.plotting import plot_tree
 from margin.trees.columns import feature_count
 
 __all__: list[str] = []
@@ -37,6 +39,34 @@ def spread_of(seed: int, make: Any, sets: int) -> tuple[float, float]:
     return float(said.var(axis=0).mean()), float(np.mean((said.mean(axis=0) - np.sin(grid)) ** 2))
 
 
+def _members_are_averaged_or_vote(seed: int) -> dict[str, Verdict]:
+    """What both ensembles say, recomputed from the members that they hold and the rows that these drew."""
+    rng = np.random.default_rng([seed, 7])
+    X, fresh = rng.normal(size=(90, 3)), rng.normal(size=(40, 3))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=90), [0.3, 1.5])]
+    members = DecisionTreeClassifier(max_depth=3)
+    voters = BaggingClassifier(members, 11, oob_score=True, random_state=seed).fit(X, y)
+    chances = np.mean([member.predict_proba(fresh) for member in voters.estimators_], axis=0)
+    left_out = ~np.array([np.isin(np.arange(90), rows) for rows in voters.estimators_samples_])
+    shares = left_out[:, :, None] * np.array([member.predict_proba(X) for member in voters.estimators_])
+    some = left_out.any(axis=0)
+    means = BaggingRegressor(DecisionTreeRegressor(max_depth=3), 11, random_state=seed).fit(X, X[:, 2] ** 2)
+    return {
+        "mean_probability": near(voters.predict_proba(fresh), chances, tolerance=1e-12),
+        "vote": equal(voters.predict(fresh).tolist(), voters.classes_[chances.argmax(axis=1)].tolist()),
+        "left_out_rows": near(
+            voters.oob_decision_function_[some],
+            shares.sum(axis=0)[some] / left_out.sum(axis=0)[some, None],
+            tolerance=1e-12,
+        ),
+        "mean": near(
+            means.predict(fresh), np.mean([m.predict(fresh) for m in means.estimators_], axis=0), tolerance=1e-12
+        ),
+        "samples": equal([len(rows) for rows in voters.estimators_samples_], [90] * 11),
+        "distinct": near(1 - left_out.mean(), 1 - np.exp(-1), tolerance=0.06),
+    }
+
+
 @claim("bagging")
 def bagging_lowers_variance_so_it_suits_full_trees_not_stumps(seed: int) -> Verdict:
     def bagged(depth: int | None) -> Any:
@@ -50,6 +80,7 @@ def bagging_lowers_variance_so_it_suits_full_trees_not_stumps(seed: int) -> Verd
     stumps, stumps_bias = spread_of(seed, bagged(1), 16)
     return corrected(
         every(
+            **_members_are_averaged_or_vote(seed),
             variance_of_full_trees=below(many, 0.6 * full),
             their_bias_stays=below(abs(many_bias - full_bias), 0.1 * full),
             mse_falls_more_than_that_of_stumps=above(
@@ -143,3 +174,34 @@ def a_forest_is_more_accurate_and_more_work_than_a_tree(seed: int) -> Verdict:
         # As printed, it is fast because each tree uses a smaller data set.
         printed=below(drawn, len(X)),
     )
+
+
+@claim("figure-random-forest")
+def the_picture_shows_the_path_of_one_flower(seed: int) -> Verdict:
+    from matplotlib.colors import to_hex
+
+    iris = load("iris")
+    X, y = iris.arrays()
+    forest = RandomForestClassifier(5, max_depth=3, random_state=seed).fit(X, y)
+    x, names = X[seed + 60], [f"f{i}" for i in range(4)]
+    parts: dict[str, Verdict] = {}
+    for number, (tree, member) in enumerate(zip(forest.trees_, forest.estimators_)):
+        path = member.decision_path(x[None]).indices
+        axis = plot_tree(tree, names=names, classes=np.array(iris.target_names), path=path)
+        boxes = [text for text in axis.texts if text.get_bbox_patch() is not None]
+        bold = [node for node, box in enumerate(boxes) if to_hex(box.get_bbox_patch().get_edgecolor()) == "#000000"]
+        place = np.array([box.get_position() for box in boxes])
+        inner = np.flatnonzero(tree["feature"] >= 0)
+        middle = (place[tree["left"][inner]] + place[tree["right"][inner]]) / 2
+        leaf = path[tree["feature"][path] < 0][0]
+        parts[f"tree_{number}"] = every(
+            a_box_for_every_node=equal(len(boxes), len(tree["feature"])),
+            path_is_bold=equal(bold, sorted(int(node) for node in path)),
+            path_lines=equal(sum(line.get_linewidth() > 2 for line in axis.lines), len(path) - 1),
+            parent_above_the_middle=near(place[inner], middle + np.array([0.0, 1.0]), tolerance=1e-12),
+            leaves_side_by_side=equal(len({tuple(p) for p in place.tolist()}), len(place)),
+            vote=equal(boxes[leaf].get_text().split()[0], str(iris.target_names[tree["value"][leaf].argmax()])),
+            votes_as_the_tree=equal(int(tree["value"][leaf].argmax()), int(member.predict(x[None])[0])),
+        )
+    said = np.bincount([int(member.predict(x[None])[0]) for member in forest.estimators_], minlength=3)
+    return every(**parts, count=equal(forest.votes(x[None])[0].tolist(), said.tolist()))

@@ -9,7 +9,8 @@ first few thousand points hardly any group has one. Points are float64 or float3
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["keep_smallest", "pair_powers", "scan"]
 

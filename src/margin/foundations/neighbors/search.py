@@ -9,12 +9,12 @@ always in the order of the rows.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from margin.core.parallel import parallel_map
 from margin.core.threads import blas_threads, threads_for
 from margin.foundations.neighbors import ball_tree, filtering, kd_tree, scan_reference
 
@@ -139,7 +139,4 @@ class NeighborIndex:
             return [function(queries)]
         threads = min(threads_for(work), len(queries))
         with blas_threads(1):
-            if threads == 1:
-                return [function(queries)]
-            with ThreadPoolExecutor(threads) as pool:
-                return list(pool.map(function, np.array_split(queries, threads)))
+            return parallel_map(function, np.array_split(queries, threads), threads)

@@ -5,6 +5,7 @@ regression, Gaussian processes and random fields, and the distances that know th
 of arrays and small immutable results; whatever is random takes a generator.
 """
 
+from margin.core.quantiles import lower_weighted_median, weighted_quantile
 from margin.foundations.statistics.anova import (
     linearity_test,
     natural_spline_basis,
@@ -41,7 +42,6 @@ from margin.foundations.statistics.intervals import Interval, confidence_interva
 from margin.foundations.statistics.likelihood import LikelihoodEstimate, fit_conditional, mle, mle_numerical
 from margin.foundations.statistics.p_values import HypothesisTest, p_value, t_quantile, t_table
 from margin.foundations.statistics.power import sample_size, t_test_power
-from margin.foundations.statistics.quantiles import lower_weighted_median, weighted_quantile
 from margin.foundations.statistics.random_field import field_from_kernel, field_from_spectrum
 from margin.foundations.statistics.regression_inference import (
     CoefficientTable,

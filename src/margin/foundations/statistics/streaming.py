@@ -182,10 +182,10 @@ def _merged_mean(
     if mine.mean.shape != others.mean.shape:
         raise ValueError(f"{caller}: both must describe one shape; got {mine.mean.shape} and {others.mean.shape}.")
     n = mine.count + others.count
-    share = others.count / n if n else 0.0
+    fraction = others.count / n if n else 0.0
     gap = (others.mean - mine.mean) + (others.tail - mine.tail)
-    mean, tail = _two_sum(mine.mean, mine.tail + share * gap)
-    return n, mean, tail, gap, mine.count * share
+    mean, tail = _two_sum(mine.mean, mine.tail + fraction * gap)
+    return n, mean, tail, gap, mine.count * fraction
 
 
 def _blocks(rows: NDArray[Any]) -> Iterator[NDArray[Any]]:

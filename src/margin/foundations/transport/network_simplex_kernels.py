@@ -13,9 +13,9 @@ The tree is strongly feasible (an arc without flow points up) and stays so by th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from margin.core.cached_kernels import njit
 from margin.foundations.transport.spanning_tree_kernels import (
     Tree,
     cut,

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["Tree", "cut", "hang", "meeting_node", "number_in_preorder", "reroot", "shift_potentials"]
 

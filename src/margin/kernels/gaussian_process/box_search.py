@@ -21,11 +21,11 @@ __all__ = ["BoxSearch", "search_in_box"]
 Floats = NDArray[np.float64]
 Answer = tuple[float, Floats]
 
-SUFFICIENT = 1e-4  # share of the promised decrease that a step must reach (Armijo)
-STEEP = 0.9  # a step whose end is still this share as steep as its start was too short (Wolfe)
+SUFFICIENT = 1e-4  # fraction of the promised decrease that a step must reach (Armijo)
+STEEP = 0.9  # a step whose end is still this fraction as steep as its start was too short (Wolfe)
 LONGEST = 3.0  # change of one variable in one step: logarithms, so a factor of twenty
 PROBES = 12  # along one direction; a halving each time, they cover three orders of magnitude
-DAMPING = 0.2  # share of the old curvature that an update keeps (Powell)
+DAMPING = 0.2  # fraction of the old curvature that an update keeps (Powell)
 
 
 def search_in_box(
@@ -146,8 +146,8 @@ def _between(shortest: float, alpha: float, value: float, slope: float, there: f
     if accepted is not None or not np.isfinite(there):
         return shortest + 0.3 * (alpha - shortest)
     curve = there - value - slope
-    share = -slope / (2 * curve) if curve > 0 else 0.5
-    return alpha * float(np.clip(share, 0.1, 0.5))
+    fraction = -slope / (2 * curve) if curve > 0 else 0.5
+    return alpha * float(np.clip(fraction, 0.1, 0.5))
 
 
 def _learn(B: Floats | None, s: Floats, y: Floats) -> Floats:
@@ -168,7 +168,7 @@ def _learn(B: Floats | None, s: Floats, y: Floats) -> Floats:
         shrink = (sy / sBs) ** 0.5
         B, Bs, sBs = shrink * B, shrink * Bs, shrink * sBs
     if sy < DAMPING * sBs:
-        share = (1 - DAMPING) * sBs / (sBs - sy)
-        y = share * y + (1 - share) * Bs
+        fraction = (1 - DAMPING) * sBs / (sBs - sy)
+        y = fraction * y + (1 - fraction) * Bs
         sy = float(s @ y)
     return B + np.outer(y, y) / sy - np.outer(Bs, Bs) / sBs

@@ -6,7 +6,6 @@ r"""Gaussian-process classification by Laplace's approximation, one class agains
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Choice, Flag, Integer, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.parallel import parallel_map
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.core.records import Record
@@ -247,8 +247,8 @@ class _ClassSearches:
 
         if self.threads == 1 or len(wanted) == 1:
             return [evaluate(job) for job in wanted]
-        with blas_threads(1), ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(evaluate, wanted))
+        with blas_threads(1):
+            return parallel_map(evaluate, wanted, self.threads)
 
     @staticmethod
     def _threads(n_jobs: int | None, n: int) -> int:

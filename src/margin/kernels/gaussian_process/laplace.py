@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 
 NEWTON_STEPS = 100
 NEWTON_TOLERANCE = 1e-6  # movement of a latent value; convergence is quadratic, so what is left is about its square
-ROUNDING = 1e-12  # share of the objective by which a good step may seem to lower it
+ROUNDING = 1e-12  # fraction of the objective by which a good step may seem to lower it
 HALVINGS = 20
 ROWS = 256
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(32)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["contract_triangle"]
 

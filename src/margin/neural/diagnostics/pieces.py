@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Cell", "boundary_segments", "joints", "linear_regions"]
+__all__ = ["Box", "Cell", "boundary_segments", "clip_polygon", "joints", "linear_regions"]
 
 Array = np.ndarray
 Box = tuple[float, float, float, float]  # left, right, bottom, top
@@ -45,7 +45,7 @@ def linear_regions(w: Array, b: Array, phi: Array, phi_0: float, box: Box) -> li
     left, right, bottom, top = box
     polygons = [np.array([[left, bottom], [right, bottom], [right, top], [left, top]], dtype=float)]
     for direction, offset in zip(w, b):
-        halves = (_clip(polygon, sign * direction, sign * offset) for polygon in polygons for sign in (1, -1))
+        halves = (clip_polygon(polygon, sign * direction, sign * offset) for polygon in polygons for sign in (1, -1))
         polygons = [half for half in halves if len(half) > 2]
     cells = []
     for polygon in polygons:
@@ -73,7 +73,7 @@ def boundary_segments(cells: list[Cell]) -> list[Array]:
     return segments
 
 
-def _clip(polygon: Array, direction: Array, offset: float) -> Array:
+def clip_polygon(polygon: Array, direction: Array, offset: float) -> Array:
     """The part of a convex polygon where ``direction @ x + offset >= 0``."""
     side = polygon @ direction + offset
     kept: list[Array] = []

@@ -78,9 +78,9 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
     loss_curve_: list[float] = attribute("Mean training loss of every epoch, without the penalty.")
     validation_scores_: list[float] | None = attribute("Score of held-out rows after every epoch; None without.")
 
-    _loop: FitLoop
-    _module: nn.Module
-    _stop_requested: bool
+    _loop: FitLoop = attribute("The running fit.")
+    _module: nn.Module = attribute("The network, while it is in memory.")
+    _stop_requested: bool = attribute("Whether the running fit was asked to end.")
     _draws_globally = False  # whether layers of the network draw from torch's global generator
 
     @abstractmethod

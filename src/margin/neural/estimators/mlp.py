@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 from torch import nn
 
 from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.activations import ACTIVATIONS
@@ -27,8 +29,9 @@ from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.nets.mlp import MLP
 from margin.neural.scaling import Scaling
-from margin.neural.training import Plan, RowBatches, Rows, SparseRows, TensorRows, Training
+from margin.neural.training import Plan, RowBatches, Rows, SparseRows, Step, TensorRows, Training
 from margin.neural.training.evaluation import EVALUATION_ROWS
+from margin.neural.training.noise import with_input_noise, with_weight_noise
 from margin.neural.training.optimizers import OPTIMIZERS
 from margin.neural.training.steps import Objective
 from margin.neural.weights import build, load_weights
@@ -51,6 +54,13 @@ class MLPEstimator(NeuralEstimator):
     )
     dropout: float = parameter(
         0.0, Number(low=0, below=1, search=(0, 0.5)), "Probability that a hidden unit is left out of an update."
+    )
+    negative_slope: float = parameter(0.01, Number(low=0), "Slope of 'leaky_relu' for negative inputs.")
+    input_noise: float = parameter(
+        0.0, Number(low=0), "Deviation of normal noise added to the scaled columns, drawn anew for every update."
+    )
+    weight_noise: float = parameter(
+        0.0, Number(low=0), "Deviation of normal noise added to weights and biases, drawn anew for every update."
     )
     standardize: bool = parameter(
         True, Flag(), "Whether columns (and the targets of a regression) are brought to mean 0 and deviation 1."
@@ -92,8 +102,22 @@ class MLPEstimator(NeuralEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.solver == "lbfgs" and self.dropout:
-            raise ValueError(f"{type(self).__name__}: dropout must be 0 with solver 'lbfgs'; got {self.dropout}.")
+        for name in ("dropout", "input_noise", "weight_noise"):
+            if self.solver == "lbfgs" and getattr(self, name):
+                raise ValueError(
+                    f"{type(self).__name__}: {name} must be 0 with solver 'lbfgs'; got {getattr(self, name)}."
+                )
+
+    def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
+        yield from super()._follow(training, loop)
+        patience = training.stopping
+        open_ended = self.solver == "lbfgs" or patience is not None  # a falling learning rate ends with its schedule
+        settled = training.step.converged or (patience is not None and patience.stale_epochs >= patience.patience)
+        if open_ended and not settled and training.epoch >= training.plan.epochs:
+            warn_user(
+                f"{type(self).__name__}: the loss still falls after max_iter={self.max_iter} epochs.",
+                ConvergenceWarning,
+            )
 
     def _network(self) -> nn.Module:
         return MLP(**self.network_)
@@ -103,6 +127,7 @@ class MLPEstimator(NeuralEstimator):
             "sizes": [self.n_features_in_, *layer_sizes(self.hidden_layer_sizes), n_outputs],
             "activation": self.activation,
             "dropout": float(self.dropout),
+            "negative_slope": float(self.negative_slope),
         }
         if self._goes_on() and network["sizes"] != self.network_["sizes"]:
             raise ValueError(
@@ -122,7 +147,11 @@ class MLPEstimator(NeuralEstimator):
             return SparseRows.of(X, scaling, target, weight=weight)
         return TensorRows.of(scaling.apply(X), target, weight=weight)
 
-    def _pass(self, X: Any, target: np.ndarray, objective: Objective) -> None:
+    def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Seeds) -> tuple[Step, RowBatches]:
+        noisy = with_weight_noise(with_input_noise(objective, self.input_noise), self.weight_noise)
+        return super()._step(module, noisy, rows, seeds)
+
+    def _pass(self, X: Any, target: np.ndarray, objective: Objective, weight: np.ndarray | None = None) -> None:
         """One pass over the rows with the weights and optimizer slots of the last one."""
         if self.early_stopping or self.solver == "lbfgs" or self.learning_rate not in {"constant", "invscaling"}:
             raise ValueError(
@@ -130,7 +159,7 @@ class MLPEstimator(NeuralEstimator):
                 f"'invscaling' and no early_stopping; got {self.solver!r}, {self.learning_rate!r}, "
                 f"{self.early_stopping}."
             )
-        rows = self._rows(X, target, np.ones(X.shape[0]))
+        rows = self._rows(X, target, np.ones(X.shape[0]) if weight is None else weight)
         before = self._done_before()
         step, seed = getattr(self, "_partial", (None, self._seed(None)))
         seeds = Seeds.of(seed)

@@ -7,6 +7,7 @@ r"""Multi-layer perceptron for classes: softmax and cross-entropy, or one logist
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,18 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from margin.core.parameters import attribute
+from margin.core.class_weights import ClassWeight, row_weights
+from margin.core.domains import Number
+from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
-from margin.neural.training.objectives import accuracy, binary_cross_entropy, cross_entropy, subset_accuracy
+from margin.neural.training.objectives import (
+    accuracy,
+    binary_cross_entropy,
+    cross_entropy,
+    smoothed_cross_entropy,
+    subset_accuracy,
+)
 from margin.neural.training.steps import Objective
 
 __all__ = ["MLPClassifier"]
@@ -42,6 +51,16 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
     [(4, 100), (100, 3)]
     """
 
+    _: KW_ONLY
+    class_weight: Any = parameter(
+        None,
+        ClassWeight(),
+        "Weights of the classes, multiplied into those of the rows; 'balanced': all count alike.",
+    )
+    label_smoothing: float = parameter(
+        0.0, Number(low=0, below=1), "Fraction of a row's target that is spread evenly over all classes."
+    )
+
     classes_: np.ndarray = attribute("The classes, or the numbers of the labels.")
     out_activation_: str = attribute("What turns outputs into probabilities: 'softmax', or 'logistic' for labels.")
 
@@ -54,9 +73,10 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         classes, codes = _coded(y)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
             raise ValueError(f"MLPClassifier: warm_start must go on with classes {self.classes_}; got {classes}.")
+        X, codes, weight = self._class_weighted(X, codes, classes, weight)
         seed = self._seed(state)
         split = self._split(X.shape[0], seed, codes if codes.ndim == 1 else None)
-        loss = cross_entropy if codes.ndim == 1 else binary_cross_entropy
+        loss = self._objective(codes)
         yield from self.iterate_coded(X, codes, classes, loss, split, weight=weight, seed=seed, state=state)
 
     def iterate_coded(
@@ -100,7 +120,14 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
             if len(strange):
                 raise ValueError(f"MLPClassifier: y must have classes among {self.classes_}; got {strange[0]!r}.")
             y = np.searchsorted(self.classes_, y)
-        self._pass(X, self._target(y, X.dtype), cross_entropy if y.ndim == 1 else binary_cross_entropy)
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "MLPClassifier: class_weight must be None or a dict in partial_fit, which has not seen how often "
+                f"classes are; got {self.class_weight!r}."
+            )
+        X, y, weight = self._class_weighted(X, y, self.classes_, np.ones(X.shape[0]))
+        if len(y):
+            self._pass(X, self._target(y, X.dtype), self._objective(y), weight)
         return self
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -120,6 +147,24 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         if self.out_activation_ == "logistic":
             return (outputs > 0).astype(int)
         return self.classes_[outputs.argmax(axis=1)]
+
+    def _objective(self, codes: np.ndarray) -> Objective:
+        if codes.ndim == 2:
+            return binary_cross_entropy
+        return smoothed_cross_entropy(self.label_smoothing) if self.label_smoothing else cross_entropy
+
+    def _class_weighted(self, X: Any, codes: np.ndarray, classes: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
+        """Rows with the weights of their classes, those of weight 0 dropped."""
+        for name in ("class_weight", "label_smoothing"):
+            if codes.ndim == 2 and getattr(self, name):
+                raise ValueError(f"MLPClassifier: {name} is for one class per row; got rows with several labels.")
+        if self.class_weight is None:
+            return X, codes, weight
+        weight = row_weights("MLPClassifier", self.class_weight, classes, codes, weight)
+        kept = weight > 0
+        if not kept.any():
+            raise ValueError("MLPClassifier: class_weight must leave a class of y with a weight above 0.")
+        return (X, codes, weight) if kept.all() else (X[kept], codes[kept], weight[kept])
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = validate_data(self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, reset=reset)

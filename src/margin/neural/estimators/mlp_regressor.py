@@ -1,19 +1,31 @@
-r"""Multi-layer perceptron for numbers: half the squared error, :math:`\ell(y, f) = \tfrac12\,\overline{(y - f)^2}`."""
+r"""Multi-layer perceptron for numbers: half the squared error, or half the Poisson deviance of counts.
+
+.. math:: \ell(y, f) = \tfrac12\,\overline{(y - f)^2}, \qquad\text{or}\qquad
+          \ell(y, f) = \sum_j y_j \log\frac{y_j}{\lambda_j} - y_j + \lambda_j \quad\text{with } \lambda_j = e^{f_j}
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from margin.core.parameters import attribute
+from margin.core.domains import Choice
+from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
 from margin.neural.scaling import Scaling
-from margin.neural.training.objectives import explained_variance, squared_error
+from margin.neural.training.objectives import (
+    explained_variance,
+    explained_variance_of_rates,
+    poisson_deviance,
+    squared_error,
+)
+from margin.neural.training.steps import Objective
 
 __all__ = ["MLPRegressor"]
 
@@ -22,7 +34,8 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
     """Multi-layer perceptron for one or several numbers.
 
     With ``standardize`` the targets are standardized too, so that the loss, ``tol`` and the learning rate do not
-    depend on their unit; predictions are in the original one.
+    depend on their unit; predictions are in the original one. With ``loss="poisson"`` the targets are counts or other
+    numbers that are not negative, stay as they are, and the network gives the logarithm of their mean.
 
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> model = MLPRegressor(batch_size=16, random_state=0).fit(X, np.sin(X[:, 0]))
@@ -30,10 +43,15 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
     True
     """
 
+    _: KW_ONLY
+    loss: str = parameter(
+        "squared_error", Choice("squared_error", "poisson"), "Half the squared error, or half the Poisson deviance."
+    )
+
     target_center_: np.ndarray = attribute("What is subtracted from every target.")
     target_scale_: np.ndarray = attribute("What every target is divided by.")
     single_target_: bool = attribute("Whether fit saw one target as a vector.")
-    out_activation_: str = attribute("What the outputs are passed through: 'identity'.")
+    out_activation_: str = attribute("What the outputs are passed through: 'identity', or 'exp' for 'poisson'.")
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -46,7 +64,8 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         Y = y.reshape(len(y), -1).astype(X.dtype)
         self._begin(X[train], Y[train], weight[train], single=y.ndim == 1)
         rows = self._rows(X, Scaling(self.target_center_, self.target_scale_).apply(Y), weight)
-        yield from self._train(squared_error, rows, train, valid, seed=seed, state=state, score=explained_variance)
+        score = explained_variance if self.loss == "squared_error" else explained_variance_of_rates
+        yield from self._train(self._objective(), rows, train, valid, seed=seed, state=state, score=score)
 
     def partial_fit(self, X: Any, y: Any) -> Any:
         """One pass over the rows, from the weights and with the optimizer slots of the last one.
@@ -59,27 +78,40 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         Y = y.reshape(len(y), -1).astype(X.dtype)
         if first:
             self._begin(X, Y, np.ones(len(Y)), single=y.ndim == 1)
-        self._pass(X, Scaling(self.target_center_, self.target_scale_).apply(Y), squared_error)
+        self._pass(X, Scaling(self.target_center_, self.target_scale_).apply(Y), self._objective())
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """The targets, one column each if there were several in the fit."""
         outputs = self._outputs(X)
-        Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
+        if self.out_activation_ == "exp":
+            Y = np.exp(outputs)
+        else:
+            Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         return Y[:, 0] if self.single_target_ else Y
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
-        return validate_data(
+        X, y = validate_data(
             self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, y_numeric=True, reset=reset
         )
+        if self.loss == "poisson" and (y.min() < 0 or not y.any()):
+            raise ValueError(
+                "MLPRegressor: y must have no negative number and one above 0 with loss 'poisson'; "
+                f"got a smallest of {y.min()} and a sum of {y.sum()}."
+            )
+        return X, y
+
+    def _objective(self) -> Objective:
+        return squared_error if self.loss == "squared_error" else poisson_deviance
 
     def _begin(self, X: Any, Y: np.ndarray, weight: np.ndarray, *, single: bool) -> None:
         going_on = self._goes_on()
         self._scale_inputs(X, weight)
         self._describe(n_outputs=Y.shape[1])
-        self.single_target_, self.out_activation_ = single, "identity"
+        counts = self.loss == "poisson"
+        self.single_target_, self.out_activation_ = single, "exp" if counts else "identity"
         if not going_on:
-            targets = Scaling.of(Y, weight) if self.standardize else Scaling.none(Y.shape[1])
+            targets = Scaling.of(Y, weight) if self.standardize and not counts else Scaling.none(Y.shape[1])
             self.target_center_, self.target_scale_ = targets
 
     def __sklearn_tags__(self) -> Any:

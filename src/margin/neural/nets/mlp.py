@@ -39,13 +39,17 @@ class MLP(nn.Module):
     ([8], 1, 8)
     """
 
-    def __init__(self, sizes: Sequence[int], activation: str = "relu", dropout: float = 0.0):
+    def __init__(
+        self, sizes: Sequence[int], activation: str = "relu", dropout: float = 0.0, negative_slope: float = 0.01
+    ):
         super().__init__()
         if len(sizes) < 2 or min(sizes) < 1:
             raise ValueError(f"MLP: sizes must be at least an input and an output size, all positive; got {sizes!r}.")
         self.sizes = [int(size) for size in sizes]
         self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(self.sizes))
-        self.activation = activation_layer(activation)
+        # Only the leaky rectifier has a slope to choose.
+        options = {"negative_slope": negative_slope} if activation == "leaky_relu" else {}
+        self.activation = activation_layer(activation, **options)
         self.dropout = Dropout(dropout)
         for linear in self.linears:
             nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")  # type: ignore[arg-type]

@@ -9,12 +9,16 @@ from torch.nn import functional
 from margin.neural.training.batches import Batch
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.rows import Rows
+from margin.neural.training.steps import Objective
 
 __all__ = [
     "accuracy",
     "binary_cross_entropy",
     "cross_entropy",
     "explained_variance",
+    "explained_variance_of_rates",
+    "poisson_deviance",
+    "smoothed_cross_entropy",
     "squared_error",
     "subset_accuracy",
 ]
@@ -38,6 +42,29 @@ def squared_error(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Ge
     return {"loss": 0.5 * (module(X) - Y).square().mean(dim=1)}
 
 
+def poisson_deviance(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+    r"""Half the deviance :math:`y\log(y/\lambda) - y + \lambda` of each row, the network giving :math:`\log\lambda`."""
+    X, Y = batch
+    log_rate = module(X)
+    return {"loss": (torch.xlogy(Y, Y) - Y * log_rate - Y + log_rate.exp()).sum(dim=1)}
+
+
+def smoothed_cross_entropy(smoothing: float) -> Objective:
+    """Cross-entropy with ``smoothing`` of each row's target spread evenly over all classes; held-out rows keep theirs.
+
+    >>> loss = smoothed_cross_entropy(0.1)(nn.Identity(), (torch.zeros(1, 4), torch.tensor([2])), torch.Generator())
+    >>> loss["loss"]
+    tensor([1.3863])
+    """
+
+    def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+        X, y = batch
+        amount = smoothing if module.training else 0.0
+        return {"loss": functional.cross_entropy(module(X), y, reduction="none", label_smoothing=amount)}
+
+    return objective
+
+
 def accuracy(module: nn.Module, rows: Rows) -> float:
     """Weighted fraction of rows whose class is the most probable one."""
     outputs, y, weight = _outputs(module, rows)
@@ -57,6 +84,11 @@ def explained_variance(module: nn.Module, rows: Rows) -> float:
     residual = weight @ (Y - outputs).square()
     spread = weight @ (Y - weight @ Y).square()
     return float((1 - residual / spread).mean())
+
+
+def explained_variance_of_rates(module: nn.Module, rows: Rows) -> float:
+    """The same of rates whose logarithm the network gives."""
+    return explained_variance(lambda X: module(X).exp(), rows)  # type: ignore[arg-type]
 
 
 def _outputs(module: nn.Module, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:

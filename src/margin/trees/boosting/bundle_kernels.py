@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from margin.core.cached_kernels import njit
 from margin.trees.boosting.kernel_types import ENTRY, INNER, MISSING
 from margin.trees.boosting.split_kernels import UNDECIDED, bounded_gains, first_near, gains_of_cuts
 

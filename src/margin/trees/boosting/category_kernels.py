@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from margin.core.cached_kernels import njit
 from margin.trees.boosting.histogram_kernels import unpack
 from margin.trees.boosting.kernel_types import INNER, MISSING
 from margin.trees.boosting.split_kernels import bounded_gains, first_near, gains_of_cuts

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from margin.core.threads import numba_threads, threads_for
+from margin.core.parallel import over_ranges
+from margin.core.threads import threads_for
 from margin.trees.boosting.bundling import Bundles
-from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, PROGRESS, Packing, SplitLimits
+from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, POOL_FULL, PROGRESS, Packing, SplitLimits
 from margin.trees.boosting.packing import choose_packing
 
 __all__ = ["GrownTree", "TreeGrower", "column_table"]
@@ -19,6 +19,8 @@ __all__ = ["GrownTree", "TreeGrower", "column_table"]
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
 UNLIMITED = np.iinfo(np.int64).max
+ROOT = np.zeros((), dtype=NODE)
+ROOT["feature"] = ROOT["left"] = ROOT["right"] = -1
 
 # Up to this many rows NumPy packs derivatives and sums leaves, with the same bits: compiling the loops for it would
 # take as long as hundreds of such fits.
@@ -70,7 +72,7 @@ class TreeGrower:
         n, q = codes.shape
         p, capacity = len(columns), _capacity(limits, n)
         threads = threads_for(2.0 * n * q)
-        self.threads = threads if threads > 1 else None
+        self.threads = threads
         self.packed = np.empty(n, dtype=np.int64)
         self.spare = np.empty(n, dtype=np.int32)
         self.nodes = np.zeros(capacity, dtype=NODE)
@@ -100,17 +102,14 @@ class TreeGrower:
         rows = np.arange(len(gradient), dtype=np.int32) if rows is None else rows.astype(np.int32)
         packing = choose_packing(gradient, hessian)
         self._pack(gradient, hessian, number, packing)
-        self.progress[0] = (1, 1, 0, 0, 0)
+        self.progress[0] = (1, 1, 0, 0, 0, -1, -1)
+        self.nodes[0] = ROOT  # whatever the tree before made of it: a root that is not split is a leaf
         root, total = self.nodes[0], self.packed if len(rows) == len(self.packed) else self.packed[rows]
-        root["start"], root["stop"], root["total"], root["feature"] = 0, len(rows), total.sum(), -1
+        root["stop"], root["total"] = len(rows), total.sum()
         if self.bounds is not None:
             self.bounds[0] = -np.inf, np.inf
         drawing = self.limits.feature_fraction < 1.0 or self.limits.random_ties
-        if self.threads is None:
-            self._grow(rows, packing, seed + number if drawing else None)
-        else:
-            with numba_threads(self.threads):
-                self._grow(rows, packing, seed + number if drawing else None)
+        self._grow(rows, packing, seed + number if drawing else None)
         count = int(self.progress["n_nodes"][0])
         nodes = self.nodes[:count].copy()
         leaves = np.flatnonzero(nodes["feature"] < 0)
@@ -120,13 +119,30 @@ class TreeGrower:
     def _grow(self, rows: np.ndarray, packing: Packing, seed: int | None) -> None:
         from margin.trees.boosting.growth_kernels import grow
 
-        while not grow(
+        shared = None if self.threads == 1 else 1
+        while outcome := grow(
             *(self.codes, self.columns, rows, self.spare, self.packed, packing, self.limits, self.nodes, self.pool),
             *(self.candidates, self.scratch, self.gains, self.gain_bits, self.order, self.goes_left, self.waiting),
-            *(self.free, self.progress, seed, self.threads, self.category_sets, self.bounds, self.members),
+            *(self.free, self.progress, seed, shared, self.category_sets, self.bounds, self.members),
             *(self.member_start, self.groups, self.active),
         ):
-            self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
+            if outcome == POOL_FULL:
+                self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
+            else:
+                self._search(rows, packing)
+
+    def _search(self, rows: np.ndarray, packing: Packing) -> None:
+        """Histograms and best splits of the nodes that ``progress`` names; each thread takes some of the columns."""
+        from margin.trees.boosting.growth_kernels import CHUNK, search
+
+        q = self.codes.shape[1]
+        blocks = min(q, -(-q // (CHUNK * self.threads)) * self.threads)
+        given = (
+            *(blocks, self.progress, self.codes, self.columns, rows, self.packed, packing, self.limits, self.nodes),
+            *(self.pool, self.candidates, self.scratch, self.gains, self.gain_bits, self.category_sets, self.bounds),
+            *(self.members, self.member_start),
+        )
+        over_ranges(lambda low, high: search(low, high, *given), blocks, self.threads)
 
     def _pack(self, gradient: np.ndarray, hessian: np.ndarray, seed: int, packing: Packing) -> None:
         """Gradient, hessian and count of every row into ``packed``."""
@@ -166,13 +182,8 @@ class TreeGrower:
         self._over_leaves(add_to_leaves, len(values), (grown.rows, grown.starts, grown.stops, values, predictions))
 
     def _over_leaves(self, kernel: Any, leaves: int, arguments: tuple[Any, ...]) -> None:
-        """Call ``kernel(low, high, ...)``; on several threads each takes a range of leaves."""
-        if self.threads is None:
-            kernel(0, leaves, *arguments)
-            return
-        cuts = [leaves * i // self.threads for i in range(self.threads + 1)]
-        with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(lambda i: kernel(cuts[i], cuts[i + 1], *arguments), range(self.threads)))
+        """Call ``kernel(low, high, ...)``; each thread takes a range of leaves."""
+        over_ranges(lambda low, high: kernel(low, high, *arguments), leaves, self.threads)
 
 
 def _capacity(limits: SplitLimits, n: int) -> int:

@@ -5,30 +5,19 @@ other one by subtraction.
 
 What only some tables need is an argument that may be None (``category_sets`` without categorical columns, ``members``
 without shared columns, ``bounds`` without monotone constraints, ``groups`` without interaction constraints, ``seed``
-if nothing is drawn, ``threads`` on one thread): Numba compiles one version per combination that is met, each without
+if nothing is drawn, ``shared`` on one thread): Numba compiles one version per combination that is met, each without
 what it does not need.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit, prange
 
-from margin.core.jit_cache import sources_key
-from margin.trees.boosting import (
-    bundle_kernels,
-    category_kernels,
-    histogram_kernels,
-    kernel_types,
-    node_kernels,
-    split_kernels,
-)
+from margin.core.cached_kernels import njit
 from margin.trees.boosting.bundle_kernels import best_shared_thresholds
 from margin.trees.boosting.category_kernels import best_category_split
 from margin.trees.boosting.histogram_kernels import add_rows, subtract
-from margin.trees.boosting.kernel_types import ENTRY, INNER
+from margin.trees.boosting.kernel_types import COMPLETE, ENTRY, INNER, POOL_FULL, SEARCH_WANTED
 from margin.trees.boosting.node_kernels import (
     add_children,
     bound_children,
@@ -40,9 +29,9 @@ from margin.trees.boosting.node_kernels import (
 )
 from margin.trees.boosting.split_kernels import best_threshold
 
-__all__ = ["grow"]
+__all__ = ["grow", "search"]
 
-PARALLEL_CELLS = 60_000  # rows times columns below which one thread is faster
+SHARED_CELLS = 150_000  # rows times columns of a node below which one thread is faster
 CHUNK = 32  # columns whose histograms stay in the second-level cache
 
 
@@ -132,11 +121,12 @@ def _search_columns(
             )
 
 
-@njit(**{**INNER, "parallel": True})
-def _search_parallel(
+@njit(**ENTRY)
+def search(
+    low,
+    high,
     blocks,
-    small,
-    large,
+    progress,
     codes,
     columns,
     rows,
@@ -154,8 +144,9 @@ def _search_parallel(
     members,
     member_start,
 ):
-    q = codes.shape[1]
-    for block in prange(blocks):
+    """Search blocks ``low`` to ``high`` of the columns, cut into ``blocks``, for the two nodes of ``progress``."""
+    small, large, q = progress[0].small, progress[0].large, codes.shape[1]
+    for block in range(low, high):
         _search_columns(
             block,
             q * block // blocks,
@@ -181,52 +172,53 @@ def _search_parallel(
         )
 
 
-def _compiled(below: int) -> Any:
-    @njit(**ENTRY)
-    def grow(
-        codes,
-        columns,
-        rows,
-        spare,
-        packed,
-        packing,
-        limits,
-        nodes,
-        pool,
-        candidates,
-        scratch,
-        gains,
-        gain_bits,
-        order,
-        goes_left,
-        waiting,
-        free,
-        progress,
-        seed,
-        threads,
-        category_sets,
-        bounds,
-        members,
-        member_start,
-        groups,
-        active,
-    ):
-        """Grow a tree from its root ``nodes[0]``; False if the pool of histograms is too small to go on.
+@njit(**ENTRY)
+def grow(
+    codes,
+    columns,
+    rows,
+    spare,
+    packed,
+    packing,
+    limits,
+    nodes,
+    pool,
+    candidates,
+    scratch,
+    gains,
+    gain_bits,
+    order,
+    goes_left,
+    waiting,
+    free,
+    progress,
+    seed,
+    shared,
+    category_sets,
+    bounds,
+    members,
+    member_start,
+    groups,
+    active,
+):
+    """Grow a tree from its root ``nodes[0]``; returns whether it is COMPLETE, and what it needs if it is not.
 
-        With a larger pool, which begins with what the old one held, the same call goes on where it stopped. In the end
-        ``rows`` are ordered by leaf.
-        """
-        below  # noqa: B018  part of the key under which Numba keeps the compiled code
-        state, q = progress[0], codes.shape[1]
-        n_nodes, n_leaves, n_waiting = state.n_nodes, state.n_leaves, state.n_waiting
-        n_free, n_histograms = state.n_free, state.n_histograms
-        small, large, at_root, complete = np.int64(0), np.int64(-1), n_histograms == 0, True
-        while at_root or (n_waiting > 0 and n_leaves < limits.max_leaves):
+    With a larger pool, which begins with what the old one held, or after ``search``, the same call goes on where it
+    stopped. In the end ``rows`` are ordered by leaf.
+    """
+    state, q = progress[0], codes.shape[1]
+    n_nodes, n_leaves, n_waiting = state.n_nodes, state.n_leaves, state.n_waiting
+    n_free, n_histograms = state.n_free, state.n_histograms
+    small, large, at_root, outcome = state.small, state.large, n_histograms == 0, COMPLETE
+    searched = small >= 0  # the call before stopped for it
+    state.small = -1
+    while searched or at_root or (n_waiting > 0 and n_leaves < limits.max_leaves):
+        if not searched:
             if at_root:
-                n_histograms, at_root = np.int64(1), False
+                n_histograms, at_root, small, large = np.int64(1), False, np.int64(0), np.int64(-1)
             else:
                 if n_free == 0 and n_histograms == pool.shape[0]:
-                    complete = False
+                    outcome = POOL_FULL
                     break
                 number = take_next(waiting, n_waiting, nodes, limits)
                 n_waiting -= 1
@@ -260,31 +252,10 @@ def _compiled(below: int) -> Any:
                     n_histograms += 1
             if not found:
                 continue
+            if shared is not None and (nodes[small].stop - nodes[small].start) * q > SHARED_CELLS:
+                state.small, state.large, outcome = small, large, SEARCH_WANTED
+                break
             blocks = (q + CHUNK - 1) // CHUNK
-            if threads is not None and (nodes[small].stop - nodes[small].start) * q > PARALLEL_CELLS:
-                blocks = min(q, (blocks + threads - 1) // threads * threads)
-                _search_parallel(
-                    blocks,
-                    small,
-                    large,
-                    codes,
-                    columns,
-                    rows,
-                    packed,
-                    packing,
-                    limits,
-                    nodes,
-                    pool,
-                    candidates,
-                    scratch,
-                    gains,
-                    gain_bits,
-                    category_sets,
-                    bounds,
-                    members,
-                    member_start,
-                )
-                blocks = 0
             for block in range(blocks):
                 _search_columns(
                     block,
@@ -309,28 +280,20 @@ def _compiled(below: int) -> Any:
                     members,
                     member_start,
                 )
-            for side in range(2):
-                child = small if side == 0 else large
-                if child < 0:
-                    continue
-                if keep_best(
-                    child, side, nodes, columns, candidates, packing, limits, pool, seed, order, category_sets
-                ):
-                    waiting[n_waiting] = child
-                    n_waiting += 1
-                else:
-                    free[n_free] = nodes[child].histogram
-                    n_free += 1
-        state.n_nodes, state.n_leaves, state.n_waiting = n_nodes, n_leaves, n_waiting
-        state.n_free, state.n_histograms = n_free, n_histograms
-        if complete:
-            for k in range(n_waiting):  # could be split, but there are leaves enough
-                make_leaf(waiting[k], nodes)
-        return complete
-
-    return grow
-
-
-grow = _compiled(
-    sources_key(bundle_kernels, category_kernels, histogram_kernels, kernel_types, node_kernels, split_kernels)
-)
+        searched = False
+        for side in range(2):
+            child = small if side == 0 else large
+            if child < 0:
+                continue
+            if keep_best(child, side, nodes, columns, candidates, packing, limits, pool, seed, order, category_sets):
+                waiting[n_waiting] = child
+                n_waiting += 1
+            else:
+                free[n_free] = nodes[child].histogram
+                n_free += 1
+    state.n_nodes, state.n_leaves, state.n_waiting = n_nodes, n_leaves, n_waiting
+    state.n_free, state.n_histograms = n_free, n_histograms
+    if outcome == COMPLETE:
+        for k in range(n_waiting):  # could be split, but there are leaves enough
+            make_leaf(waiting[k], nodes)
+    return outcome

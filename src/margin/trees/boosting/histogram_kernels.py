@@ -7,8 +7,8 @@ of the rows nor on the number of threads, and the sibling's histogram is an exac
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from margin.core.cached_kernels import njit
 from margin.trees.boosting.kernel_types import ENTRY, INNER
 
 __all__ = ["add_rows", "mix", "pack", "subtract", "unpack"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from margin.core.cached_kernels import njit
 from margin.trees.boosting.kernel_types import ENTRY
 
 __all__ = ["add_to_leaves", "leaf_sums", "node_means"]

@@ -1,29 +1,10 @@
-"""Weighted quantiles and Huber's location: the exact line searches of leaves whose loss is not quadratic."""
+"""Huber's location: the exact line search of a leaf whose loss is quadratic near zero and linear beyond."""
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["huber_location", "weighted_quantile"]
-
-
-def weighted_quantile(values: np.ndarray, weight: np.ndarray, level: float) -> float:
-    r"""A minimizer of :math:`\sum_i w_i\,\rho_\alpha(v_i - \gamma)`, :math:`\rho_\alpha` being the pinball loss.
-
-    It is the value at which the cumulated weight passes ``level``, or the middle of two if it is reached exactly.
-
-    >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
-    2.5
-    """
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order])
-    target = level * reached[-1]
-    place = int(np.searchsorted(reached, target))
-    place = min(place, len(values) - 1)
-    value = values[order[place]]
-    if reached[place] == target and place + 1 < len(values):
-        value = 0.5 * value + 0.5 * values[order[place + 1]]
-    return float(value)
+__all__ = ["huber_location"]
 
 
 def huber_location(values: np.ndarray, weight: np.ndarray, delta: float) -> float:

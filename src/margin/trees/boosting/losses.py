@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margin.trees.boosting.leaf_location import huber_location, weighted_quantile
+from margin.core.quantiles import weighted_quantile
+from margin.trees.boosting.leaf_location import huber_location
 
 __all__ = [
     "AbsoluteLoss",
@@ -30,6 +31,9 @@ __all__ = [
 
 # A fraction of 0 or 1 has an infinite log-odds; the start stays at the odds of one in 10^12.
 SMALLEST_FRACTION = 1e-12
+
+# Below this a leaf has no curvature: a Newton step of more than 10^150 is no step, and several would not be finite.
+SMALLEST_CURVATURE = 1e-150
 
 
 class Loss(ABC):
@@ -54,7 +58,7 @@ class Loss(ABC):
     def newton_step(self, gradient: np.ndarray, hessian: np.ndarray, l2: float) -> np.ndarray:
         r"""Leaf values :math:`-G/(H+\lambda)` from summed derivatives; 0 where there is no curvature."""
         curvature = hessian + l2
-        return -np.divide(gradient, curvature, out=np.zeros_like(gradient), where=curvature > 0)
+        return -np.divide(gradient, curvature, out=np.zeros_like(gradient), where=curvature > SMALLEST_CURVATURE)
 
     def adapted(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> Loss:
         """The loss to descend along from ``F``; only Huber's changes on the way."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from margin.core.cached_kernels import njit
 from margin.trees.boosting.category_kernels import write_category_set
 from margin.trees.boosting.histogram_kernels import mix, unpack
 from margin.trees.boosting.kernel_types import INNER, MISSING

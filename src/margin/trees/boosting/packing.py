@@ -36,7 +36,9 @@ def choose_packing(gradient: np.ndarray, hessian: np.ndarray) -> Packing:
     gradient_bits = BITS - count_bits - hessian_bits
     total = float(np.abs(gradient).sum())
     if not math.isfinite(total):
-        raise ValueError("choose_packing: gradients must have a finite sum; the targets are too large.")
+        raise ValueError(
+            "choose_packing: gradients must have a finite sum; targets, weights or learning_rate are too large."
+        )
     unit = _unit(total, n, gradient_bits - 1)
     total_hessian = float(n) if constant else float(hessian.sum())
     hessian_unit = 1.0 if constant else _unit(total_hessian, n, hessian_bits)

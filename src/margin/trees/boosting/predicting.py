@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from margin.core.parallel import over_ranges
 from margin.core.threads import threads_for
 from margin.trees.boosting.tree_buffer import PackedTrees
 
@@ -26,7 +25,7 @@ def add_trees(codes: np.ndarray, trees: PackedTrees, low: int, high: int, predic
     def add(begin: int, end: int) -> None:
         kernel(codes, begin, end, start, split, row, category_set, value, low, high, predictions)
 
-    _over_rows(add, len(codes), WORK_PER_WALK * len(codes) * (high - low))
+    over_ranges(add, len(codes), threads_for(WORK_PER_WALK * len(codes) * (high - low)))
 
 
 def leaves_of(codes: np.ndarray, trees: PackedTrees) -> np.ndarray:
@@ -40,15 +39,5 @@ def leaves_of(codes: np.ndarray, trees: PackedTrees) -> np.ndarray:
     def find(begin: int, end: int) -> None:
         kernel(codes, begin, end, start, split, row, category_set, leaves)
 
-    _over_rows(find, len(codes), WORK_PER_WALK * leaves.size)
+    over_ranges(find, len(codes), threads_for(WORK_PER_WALK * leaves.size))
     return leaves
-
-
-def _over_rows(walk: Callable[[int, int], None], n: int, work: float) -> None:
-    threads = min(threads_for(work), n)
-    if threads <= 1:
-        walk(0, n)
-        return
-    cuts = [n * i // threads for i in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda i: walk(cuts[i], cuts[i + 1]), range(threads)))

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from margin.core.cached_kernels import njit
 from margin.trees.boosting.kernel_types import ENTRY, INNER, MISSING
 from margin.trees.boosting.tree_buffer import CATEGORY_SHIFT, CODE_SHIFT, FEATURE_SHIFT, MISSING_SHIFT
 

@@ -12,8 +12,8 @@ constraints, and the code that obeys them is then not compiled.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from margin.core.cached_kernels import njit
 from margin.trees.boosting.histogram_kernels import unpack
 from margin.trees.boosting.kernel_types import INNER, MISSING
 

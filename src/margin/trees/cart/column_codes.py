@@ -39,13 +39,13 @@ def exact_codes(X: np.ndarray, categorical: Sequence[bool] | np.ndarray) -> Colu
     codes = np.empty((p, n), dtype=np.int32)
     values, missing_rows = [], []
     for j in range(p):
-        known, place = np.unique(X[:, j], return_inverse=True, equal_nan=True)
+        known, position = np.unique(X[:, j], return_inverse=True, equal_nan=True)
         absent = np.isnan(X[:, j])
         if categorical[j]:
-            known, place = np.arange(int(np.nanmax(X[:, j], initial=-1)) + 1.0), np.nan_to_num(X[:, j], nan=-1)
+            known, position = np.arange(int(np.nanmax(X[:, j], initial=-1)) + 1.0), np.nan_to_num(X[:, j], nan=-1)
         else:
             known = known[~np.isnan(known)]
-        codes[j] = place
+        codes[j] = position
         values.append(known)
         missing_rows.append(absent)
     missing = max(MISSING, max(map(len, values), default=0))

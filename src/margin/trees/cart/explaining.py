@@ -1,4 +1,4 @@
-"""A tree in words: the question at a node, the whole tree as text, and the path of one row as a list of rules."""
+"""A tree as text: the question at a node, the whole tree as text, and the path of one row as a list of rules."""
 
 from __future__ import annotations
 

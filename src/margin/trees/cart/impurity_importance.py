@@ -18,7 +18,7 @@ __all__ = ["impurity_importance", "mean_importance"]
 
 
 def impurity_importance(tree: TreeArrays, columns: int, *, normalize: bool = True) -> np.ndarray:
-    """The weighted decrease of impurity by every column's splits, (columns,); shares of their sum if ``normalize``."""
+    """The weighted decrease of impurity by every column's splits, (columns,); of sum one if ``normalize``."""
     inner = np.flatnonzero(tree["feature"] >= 0)
     left, right = tree["left"][inner], tree["right"][inner]
     mass = tree["weight"] * tree["impurity"]

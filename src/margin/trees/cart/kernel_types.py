@@ -38,8 +38,9 @@ ABSOLUTE_ERROR = 4  # medians from sorted rows
 # Rows of NodeRows.numbers.
 WEIGHTS, TARGETS, SPARE_WEIGHTS, SPARE_TARGETS = 0, 1, 2, 3
 
-# Rows of SearchBuffers.group_integers: per group its code, its place in the order of cuts, its rows, and the rows left
-# of the cut after it; per code the rows and packed sums; a second order; where each byte starts when keys are sorted.
+# Rows of SearchBuffers.group_integers: per group its code, its position in the order of cuts, its rows, and the rows
+# left of the cut after it; per code the rows and packed sums; a second order; where each byte starts when keys are
+# sorted.
 GROUP_CODES, SPLIT_ORDER, GROUP_ROWS, LEFT_ROWS, ROW_COUNTS, PACKED_SUMS, BEST_ORDER, DIGIT_STARTS = range(8)
 
 # Rows of SearchBuffers.group_numbers: per group its weight and total; per cut what lies left of it, what it gains, and

@@ -17,7 +17,7 @@ __all__ = ["node_positions", "plot_tree"]
 def node_positions(tree: TreeArrays) -> np.ndarray:
     """Where to draw every node, (nodes, 2): leaves side by side, a parent above the middle of its children."""
     count, level = leaf_counts(tree), depths(tree)
-    first = np.zeros(len(count))  # the place of the leftmost leaf below a node
+    first = np.zeros(len(count))  # the position of the leftmost leaf below a node
     for node in np.flatnonzero(tree["feature"] >= 0):
         left, right = tree["left"][node], tree["right"][node]
         first[left], first[right] = first[node], first[node] + count[left]
@@ -48,7 +48,7 @@ def plot_tree(
     level = depths(tree)
     deepest = int(level.max()) if max_depth is None else min(max_depth, int(level.max()))
     top = tree if deepest == level.max() else _top(tree, level >= deepest)
-    place = node_positions(top)
+    position = node_positions(top)
     colors = colormaps["tab10"] if classes is not None else colormaps["viridis"]
     marked = set() if path is None else set(path)
     for node in range(len(top["feature"])):
@@ -57,8 +57,8 @@ def plot_tree(
             for side, word in (("left", "yes"), ("right", "no")):
                 child = top[side][node]
                 bold = node in marked and int(child) in marked
-                axis.plot(*place[[node, child]].T, color="0.2" if bold else "0.7", lw=2.5 if bold else 1, zorder=1)
-                middle = place[[node, child]].mean(axis=0)
+                axis.plot(*position[[node, child]].T, color="0.2" if bold else "0.7", lw=2.5 if bold else 1, zorder=1)
+                middle = position[[node, child]].mean(axis=0)
                 axis.text(*middle, word, fontsize=0.85 * fontsize, color="0.4", ha="center", va="center", zorder=2)
         text = [question(top, node, names, categories or {}, say_missing=False)] if inner else []
         text += [value_text(top, node, classes).removeprefix("class "), f"{top['n_samples'][node]} rows"]
@@ -69,8 +69,8 @@ def plot_tree(
             "ec": "black" if node in marked else "0.5",
             "lw": 2 if node in marked else 0.8,
         }
-        axis.text(*place[node], "\n".join(text), ha="center", va="center", fontsize=fontsize, bbox=box, zorder=3)
-    axis.set_xlim(place[:, 0].min() - 0.6, place[:, 0].max() + 0.6)
+        axis.text(*position[node], "\n".join(text), ha="center", va="center", fontsize=fontsize, bbox=box, zorder=3)
+    axis.set_xlim(position[:, 0].min() - 0.6, position[:, 0].max() + 0.6)
     axis.set_ylim(-deepest - 0.5, 0.5)
     axis.axis("off")
     return axis

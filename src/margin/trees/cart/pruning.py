@@ -1,7 +1,7 @@
 r"""Cutting a grown tree back: cost-complexity pruning and reduced-error pruning.
 
 The first minimizes :math:`R_\alpha(T) = R(T) + \alpha\,|\text{leaves}(T)|`, where :math:`R(T)` is the impurity of the
-leaves weighted by their share of the rows. The subtree below node :math:`t` is worth keeping as long as
+leaves weighted by their fraction of the rows. The subtree below node :math:`t` is worth keeping as long as
 
 .. math:: \alpha < g(t) = \frac{R(t) - R(T_t)}{|\text{leaves}(T_t)| - 1} ,
 

@@ -9,7 +9,7 @@ Node 0 is the root, children have larger numbers than their parent, and the two 
 ``missing_left``   whether a missing value (NaN) goes left, bool
 ``category_row``   row of ``category_set`` for a question about categories, int32; -1 for a threshold
 ``category_set``   32 bytes per such node, uint8: bit ``c`` says that category code ``c`` goes left
-``value``          what the node predicts, float64 (nodes, outputs): class shares, or a mean or median
+``value``          what the node predicts, float64 (nodes, outputs): class fractions, or a mean or median
 ``n_samples``      training rows in the node, int64
 ``weight``         their total weight, float64
 ``impurity``       their impurity, float64
@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from margin.core.parallel import parallel_map
 from margin.core.threads import threads_for
 
 __all__ = [
@@ -100,7 +100,7 @@ def goes_left(tree: TreeArrays, node: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 def packed(trees: Sequence[TreeArrays]) -> tuple[np.ndarray, ...]:
-    """What the compiled walk reads of trees: roots, nodes of two words each, the same as floats, sets."""
+    """What the compiled walk reads of trees: roots, nodes of two 64-bit integers each, the same as floats, sets."""
     counts = [len(tree["feature"]) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.uint64)
     nodes = np.zeros((sum(counts), 2), dtype=np.uint64)
@@ -217,13 +217,7 @@ def _apply_by_levels(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
 def _in_chunks(walk: Callable[[slice], None], n: int, work: float) -> None:
     """Call ``walk`` on chunks of rows, in threads if the work is worth it."""
     chunks = [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
-    threads = min(threads_for(work), len(chunks))
-    if threads <= 1:
-        for rows in chunks:
-            walk(rows)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(walk, chunks))
+    parallel_map(walk, chunks, threads_for(work))
 
 
 def decision_path(tree: TreeArrays, X: np.ndarray) -> sp.csr_matrix:

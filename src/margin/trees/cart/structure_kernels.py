@@ -1,6 +1,6 @@
 """Walking rows down trees, compiled by Numba: the same leaves as :func:`margin.trees.cart.structure.apply` finds.
 
-A node is two words of eight bytes side by side, so that one access to memory brings all of a question: the threshold
+A node is two integers of eight bytes side by side, so that one access to memory brings all of a question: the threshold
 (a float's bits; the row of the set where the question is about categories), and the first child, whether missing values
 go right, whether the question is about categories, and the column. The second child follows the first. A leaf is its
 own child and nothing exceeds its threshold, infinity.

@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from margin.core.arguments import shown
+from margin.core.missing import is_missing
 
-__all__ = ["UNSEEN", "Categories", "column_number", "columns_of", "encode", "encode_columns", "is_missing", "known_of"]
+__all__ = ["UNSEEN", "Categories", "column_number", "columns_of", "encode", "encode_columns", "is_empty", "known_of"]
 
 UNSEEN = -1.0  # the code of a category that training did not meet
 MISSING_MARK = "?"
@@ -22,17 +23,13 @@ MISSING_MARK = "?"
 Categories = np.ndarray | list[Any]  # sorted numbers, or a list when strings are among them
 
 
-def is_missing(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
     """Whether a cell is empty: None, NaN, pandas' NA or NaT, or the mark "?".
 
-    >>> [is_missing(cell) for cell in (None, float("nan"), "?", "sunny", 0)]
+    >>> [is_empty(cell) for cell in (None, float("nan"), "?", "sunny", 0)]
     [True, True, True, False, False]
     """
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
-        return True
-    if isinstance(value, str):
-        return value == MISSING_MARK
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+    return value == MISSING_MARK if isinstance(value, str) else is_missing(value)
 
 
 def columns_of(owner: Any, X: Any, *, reset: bool) -> list[np.ndarray]:
@@ -129,7 +126,7 @@ def _column(owner: str, values: np.ndarray, declared: bool = False) -> np.ndarra
     plain = np.empty(len(values), dtype=object)
     all_numbers = True
     for i, value in enumerate(values.tolist()):
-        if is_missing(value):
+        if is_empty(value):
             continue
         if not isinstance(value, str | bool | int | float | np.generic):
             raise TypeError(f"{owner}: a cell of X as argument must be a string or a number; got {shown(value)}.")

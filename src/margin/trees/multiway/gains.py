@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from margin.core.arguments import finite
 from margin.foundations.information import entropy
-from margin.trees.multiway.category_columns import encode, is_missing, known_of
+from margin.trees.multiway.category_columns import encode, is_empty, known_of
 
 __all__ = [
     "checked_weights",
@@ -149,7 +149,7 @@ def coded(owner: str, name: str, values: ArrayLike) -> np.ndarray:
         column = column.astype(np.float64)
     else:
         plain = np.asarray(values, dtype=object)
-        column = np.array([None if is_missing(value) else value for value in plain.tolist()], dtype=object)
+        column = np.array([None if is_empty(value) else value for value in plain.tolist()], dtype=object)
     return encode(column, known_of(column))
 
 

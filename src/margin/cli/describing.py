@@ -1,0 +1,76 @@
+"""``margin describe``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from margin.cli.output import print_json, reported, result
+
+if TYPE_CHECKING:
+    from margin.data import Profile
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("describe")(describe)
+
+
+def describe(
+    data: Annotated[str, typer.Argument(help="A file, a folder of Parquet files, - for stdin, or a named set.")],
+    target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option("--kinds", metavar="COLUMN=KIND", help="Say what a column is; may be repeated."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="Leave a column out; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what a table holds: the kind and use of every column with the reason, leaks, copies, groups, time order."""
+    from margin.service.describing import describe as describe_table
+
+    with reported():
+        found = describe_table(data, target=target, kinds=kinds or (), ignore=ignore or ())
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _print(found)
+
+
+def _print(found: Profile) -> None:
+    console = result()
+    left_out = sum(not column.used for column in found.columns if column.name != found.target)
+    goal = f", {found.task} of {found.target}" if found.target else ""
+    line = f"{found.table.n_rows:,} rows, {len(found.columns)} columns, {left_out} left out{goal}"
+    console.print(line, style="bold", markup=False, highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("column", overflow="fold")
+    table.add_column("kind", no_wrap=True)
+    for name in ("missing", "distinct"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("examples and remarks", overflow="fold")
+    for column in found.columns:
+        style = "" if column.used or column.name == found.target else "dim"
+        missing = "" if not column.missing else f"{column.missing:.1%}"
+        told = Text(", ".join(column.examples), style=style)
+        if column.remark:
+            told.append(f"\n{column.remark}", style="red" if "LEAK?" in column.remark else "italic")
+        name = Text(column.name, style=style)
+        table.add_row(name, Text(column.kind, style=style), missing, f"{column.distinct:,}", told)
+    console.print(table)
+    for remark in found.remarks:
+        console.print(f"• {remark}", markup=False, highlight=False, soft_wrap=True)
+    suggested = {
+        "--group": found.suggested_group,
+        "--time": found.suggested_time,
+        "--metric": found.suggested_metric,
+    }
+    options = "  ".join(f"{option} {value}" for option, value in suggested.items() if value)
+    if options:
+        console.print(f"Suggested for a comparison: {options}", markup=False, highlight=False, soft_wrap=True)

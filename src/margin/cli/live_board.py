@@ -1,0 +1,127 @@
+"""The board in a terminal, growing while models are compared; in a pipe, one line for every model that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from margin.cli.output import log
+
+if TYPE_CHECKING:
+    from margin.selection import Standing
+    from margin.service.comparison import Comparison
+
+__all__ = ["board_table", "notes", "watching"]
+
+
+@contextmanager
+def watching(quiet: bool = False) -> Iterator[Callable[[Comparison], None]]:
+    """What is shown while a comparison runs, on stderr."""
+    console = log()
+    if quiet:
+        yield lambda _: None
+    elif not console.is_terminal:
+        yield _Lines()
+    else:
+        with Live(console=console, transient=True, refresh_per_second=4) as live:
+            yield lambda comparison: live.update(board_table(comparison))
+
+
+class _Lines:
+    """One line for every model that is done: where it stands, what it cost, how long the rest will take."""
+
+    def __init__(self) -> None:
+        self.said: set[str] | None = None
+
+    def __call__(self, comparison: Comparison) -> None:
+        if not comparison.running:
+            return
+        done = [s for s in comparison.standings if s.status in ("ranked", "cut", "failed")]
+        if self.said is None:  # what an earlier start finished is no news
+            self.said = {s.model for s in done}
+        for s in done:
+            if s.model not in self.said:
+                self.said.add(s.model)
+                log().print(self._line(comparison, s), highlight=False, soft_wrap=True, markup=False)
+
+    def _line(self, comparison: Comparison, s: Standing) -> str:
+        from margin.service.comparison.showing import score_text
+
+        if s.status != "ranked":
+            return f"{s.model}: {s.status}: {s.error}"
+        left = _time_left(comparison)
+        return f"{s.model}: {s.metric} {score_text(s.mean)}, {s.fit_seconds:.2f} s a fit{left and '; ' + left}"
+
+
+def _time_left(comparison: Comparison) -> str:
+    from margin.selection.schedule import seconds_text
+
+    eta = comparison.eta
+    return f"about {seconds_text(eta)} left" if eta == eta and eta > 0 else ""
+
+
+def board_table(comparison: Comparison) -> Group:
+    """The table, which fits 80 columns."""
+    metric = comparison.metric
+    arrow = "↑" if metric.greater_is_better else "↓"
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("  model", no_wrap=True)
+    for column in (f"{metric.name} {arrow}", "95 % interval", "fit s", "predict s"):
+        table.add_column(column, justify="right", no_wrap=True)
+    standings = comparison.standings
+    for s in standings:
+        table.add_row(*_cells(comparison, s, best=s is standings[0]))
+    return Group(Text(_heading(comparison), style="italic"), table)
+
+
+def _heading(comparison: Comparison) -> str:
+    said = f"{comparison.name}: {comparison.task}"
+    if not comparison.running:
+        return f"{said}, {comparison.plan.sentence}"
+    left = _time_left(comparison)
+    return f"{said}, {comparison.done} of {comparison.total} trials{left and ', ' + left}"
+
+
+def _cells(comparison: Comparison, s: Standing, best: bool) -> tuple[str, ...]:
+    from margin.service.comparison.showing import score_text
+
+    mark = "≈ " if s.tied and not comparison.running else "  "
+    if s.status in ("failed", "left out"):
+        color = "red" if s.status == "failed" else "dim"
+        return f"{mark}{s.model}", f"[{color}]{s.status}[/{color}]"
+    seconds = ("", "") if s.fit_seconds != s.fit_seconds else (f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}")
+    if s.status == "cut":
+        cells = (
+            f"{mark}{s.model}",
+            score_text(s.mean) or "cut",
+            f"on {s.n_train:,} rows" if s.n_train else "",
+            *seconds,
+        )
+        return tuple(f"[dim]{cell}[/dim]" for cell in cells)
+    interval = "" if s.low != s.low else f"{score_text(s.low)}…{score_text(s.high)}"
+    if s.status == "partial" and not comparison.running:
+        interval = f"{s.folds} of {comparison.n_folds} folds"
+    cells = (f"{mark}{s.model}", score_text(s.mean), interval, *seconds)
+    return tuple(f"[bold]{cell}[/bold]" for cell in cells) if best and not comparison.running else cells
+
+
+def notes(comparison: Comparison) -> list[Text]:
+    """Below the table: why some models have no score or no rank, what to take away, what to know about the data."""
+    from margin.service.comparison.showing import verdict
+
+    lines = []
+    for s in comparison.standings:
+        said = f"cut {s.error}" if s.status == "cut" and s.error.startswith("after") else s.error
+        if said or (s.settings and s.status == "ranked"):
+            lines.append(Text.assemble((s.model, "bold"), f": {said or s.settings}"))
+    parts = [lines, [Text(text) for text in verdict(comparison)], [Text(f"· {text}") for text in comparison.remarks]]
+    separated: list[Text] = []
+    for part in parts:
+        separated += [Text(""), *part] if part else []
+    return separated

@@ -1,0 +1,263 @@
+"""What a table holds, judged before anything is fitted: every column with its kind, use and reason, and what to beware.
+
+``profile(table, target="y")`` counts every column once (:mod:`margin.data.facts`) and asks, in this order: what kind of
+column it is and whether a model may use it (:mod:`margin.data.judgement`, :mod:`margin.data.column_set`), whether one
+gives the target away (:mod:`margin.data.leakage`), and whether rows belong together in groups, in time or as copies
+(:mod:`margin.data.structure`). Nothing is left out silently: whatever is not used has a remark, and ``kinds`` and
+``ignore`` overrule every judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from margin.data.coercion import coerced, spelling_of
+from margin.data.column_set import judge_columns
+from margin.data.columnar import from_pandas
+from margin.data.facts import ColumnFacts, facts_of, written
+from margin.data.judgement import Judgement
+from margin.data.kinds import KINDS, missing_mask
+from margin.data.leakage import Leak
+from margin.data.structure import (
+    duplicate_rows,
+    group_column,
+    order_of_rows,
+    suggest_metric,
+    target_remarks,
+    time_column,
+)
+from margin.data.table import Table, UnknownColumnError, close_names
+from margin.data.tasks import detect_task
+
+__all__ = ["KINDS_OF_COLUMNS", "ColumnProfile", "Profile", "profile"]
+
+#: What a column can be said to be: a kind of table column, or something that no model may see.
+KINDS_OF_COLUMNS = (*KINDS, "identifier")
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column: what it is, whether a model sees it, and why.
+
+    ``kind`` is "number", "flag", "category", "text", "date" or "identifier"; ``remark`` is "" where there is nothing
+    to say. ``missing`` is a fraction, ``distinct`` a count, ``examples`` the first distinct values.
+    """
+
+    name: str
+    kind: str
+    used: bool
+    remark: str
+    missing: float
+    distinct: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The judgement of a whole table.
+
+    ``table`` holds the columns as they were read (numbers written ``$1,234.50`` are numbers). ``task`` is
+    "classification" or "regression", or "density" without a target. ``suggested_group`` and ``suggested_time`` name a
+    column whose values seem to tie rows together or to order them; ``suggested_metric`` is one that suits the target.
+    """
+
+    table: Table
+    target: str | None
+    task: str
+    columns: tuple[ColumnProfile, ...]
+    remarks: tuple[str, ...]
+    suggested_group: str | None = None
+    suggested_time: str | None = None
+    suggested_metric: str | None = None
+
+    def __getitem__(self, name: str) -> ColumnProfile:
+        found = next((column for column in self.columns if column.name == name), None)
+        if found is None:
+            self.table[name]  # raises the sentence with close names
+            raise KeyError(name)
+        return found
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the columns a model sees."""
+        return tuple(column.name for column in self.columns if column.used)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kinds of the columns a model sees, by name."""
+        return {column.name: column.kind for column in self.columns if column.used}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "rows": self.table.n_rows,
+            "target": self.target,
+            "task": self.task,
+            "columns": [asdict(column) for column in self.columns],
+            "remarks": list(self.remarks),
+            "suggested_group": self.suggested_group,
+            "suggested_time": self.suggested_time,
+            "suggested_metric": self.suggested_metric,
+        }
+
+
+def profile(
+    table: Table | Any,
+    target: str | None = None,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    ignore: Iterable[str] = (),
+) -> Profile:
+    """Judge every column of a table or DataFrame, and the table as data to learn ``target`` from.
+
+    ``kinds`` says what columns are where the judgement would differ ("identifier" leaves a column out), and ``ignore``
+    names columns that are left out.
+
+    >>> found = profile(Table({"id": range(60), "age": [20, 30, 40] * 20, "ill": [0, 0, 1] * 20}), target="ill")
+    >>> for column in found.columns:
+    ...     print(column.name, column.kind, column.used, column.remark)
+    id identifier False left out: the number of the row
+    age number True LEAK? a few thresholds on it alone separate the classes completely
+    ill number False the target
+    """
+    said, ignored = dict(kinds or {}), frozenset([ignore] if isinstance(ignore, str) else ignore)
+    read = _with_kinds(_as_table(table), target, said, ignored)
+    columns = facts_of(read)
+    goal = None if target is None else columns.pop(target)
+    task = "density" if goal is None else _task(goal, said)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest: their differences are infinite
+        return _judged(read, columns, goal, task, said, ignored)
+
+
+def _judged(
+    read: Table,
+    columns: dict[str, ColumnFacts],
+    goal: ColumnFacts | None,
+    task: str,
+    said: Mapping[str, str],
+    ignored: frozenset[str],
+) -> Profile:
+    target = None if goal is None else goal.name
+    judged, leaks = judge_columns(columns, said, ignored, goal, task)
+    group, group_remark = group_column({name: facts for name, facts in columns.items() if name not in ignored})
+    time, time_remark = time_column({name: facts for name, facts in columns.items() if judged[name].used})
+    used = [facts for name, facts in columns.items() if judged[name].used]
+    remarks = [
+        *read.remarks,
+        *([] if goal is None else target_remarks(goal, task)),
+        *(_leak_remark(name, leak, target) for name, leak in leaks.items()),
+        duplicate_rows(used, goal),
+        group_remark,
+        time_remark,
+        "" if goal is None or time or group else order_of_rows(goal, task),
+        "" if used else "No column can be used.",
+    ]
+    return Profile(
+        table=read,
+        target=target,
+        task=task,
+        columns=tuple(_column(read, name, columns.get(name) or goal, judged.get(name)) for name in read.names),
+        remarks=tuple(remark for remark in remarks if remark),
+        suggested_group=group,
+        suggested_time=time,
+        suggested_metric=None if goal is None else suggest_metric(goal, task),
+    )
+
+
+def _as_table(data: Table | Any) -> Table:
+    if isinstance(data, Table):
+        table = data
+    elif type(data).__module__.split(".")[0] == "pandas":
+        table = from_pandas(data, read_strings=True)
+    elif isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "biuf":
+        table = Table({str(i): np.array(column, dtype=np.float64) for i, column in enumerate(data.T)})
+    else:
+        got = type(data).__name__
+        raise TypeError(f"profile: data must be a Table, a DataFrame or a 2-D array of numbers; got {got}.")
+    if not table.names or not table.n_rows:
+        raise ValueError(f"profile: the table is empty ({table.n_rows} rows, {len(table.names)} columns).")
+    return table
+
+
+def _with_kinds(table: Table, target: str | None, said: Mapping[str, str], ignored: frozenset[str]) -> Table:
+    """The table with columns of the kinds that were ``said``; one sentence for a name or kind that does not exist."""
+    for role, names in (("target", () if target is None else (target,)), ("kinds", said), ("ignore", ignored)):
+        for name in names:
+            if name not in table:
+                what = "there is no target" if role == "target" else f"{role} names"
+                raise UnknownColumnError(f"profile: {what} {name!r}; {close_names(name, table.names)}.")
+    if target is not None and target in ignored:
+        raise ValueError(f"profile: ignore names {target!r}, which is the target.")
+    for name, kind in said.items():
+        if kind not in KINDS_OF_COLUMNS:
+            allowed = ", ".join(KINDS_OF_COLUMNS)
+            raise ValueError(f"profile: the kind of {name!r} must be one of {allowed}; got {kind!r}.")
+        if kind not in ("identifier", table.kinds[name]):
+            table = _converted(table, name, kind)
+    return table
+
+
+def _converted(table: Table, name: str, kind: str) -> Table:
+    """The column read as another kind; what cannot be is missing, and at least one value must be."""
+    series = table.select([name]).to_pandas()[name]
+    spelling = spelling_of(series, kind)
+    values = coerced(series, kind, spelling)
+    lost = missing_mask(values) & ~series.isna().to_numpy()
+    if lost.any() and missing_mask(values).all():
+        example = written(series.to_numpy(dtype=object)[lost][0])
+        raise ValueError(f"profile: column {name!r} cannot be read as {kind}; {example!r} is none.")
+    if kind == "flag":
+        flags = np.full(len(values), None, dtype=object)
+        flags[~np.isnan(values)] = values[~np.isnan(values)] == 1.0
+        values = flags
+    order = f"read with the {spelling}" if spelling.endswith("first") else ""
+    lost_note = f"{int(lost.sum())} values cannot be read as {kind} and count as missing" if lost.any() else ""
+    note = "; ".join(filter(None, (order, lost_note)))
+    pairs = {other: (table.kinds[other], table.columns[other]) for other in table.names}
+    notes = {**table.notes, name: note}
+    return Table.from_stored({**pairs, name: (kind, values)}, table.n_rows, table.remarks, notes)
+
+
+def _task(target: ColumnFacts, said: Mapping[str, str]) -> str:
+    if not target.n_present:
+        raise ValueError(f"profile: no row has a value of the target {target.name!r}.")
+    kind = said.get(target.name)
+    if kind == "number" or (target.kind == "date" and kind is None):
+        return "regression"
+    if kind is not None or target.kind != "number":
+        return "classification"
+    finite = target.values[np.isfinite(target.values)]
+    return detect_task(finite) if len(finite) else "regression"
+
+
+def _leak_remark(name: str, leak: Leak, target: str | None) -> str:
+    if leak.copy:
+        return f"{name!r} copies the target {target!r}."
+    return f"{name!r} may give {target!r} away: {leak.remark}. If it is not known before {target!r} is, leave it out."
+
+
+def _column(table: Table, name: str, facts: ColumnFacts | None, judgement: Judgement | None) -> ColumnProfile:
+    assert facts is not None
+    kind, used, remark = (
+        (facts.kind, False, "the target")
+        if judgement is None
+        else (
+            judgement.kind,
+            judgement.used,
+            judgement.remark,
+        )
+    )
+    note = table.notes.get(name, "")
+    return ColumnProfile(
+        name=name,
+        kind=kind,
+        used=used,
+        remark="; ".join(part for part in (remark, note) if part),
+        missing=facts.missing,
+        distinct=facts.n_distinct,
+        examples=facts.examples,
+    )

@@ -1,0 +1,70 @@
+"""What the fitted steps of a pipeline on tables hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from margin.core.invariants import ArrayOf, DictOf, Form, ListOf, Sizes, Stored, StringOf, Violation
+from margin.data.coercion import SPELLINGS
+from margin.data.date_parts import PARTS
+from margin.data.kinds import KINDS
+
+__all__ = ["FORMS"]
+
+OUTPUT: dict[str, Stored] = {"_sklearn_output_config": DictOf(StringOf(), StringOf())}
+
+
+def _kinds_are_known(model: Mapping[str, Any], _: Sizes) -> None:
+    kinds = model["kinds"]
+    if any(kind not in KINDS for kind in kinds.values()):
+        raise Violation(f"kinds must be among {', '.join(KINDS)}")
+    if "spellings_" in model and set(model["spellings_"]) != set(kinds):
+        raise Violation("spellings_ must have an entry for each column of kinds")
+
+
+def _labels_differ(model: Mapping[str, Any], _: Sizes) -> None:
+    if any(len(set(labels)) != len(labels) for labels in model.get("labels_", ())):
+        raise Violation("labels_ of a column must differ")
+
+
+def _one_weight_per_term(model: Mapping[str, Any], _: Sizes) -> None:
+    for terms, idf in zip(model.get("terms_", ()), model.get("idf_", ())):
+        if len(terms) != len(idf) or len(set(terms)) != len(terms):
+            raise Violation("terms_ must differ, with one weight of idf_ for each")
+
+
+def _dates_are_there(model: Mapping[str, Any], _: Sizes) -> None:
+    if "first_" in model and np.isnat(model["first_"]).any():
+        raise Violation("first_ must hold dates")
+
+
+FORMS: Mapping[str, Form] = {
+    "CategoryColumns": Form(
+        {
+            **OUTPUT,
+            "labels_": ListOf(ListOf(StringOf()), "n_features"),
+            "merged_": ArrayOf("n_features", kind="b"),
+        },
+        [_labels_differ],
+    ),
+    "ColumnReader": Form({**OUTPUT, "spellings_": DictOf(StringOf(), StringOf(SPELLINGS))}, [_kinds_are_known]),
+    "DateParts": Form(
+        {
+            **OUTPUT,
+            "first_": ArrayOf("n_features", kind="datetime64[us]"),
+            "kept_": ArrayOf("n_features", len(PARTS), kind="b"),
+        },
+        [_dates_are_there],
+    ),
+    "TfidfColumns": Form(
+        {
+            **OUTPUT,
+            "terms_": ListOf(ListOf(StringOf()), "n_features"),
+            "idf_": ListOf(ArrayOf(None, low=0), "n_features"),
+        },
+        [_one_weight_per_term],
+    ),
+}

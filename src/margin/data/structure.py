@@ -1,0 +1,217 @@
+"""What holds between the rows of a table: copies, groups, order in time, and how the target is distributed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from margin.data.facts import ColumnFacts, written
+from margin.data.judgement import has_identifier_name, has_time_name
+
+__all__ = [
+    "duplicate_rows",
+    "group_column",
+    "names_groups",
+    "order_of_rows",
+    "suggest_metric",
+    "target_remarks",
+    "time_column",
+]
+
+#: Groups have on average at least so many rows, and there are at least so many groups.
+ROWS_PER_GROUP, FEWEST_GROUPS = 2.0, 5
+#: The commonest class is so many times as common as the rarest: then accuracy rewards ignoring the rarest.
+IMBALANCE = 4.0
+#: Neighboring targets differ by less than this fraction of what independent rows would: they belong together.
+ALIKE = 0.5
+FEWEST_ROWS = 50
+
+_PERSONS = (
+    "patient|subject|participant|person|user|customer|client|member|student|employee|household|family|player|animal|"
+    "donor|author|speaker|driver"
+)
+_OWNERS = re.compile(rf"{_PERSONS}|session|device|machine|sensor|vehicle|account|site|hospital|school|group")
+
+
+def duplicate_rows(columns: Sequence[ColumnFacts], target: ColumnFacts | None) -> str:
+    """A remark on rows that repeat an earlier one in all ``columns``, or ""."""
+    if not columns or not columns[0].n_rows:
+        return ""
+    keys = _row_keys(columns)
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    repeated = len(keys) - len(first)
+    if not repeated:
+        return ""
+    remark = f"{repeated:,} of {len(keys):,} rows repeat an earlier one: copies among test rows make scores too good"
+    if target is None:
+        return remark + "."
+    pairs = len(np.unique(number * np.int64(target.n_distinct + 1) + target.codes))
+    return remark + (f"; {pairs - len(first):,} of them have another target." if pairs > len(first) else ".")
+
+
+def _row_keys(columns: Sequence[ColumnFacts]) -> np.ndarray:
+    """One 64-bit number per row: rows with equal values have equal numbers, others different ones (almost surely)."""
+    keys = np.zeros(columns[0].n_rows, dtype=np.uint64)
+    for column in columns:
+        # The multiplier of a linear congruential generator mixes; the shift brings high bits back down.
+        keys = (keys ^ (column.codes + 1).astype(np.uint64)) * np.uint64(6364136223846793005)
+        keys ^= keys >> np.uint64(29)
+    return keys
+
+
+def names_groups(facts: ColumnFacts) -> bool:
+    """Whether a column is called like the owner of several rows (``patient_id``) and its values repeat as owners do.
+
+    >>> codes = np.repeat(np.arange(10), 3)
+    >>> names_groups(ColumnFacts("patient_id", "number", codes * 1.0, codes, np.arange(10.0)))
+    True
+    """
+    name = facts.name.strip().lower()
+    called = re.fullmatch(_PERSONS, name) or (has_identifier_name(facts.name) and _OWNERS.search(name))
+    return bool(called) and _can_group(facts)
+
+
+def _can_group(facts: ColumnFacts) -> bool:
+    if facts.kind in ("date", "flag") or (facts.kind == "number" and not facts.is_integer):
+        return False
+    return facts.n_distinct >= FEWEST_GROUPS and facts.n_present >= ROWS_PER_GROUP * facts.n_distinct
+
+
+def group_column(columns: Mapping[str, ColumnFacts]) -> tuple[str | None, str]:
+    """The column whose values seem to own several rows each, and a remark.
+
+    By its name; otherwise because other columns that vary as much are constant within each of its values, as the birth
+    date of a patient is.
+    """
+    named = [facts for facts in columns.values() if names_groups(facts)]
+    if named:
+        found = max(named, key=lambda facts: facts.n_distinct)
+        each = found.n_present / found.n_distinct
+        return found.name, (
+            f"{found.name!r} ties rows together ({found.n_distinct:,} values, each in about {each:.0f} rows):"
+            " folds should keep its groups whole."
+        )
+    for facts in sorted(columns.values(), key=lambda facts: -facts.n_distinct):
+        if facts.kind == "number" and not has_identifier_name(facts.name):
+            continue
+        if not _can_group(facts) or facts.n_distinct < 2 * FEWEST_GROUPS:
+            continue
+        owned = [other.name for other in columns.values() if other is not facts and _is_owned(other, facts)]
+        if owned:
+            listed = ", ".join(map(repr, owned[:3]))
+            return facts.name, (
+                f"{listed} {'is' if len(owned) == 1 else 'are'} constant within each value of {facts.name!r}: rows may"
+                " come in groups, and then folds should keep them whole."
+            )
+    return None, ""
+
+
+def _is_owned(other: ColumnFacts, owner: ColumnFacts) -> bool:
+    """Whether a measurement or date varies about as much as ``owner`` and is constant within each of its values."""
+    if other.kind not in ("number", "date") or not 0.5 * owner.n_distinct <= other.n_distinct <= owner.n_distinct:
+        return False
+    remembered = np.full(owner.n_distinct, -1)
+    rows = ~owner.absent
+    remembered[owner.codes[rows]] = other.codes[rows]
+    return bool(np.array_equal(remembered[owner.codes[rows]], other.codes[rows]))
+
+
+def time_column(columns: Mapping[str, ColumnFacts]) -> tuple[str | None, str]:
+    """The column that seems to order rows in time, and a remark: dates first, then numbers called like a time."""
+    dates = [facts for facts in columns.values() if facts.kind == "date" and facts.n_distinct >= 10]
+    numbers = [
+        facts
+        for facts in columns.values()
+        if facts.kind == "number" and facts.n_distinct >= 10 and has_time_name(facts.name) and _ascends(facts)
+    ]
+    if not dates and not numbers:
+        return None, ""
+    ordered = [facts for facts in dates if _ascends(facts)]
+    found = max(ordered or dates or numbers, key=lambda facts: (facts.n_distinct, -facts.missing))
+    if _ascends(found):
+        return found.name, (
+            f"The rows are in order of {found.name!r}: to predict later rows from earlier ones, folds should follow"
+            " time."
+        )
+    first, last = np.nanmin(found.values), np.nanmax(found.values)
+    return found.name, (
+        f"{found.name!r} runs from {written(first)} to {written(last)}: if later rows are to be predicted from earlier"
+        " ones, folds should follow time."
+    )
+
+
+def _ascends(facts: ColumnFacts) -> bool:
+    values = facts.values[~facts.absent].astype(np.float64)
+    return len(values) >= 10 and bool(np.all(np.diff(values) >= 0) or np.all(np.diff(values) <= 0))
+
+
+def order_of_rows(target: ColumnFacts, task: str) -> str:
+    """A remark if neighboring rows have alike targets, or rows are sorted by it, or ""."""
+    known = target.codes[~target.absent]
+    if len(known) < FEWEST_ROWS or target.n_distinct < 2:
+        return ""
+    if task == "classification":
+        changes = int(np.count_nonzero(np.diff(known)))
+        if changes == target.n_distinct - 1:
+            return f"The rows are sorted by {target.name!r}: they must be shuffled before they are split."
+        frequencies = target.counts / len(known)
+        ratio = changes / (len(known) - 1) / max(1 - float((frequencies**2).sum()), 1e-12)
+    else:
+        y = target.values[~target.absent].astype(np.float64)
+        steps = np.diff(y)
+        if np.all(steps >= 0) or np.all(steps <= 0):
+            return f"The rows are sorted by {target.name!r}: they must be shuffled before they are split."
+        with np.errstate(over="ignore", invalid="ignore"):
+            ratio = float(np.mean(steps**2) / (2 * np.var(y)))  # von Neumann's ratio: 1 for independent rows
+    if not ratio < ALIKE:
+        return ""
+    return (
+        f"Neighboring rows have alike values of {target.name!r} (they change {ratio:.0%} as much as in shuffled rows):"
+        " rows may be in order of time or in groups, which plain folds would not notice."
+    )
+
+
+def target_remarks(target: ColumnFacts, task: str) -> list[str]:
+    """What to beware of in the target: rows without it, rare classes, imbalance."""
+    remarks = []
+    if target.absent.any():
+        remarks.append(
+            f"{int(target.absent.sum()):,} rows have no value of {target.name!r}: they cannot be learned from."
+        )
+    if task != "classification":
+        return remarks
+    counts = np.sort(target.counts)
+    if target.n_distinct == 1:
+        remarks.append(
+            f"All rows have the same class, {written(target.distinct[0])!r}: there is nothing to tell apart."
+        )
+    single = [written(label) for label, count in zip(target.distinct, target.counts) if count == 1]
+    if single and target.n_distinct > 1:
+        listed = ", ".join(map(repr, single[:3])) + (f" and {len(single) - 3} more" if len(single) > 3 else "")
+        remarks.append(
+            f"{listed} {'occurs' if len(single) == 1 else 'occur'} in one row only: no fold can test what it learned."
+        )
+    if target.n_distinct > 1 and counts[-1] >= IMBALANCE * counts[0]:
+        rare = written(target.distinct[np.argmin(target.counts)])
+        remarks.append(
+            f"The classes are out of balance: {rare!r} is {counts[0] / counts.sum():.1%} of the rows, and predicting"
+            f" the commonest class everywhere is already {counts[-1] / counts.sum():.1%} accurate."
+        )
+    return remarks
+
+
+def suggest_metric(target: ColumnFacts, task: str) -> str | None:
+    """The metric that suits the target: one that sees rare classes where they are rare.
+
+    Two classes out of balance are judged by how they are ranked; more classes by their mean recall.
+    """
+    if task == "regression":
+        return "rmse"
+    if task != "classification":
+        return None
+    counts = np.sort(target.counts)
+    if len(counts) < 2 or counts[-1] < IMBALANCE * counts[0]:
+        return "accuracy"
+    return "roc_auc" if len(counts) == 2 else "balanced_accuracy"

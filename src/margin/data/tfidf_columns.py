@@ -1,0 +1,113 @@
+r"""Texts as weighted counts of their commonest terms."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from margin.core.domains import Integer
+from margin.core.estimator import Estimator
+from margin.core.parameters import attribute, parameter
+
+__all__ = ["TfidfColumns"]
+
+
+class TfidfColumns(TransformerMixin, Estimator):
+    r"""Columns of text as tf-idf: how often a term occurs in a row, times how rare it is, each row of length 1.
+
+    .. math:: w_{ij} \propto n_{ij}\left(\ln\frac{1+n}{1+d_j} + 1\right)
+
+    with :math:`n_{ij}` the occurrences of term :math:`j` in row :math:`i`, :math:`d_j` the rows that have it. Terms are
+    words of at least two letters or digits in lower case. The vocabulary of a column are its ``max_features``
+    commonest terms among those that occur in at least ``min_df`` rows (in any row, if no term does). A row without a
+    known term is zero. The result is a dense array, because most models take no other.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> texts = pd.DataFrame({"note": ["red car", "red bike", "blue car", ""]})
+    >>> tfidf = TfidfColumns().fit(texts)
+    >>> tfidf.get_feature_names_out().tolist()
+    ['note_car', 'note_red']
+    >>> tfidf.transform(texts).round(2).tolist()
+    [[0.71, 0.71], [0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+
+    _: KW_ONLY
+    max_features: int = parameter(256, Integer(low=1), "How many terms of a column are counted, the commonest.")
+    min_df: int = parameter(2, Integer(low=1), "In how many rows of training a term must occur.")
+
+    terms_: list[list[str]] = attribute("The terms of each column, in alphabetical order.")
+    idf_: list[np.ndarray] = attribute("How rare each term is.")
+
+    def fit(self, X: Any, y: Any = None) -> TfidfColumns:
+        """Learn the terms of each column and how rare they are."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Learn the terms and weigh them in the same rows, which are counted once."""
+        self._check_parameters()
+        columns = _columns(X)
+        self.n_features_in_ = len(columns)
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        learned = [self._learn(texts) for texts in columns]
+        self.terms_, self.idf_ = [terms for terms, _, _ in learned], [idf for _, idf, _ in learned]
+        return np.hstack([_weights(counts, idf) for _, idf, counts in learned])
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The weights of all terms, column after column."""
+        check_is_fitted(self)
+        columns = _columns(X)
+        if len(columns) != self.n_features_in_:
+            raise ValueError(f"TfidfColumns: X has {len(columns)} columns, training had {self.n_features_in_}.")
+        counted = zip(columns, self.terms_, self.idf_)
+        return np.hstack([_weights(_counts(texts, terms), idf) for texts, terms, idf in counted])
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names such as ``note_car``."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        found = [f"{name}_{term}" for name, terms in zip(names, self.terms_) for term in terms]
+        return np.array(found, dtype=object)
+
+    def _learn(self, texts: list[str]) -> tuple[list[str], np.ndarray, Any]:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        counter = CountVectorizer()
+        try:
+            counts = counter.fit_transform(texts)
+        except ValueError:  # not a single term in any row
+            return [], np.zeros(0), _counts(texts, [])
+        rows_with = np.bincount(counts.indices, minlength=counts.shape[1])
+        total = np.asarray(counts.sum(axis=0)).ravel()
+        allowed = rows_with >= min(self.min_df, rows_with.max())
+        order = np.lexsort((np.arange(len(total)), -total))  # the commonest first, ties in alphabetical order
+        chosen = np.sort(order[allowed[order]][: self.max_features])
+        terms = counter.get_feature_names_out()[chosen]
+        idf = np.log((1 + len(texts)) / (1 + rows_with[chosen])) + 1
+        return [str(term) for term in terms], idf, counts[:, chosen]
+
+
+def _counts(texts: list[str], terms: list[str]) -> Any:
+    """How often each term occurs in each text, as a sparse matrix."""
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return CountVectorizer(vocabulary=terms).transform(texts) if terms else csr_matrix((len(texts), 0), dtype=np.int64)
+
+
+def _weights(counts: Any, idf: np.ndarray) -> np.ndarray:
+    weights = counts.toarray() * idf
+    lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights))
+    return weights / np.where(lengths > 0, lengths, 1.0)[:, None]
+
+
+def _columns(X: Any) -> list[list[str]]:
+    columns = [X.iloc[:, i].to_numpy() for i in range(X.shape[1])] if hasattr(X, "iloc") else list(np.asarray(X).T)
+    return [["" if value is None or value != value else str(value) for value in column] for column in columns]

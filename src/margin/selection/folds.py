@@ -1,0 +1,161 @@
+"""Folds that fit the data: by class, at random, by whole groups or forward in time, and rows that judge the winner.
+
+The best of many models looks better in its folds than it is, because it was chosen by them. So a part of the rows is
+set aside before anything is fitted; it judges the winner once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from margin.data import splits
+
+__all__ = ["FoldPlan", "plan_folds"]
+
+TrainTest = tuple[np.ndarray, np.ndarray]
+
+#: From this many rows on, a fifth of them is held out; of fewer, so small a part would say little.
+ROWS_FOR_HELD_OUT, HELD_OUT_FRACTION = 500, 0.2
+
+
+@dataclass(frozen=True)
+class FoldPlan:
+    """Positions of rows: ``folds`` are (train, test) pairs within ``development``; ``held_out`` may be empty.
+
+    ``kind`` is "stratified", "random", "groups" or "time"; ``labels`` are what is stratified by, the groups or the
+    times of all rows.
+    """
+
+    kind: str
+    development: np.ndarray
+    held_out: np.ndarray
+    folds: list[TrainTest]
+    labels: np.ndarray | None = None
+    label_name: str = ""
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        return self.labels if self.kind == "groups" else None
+
+    @property
+    def times(self) -> np.ndarray | None:
+        return self.labels if self.kind == "time" else None
+
+    @property
+    def sentence(self) -> str:
+        """How the rows were divided."""
+        k, name = len(self.folds), f" of {self.label_name}" if self.label_name else ""
+        how = {
+            "stratified": f"{k} folds with equal class frequencies",
+            "random": f"{k} random folds",
+            "groups": f"{k} folds of whole groups{name}",
+            "time": f"{k} steps forward in time{name}, each tested on what follows its training rows",
+        }[self.kind]
+        held = f"; {len(self.held_out):,} rows held out for the winner" if len(self.held_out) else ""
+        return f"{len(self.development):,} rows in {how}{held}"
+
+    def within(self, rows: np.ndarray, k: int, seed: int = 0) -> list[TrainTest]:
+        """Folds of the same kind inside ``rows``, as positions in ``rows``: for choices made on training rows only."""
+        labels = None if self.labels is None else self.labels[rows]
+        k = _possible_folds(self.kind, labels, len(rows), k)
+        return _folds(self.kind, labels, len(rows), k, seed)
+
+    def part(self, rows: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
+        """``n`` of ``rows``, fewer for smaller ``n`` being among them: the latest ones in time, else drawn evenly.
+
+        Where classes are stratified, each keeps its frequency and at least one row.
+        """
+        if n >= len(rows):
+            return rows
+        if self.kind == "time":
+            return rows[-n:]
+        rng = np.random.default_rng(seed)
+        if self.kind != "stratified" or self.labels is None:
+            return np.sort(rows[rng.permutation(len(rows))[:n]])
+        # The rank of a row within its class, as a fraction: the n least are every class in its proportion.
+        order = rng.permutation(len(rows))
+        _, codes = np.unique(self.labels[rows[order]].astype(str), return_inverse=True)
+        counts = np.bincount(codes)
+        within = np.empty(len(rows))
+        for code in range(len(counts)):
+            within[codes == code] = np.arange(counts[code]) / counts[code]
+        return np.sort(rows[order[np.argsort(within, kind="stable")[:n]]])
+
+
+def plan_folds(
+    y: Any,
+    task: str,
+    *,
+    n_folds: int = 5,
+    held_out: float | None = None,
+    groups: Any = None,
+    times: Any = None,
+    label_name: str = "",
+    seed: int = 0,
+) -> FoldPlan:
+    """Divide rows for a comparison; ``groups`` or ``times`` (one entry per row) decide how, else the task does.
+
+    ``held_out`` is a fraction of the rows, 0 for none; by default a fifth from 500 rows on.
+
+    >>> plan = plan_folds([0, 1] * 50, "classification", held_out=0.2)
+    >>> plan.kind, len(plan.development), len(plan.held_out), len(plan.folds)
+    ('stratified', 80, 20, 5)
+    """
+    target = np.asarray(y)
+    if len(target) < 4:
+        raise ValueError(f"plan_folds: a comparison needs at least 4 rows with a target; got {len(target)}.")
+    if groups is not None and times is not None:
+        raise ValueError("plan_folds: give groups or times, not both.")
+    if held_out is not None and not 0 <= held_out < 1:
+        raise ValueError(f"plan_folds: held_out must be a fraction of the rows, 0 for none; got {held_out!r}.")
+    kind = "groups" if groups is not None else "time" if times is not None else ""
+    kind = kind or ("stratified" if task == "classification" else "random")
+    labels = {"groups": groups, "time": times, "stratified": target}.get(kind)
+    labels = None if labels is None else np.asarray(labels)
+    if held_out is None:
+        held_out = HELD_OUT_FRACTION if len(target) >= ROWS_FOR_HELD_OUT else 0.0
+    development, judged = _held_out(kind, labels, len(target), held_out, seed)
+    inside = None if labels is None else labels[development]
+    k = _possible_folds(kind, inside, len(development), n_folds)
+    # Another stream than that of the split: the same one would deal the same order again.
+    relative = _folds(kind, inside, len(development), k, seed + 1)
+    folds = [(development[train], development[test]) for train, test in relative]
+    return FoldPlan(kind, development, judged, folds, labels, label_name)
+
+
+def _held_out(kind: str, labels: np.ndarray | None, n: int, fraction: float, seed: int) -> TrainTest:
+    if fraction == 0:
+        return np.arange(n), np.arange(0)
+    if kind == "groups":
+        return splits.group_split(labels, fraction, seed)
+    if kind == "time":
+        return splits.time_split(labels, fraction)
+    return (
+        splits.stratified_split(labels, fraction, seed)
+        if kind == "stratified"
+        else splits.random_split(n, fraction, seed)
+    )
+
+
+def _possible_folds(kind: str, labels: np.ndarray | None, n: int, k: int) -> int:
+    """At most one fold per group, per moment after the first, or per row."""
+    if kind == "groups":
+        n = len(np.unique(np.asarray(labels).astype(str)))
+    elif kind == "time":
+        n = len(np.unique(labels)) - 1
+    if n < 2:
+        raise ValueError(
+            f"plan_folds: two folds need at least two {'groups' if kind == 'groups' else 'times or rows'}."
+        )
+    return min(k, n)
+
+
+def _folds(kind: str, labels: np.ndarray | None, n: int, k: int, seed: int) -> list[TrainTest]:
+    if kind == "groups":
+        return list(splits.group_folds(labels, k, seed))
+    if kind == "time":
+        return list(splits.time_folds(labels, k))
+    return list(splits.stratified_folds(labels, k, seed) if kind == "stratified" else splits.random_folds(n, k, seed))

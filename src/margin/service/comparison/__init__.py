@@ -1,0 +1,222 @@
+"""Every suitable model of the catalog on one table, with evidence, surviving a kill.
+
+To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``candidates`` (models), ``folder``
+(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``job`` (the work), ``showing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from margin.metrics import Metric
+from margin.metrics import metric as metric_named
+from margin.runs import Run
+from margin.selection import Trial, plan_folds
+from margin.selection.schedule import seconds_text
+from margin.service.comparison.candidates import BASELINE, candidates_for, settings_tried
+from margin.service.comparison.data import OpenedData, open_data
+from margin.service.comparison.job import Watch, run_job
+from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
+from margin.service.comparison.result import Comparison
+from margin.service.requests import BadRequest
+
+__all__ = ["BASELINE", "PRIMARY", "Comparison", "ComparisonRequest", "compare", "run_comparison"]
+
+PRIMARY = {"classification": "accuracy", "regression": "rmse"}
+#: Decides where one class is so frequent that accuracy says little; it needs no probabilities and no threshold.
+PRIMARY_IF_LOPSIDED = "roc_auc"
+
+
+def compare(
+    data: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    metric: str | None = None,
+    models: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    settings: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
+    folds: int = 5,
+    held_out: float | None = None,
+    group: Any = None,
+    time: Any = None,
+    ignore: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    missing_target: str = "drop",
+    budget: str | float | None = AUTO,
+    tune: int = 0,
+    ensembles: bool = True,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    watch: Watch | None = None,
+) -> Comparison:
+    """Compare every suitable model on a table: cross-validated scores with intervals, costs, failures as rows.
+
+    Parameters
+    ----------
+    data : data frame, path, name of a set, or array
+        The table; a data frame of pandas or polars, a file, a bundled set such as "iris", or X with ``y``.
+    y : array, optional
+        The target where it is not a column of ``data``.
+    target : str, optional
+        The column to predict.
+    task : {"classification", "regression"}, optional
+        By default found from the target.
+    metric : str, optional
+        What decides, by default accuracy (roc_auc where one class has 90 percent of the rows) or rmse. Any name of
+        ``margin.metrics.REGISTRY``, with options as in "fbeta:beta=2".
+    models, exclude : list of str
+        Only these models of the catalog; all but these.
+    settings : mapping or list of str
+        ``{"svc": {"C": 10}}`` or ``["svc.C=10"]``.
+    folds : int
+        Folds of the cross-validation.
+    held_out : float, optional
+        Fraction of the rows that judge the winner once; by default a fifth from 500 rows on. 0 for none.
+    group, time : str or array, optional
+        Column (or labels) of rows that belong together, or by which rows are ordered: folds respect it.
+    ignore : list of str
+        Columns to leave out.
+    kinds : mapping, optional
+        Column -> "number", "flag", "category", "text" or "date", where it was read otherwise.
+    missing_target : {"drop", "class", "error"}
+        What happens to rows without a target.
+    budget : str or float, optional
+        Time for all of it, such as "5m" or seconds; "auto" is three minutes above 5,000 rows; None is no limit.
+    tune : int
+        Number of settings to try for each of the three leaders, inside each fold.
+    ensembles : bool
+        Whether the leaders are also put together as a blend and a stack.
+    seed, n_jobs : int
+        Seed of folds and models; processes, by default one per core.
+    out : path, optional
+        Folder that keeps everything: killed, the same call continues. A temporary one by default.
+    watch : function, optional
+        Called with the comparison after every trial.
+
+    Examples
+    --------
+    >>> found = compare("iris", models=["gaussian-nb", "k-neighbors-classifier"], folds=3, n_jobs=1)
+    >>> found.winner in list(found.board["model"]), found.best_.predict(found.X[:2]).tolist()
+    (True, [0, 0])
+    """
+    request = ComparisonRequest(
+        target, task, metric, tuple(models), tuple(exclude), settings, folds, held_out, group, time, tuple(ignore),
+        dict(kinds or {}), missing_target, budget, tune, ensembles, seed,
+    )  # fmt: skip
+    folder = None if out is None else Path(out)
+    return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch)
+
+
+def run_comparison(
+    data: Any,
+    y: Any,
+    request: ComparisonRequest,
+    *,
+    out: Path | None,
+    n_jobs: int | None = None,
+    watch: Watch | None = None,
+) -> Comparison:
+    """Prepare, run what is missing, and save the winner fitted to all rows."""
+    comparison = prepare(data, y, request, out)
+    run_job(comparison, n_jobs, watch or (lambda _: None))
+    return comparison
+
+
+def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> Comparison:
+    """Everything but the trials: rows, folds, candidates, and what an earlier start has kept."""
+    request.check()
+    opened = open_data(data, y, request)
+    source, remarks = opened.source, opened.remarks
+    decides = _metric(request, opened)
+    assert source.y is not None
+    try:
+        plan = plan_folds(
+            source.y,
+            source.task,
+            n_folds=request.folds,
+            held_out=request.held_out,
+            groups=opened.groups,
+            times=opened.times,
+            label_name=opened.label_name,
+            seed=request.seed,
+        )
+    except ValueError as error:
+        raise BadRequest(f"compare: {str(error).partition(': ')[2]}") from None
+    if len(plan.folds) < request.folds:
+        remarks.append(f"There are only {len(plan.folds)} folds: more would leave some without rows of their own.")
+    given = "spec" if isinstance(data, str | Path) else "arrays" if opened.source.table is None else "frame"
+    comparison = Comparison(opened, request, decides, plan, out, given)
+    comparison.budget = budget_seconds(request.budget, len(source.X))
+    if request.budget == AUTO and comparison.budget is not None:
+        comparison.remarks.append(
+            f"{len(source.X):,} rows: the comparison keeps to {seconds_text(comparison.budget)};"
+            " --budget 10m gives it more time, --budget none all it takes."
+        )
+    comparison.candidates, comparison.left_out = candidates_for(source, request)
+    _take_up(comparison)
+    return comparison
+
+
+def _metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
+    """The metric that decides."""
+    task = opened.source.task
+    if request.metric is None:
+        if task == "classification" and opened.lopsided:
+            opened.remarks.append(
+                "One class has 90 % of the rows or more, so accuracy says little and roc_auc decides;"
+                " --metric names another."
+            )
+            return metric_named(PRIMARY_IF_LOPSIDED)
+        return metric_named(PRIMARY[task])
+    try:
+        found = metric_named(request.metric)
+    except ValueError as error:
+        raise BadRequest(str(error).replace("metric:", "compare:", 1)) from None
+    if task not in found.tasks:
+        raise BadRequest(f"compare: the metric {found.name!r} is not one for {task}.")
+    classes = len(set(opened.source.y.tolist())) if opened.source.y is not None else 0
+    if found.binary and classes != 2:
+        raise BadRequest(f"compare: {found.name} is of two classes, and there are {classes}; try {found.name}_macro.")
+    return found
+
+
+def _take_up(comparison: Comparison) -> None:
+    """Create the folder or take it up again; another comparison's is refused."""
+    source, request = comparison.source, comparison.request
+    comparison.run = Run.open(
+        comparison.folder,
+        {
+            "kind": "comparison",
+            "data_hash": source.hash,
+            "target": source.target,
+            "task": source.task,
+            **request.identity,
+        },
+        data=source.name,
+        task=source.task,
+        features=list(source.features),
+    )
+    comparison.kept.run = comparison.run
+    manifest = comparison.run.manifest
+    if manifest.get("cut_budget") == comparison.budget:  # with another budget, what was given up is tried again
+        comparison.given_up.update(manifest.get("cut", {}))
+    settings = {candidate.name: candidate.settings for candidate in comparison.candidates}
+    kept = comparison.kept.trials(settings, comparison.metric, comparison.plan, comparison.y)
+    comparison.trials = [t for t in kept if t.model in settings or t.model in ("blend", "stack") or _tuned(t, request)]
+    comparison.run.update(
+        classes=[str(label) for label in comparison.classes],
+        metric=comparison.metric.name,
+        folds=comparison.plan.sentence,
+        seed=comparison.seed,
+    )
+    comparison.kept.write_plan(comparison.plan)
+
+
+def _tuned(trial: Trial, request: ComparisonRequest) -> bool:
+    """Whether the trial is of a search that is asked for again."""
+    return trial.model.startswith("tuned-") and trial.settings == settings_tried(request.tune)

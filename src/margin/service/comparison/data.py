@@ -1,0 +1,274 @@
+"""From a file, a name, a data frame or arrays to rows that can be compared on, with a remark for what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin import data as data_package
+from margin.data.kinds import missing_mask
+from margin.data.table import Table
+from margin.runs import data_hash
+from margin.service.comparison.request import ComparisonRequest
+from margin.service.requests import BadRequest
+from margin.service.sources import Source, image_folder, open_source
+
+__all__ = ["OpenedData", "open_data"]
+
+#: A class with fewer rows than this cannot be both learned from and judged by.
+LEAST_CLASS = 2
+#: From this fraction on, the largest class alone makes accuracy look good.
+LOPSIDED = 0.9
+MISSING_LABEL = "(missing)"
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """Rows with a target, how they belong together, and what a reader should know."""
+
+    source: Source
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
+    label_name: str = ""
+    remarks: list[str] = field(default_factory=list)
+    profile: Any = None
+    lopsided: bool = False
+
+
+def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
+    """Open ``data`` as ``request`` says; ``y`` is the target where it is not a column."""
+    if request.group is not None and request.time is not None:
+        raise BadRequest("compare: give a group or a time, not both.")
+    if isinstance(data, str | Path) and image_folder(str(data)) is not None:
+        return _from_arrays(str(data), y, request)
+    if isinstance(data, np.ndarray | list) or _is_plain_named(data, request):
+        return _from_arrays(data, y, request)
+    name, table, target, task = _table(data, y, request)
+    if target is None:
+        raise BadRequest(f"compare: {name} needs a target; name its column with --target.")
+    if target not in table.names:
+        raise BadRequest(_no_column(table, "target", target))
+    table = _as_told(table, target, request)
+    table, remarks, kept = _without_missing_targets(table, target, request)
+    labels = {role: _labels(table, role, getattr(request, role), kept) for role in ("group", "time")}
+    columns = [c for c in (request.group, request.time) if isinstance(c, str)]
+    for role, column in (("group", request.group), ("time", request.time)):
+        if isinstance(column, str):
+            remarks.append(f"{column} says which rows belong together ({role}); it is not a feature.")
+    table = table.drop(*dict.fromkeys(columns))
+    X, target_values = table.split_target(target)
+    if not X.names:
+        raise BadRequest(f"compare: {name} has no column but the target {target}.")
+    source = Source(
+        name, X.to_pandas(), target_values, X.names, target, task or _task(target_values), table.hash(), table=X
+    )
+    return _checked(OpenedData(source, labels["group"], labels["time"], (*columns, "")[0], remarks))
+
+
+def _is_plain_named(data: Any, request: ComparisonRequest) -> bool:
+    """A named set of numbers, nothing of which is to be read otherwise: its rows stay an array, as predict reads it."""
+    if not isinstance(data, str) or Path(data).exists() or data.partition(":")[0] not in data_package.names():
+        return False
+    return not (request.ignore or request.kinds or request.group or request.time or request.target)
+
+
+def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
+    if isinstance(data, str):
+        source = open_source(data, request.target, request.task)
+        if source.y is None or source.task not in ("classification", "regression"):
+            raise BadRequest(f"compare: {data} needs a target; name its column with --target.")
+    else:
+        X = np.asarray(data)
+        if X.ndim != 2 or X.dtype.kind not in "biuf" or y is None or len(X) != len(np.asarray(y)):
+            raise BadRequest("compare: arrays must be a table of numbers X and one y for each of its rows.")
+        if request.ignore or request.kinds:
+            raise BadRequest("compare: ignore and kinds name columns; give a data frame.")
+        values = np.asarray(y)
+        names = tuple(f"x{i}" for i in range(X.shape[1]))
+        source = Source("arrays", X.astype(np.float64), values, names, "y", request.task or "", data_hash(X, values))
+    remarks: list[str] = []
+    assert source.y is not None
+    groups, times = (None if g is None else np.asarray(g) for g in (request.group, request.time))
+    absent = _absent(source.y)
+    if absent.any():
+        source = replace(source, X=_rows(source.X, ~absent), y=source.y[~absent])
+        groups, times = (None if g is None else g[~absent] for g in (groups, times))
+        remarks.append(_dropped_sentence(int(absent.sum()), len(absent), source.target))
+    assert source.y is not None
+    return _checked(OpenedData(replace(source, task=source.task or _task(source.y)), groups, times, "", remarks))
+
+
+def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, str | None, str | None]:
+    """Name, table, target column and task, as far as they are known."""
+    if isinstance(data, str | Path):
+        spec = str(data)
+        if Path(spec).exists():
+            return spec, data_package.read(spec), request.target, request.task
+        source = open_source(spec, None, request.task)  # one sentence if there is no such name
+        dataset = data_package.load(spec.partition(":")[0]) if ":" not in spec else None
+        table = dataset.table() if dataset is not None else _whole(source)
+        own = source.target or None
+        return spec, table, request.target or own, request.task or (source.task if request.target is None else None)
+    if isinstance(data, Table):
+        table = data
+    elif hasattr(data, "to_pandas") or type(data).__module__.split(".")[0] == "pandas":
+        frame = data.to_pandas() if hasattr(data, "to_pandas") else data
+        table = data_package.from_pandas(frame)
+    else:
+        raise BadRequest(f"compare: data must be a file, a name, a data frame or arrays; got {type(data).__name__}.")
+    if y is None:
+        return "data frame", table, request.target, request.task
+    target = request.target or str(getattr(y, "name", None) or "target")
+    if len(y) != len(table):
+        raise BadRequest(f"compare: there are {len(table)} rows and {len(y)} targets.")
+    if target in table.names:
+        raise BadRequest(f"compare: {target!r} is a column already; give y or target, not both.")
+    values = data_package.from_pandas(_series(y, target))
+    pairs = {name: (t.kinds[name], t.columns[name]) for t in (table, values) for name in t.names}
+    return "data frame", Table.from_stored(pairs, len(table)), target, request.task
+
+
+def _series(y: Any, name: str) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame({name: y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)})
+
+
+def _whole(source: Source) -> Table:
+    """A named set with options, as one table."""
+    columns: dict[str, Any] = {name: np.asarray(source.X)[:, i] for i, name in enumerate(source.features)}
+    return Table(columns if source.y is None else {**columns, source.target: source.y})
+
+
+def _as_told(table: Table, target: str, request: ComparisonRequest) -> Table:
+    """Kinds and ignored columns as the request says."""
+    for name, kind in request.kinds.items():
+        if name not in table.names:
+            raise BadRequest(_no_column(table, "kinds", name))
+        try:
+            table = table.as_kind(name, kind)
+        except ValueError as error:
+            raise BadRequest(f"compare: {error}") from None
+    for name in request.ignore:
+        if name not in table.names or name == target:
+            raise BadRequest(_no_column(table, "ignore", name) if name != target else f"compare: {name} is the target.")
+    return table.drop(*dict.fromkeys(request.ignore)) if request.ignore else table
+
+
+def _without_missing_targets(table: Table, target: str, request: ComparisonRequest) -> tuple[Table, list[str], Any]:
+    """The table without rows that have no target (or with them as a class), remarks, and which rows were kept."""
+    values = table.columns[target]
+    absent = _absent(values)
+    n = int(absent.sum())
+    if n == len(values):
+        raise BadRequest(f"compare: the target {target} has no value in any row.")
+    if not n:
+        return table, [], np.ones(len(values), dtype=bool)
+    if request.missing_target == "error":
+        raise BadRequest(f"compare: the target {target} is missing in {n:,} of {len(values):,} rows.")
+    if request.missing_target == "class":
+        labels = table.as_kind(target, "category")
+        column = np.where(absent, MISSING_LABEL, labels.columns[target]).astype(object)
+        pairs = {c: (labels.kinds[c], column if c == target else labels.columns[c]) for c in labels.names}
+        return (
+            Table.from_stored(pairs, len(table)),
+            [f"{n:,} rows without {target} are a class of their own, {MISSING_LABEL}."],
+            np.ones(len(values), dtype=bool),
+        )
+    return table.take(~absent), [_dropped_sentence(n, len(values), target)], ~absent
+
+
+def _dropped_sentence(n: int, total: int, target: str) -> str:
+    return f"{n:,} of {total:,} rows have no {target} and are left out."
+
+
+def _absent(values: np.ndarray) -> np.ndarray:
+    """Missing or infinite targets: neither can be learned."""
+    if values.dtype.kind == "f":
+        return ~np.isfinite(values)
+    if values.dtype.kind in "biuUS":
+        return np.zeros(len(values), dtype=bool)
+    if values.dtype.kind == "M":
+        return missing_mask(values)
+    from margin.core.missing import is_missing
+
+    return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+
+
+def _labels(table: Table, role: str, given: Any, kept: np.ndarray) -> np.ndarray | None:
+    """Groups or times, from a column or as given; a missing group is a group, a missing time cannot be placed."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        values = np.asarray(given)
+        if len(values) != len(kept):
+            raise BadRequest(f"compare: {role} must have one entry for each of {len(kept)} rows; got {len(values)}.")
+        return values[kept]
+    if given not in table.names:
+        raise BadRequest(_no_column(table, role, given))
+    values = table.columns[given]
+    absent = missing_mask(values)
+    if role == "group":
+        return np.array([MISSING_LABEL if gone else str(v) for v, gone in zip(values.tolist(), absent)], dtype=object)
+    if table.kinds[given] not in ("date", "number"):
+        raise BadRequest(f"compare: time must be a column of dates or numbers; {given} is {table.kinds[given]}.")
+    if absent.any():
+        raise BadRequest(f"compare: {given} is missing in {int(absent.sum()):,} rows, which have no place in time.")
+    return values
+
+
+def _no_column(table: Table, role: str, name: str) -> str:
+    from margin.data.table import close_names
+
+    if role == "target":
+        return f"Table: there is no target {name!r}; {close_names(name, table.names)}."
+    return f"compare: {role}: there is no column {name!r}; {close_names(name, table.names)}."
+
+
+def _task(y: np.ndarray) -> str:
+    return data_package.detect_task(y)
+
+
+def _rows(X: Any, rows: np.ndarray) -> Any:
+    return X.loc[rows].reset_index(drop=True) if hasattr(X, "loc") else X[rows]
+
+
+def _checked(opened: OpenedData) -> OpenedData:
+    """Refuse a target that cannot be learned; leave out classes with a single row; say what is lopsided."""
+    source = opened.source
+    y, target = source.y, source.target
+    assert y is not None
+    if source.task not in ("classification", "regression"):
+        raise BadRequest(f"compare: {source.name} needs a target; name its column with --target.")
+    if source.task == "regression":
+        if y.dtype.kind not in "biuf":
+            raise BadRequest(f"compare: {target} holds labels, so the task cannot be regression.")
+        if len(np.unique(y)) < 2:
+            raise BadRequest(f"compare: {target} has the same value in every row; there is nothing to learn.")
+        return opened
+    labels, codes, counts = np.unique(y.astype(str), return_inverse=True, return_counts=True)
+    rare = counts < LEAST_CLASS
+    remarks = list(opened.remarks)
+    if rare.any():
+        named = ", ".join(labels[rare][:5]) + (", ..." if rare.sum() > 5 else "")
+        remarks.append(
+            f"{int(rare.sum()):,} classes of {target} have a single row ({named}), which cannot be both learned from"
+            " and judged by; these rows are left out."
+        )
+        kept = ~rare[codes]
+        parts = {name: None if part is None else part[kept] for name, part in _parts(opened).items()}
+        table = None if source.table is None else source.table.take(kept)
+        source = replace(source, X=_rows(source.X, kept), y=y[kept], table=table)
+        opened = replace(opened, source=source, **parts)
+        counts = counts[~rare]
+    if len(counts) < 2:
+        raise BadRequest(f"compare: {target} has fewer than two classes with at least two rows each.")
+    return replace(opened, remarks=remarks, lopsided=bool(counts.max() >= LOPSIDED * counts.sum()))
+
+
+def _parts(opened: OpenedData) -> Mapping[str, np.ndarray | None]:
+    return {"groups": opened.groups, "times": opened.times}

@@ -1,0 +1,149 @@
+"""The folder of a comparison: every trial as soon as it is done, so that a kill loses nothing but what was running."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin.metrics import Metric
+from margin.runs import Run
+from margin.selection import FoldPlan, Output, Standing, Trial
+from margin.selection.outputs import scores_of
+from margin.selection.trial import CURVE, FOLD, HELD_OUT
+from margin.store.container import write_atomically
+
+__all__ = ["ComparisonFolder"]
+
+
+class ComparisonFolder:
+    """A run folder (as a fit has one, so that what predicts with one takes the other) and what stands beside the model:
+    ``trials.jsonl``, ``outputs/MODEL/FOLD.npz``, ``folds.npz``, ``board.json``, ``curve.json``, ``judged.safetensors``.
+    """
+
+    def __init__(self, run: Run, classes: Sequence[Any]):
+        self.run, self.classes = run, list(classes)
+
+    @property
+    def judged_path(self) -> Path:
+        return self.run.folder / "judged.safetensors"
+
+    @property
+    def _trials_path(self) -> Path:
+        return self.run.folder / "trials.jsonl"
+
+    def add(self, trial: Trial, output: Output | None) -> None:
+        """Keep a trial: first what the model said, then the line that counts it as done."""
+        if output is not None and trial.stage in (FOLD, HELD_OUT):
+            self.write_output(trial.model, trial.fold, output)
+        with open(self._trials_path, "a") as file:
+            file.write(json.dumps(_plain(asdict(trial))) + "\n")
+
+    def trials(self, settings: Mapping[str, str], metric: Metric, plan: FoldPlan, y: np.ndarray) -> list[Trial]:
+        """What an earlier start finished for models that still have the same settings.
+
+        One that failed, was given up, or whose line a kill cut short is left out and runs again. A metric that was not
+        asked for then is measured now on what the model said.
+        """
+        if not self._trials_path.exists():
+            return []
+        found, lines = [], []
+        for line in self._trials_path.read_text().splitlines():
+            trial = _parsed(line)
+            if trial is None or trial.error:
+                continue
+            lines.append(line)
+            if settings.get(trial.model, trial.settings) == trial.settings:
+                trial = self._measured(trial, metric, plan, y)
+                found += [trial] if trial is not None else []
+        write_atomically(self._trials_path, "".join(line + "\n" for line in lines).encode())
+        return list({trial.key: trial for trial in found}.values())
+
+    def _measured(self, trial: Trial, metric: Metric, plan: FoldPlan, y: np.ndarray) -> Trial | None:
+        if metric.name in trial.scores or metric.name in trial.reasons:
+            return trial
+        if trial.stage not in (FOLD, HELD_OUT) or not self._output_path(trial.model, trial.fold).exists():
+            return None
+        rows = plan.held_out if trial.stage == HELD_OUT else plan.folds[trial.fold][1]
+        values, reasons = scores_of(self.output(trial.model, trial.fold), y[rows], self.classes, [metric])
+        merged = {"scores": {**trial.scores, **values}, "reasons": {**trial.reasons, **reasons}}
+        return Trial(**{**asdict(trial), **merged})
+
+    def write_output(self, model: str, fold: int, output: Output) -> None:
+        """Labels are kept as codes: a file of arrays must not hold objects."""
+        content = {"predicted": output.predicted, "kind": np.array(output.kind)}
+        if self.classes:
+            position = {label: code for code, label in enumerate(self.classes)}
+            content["predicted"] = np.array([position[label] for label in output.predicted.tolist()], dtype=np.int32)
+        if output.scores is not None:
+            content["scores"] = output.scores
+        path = self._output_path(model, fold)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_arrays(path, content)
+
+    def output(self, model: str, fold: int) -> Output:
+        """What a model said of the test rows of a fold, or of the held-out rows (fold -1)."""
+        with np.load(self._output_path(model, fold), allow_pickle=False) as file:
+            predicted = file["predicted"]
+            if self.classes:
+                predicted = np.asarray(self.classes)[predicted]
+            return Output(predicted, file.get("scores"), str(file["kind"]))
+
+    def has_output(self, model: str, folds: Collection[int]) -> bool:
+        return all(self._output_path(model, fold).exists() for fold in folds)
+
+    def _output_path(self, model: str, fold: int) -> Path:
+        return self.run.folder / "outputs" / model / ("held-out.npz" if fold < 0 else f"{fold}.npz")
+
+    def write_plan(self, plan: FoldPlan) -> None:
+        pairs = {
+            f"{part}_{i}": rows for i, fold in enumerate(plan.folds) for part, rows in zip(("train", "test"), fold)
+        }
+        _write_arrays(
+            self.run.folder / "folds.npz", {"development": plan.development, "held_out": plan.held_out, **pairs}
+        )
+
+    def write_board(self, standings: Sequence[Standing]) -> None:
+        self._write_json("board.json", [asdict(standing) for standing in standings])
+
+    def write_curve(self, trials: Sequence[Trial]) -> None:
+        self._write_json("curve.json", [asdict(trial) for trial in trials if trial.stage == CURVE])
+
+    def _write_json(self, name: str, value: Any) -> None:
+        write_atomically(self.run.folder / name, json.dumps(_plain(value), indent=2, allow_nan=False).encode())
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    write_atomically(path, buffer.getvalue())
+
+
+def _parsed(line: str) -> Trial | None:
+    try:
+        facts = json.loads(line)
+        seconds = {name: _number(facts[name]) for name in ("fit_seconds", "predict_seconds")}
+        scores = {part: {k: _number(v) for k, v in facts[part].items()} for part in ("scores", "train_scores")}
+        return Trial(**{**facts, **seconds, **scores})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _plain(value: Any) -> Any:
+    """Strict JSON: a number that is not finite is null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value

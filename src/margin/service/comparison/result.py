@@ -1,0 +1,249 @@
+"""What a comparison has found so far, and in the end: the board, the winner, and everything they rest on."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.metrics import Metric
+from margin.runs import Run
+from margin.selection import Candidate, FoldPlan, LearningCurve, Output, Standing, Trial, board, in_words
+from margin.selection.outputs import joined
+from margin.selection.schedule import seconds_left
+from margin.selection.trial import CURVE, FOLD, HELD_OUT
+from margin.service.comparison.candidates import BASELINE
+from margin.service.comparison.data import OpenedData
+from margin.service.comparison.folder import ComparisonFolder
+from margin.service.comparison.request import ComparisonRequest
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Comparison"]
+
+
+class Comparison:
+    """Models of the catalog compared on one table.
+
+    ``board`` is the result as a data frame, ``best_`` the winner fitted to all rows; ``plot()``, ``report()`` and the
+    notebook show it. ``standings``, ``trials``, ``output`` and ``out_of_fold`` are what it rests on; ``remarks`` say
+    what was left out or should be looked at.
+    """
+
+    def __init__(
+        self,
+        opened: OpenedData,
+        request: ComparisonRequest,
+        metric: Metric,
+        plan: FoldPlan,
+        folder: Path | None,
+        given: str,
+    ):
+        source = opened.source
+        assert source.y is not None
+        self.source, self.request, self.metric, self.plan = source, request, metric, plan
+        self.name, self.task, self.target, self.features = source.name, source.task, source.target, source.features
+        self.X, self.y = source.X, source.y
+        self.classes: tuple[Any, ...] = tuple(np.unique(self.y).tolist()) if self.task == "classification" else ()
+        self.remarks, self.profile = list(opened.remarks), opened.profile
+        self.candidates: list[Candidate] = []
+        self.left_out: dict[str, str] = {}
+        self.given_up: dict[str, str] = {}
+        self.trials: list[Trial] = []
+        self.budget: float | None = None
+        self.n_jobs = 1
+        self.running = False
+        self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-compare-")
+        self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
+        self.kept = ComparisonFolder(self.run, self.classes)
+        shown = str(folder) if folder else ""
+        self.command = request.command(self.name, shown) if given == "spec" else ""
+        call_data = {"spec": repr(self.name), "frame": "df", "arrays": "X, y"}[given]
+        self.call = request.call(call_data, shown)
+
+    # What was found
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The rows of the board, best first."""
+        return board(
+            self.trials,
+            self.metric,
+            n_folds=len(self.plan.folds),
+            cut=self.given_up,
+            left_out=self.left_out,
+            mixed=self.running,
+        )
+
+    @property
+    def board(self) -> pandas.DataFrame:
+        """The board as a data frame, best first; the last columns are the means of the other metrics."""
+        from margin.service.comparison.showing import board_frame
+
+        return board_frame(self)
+
+    @property
+    def winner(self) -> str:
+        """The best model that is not the baseline, or an empty string; one with all folds if there is any."""
+        names = [s.model for s in self.standings if s.status in ("ranked", "partial") and s.model != BASELINE]
+        return names[0] if names else ""
+
+    @property
+    def winning_candidate(self) -> Candidate | None:
+        return next((candidate for candidate in self.candidates if candidate.name == self.winner), None)
+
+    @cached_property
+    def best_(self) -> Any:
+        """The winner, fitted to all rows; it predicts from rows of a data frame as they came."""
+        return self.run.model()
+
+    @cached_property
+    def judged_(self) -> Any:
+        """The winner fitted without the held-out rows, or None if nothing was held out."""
+        from margin.store import load
+
+        return load(self.kept.judged_path) if self.kept.judged_path.exists() else None
+
+    # What it rests on
+
+    def output(self, model: str, fold: int) -> Output:
+        """What a model said of the test rows of a fold; fold -1 is the held-out part."""
+        return self.kept.output(model, fold)
+
+    def out_of_fold(self, model: str) -> tuple[np.ndarray, Output]:
+        """Positions of all rows that were test rows of a finished fold, and what the model said of them then."""
+        folds = sorted(t.fold for t in self.trials if t.model == model and t.stage == FOLD and not t.error)
+        if not folds:
+            raise KeyError(f"out_of_fold: {model!r} has no finished fold.")
+        rows = np.concatenate([self.plan.folds[fold][1] for fold in folds])
+        return rows, joined([self.output(model, fold) for fold in folds])
+
+    @property
+    def held_out_trial(self) -> Trial | None:
+        """The judgement of the winner on rows that had no part in the choice."""
+        found = [t for t in self.trials if t.stage == HELD_OUT and t.model == self.winner and not t.error]
+        return found[-1] if found else None
+
+    @property
+    def held_out_score(self) -> float | None:
+        trial = self.held_out_trial
+        return None if trial is None else trial.scores.get(self.metric.name)
+
+    @property
+    def held_out_scores(self) -> dict[str, float]:
+        """Every metric of the winner on the held-out rows."""
+        trial = self.held_out_trial
+        return {} if trial is None else dict(trial.scores)
+
+    @property
+    def held_out_uses(self) -> int:
+        """How many winners these rows have judged; from the second on they are not quite unseen."""
+        return len({(t.model, t.settings) for t in self.trials if t.stage == HELD_OUT})
+
+    @property
+    def curve(self) -> LearningCurve | None:
+        """The winner's scores by number of training rows."""
+        name, winner = self.metric.name, self.winning_candidate
+        own = (
+            ()
+            if winner is None
+            else (t for t in self.trials if (t.model, t.settings) == (winner.name, winner.settings))
+        )
+        points = [t for t in own if t.stage == CURVE and name in t.train_scores]
+        by_fold: dict[int, list[Trial]] = {}
+        for trial in sorted(points, key=lambda t: t.n_train):
+            by_fold.setdefault(trial.fold, []).append(trial)
+        longest = max((len(found) for found in by_fold.values()), default=0)
+        whole = [found for found in by_fold.values() if len(found) == longest]
+        if longest < 2 or len(whole) < 2:
+            return None
+        train, validation = (
+            np.array([[getattr(t, part)[name] for t in found] for found in whole]).T
+            for part in ("train_scores", "scores")
+        )
+        return LearningCurve(name, np.array([t.n_train for t in whole[0]]), train, validation)
+
+    @property
+    def diagnosis(self) -> str:
+        """Whether the winner underfits or overfits and whether more rows would help, in words."""
+        curve = self.curve
+        baseline = next((s.mean for s in self.standings if s.model == BASELINE and s.status == "ranked"), None)
+        return "" if curve is None or baseline is None else in_words(curve, baseline)
+
+    # How it was made
+
+    @property
+    def seed(self) -> int:
+        return self.request.seed
+
+    @property
+    def n_folds(self) -> int:
+        return len(self.plan.folds)
+
+    @property
+    def folder(self) -> Path:
+        return self.run.folder
+
+    @property
+    def status(self) -> str:
+        return self.run.status
+
+    @property
+    def seconds(self) -> float:
+        """What all starts together took until now."""
+        return float(self.run.manifest.get("comparing_seconds", 0.0))
+
+    @property
+    def versions(self) -> dict[str, str]:
+        return dict(self.run.manifest.get("versions", {}))
+
+    @property
+    def total(self) -> int:
+        """Trials of the folds, if no model is given up."""
+        return len(self._board_candidates) * self.n_folds
+
+    @property
+    def done(self) -> int:
+        """Trials of the folds that are behind us."""
+        names = {candidate.name for candidate in self._board_candidates}
+        return sum(trial.stage == FOLD and trial.model in names for trial in self.trials)
+
+    @property
+    def eta(self) -> float:
+        """About how many seconds the folds will still take."""
+        names = [c.name for c in self._board_candidates if c.name not in self.given_up]
+        failed = {trial.model for trial in self.trials if trial.error}
+        left = seconds_left(self.trials, [n for n in names if n not in failed], self.n_folds, self.n_jobs)
+        return left if self.budget is None else min(left, max(self.budget - self.seconds, 0.0))
+
+    @property
+    def _board_candidates(self) -> list[Candidate]:
+        return [c for c in self.candidates if c.name not in ("blend", "stack")]
+
+    # How it is shown
+
+    def plot(self, figure: Any = None) -> Any:
+        """The board as a matplotlib figure: means with their intervals."""
+        from margin.service.comparison.showing import draw_board
+
+        return draw_board(self, figure)
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write the report, one HTML file that needs nothing else, and return its path."""
+        import importlib
+
+        write = importlib.import_module("margin.report").write
+        return write(self, Path(path) if path is not None else self.folder / "report.html")
+
+    def _repr_html_(self) -> str:
+        from margin.service.comparison.showing import board_html
+
+        return board_html(self)
+
+    def __repr__(self) -> str:
+        scored = f", best {self.winner}" if self.winner else ""
+        return f"Comparison({self.name}: {self.task}, {len(self.candidates)} models by {self.metric.name}{scored})"

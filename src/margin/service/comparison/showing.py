@@ -1,0 +1,121 @@
+"""The board as a data frame, as HTML for a notebook, and as a figure."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from margin.selection import Standing
+
+if TYPE_CHECKING:
+    import pandas
+
+    from margin.service.comparison.result import Comparison
+
+__all__ = ["board_frame", "board_html", "draw_board", "score_text", "verdict"]
+
+
+def board_frame(comparison: Comparison) -> pandas.DataFrame:
+    """One row per model, best first."""
+    import pandas as pd
+
+    name = comparison.metric.name
+    rows = [
+        {
+            "model": s.model,
+            name: s.mean,
+            "low": s.low,
+            "high": s.high,
+            "tied": s.tied,
+            "p_value": s.p_value,
+            "folds": s.folds,
+            "fit_seconds": s.fit_seconds,
+            "predict_seconds": s.predict_seconds,
+            "status": s.status,
+            "reason": s.error,
+            "settings": s.settings,
+            **s.others,
+        }
+        for s in comparison.standings
+    ]
+    return pd.DataFrame(rows)
+
+
+def score_text(value: float) -> str:
+    """Four decimals, fewer for large numbers: nobody reads the sixth digit of an error in dollars."""
+    if value != value:
+        return ""
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def verdict(comparison: Comparison) -> list[str]:
+    """What a reader should take away, in a few sentences."""
+    winner, standings = comparison.winner, comparison.standings
+    if not winner:
+        return []
+    said = []
+    tied = [s.model for s in standings if s.tied and s.model != "baseline"]
+    if tied:
+        named = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
+        said.append(f"≈ not distinguishable from the best: {named}.")
+    mean = next(s.mean for s in standings if s.model == winner)
+    score, uses = comparison.held_out_score, comparison.held_out_uses
+    if score is not None:
+        again = "" if uses < 2 else f" (these rows have now judged {uses} winners, so they are not quite unseen)"
+        said.append(
+            f"{winner} on {len(comparison.plan.held_out):,} rows held out from all of this: {comparison.metric.name}"
+            f" {score_text(score)}, against {score_text(mean)} in its folds{again}."
+        )
+    elif not len(comparison.plan.held_out):
+        n = sum(s.status == "ranked" for s in standings)
+        said.append(f"No rows were held out, and the best of {n} is flattered by being chosen: expect a little less.")
+    if comparison.diagnosis:
+        said.append(f"{winner}: {comparison.diagnosis[0].lower()}{comparison.diagnosis[1:]}")
+    return said
+
+
+def board_html(comparison: Comparison) -> str:
+    """A table that a notebook shows."""
+    metric = comparison.metric
+    arrow = "↑" if metric.greater_is_better else "↓"
+    heads = ["model", f"{metric.name} {arrow}", "95 % interval", "", "fit s", "predict s"]
+    rows = "".join(_html_row(s) for s in comparison.standings)
+    notes = "".join(f"<li>{html.escape(text)}</li>" for text in [*verdict(comparison), *comparison.remarks])
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in heads)
+    title = html.escape(f"{comparison.name}: {comparison.task} by {metric.name}")
+    return (
+        f"<div><strong>{title}</strong><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<ul>{notes}</ul></div>"
+    )
+
+
+def _html_row(s: Standing) -> str:
+    if s.status in ("failed", "left out"):
+        return f'<tr><td>{html.escape(s.model)}</td><td colspan="5">{s.status}: {html.escape(s.error)}</td></tr>'
+    interval = "" if s.low != s.low else f"{score_text(s.low)}…{score_text(s.high)}"
+    mark = "≈" if s.tied else "" if s.status == "ranked" else s.status
+    cells = (s.model, score_text(s.mean), interval, mark, f"{s.fit_seconds:.3f}", f"{s.predict_seconds:.3f}")
+    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def draw_board(comparison: Comparison, figure: Any = None) -> Any:
+    """Means with their intervals, best on top; the baseline as a line, what is tied with the best in its color."""
+    from matplotlib.figure import Figure
+
+    shown = [s for s in comparison.standings if s.status in ("ranked", "partial")]
+    figure = figure or Figure(figsize=(7, 1.2 + 0.28 * len(shown)), layout="constrained")
+    axes = figure.subplots()
+    for height, s in zip(range(len(shown), 0, -1), shown):
+        color = "tab:blue" if s is shown[0] or s.tied else "0.45"
+        low, high = (s.mean if end != end else end for end in (s.low, s.high))
+        axes.plot([low, high], [height, height], color=color, linewidth=1.5)
+        axes.plot([s.mean], [height], "o", color=color, markersize=5)
+        if s.model == "baseline":
+            axes.axvline(s.mean, color="0.8", linewidth=1, zorder=0)
+    axes.set_yticks(range(len(shown), 0, -1), [s.model for s in shown])
+    better = "greater is better" if comparison.metric.greater_is_better else "less is better"
+    axes.set_xlabel(f"{comparison.metric.name} ({better}), mean and 95 % interval")
+    axes.set_title(f"{comparison.name}: {comparison.plan.sentence}", fontsize="medium", loc="left")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure

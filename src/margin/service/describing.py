@@ -1,0 +1,35 @@
+"""``margin describe``: what a table holds and what would become of each of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from margin.data import Profile, profile
+from margin.service.requests import BadRequest
+from margin.service.sources import open_table
+
+__all__ = ["describe", "parsed_kinds"]
+
+
+def describe(data: str, *, target: str | None = None, kinds: Sequence[str] = (), ignore: Sequence[str] = ()) -> Profile:
+    """The profile of a file or named set; ``kinds`` are written ``column=kind``."""
+    table, known = open_table(data)
+    try:
+        return profile(table, target or known, kinds=parsed_kinds(kinds), ignore=ignore)
+    except ValueError as problem:
+        raise BadRequest(str(problem).removeprefix("profile: ")) from None
+
+
+def parsed_kinds(settings: Sequence[str]) -> dict[str, str]:
+    """``["zip=category", "id=identifier"]`` as a dictionary; a comma separates several in one string.
+
+    >>> parsed_kinds(["zip=category,age=number"])
+    {'zip': 'category', 'age': 'number'}
+    """
+    found = {}
+    for setting in (part for text in settings for part in text.split(",")):
+        column, sign, kind = setting.rpartition("=")
+        if not sign or not column.strip() or not kind.strip():
+            raise BadRequest(f"Kinds are written column=kind; got {setting!r}.")
+        found[column.strip()] = kind.strip()
+    return found

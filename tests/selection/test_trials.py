@@ -1,0 +1,173 @@
+"""Trials in this process and in others: outputs, failures, limits; folds that fit the data; what comes next."""
+
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+
+from margin.metrics import metrics_of
+from margin.selection import Candidate, Task, Trial, TrialData, open_workers, plan_folds, run_folds
+from margin.selection.outputs import output_of
+from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs, seconds_left
+from margin.selection.trial import run_trial
+
+
+def problem(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def data(n=60):
+    X, y = problem(n)
+    return TrialData(X, y, metrics_of("classification"), (0, 1))
+
+
+def negative_iterations():
+    return LogisticRegression(C=-1.0)  # refused when it is fitted
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_every_fold_runs_once_and_failures_are_rows(n_jobs):
+    shared = data()
+    plan = plan_folds(shared.y, "classification", n_folds=2)
+    candidates = [Candidate("logistic", LogisticRegression), Candidate("failing", negative_iterations)]
+    candidates = candidates if n_jobs == 1 else candidates[:1]
+    workers, trials = open_workers(candidates, shared, n_jobs), []
+    try:
+        for trial, output in run_folds(workers, [c.name for c in candidates], plan, trials, stop=threading.Event()):
+            trials.append(trial)
+            assert (output is None) == bool(trial.error)
+    finally:
+        workers.close()
+    assert sorted(t.fold for t in trials if t.model == "logistic") == [0, 1]
+    assert all(t.scores["accuracy"] > 0.8 and t.scores["roc_auc"] > 0.8 for t in trials if t.model == "logistic")
+    failed = [t.error for t in trials if t.model == "failing"]
+    if n_jobs == 1:
+        assert len(failed) == 1, "what fails on one fold would fail on the next"
+        assert failed[0].startswith("InvalidParameterError")
+
+
+def test_a_trial_beyond_its_limit_is_given_up_and_the_next_one_runs():
+    from margin.neural.estimators import MLPClassifier
+    from margin.selection.workers import WorkerPool
+
+    shared = data()
+    pool = WorkerPool([Candidate("fine", LogisticRegression)], shared, 1)
+    rows = np.arange(30), np.arange(30, 60)
+    pool.add(Candidate("slow", partial(MLPClassifier, max_iter=10_000_000, tol=0.0, random_state=0)))
+    tasks = iter([Task("slow", 0, *rows, limit=1.0), Task("fine", 0, *rows)])
+    try:
+        found = [trial for trial, _ in pool.run(lambda: next(tasks, None), threading.Event())]
+    finally:
+        pool.close()
+    assert [(t.model, t.late) for t in found] == [("slow", True), ("fine", False)]
+    assert found[0].error == "took more than 1 s on 30 rows"
+
+
+def test_a_wish_to_stop_ends_what_runs():
+    shared = data()
+    stop = threading.Event()
+    candidates = [Candidate("a", LogisticRegression)]
+    plan = plan_folds(shared.y, "classification", n_folds=5)
+    workers, trials = open_workers(candidates, shared, 1), []
+    for trial, _ in run_folds(workers, ["a"], plan, trials, stop=stop):
+        trials.append(trial)
+        stop.set()
+    assert len(trials) == 1
+
+
+def test_outputs_have_a_column_for_every_class():
+    X, y = problem()
+    model = LogisticRegression().fit(X, y)
+    said = output_of(model, X, classes=(0, 1, 2))
+    assert said.kind == "probabilities"
+    np.testing.assert_array_equal(said.scores[:, :2], model.predict_proba(X))
+    assert not said.scores[:, 2].any()
+    assert output_of(RidgeClassifier().fit(X, y), X, (0, 1)).kind == "decision values"
+    assert output_of(LogisticRegression().fit(X, y), X).scores is None
+
+
+def test_training_scores_are_measured_where_they_are_asked_for():
+    task = Task("m", 0, np.arange(30), np.arange(30, 60), measures_training=True)
+    trial, _ = run_trial(Candidate("m", LogisticRegression), data(), task)
+    assert trial.train_scores["accuracy"] > 0.8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_folds_by_group_and_time_keep_their_promise(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 600)
+    groups, times = rng.integers(0, 40, 600), rng.permutation(600)
+    plan = plan_folds(y, "classification", groups=groups, seed=seed)
+    for train, test in [*plan.folds, (plan.development, plan.held_out)]:
+        assert not set(groups[train]) & set(groups[test])
+    plan = plan_folds(y, "classification", times=times, seed=seed)
+    for train, test in [*plan.folds, (plan.development, plan.held_out)]:
+        assert times[train].max() < times[test].min()
+    inner = plan.within(plan.development, 3, seed)
+    assert all(times[plan.development[a]].max() < times[plan.development[b]].min() for a, b in inner)
+
+
+def test_a_part_of_the_rows_keeps_every_class_and_grows():
+    y = np.array(["a"] * 900 + ["b"] * 90 + ["c"] * 10)
+    plan = plan_folds(y, "classification", held_out=0)
+    rows = plan.folds[0][0]
+    small, large = plan.part(rows, 80), plan.part(rows, 300)
+    assert set(y[small]) == {"a", "b", "c"}
+    assert set(small) < set(large) < set(rows)
+    assert np.mean(y[large] == "a") == pytest.approx(0.9, abs=0.02)
+
+
+def test_few_rows_and_few_groups_give_fewer_folds():
+    assert len(plan_folds([0, 1, 0, 1], "classification").folds) == 4
+    assert len(plan_folds(np.arange(30.0), "regression", groups=np.arange(30) % 3).folds) == 3
+    with pytest.raises(ValueError, match="at least 4 rows"):
+        plan_folds([1, 2, 3], "regression")
+    with pytest.raises(ValueError, match="groups or times"):
+        plan_folds(np.arange(9.0), "regression", groups=np.arange(9), times=np.arange(9))
+
+
+def done(model, fold, seconds, n_train=80, stage="fold"):
+    return Trial(model, fold, {"accuracy": 0.5}, seconds, 0.0, n_train, 20, stage=stage)
+
+
+def test_one_fold_of_every_model_comes_first_then_the_cheapest_model():
+    plan = plan_folds([0, 1] * 50, "classification", n_folds=3)
+    trials = []
+    queue = FoldQueue(["dear", "cheap"], plan.folds, trials)
+    order = []
+    while (task := queue.next()) is not None:
+        order.append((task.model, task.fold))
+        trials.append(done(task.model, task.fold, 10.0 if task.model == "dear" else 1.0, len(task.train)))
+    firsts, rest = [("dear", 0), ("cheap", 0)], [("cheap", 1), ("cheap", 2), ("dear", 1), ("dear", 2)]
+    assert order == firsts + rest
+    again = FoldQueue(["dear", "cheap"], plan.folds, trials[:5])
+    assert again.next().fold == 2
+    assert again.next() is None
+    assert FoldQueue(["cheap"], plan.folds, [], limit=lambda: 0.0).next() is None
+
+
+def test_costs_grow_as_they_did():
+    quadratic = [done("m", 0, 1.0, 1000, "screen"), done("m", 0, 16.0, 4000, "screen")]
+    assert cost_at(8000, quadratic) == pytest.approx(64.0)
+    compiled = [done("m", 0, 9.0, 1000, "screen"), done("m", 0, 1.0, 4000, "screen")]
+    assert cost_at(8000, compiled) == pytest.approx(2.0)
+    assert rungs(1000) == []
+
+
+def test_the_dear_and_poor_are_cut_and_the_best_stays():
+    models = [Screened(f"m{i}", score=1 - i / 10, full_cost=cost) for i, cost in enumerate([30, 2, 30, 30, 0.1, 900])]
+    reasons = cut(models, n_folds=5, processor_seconds=300, longest=100)
+    assert set(reasons) == {"m3", "m5"}
+    assert "15 min" in reasons["m5"]
+    last = cut(models, n_folds=5, processor_seconds=200, longest=100, last=True)
+    assert set(last) == {"m2", "m3", "m5"}
+    assert "m5" not in cut(models, n_folds=5, processor_seconds=300, longest=100, spared=["m5"])
+
+
+def test_the_time_left_counts_what_is_missing():
+    trials = [done("a", 0, 2.0), done("a", 1, 2.0), done("b", 0, 4.0)]
+    assert seconds_left(trials, ["a", "b", "c"], 3, 2) == pytest.approx((2 + 8 + 9) / 2)
