@@ -12,10 +12,10 @@ from margin import catalog
 from margin.core.parameters import parameters_of, parse_settings, search_space
 from margin.metrics import Metric
 from margin.selection import Candidate, FoldPlan
+from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.preparation import behind, on_standard_target, preparation
 from margin.service.requests import BadRequest
-from margin.service.sources import Source
 
 __all__ = ["BASELINE", "candidates_for", "settings_tried", "tuned_candidate"]
 
@@ -23,11 +23,12 @@ BASELINE = "baseline"
 INNER_FOLDS = 3
 
 
-def candidates_for(source: Source, request: ComparisonRequest) -> tuple[list[Candidate], dict[str, str]]:
+def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list[Candidate], dict[str, str]]:
     """The catalog's models for the task, and those left out with the reason.
 
     ``request.models`` picks some, and what is picked is tried however many rows there are.
     """
+    source = opened.source
     known = {entry.name: entry for entry in catalog.ENTRIES if entry.task == source.task and entry.data == "table"}
     picked = _names(request.models, known, source.task)
     excluded = _names(request.exclude, known, source.task)
@@ -36,7 +37,9 @@ def candidates_for(source: Source, request: ComparisonRequest) -> tuple[list[Can
     n_rows = len(source.X)
     left_out = {} if picked else {e.name: _reason(e) for e in entries if e.max_rows and n_rows > e.max_rows}
     settings = _settings(request.settings, known, source.task)
-    prepared = {takes: preparation(source, takes) for takes in dict.fromkeys(entry.takes for entry in entries)}
+    prepared = {
+        takes: preparation(source, takes, opened.profile) for takes in dict.fromkeys(entry.takes for entry in entries)
+    }
     found = [
         Candidate(
             entry.name,

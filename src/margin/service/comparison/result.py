@@ -60,6 +60,7 @@ class Comparison:
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-compare-")
         self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
         self.kept = ComparisonFolder(self.run, self.classes)
+        self.given = given
         shown = str(folder) if folder else ""
         self.command = request.command(self.name, shown) if given == "spec" else ""
         call_data = {"spec": repr(self.name), "frame": "df", "arrays": "X, y"}[given]
