@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -104,7 +103,7 @@ def _end(comparison: Comparison, as_json: bool, report: bool) -> None:
     if run.status == "finished" and saved:
         console = log() if as_json else result()
         console.print(f"{comparison.winner} fitted on all rows: {run.folder}", highlight=False, soft_wrap=True)
-        if report and find_spec("margin.report"):
+        if report:
             _write_report(comparison, console)
     if run.status == "interrupted":
         best = (

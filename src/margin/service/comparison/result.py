@@ -235,9 +235,8 @@ class Comparison:
 
     def report(self, path: str | Path | None = None) -> Path:
         """Write the report, one HTML file that needs nothing else, and return its path."""
-        import importlib
+        from margin.report import write
 
-        write = importlib.import_module("margin.report").write
         return write(self, Path(path) if path is not None else self.folder / "report.html")
 
     def _repr_html_(self) -> str:
