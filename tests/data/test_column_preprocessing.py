@@ -160,7 +160,7 @@ def test_arrays_go_by_position():
     [
         (lambda t: preprocessor(t, encode="hash"), ValueError, "'onehot' or 'ordinal'"),
         (lambda t: preprocessor(t, max_categories=1), ValueError, "max_categories"),
-        (lambda t: preprocessor(t.select(["same", "void"])), ValueError, "no column can be used .same left out"),
+        (lambda t: preprocessor(t.select(["same", "void"])), ValueError, "no column can be used .'same' left out"),
         (lambda t: preprocessor([[1, 2]]), TypeError, "a Table, a DataFrame or a 2-D array of numbers; got list"),
         (lambda t: frame(np.array(["a"])), TypeError, "got ndarray"),
     ],

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def spelling_of(series: pandas.Series, kind: str) -> str:
     """
     if kind not in ("number", "date") or not _is_object(series):
         return ""
-    labels = [value for value in series.unique() if isinstance(value, str) and value.strip() not in _MARKERS]
+    labels = _strings(series)
     if not labels:
         return ""
     if kind == "date":
@@ -49,10 +50,17 @@ def spelling_of(series: pandas.Series, kind: str) -> str:
     return found.decimal if found else "."
 
 
+def _strings(series: pandas.Series) -> list[str]:
+    """The distinct strings of a column that are not missing markers."""
+    values = {value: None for value in series.tolist() if isinstance(value, str)}
+    return [value for value in values if value.strip() not in _MARKERS]
+
+
 def coerced(series: pandas.Series, kind: str, spelling: str = "") -> np.ndarray:
     """The column as ``kind``: float64 for numbers and flags (NaN is missing), datetime64 for dates, objects for labels.
 
-    A missing label is None. A value that is not of the kind is missing too.
+    A missing label is None. A value that is not of the kind is missing too. Without a ``spelling`` the rows themselves
+    must tell it; dates with two readings are then missing.
 
     >>> import pandas as pd
     >>> coerced(pd.Series(["12 %", "?", 7]), "number"), coerced(pd.Series([3.0, None]), "category")
@@ -89,7 +97,7 @@ def _numbers(series: pandas.Series, spelling: str) -> np.ndarray:
         if series.dtype.kind == "m":
             numbers = series.dt.total_seconds().to_numpy(dtype=np.float64, na_value=np.nan)
     elif _is_object(series):
-        format = NumberFormat(spelling if spelling in (".", ",") else ".")
+        format = NumberFormat(spelling or spelling_of(series, "number") or ".")
         numbers = _by_distinct(series, lambda value: _number(value, format), np.nan, np.float64)
     elif series.dtype.kind == "c":
         numbers = np.full(len(series), np.nan)
@@ -103,6 +111,8 @@ def _numbers(series: pandas.Series, spelling: str) -> np.ndarray:
 def _number(value: Any, format: NumberFormat) -> float:
     if isinstance(value, str):
         return np.nan if value.strip() in _MARKERS else parse_number(value, format)
+    if isinstance(value, timedelta | np.timedelta64):
+        return float(np.timedelta64(value) / np.timedelta64(1, "s"))
     try:
         return np.nan if is_missing(value) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -126,7 +136,10 @@ def _labels(series: pandas.Series, _: str) -> np.ndarray:
 
 def _label(value: Any) -> str | None:
     if isinstance(value, str):
-        return None if value.strip() in _MARKERS else value
+        if value.strip() in _MARKERS:
+            return None
+        # Half of a surrogate pair is no character, and no file can hold it.
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if is_missing(value):
         return None
     if isinstance(value, list | tuple | set | np.ndarray):
@@ -138,14 +151,15 @@ def _dates(series: pandas.Series, spelling: str) -> np.ndarray:
     if series.dtype.kind == "M":
         naive = series.dt.tz_convert("UTC").dt.tz_localize(None) if series.dt.tz is not None else series
         return naive.to_numpy().astype("datetime64[us]")
-    return _by_distinct(series, lambda value: _date(value, spelling), _NAT, "datetime64[us]")
+    order = spelling or (date_order(_strings(series)) if _is_object(series) else None) or UNAMBIGUOUS
+    return _by_distinct(series, lambda value: _date(value, order), _NAT, "datetime64[us]")
 
 
 def _date(value: Any, spelling: str) -> np.datetime64:
     import pandas as pd
 
     if isinstance(value, str) and value.strip() not in _MARKERS:
-        found = parse_date(value, spelling or UNAMBIGUOUS)
+        found = parse_date(value, spelling)
         return _with_offset(value) if np.isnat(found) else found
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         text = f"{value:.0f}"  # years, and days written 20230514
@@ -153,6 +167,7 @@ def _date(value: Any, spelling: str) -> np.datetime64:
             return np.datetime64(text, "us")
         return parse_date(f"{text[:4]}-{text[4:6]}-{text[6:]}", UNAMBIGUOUS) if len(text) == 8 else _NAT
     try:
+        value = value.to_timestamp() if isinstance(value, pd.Period) else value
         moment: Any = pd.NaT if isinstance(value, str) else pd.Timestamp(value)
     except (TypeError, ValueError, OverflowError):
         return _NAT

@@ -77,7 +77,9 @@ class ColumnReader(TransformerMixin, Estimator):
             listed = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
             warn_user(f"Columns that training did not see are ignored: {listed}.")
         columns = {name: self._column(frame[name], kind) for name, kind in self.kinds.items()}
-        return pd.DataFrame(columns, index=frame.index, columns=list(self.kinds))
+        # The dtype is given because pandas would otherwise look through all strings for one.
+        series = {name: pd.Series(values, index=frame.index, dtype=values.dtype) for name, values in columns.items()}
+        return pd.DataFrame(series, index=frame.index, columns=list(self.kinds))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns."""
@@ -146,7 +148,8 @@ def _frame(X: Any, names: np.ndarray | None) -> pandas.DataFrame:
 
 
 def _holds_something(series: pandas.Series) -> np.ndarray:
-    """Which rows hold something, be it of the wrong kind; infinite numbers hold nothing."""
+    """Which rows hold something that is no number, be it of the wrong kind; infinite numbers hold nothing."""
     if series.dtype.kind in "biufc":
         return np.zeros(len(series), dtype=bool)
-    return ~missing_mask(coerced(series, "category"))
+    numbers = np.array([isinstance(value, int | float | np.number) for value in series.tolist()], dtype=bool)
+    return ~missing_mask(coerced(series, "category")) & ~numbers

@@ -62,5 +62,5 @@ def _dates(labels: Sequence[str]) -> Reading | None:
     if order is None:
         return None
     values = np.array([parse_date(label, order) for label in labels], dtype="datetime64[us]")
-    first = f", the {order}" if order == MONTH_FIRST else ""
+    first = f", the {order}," if order == MONTH_FIRST else ""
     return Reading("date", values, f'read as dates{first} from text such as "{labels[0]}"')

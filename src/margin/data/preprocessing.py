@@ -103,7 +103,8 @@ def _used_kinds(data: Any) -> dict[str, str]:
         return dict.fromkeys(_varying(data), "number")
     found = data if isinstance(data, Profile) else profile(data)
     if not found.used:
-        reasons = "; ".join(f"{column.name} {column.remark}" for column in found.columns[:5])
+        columns = [column for column in found.columns if column.name != found.target]
+        reasons = "; ".join(f"{column.name!r} {column.remark}" for column in columns[:5]) or "there is none"
         raise ValueError(f"preprocessor: no column can be used ({reasons}).")
     return found.kinds
 

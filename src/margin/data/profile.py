@@ -129,6 +129,19 @@ def profile(
     columns = facts_of(read)
     goal = None if target is None else columns.pop(target)
     task = "density" if goal is None else _task(goal, said)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest: their differences are infinite
+        return _judged(read, columns, goal, task, said, ignored)
+
+
+def _judged(
+    read: Table,
+    columns: dict[str, ColumnFacts],
+    goal: ColumnFacts | None,
+    task: str,
+    said: Mapping[str, str],
+    ignored: frozenset[str],
+) -> Profile:
+    target = None if goal is None else goal.name
     judged, leaks = judge_columns(columns, said, ignored, goal, task)
     group, group_remark = group_column({name: facts for name, facts in columns.items() if name not in ignored})
     time, time_remark = time_column({name: facts for name, facts in columns.items() if judged[name].used})
@@ -191,7 +204,8 @@ def _with_kinds(table: Table, target: str | None, said: Mapping[str, str], ignor
 def _converted(table: Table, name: str, kind: str) -> Table:
     """The column read as another kind; what cannot be is missing, and at least one value must be."""
     series = table.select([name]).to_pandas()[name]
-    values = coerced(series, kind, spelling_of(series, kind))
+    spelling = spelling_of(series, kind)
+    values = coerced(series, kind, spelling)
     lost = missing_mask(values) & ~series.isna().to_numpy()
     if lost.any() and missing_mask(values).all():
         example = written(series.to_numpy(dtype=object)[lost][0])
@@ -200,7 +214,9 @@ def _converted(table: Table, name: str, kind: str) -> Table:
         flags = np.full(len(values), None, dtype=object)
         flags[~np.isnan(values)] = values[~np.isnan(values)] == 1.0
         values = flags
-    note = f"{int(lost.sum())} values cannot be read as {kind} and count as missing" if lost.any() else ""
+    order = f"read with the {spelling}" if spelling.endswith("first") else ""
+    lost_note = f"{int(lost.sum())} values cannot be read as {kind} and count as missing" if lost.any() else ""
+    note = "; ".join(filter(None, (order, lost_note)))
     pairs = {other: (table.kinds[other], table.columns[other]) for other in table.names}
     notes = {**table.notes, name: note}
     return Table.from_stored({**pairs, name: (kind, values)}, table.n_rows, table.remarks, notes)

@@ -41,7 +41,8 @@ def read_spreadsheet(data: bytes, header: bool | None = None) -> Table:
     width = max(map(len, rows))
     titles = _title_lines(rows, width)
     if titles:
-        remarks.append(f"{titles} title {'line' if titles == 1 else 'lines'} above the table were skipped.")
+        skipped = "1 title line above the table was" if titles == 1 else f"{titles} title lines above the table were"
+        remarks.append(f"{skipped} skipped.")
     names, below, more = _named(rows[titles:], width, header)
     if not below:
         raise ValueError("there is a header line but no rows")

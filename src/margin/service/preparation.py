@@ -25,11 +25,12 @@ def preparation(source: Source, takes: str = "standard") -> Any:
 
 
 def behind(prepare: Any, estimator: Any) -> Any:
-    """The estimator behind its own copy of ``prepare``."""
+    """The estimator behind its own copy of ``prepare``, or behind nothing if that is None."""
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
-    return Pipeline([("prepare", clone(prepare)), ("model", estimator)])
+    steps = [] if prepare is None else [("prepare", clone(prepare))]
+    return Pipeline([*steps, ("model", estimator)])
 
 
 def on_standard_target(model: Any) -> Any:

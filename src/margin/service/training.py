@@ -53,6 +53,8 @@ def fit(
     estimator = build_model(name, settings, seed)
     entry = catalog.entry(name)
     _refuse_wrong_task(entry, source)
+    if source.image_shape is not None and getattr(estimator, "image_shape", ...) is None:
+        estimator.set_params(image_shape=tuple(source.image_shape))
     wanted = source.needs_preparation if prepare is None else prepare
     model = behind(preparation(source, entry.takes), estimator) if wanted else estimator
     identity = {

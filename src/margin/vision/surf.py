@@ -85,9 +85,7 @@ def describe_surf(image: np.ndarray, positions: np.ndarray, scales: np.ndarray) 
     return Keypoints(positions, scales, angles.reshape(-1), np.array(rows).reshape(-1, 64))
 
 
-def _haar(
-    integral: np.ndarray, rows: np.ndarray, columns: np.ndarray, half: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _haar(integral: np.ndarray, rows: np.ndarray, columns: np.ndarray, half: int) -> tuple[np.ndarray, np.ndarray]:
     """Differences of the two halves of a square of side 2 ``half`` around each place, down and across."""
     r, c = np.round(rows).astype(int), np.round(columns).astype(int)
     down = box_sum(integral, r, c - half, half, 2 * half) - box_sum(integral, r - half, c - half, half, 2 * half)

@@ -35,9 +35,7 @@ def feature_maps(network: nn.Module, x: Tensor, kinds: tuple[type[nn.Module], ..
         return lambda _layer, _inputs, output: found.__setitem__(name, output.detach())
 
     leaves = [(name, layer) for name, layer in network.named_modules() if not list(layer.children())]
-    hooks = [
-        layer.register_forward_hook(note(name)) for name, layer in leaves if not kinds or isinstance(layer, kinds)
-    ]
+    hooks = [layer.register_forward_hook(note(name)) for name, layer in leaves if not kinds or isinstance(layer, kinds)]
     was_training = network.training
     try:
         with torch.no_grad():

@@ -200,9 +200,7 @@ class CNNEstimator(NeuralEstimator):
         """``loss`` per row of the outputs and targets, on changed images while the network learns."""
         change = Augmentation(self.augment) if self.augment else None
 
-        def objective(
-            module: Standardized, batch: tuple[Tensor, ...], noise: torch.Generator
-        ) -> dict[str, Tensor]:
+        def objective(module: Standardized, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
             X, y = batch
             if change is None or not module.training:
                 return {"loss": loss(module(X), y)}

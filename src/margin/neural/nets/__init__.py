@@ -1,6 +1,7 @@
 """Networks: plain torch modules without training, devices or randomness of their own."""
 
 from margin.neural.nets.densenet import DenseBlock, densenet
+from margin.neural.nets.ensemble import MLPEnsemble
 from margin.neural.nets.images import ARCHITECTURES, image_network
 from margin.neural.nets.layer_list import layer_list_network
 from margin.neural.nets.lenet import alexnet, lenet5
@@ -13,6 +14,7 @@ __all__ = [
     "ARCHITECTURES",
     "MLP",
     "DenseBlock",
+    "MLPEnsemble",
     "ResidualBlock",
     "Stage",
     "alexnet",

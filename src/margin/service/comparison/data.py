@@ -15,7 +15,7 @@ from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
-from margin.service.sources import Source, open_source
+from margin.service.sources import Source, image_folder, open_source
 
 __all__ = ["OpenedData", "open_data"]
 
@@ -43,6 +43,8 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     """Open ``data`` as ``request`` says; ``y`` is the target where it is not a column."""
     if request.group is not None and request.time is not None:
         raise BadRequest("compare: give a group or a time, not both.")
+    if isinstance(data, str | Path) and image_folder(str(data)) is not None:
+        return _from_arrays(str(data), y, request)
     if isinstance(data, np.ndarray | list) or _is_plain_named(data, request):
         return _from_arrays(data, y, request)
     name, table, target, task = _table(data, y, request)

@@ -1,0 +1,184 @@
+"""Excel, JSON, Parquet folders, stdin, packed files and ill-made text: what is read, and what is said about it."""
+
+import gzip
+import io
+import json
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from margin.data import read
+from margin.data.dialect import has_header
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def workbook(rows, *, shared=(), sheets=("First",), date1904=False):
+    """A minimal workbook as spreadsheet programs write it; ``rows`` are the XML of cells."""
+    parts = {
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><workbookPr date1904="{int(date1904)}"/>'
+        + "<sheets>"
+        + "".join(f'<sheet name="{name}" sheetId="{i}" r:id="rId{i}"/>' for i, name in enumerate(sheets, 1))
+        + "</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": "<Relationships>"
+        + "".join(f'<Relationship Id="rId{i}" Target="worksheets/s{i}.xml"/>' for i in range(1, len(sheets) + 1))
+        + "</Relationships>",
+        "xl/styles.xml": f'<styleSheet xmlns="{MAIN}"><numFmts><numFmt numFmtId="170" formatCode="dd\\.mm\\.yyyy"/>'
+        '<numFmt numFmtId="171" formatCode="0.00&quot;days&quot;"/></numFmts><cellXfs><xf numFmtId="0"/>'
+        '<xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs></styleSheet>',
+        "xl/sharedStrings.xml": f'<sst xmlns="{MAIN}">' + "".join(f"<si>{item}</si>" for item in shared) + "</sst>",
+        "xl/worksheets/s1.xml": f'<worksheet xmlns="{MAIN}"><sheetData>'
+        + "".join(f'<row r="{i}">{cells}</row>' for i, cells in enumerate(rows, 1))
+        + "</sheetData></worksheet>",
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+def test_a_workbook(write):
+    shared = ["<t>town</t>", "<t>Ulm</t>", "<r><t>Bo</t></r><r><t>nn</t></r>"]
+    rows = [
+        '<c r="A1" t="inlineStr"><is><t>Sales of the year</t></is></c>',
+        "",
+        '<c r="A3" t="s"><v>0</v></c><c r="B3" t="inlineStr"><is><t>price</t></is></c>'
+        '<c r="C3" t="str"><v>day</v></c><c r="D3" t="str"><v>ok</v></c><c r="E3" t="str"><v>left</v></c>',
+        '<c r="A4" t="s"><v>1</v></c><c r="B4"><v>2.5</v></c><c r="C4" s="1"><v>45060</v></c>'
+        '<c r="D4" t="b"><v>1</v></c><c r="E4" s="3"><v>7.5</v></c>',
+        '<c r="A5" t="s"><v>2</v></c><c r="B5" t="e"><v>#DIV/0!</v></c><c r="C5" s="2"><v>45060.75</v></c>'
+        '<c r="D5" t="b"><v>0</v></c>',
+        '<c r="B6" t="str"><v>$1,000.50</v></c>',
+    ]
+    table = read(write(workbook(rows, shared=shared, sheets=("Data", "Notes")), "t.xlsx"))
+    assert dict(table.kinds) == {"town": "category", "price": "number", "day": "date", "ok": "flag", "left": "number"}
+    assert table["town"].tolist() == ["Ulm", "Bonn", None]
+    np.testing.assert_array_equal(table["price"], [2.5, np.nan, 1000.5])
+    assert table["day"].tolist()[:2] == [np.datetime64(t, "us").tolist() for t in ("2023-05-14", "2023-05-14T18:00")]
+    assert table["left"][0] == 7.5  # "days" in quotes is no date
+    assert table.remarks == (
+        "The workbook has 2 sheets; the first, 'Data', was read.",
+        "1 title line above the table was skipped.",
+    )
+    mac = read(write(workbook(rows, shared=shared, date1904=True), "mac.xlsx"))
+    assert mac["day"][0] - table["day"][0] == np.timedelta64(1462, "D")
+
+
+def test_broken_and_bare_workbooks(write):
+    numbers = ['<c r="A1"><v>1</v></c><c r="B1"><v>2</v></c>', '<c r="A2"><v>3</v></c><c r="B2"><v>4</v></c>']
+    table = read(write(workbook(numbers), "n.xlsx"))
+    assert table.names == ("column_1", "column_2")
+    assert "no header line" in table.remarks[0]
+    with pytest.raises(ValueError, match="the sheet 'First' is empty"):
+        read(write(workbook([]), "e.xlsx"))
+    whole = workbook(numbers)
+    for cut in (10, len(whole) // 2, len(whole) - 30):
+        with pytest.raises(ValueError, match=r"x\.xlsx: is not a readable \.xlsx workbook"):
+            read(write(whole[:cut], "x.xlsx"))
+
+
+def test_json(write):
+    lines = '{"a": 1, "b": {"c": "x"}}\n\n{"a": 2.5, "tags": ["u", "v"]}\n{"b": {"c": "y"}, "a": null}\n'
+    table = read(write(lines, "t.jsonl"))
+    np.testing.assert_array_equal(table["a"], [1, 2.5, np.nan])
+    assert table["b.c"].tolist() == ["x", None, "y"]
+    assert table["tags"].tolist() == [None, "u v", None]
+    records = [{"a": 1, "s": "$5"}, {"a": 2, "s": "$6"}]
+    for name, content in {
+        "list.json": json.dumps(records),
+        "indented.json": json.dumps(records, indent=2),
+        "columns.json": '{"a": [1, 2], "s": ["$5", "$6"]}',
+        "wrapped.json": json.dumps({"count": 2, "rows": records}),
+        "lines.ndjson": "\n".join(map(json.dumps, records)),
+        "unnamed": "\n".join(map(json.dumps, records)),
+    }.items():
+        found = read(write(content, name))
+        assert (found["a"].tolist(), found["s"].tolist()) == ([1, 2], [5, 6]), name
+    assert read(write(gzip.compress(lines.encode()), "t.jsonl.gz")).n_rows == 3
+
+
+def test_a_folder_of_parquet_files(tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    for year in (2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        parquet.write_table(pa.table({"x": [year + 0.5, 1.0]}), tmp_path / f"year={year}" / "part.parquet")
+    table = read(tmp_path)
+    assert sorted(table["x"].tolist()) == [1, 1, 2023.5, 2024.5]
+    assert sorted(table["year"].tolist()) == [2023, 2023, 2024, 2024]
+
+
+def test_standard_input_is_known_by_its_content(monkeypatch, tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"a": [1, 2]}), tmp_path / "t.parquet")
+    text = b"a,b\n1,2\n3,4\n"
+    for data in (text, gzip.compress(text), b'{"a": 1}\n{"a": 3}', (tmp_path / "t.parquet").read_bytes()):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert read("-")["a"][0] == 1
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1\n")))
+    with pytest.raises(ValueError, match=r"^standard input: line 2 has 1 fields instead of 2"):
+        read("-")
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "remark"),
+    [
+        ("größe,b\n1,ä\n".encode("cp1252"), ("größe", "b"), "it was read as Windows-1252"),
+        ("größe,b\n1,ä\n".encode("utf-16-le"), ("größe", "b"), "it was read as UTF-16-LE"),
+        (b"b\xe9,c\n1,\x81\n", ("bé", "c"), "it was read as Latin-1"),
+        ("größe,b\n1,ä\n", ("größe", "b"), ""),
+        ("a,b,a\n1,2,3\n", ("a", "b", "a_2"), "'a' is called 'a_2'"),
+        ("a,a_2,a\n1,2,3\n", ("a", "a_2", "a_3"), "'a' is called 'a_3'"),
+        ("1,2\n3,4\n", ("column_1", "column_2"), "There is no header line"),
+        ("a,b\n1,2,\n3,4,\n", ("a", "b", "column_3"), ""),
+        ("a,b,\n1,2\n3,4\n", ("a", "b"), ""),
+        ("a b\nr1 1 2\nr2 3 4\n".replace(" ", ","), ("row_name", "a", "b"), "the first is called row_name"),
+        ("1.0   2.0  3\n 4.0   5.0  6\n", ("column_1", "column_2", "column_3"), "There is no header line"),
+        ("x   y\n4.0   5.0\n6  7\n", ("x", "y"), ""),
+        ('a\t"b\nc"\n1\t2\n3\t4\n', ("a", "b\nc"), ""),
+    ],
+)
+def test_ill_made_text(write, content, names, remark):
+    table = read(write(content))
+    assert table.names == names
+    assert (remark in " ".join(table.remarks)) if remark else not table.remarks
+
+
+def test_headers_with_numbers_in_them():
+    assert not has_header([["town", "3.5", "4.5"], ["Ulm", "1", "2"], ["Bonn", "3", "4"]])
+    assert has_header([["town", "2019", "2020"], ["Ulm", "1.5", "2"], ["Bonn", "3", "4"]])
+    assert not has_header([["Trier", "2019", "2020"], ["Ulm", "2018", "2021"], ["Bonn", "2017", "2022"]])
+    assert has_header([["id", "2019", "when"], ["1", "u", "14.05.2023"], ["2", "v", "15.05.2023"]])
+    assert not has_header([["2019", "2020"], ["1", "2"]])
+    assert not has_header([["$5", "red"], ["$7", "blue"], ["$8", "red"]])
+    assert has_header([["kind", "kind"], *[["a", "b"], ["b", "a"]] * 4])
+
+
+def test_remarks_and_notes_follow_the_table(write):
+    table = read(write(b"a;b;b\n1,5;x;1\n2,5;y;2 kg\n"))
+    assert table.names == ("a", "b", "b_2")
+    priced = read(write("p,q\n$5,1\n$6,2\n"))
+    assert priced.notes == {"p": 'read as numbers from text such as "$5"'}
+    assert priced.drop("p").notes == {}
+    assert priced.take([0]).notes == priced.notes
+    assert priced.as_kind("p", "category").notes == {}
+    plain = read(write("p,q\n5,1\n6,2\n"))
+    assert plain == priced  # what was said is not part of the content
