@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from margin.cli import app
 from margin.service.comparison.candidates import candidates_for
+from margin.service.comparison.data import open_data
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
 from margin.service.sources import open_source
@@ -48,13 +49,14 @@ def test_fit_and_predict_a_folder(photos, tmp_path):
     assert outcome.exit_code == 0, outcome.output
     outcome = CliRunner().invoke(app, ["score", str(run), str(photos), "--json"])
     assert outcome.exit_code == 0, outcome.output
-    assert json.loads(outcome.output)["accuracy"] == 1.0
+    assert json.loads(outcome.stdout)["accuracy"] == 1.0
 
 
 def test_models_of_images_are_compared_on_images_only(photos):
-    with_images, _ = candidates_for(open_source(str(photos)), ComparisonRequest())
-    without, _ = candidates_for(open_source("iris"), ComparisonRequest())
+    request = ComparisonRequest()
+    with_images, _ = candidates_for(open_data(str(photos), None, request), request)
+    without, _ = candidates_for(open_data("iris", None, request), request)
     names = {candidate.name for candidate in with_images} - {candidate.name for candidate in without}
     assert names == {"cnn-classifier"}
     with pytest.raises(BadRequest, match=r"cnn-classifier is not a model for classification on a table"):
-        candidates_for(open_source("iris"), ComparisonRequest(models=["cnn-classifier"]))
+        candidates_for(open_data("iris", None, request), ComparisonRequest(models=["cnn-classifier"]))

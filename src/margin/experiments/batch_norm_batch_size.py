@@ -21,7 +21,7 @@ FEATURES = 10
 
 
 @dataclass(frozen=True)
-class Scale:
+class RunSize:
     """How much is trained: batch sizes, training rows, epochs, the rate at 64 rows a batch, and runs to average."""
 
     sizes: tuple[int, ...]
@@ -31,8 +31,8 @@ class Scale:
     runs: int
 
 
-FAST = Scale((2, 16, 64), 384, 2, 0.2, 1)
-FULL = Scale((2, 4, 8, 16, 32, 64, 128, 256), 512, 20, 0.05, 5)
+FAST = RunSize((2, 16, 64), 384, 2, 0.2, 1)
+FULL = RunSize((2, 4, 8, 16, 32, 64, 128, 256), 512, 20, 0.05, 5)
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     return {"sizes": np.array(scale.sizes), "noise": np.array(noise), "scores": arrays}
 
 
-def _accuracies(name: str, size: int, rows: Any, labels: Any, seed: int, scale: Scale) -> tuple[float, float]:
+def _accuracies(name: str, size: int, rows: Any, labels: Any, seed: int, scale: RunSize) -> tuple[float, float]:
     """On the training rows, the first ones, and on the others."""
     import torch
     from torch import nn
