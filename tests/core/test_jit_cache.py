@@ -179,3 +179,26 @@ def test_the_notice_comes_once_and_only_for_long_compiling():
     now[0] += 5
     notice.on_end(event("margin.a"))
     assert written.getvalue().count("\n") == 1
+
+
+def test_a_fingerprint_is_the_same_in_every_process():
+    code = (
+        "from margin.core.cached_kernels import njit\n"
+        "from margin.core.jit_cache import fingerprint\n"
+        "inner = njit(fastmath={'reassoc', 'contract', 'nsz', 'nnan'})(lambda x: x + x)\n"
+        "def outer(x):\n    return inner(x) in {'a', 'b', 'c'}\n"
+        "print(fingerprint(outer), fingerprint(inner), fingerprint(njit(lambda x: x + x)))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in (1, 2, 3)
+    }
+    assert len(found) == 1
+    _, inner, plain = found.pop().split()
+    assert inner != plain, "options are part of it"

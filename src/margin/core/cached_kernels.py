@@ -37,7 +37,7 @@ def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
     decorate: Any = numba.njit
     dispatcher = decorate(**options)(function)
     if cache:
-        dispatcher._cache = _KernelCache(function)
+        dispatcher._cache = _KernelCache(dispatcher)
     return dispatcher
 
 
@@ -144,13 +144,14 @@ class _Entries(CompileResultCacheImpl):
 class _KernelCache(FunctionCache):
     _impl_class = _Entries
 
-    def __init__(self, py_func: Any):
-        super().__init__(py_func)
+    def __init__(self, dispatcher: Any):
+        super().__init__(dispatcher.py_func)
+        self._dispatcher = dispatcher
         self._cache_file: Any = _Files(Path(self.cache_path), self._impl.filename_base)
 
     @cached_property
     def code(self) -> str:
-        return fingerprint(self._py_func)
+        return fingerprint(self._dispatcher)
 
     def exists(self) -> bool:
         """Whether there is an entry of this code, for whatever types."""

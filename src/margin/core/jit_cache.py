@@ -47,13 +47,19 @@ def _add(digest: Any, value: Any, seen: dict[int, int]) -> None:
         digest.update(f"function {seen[id(function)]}".encode())
         return
     seen[id(function)] = len(seen)
-    digest.update(repr(sorted(options.items())).encode())
+    digest.update(_options(options).encode())
     names = _add_code(digest, function.__code__)
     for name in sorted(names & function.__globals__.keys()):
         digest.update(name.encode())
         _add(digest, function.__globals__[name], seen)
     for cell in function.__closure__ or ():
         _add(digest, cell.cell_contents, seen)
+
+
+def _options(options: dict[str, Any]) -> str:
+    """How a kernel is compiled, in the same words in every process: the order of a set differs from run to run."""
+    flags = {name: getattr(value, "flags", value) for name, value in options.items()}  # Numba's class for fast math
+    return repr(sorted((name, sorted(v) if isinstance(v, set | frozenset) else v) for name, v in flags.items()))
 
 
 def _add_code(digest: Any, code: CodeType) -> set[str]:
@@ -74,6 +80,8 @@ def _constant(value: Any) -> str:
         return f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
     if isinstance(value, ModuleType):
         return value.__name__
+    if isinstance(value, set | frozenset):
+        return f"set {sorted(map(_constant, value))}"
     if isinstance(value, bool | int | float | str | bytes | tuple | np.generic | np.dtype | None):
         return f"{type(value).__name__} {value!r}"
     return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__qualname__)}"
