@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from margin.core.threads import blas_threads
+
 __all__ = ["draw_rows", "plusplus", "random_rows"]
 
 
@@ -25,6 +27,12 @@ def plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generato
     >>> bool(np.ptp(X[plusplus(X, np.ones(4), 2, np.random.default_rng(0))]) > 9)
     True
     """
+    # Products with a few rows are bound by memory: a second thread of BLAS gains little, and spins where cores are busy.
+    with blas_threads(1):
+        return _plusplus(X, weights, k, rng)
+
+
+def _plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     order = _order_of_values(X)
     x, weights = X[order] - weights @ X / weights.sum(), weights[order]
     squares = (x**2).sum(axis=1)
