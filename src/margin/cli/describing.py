@@ -61,8 +61,8 @@ def _print(found: Profile) -> None:
         told = Text(", ".join(column.examples), style=style)
         if column.remark:
             told.append(f"\n{column.remark}", style="red" if "LEAK?" in column.remark else "italic")
-        name = Text(column.name, style=style)
-        table.add_row(name, Text(column.kind, style=style), missing, f"{column.distinct:,}", told)
+        label = Text(column.name, style=style)
+        table.add_row(label, Text(column.kind, style=style), missing, f"{column.distinct:,}", told)
     console.print(table)
     for remark in found.remarks:
         console.print(f"• {remark}", markup=False, highlight=False, soft_wrap=True)

@@ -104,7 +104,7 @@ def _sorted(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.nda
 def _blocks(values: np.ndarray, classes: np.ndarray) -> bool:
     """Whether, along ascending values, classes change at most twice per class, and never within equal values."""
     changes = np.flatnonzero(np.diff(classes))
-    few = len(changes) <= 2 * (np.count_nonzero(np.bincount(classes)) - 1)
+    few = bool(len(changes) <= 2 * (np.count_nonzero(np.bincount(classes)) - 1))
     return few and bool(np.all(values[changes] != values[changes + 1]))
 
 

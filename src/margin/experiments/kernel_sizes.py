@@ -6,7 +6,7 @@ one of 5 x 5 or 7 x 7, with 18 against 25 and 27 against 49 weights per pair of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ NETWORKS = {
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     from sklearn.datasets import load_digits
+    from torch import nn
 
     from margin.neural.convolution.maps import filters
     from margin.neural.convolution.receptive import receptive_fields
@@ -44,7 +45,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         middle = list(filters(net).values())[1:]
         options: dict[str, Any] = {"max_iter": 3 if fast else 15, "batch_size": 32, "learning_rate_init": 0.01}
         model = CNNClassifier(whole, random_state=seed, **options).fit(images[train], labels[train])
-        convolutions = net[2 : 2 + 2 * len(layers)]
+        convolutions = cast(nn.Sequential, net[2 : 2 + 2 * len(layers)])
         data["field"].append(receptive_fields(convolutions)[-1].size[0])
         data["weights"].append(sum(weight.numel() for weight in middle) / MAPS**2)
         data["maps"].append(len(middle[-1]))

@@ -6,7 +6,7 @@ are those from which a gradient reaches the one on top.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -32,18 +32,19 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for name, layers in NETWORKS.items():
         network = nn.Sequential(*(nn.Conv1d(1, 1, k, stride=s, dilation=d, padding=d * (k // 2)) for k, s, d in layers))
+        parts = [cast(nn.Sequential, network[k:]) for k in range(len(layers))]
         lengths = [LENGTH]
         for _, stride, _ in layers:
             lengths.append(-(-lengths[-1] // stride))
         top = lengths[-1] // 2
         # Units of the layer before the last k ones that reach the unit on top.
-        reached = [footprint(network[k:], (1, lengths[k]), (top,))[0] for k in range(len(layers))]
+        reached = [footprint(parts[k], (1, lengths[k]), (top,))[0] for k in range(len(layers))]
         only = np.zeros(lengths[-1], dtype=bool)
         only[top] = True
         data[name] = {
             "reached": [*reached, only],
             "sizes": [field.size[0] for field in receptive_fields(network)],
-            "from_behind": [receptive_fields(network[k:])[-1].size[0] for k in range(len(layers))],
+            "from_behind": [receptive_fields(parts[k])[-1].size[0] for k in range(len(layers))],
         }
     return data
 

@@ -28,9 +28,10 @@ def network(residual: bool) -> Any:
     blocks = [nn.Sequential(nn.ReLU(), nn.Linear(WIDTH, WIDTH)) for _ in range(BLOCKS)]
     with torch.no_grad():
         for block in blocks:
-            nn.init.kaiming_normal_(block[1].weight, nonlinearity="relu")
+            weight = block[1].get_parameter("weight")
+            nn.init.kaiming_normal_(weight, nonlinearity="relu")
             if residual:
-                block[1].weight.div_(BLOCKS)  # many small changes, as in a trained deep residual network
+                weight.div_(BLOCKS)  # many small changes, as in a trained deep residual network
     return nn.Sequential(
         nn.Linear(2, WIDTH),
         *(Residual(block) if residual else block for block in blocks),

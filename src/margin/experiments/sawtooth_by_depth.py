@@ -41,7 +41,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     sizes = {}
     for target, y in targets.items():
         fits[target] = {}
-        nets = {"deep": fold, "shallow": interpolation_network(partial(np.interp, xp=x, fp=y), 0, 1, width)}
+        curve: Any = partial(np.interp, xp=x, fp=y)
+        nets = {"deep": fold, "shallow": interpolation_network(curve, 0, 1, width)}
         for name, start in nets.items():
             module = build(partial(MLP, start.sizes), seed, torch.float64)
             # A little noise, so that the sawtooth is not handed over.

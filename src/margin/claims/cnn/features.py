@@ -88,7 +88,7 @@ def surf_finds_blobs_at_their_scale(seed: int) -> Verdict:
 def energy(image: np.ndarray, above_frequency: float) -> float:
     """Energy of the frequencies beyond a radius."""
     spectrum = np.abs(np.fft.fft2(image)) ** 2
-    return float(spectrum[radius(image.shape) > above_frequency].sum())  # type: ignore[arg-type]
+    return float(spectrum[radius(image.shape) > above_frequency].sum())
 
 
 @claim("low-pass-filter")

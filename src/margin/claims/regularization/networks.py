@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +20,12 @@ def training_ends_after_its_patience_with_the_best_weights(seed: int) -> Verdict
     X = rng.normal(size=(60, 8)).astype(np.float32)
     y = X[:, 0] + rng.normal(size=60)  # mostly noise: soon nothing is left to learn
     patience = 5
-    params = {"early_stopping": True, "validation_fraction": 0.2, "n_iter_no_change": patience, "tol": 0.0}
+    params: dict[str, Any] = {
+        "early_stopping": True,
+        "validation_fraction": 0.2,
+        "n_iter_no_change": patience,
+        "tol": 0.0,
+    }
     model = NeuralRegressor(**params, learning_rate_init=0.02, batch_size=16, max_iter=200, random_state=seed)
     records = [record for record in model.iterate(X, y) if "valid_loss" in record.values]
     losses = np.array([record["valid_loss"] for record in records])
@@ -125,27 +131,34 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
     from margin.neural import MLPClassifier
     from margin.neural.training.noise import with_input_noise, with_weight_noise
     from margin.neural.training.objectives import smoothed_cross_entropy
+    from margin.neural.training.steps import Terms
 
     rng = np.random.default_rng(seed)
     n, s = 40, 0.5
-    X, seen = rng.normal(size=(n, 3)), []
+    X = rng.normal(size=(n, 3))
+    seen: list[torch.Tensor] = []
     y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=n)
-    record = lambda _module, batch, _noise: seen.append(batch[0]) or {}  # noqa: E731
+
+    def record(_module: Any, batch: tuple[torch.Tensor, ...], _noise: torch.Generator) -> Terms:
+        seen.append(batch[0])
+        return {}
+
     with_input_noise(record, s)(None, (torch.from_numpy(X).repeat(5000, 1),), torch.Generator().manual_seed(seed))
     noisy, target = seen[0].numpy(), np.tile(y, 5000)
     by_noise = np.linalg.lstsq(noisy, target, rcond=None)[0]
     ridge = Ridge(alpha=n * s**2, fit_intercept=False).fit(X, y)
     layer = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
+    loss_of = lambda terms: cast(torch.Tensor, terms["loss"])  # noqa: E731
     out = lambda module, batch, _noise: {"loss": module(batch[0]).squeeze(1)}  # noqa: E731
     generator = torch.Generator().manual_seed(seed)
     row = torch.ones(1, 3, dtype=torch.float64)
-    said = [float(with_weight_noise(out, 0.2)(layer, (row,), generator)["loss"].detach()) for _ in range(400)]
+    said = [float(loss_of(with_weight_noise(out, 0.2)(layer, (row,), generator)).detach()) for _ in range(400)]
     labels = (X[:, 0] > 0).astype(int)
-    options = {"input_noise": 0.2, "weight_noise": 0.05, "label_smoothing": 0.1}
+    options: dict[str, Any] = {"input_noise": 0.2, "weight_noise": 0.05, "label_smoothing": 0.1}
     model = MLPClassifier((8,), max_iter=100, learning_rate_init=0.02, random_state=seed, **options).fit(X, labels)
     logits = torch.zeros(1, 2, requires_grad=True)
     identity = torch.nn.Identity().train()
-    smooth = smoothed_cross_entropy(0.1)(identity, (logits, torch.tensor([0])), generator)["loss"]
+    smooth = loss_of(smoothed_cross_entropy(0.1)(identity, (logits, torch.tensor([0])), generator))
     (pull,) = torch.autograd.grad(smooth.sum(), logits)
     return every(
         ridge=near(by_noise, ridge.coef_, tolerance=0.02),

@@ -20,6 +20,7 @@ __all__ = ["Field", "footprint", "receptive_fields"]
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d)
 _MAX_POOLS = (nn.MaxPool1d, nn.MaxPool2d)
 _POOLS = (*_MAX_POOLS, nn.AvgPool1d, nn.AvgPool2d)
+_Spatial = nn.Conv1d | nn.Conv2d | nn.MaxPool1d | nn.MaxPool2d | nn.AvgPool1d | nn.AvgPool2d
 
 
 class Field(NamedTuple):
@@ -55,7 +56,7 @@ def footprint(network: nn.Sequential, shape: tuple[int, ...], position: tuple[in
     x = torch.zeros(1, *shape, dtype=torch.float64, requires_grad=True)
     out = open_paths(x)[0, 0]
     middle = tuple(n // 2 for n in out.shape) if position is None else position
-    out[middle].backward()  # type: ignore[index]
+    out[middle].backward()
     assert x.grad is not None
     return (x.grad[0] != 0).numpy()
 
@@ -73,7 +74,7 @@ def _opened(layer: nn.Module) -> nn.Module:
     return nn.Identity()
 
 
-def _spatial(network: nn.Sequential) -> Iterator[nn.Module]:
+def _spatial(network: nn.Sequential) -> Iterator[_Spatial]:
     for layer in network:
         if isinstance(layer, (*_CONVOLUTIONS, *_POOLS)):
             yield layer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any
@@ -66,6 +67,12 @@ class SequenceEstimator(NeuralEstimator):
     center_: np.ndarray = attribute("What is subtracted from every channel.")
     scale_: np.ndarray = attribute("What every channel is divided by.")
     table_: bool = attribute("Whether fit saw a table, whose rows are series of one number per column.")
+
+    @abstractmethod
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from series ``X`` and ``y``.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from torch import Tensor, nn
 
@@ -46,14 +46,15 @@ class MLP(nn.Module):
         if len(sizes) < 2 or min(sizes) < 1:
             raise ValueError(f"MLP: sizes must be at least an input and an output size, all positive; got {sizes!r}.")
         self.sizes = [int(size) for size in sizes]
-        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(self.sizes))
+        linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(self.sizes))
+        self.linears = cast(Sequence[nn.Linear], linears)  # a list of modules does not tell their class
         # Only the leaky rectifier has a slope to choose.
         options = {"negative_slope": negative_slope} if activation == "leaky_relu" else {}
         self.activation = activation_layer(activation, **options)
         self.dropout = Dropout(dropout)
         for linear in self.linears:
-            nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")  # type: ignore[arg-type]
-        nn.init.xavier_normal_(self.linears[-1].weight)  # type: ignore[arg-type]
+            nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
+        nn.init.xavier_normal_(self.linears[-1].weight)
 
     def forward(self, x: Tensor) -> Tensor:
         h = x

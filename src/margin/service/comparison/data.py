@@ -262,7 +262,7 @@ def _checked(opened: OpenedData) -> OpenedData:
             " and judged by; these rows are left out."
         )
         kept = ~rare[codes]
-        parts = {name: None if part is None else part[kept] for name, part in _parts(opened).items()}
+        parts: dict[str, Any] = {name: None if part is None else part[kept] for name, part in _parts(opened).items()}
         table = None if source.table is None else source.table.take(kept)
         source = replace(source, X=_rows(source.X, kept), y=y[kept], table=table)
         opened = replace(opened, source=source, **parts)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from margin.metrics import metrics_of
 from margin.runs import fingerprint, interruptible
@@ -119,7 +120,12 @@ class _Job:
         """All models on all folds, or as far as the budget allows."""
         comparison = self.of
         keep = RESERVE + (TUNING if comparison.request.tune else 0.0)
-        common = {"stop": self.stop, "given_up": comparison.given_up, "keep": keep, "budget": self.budget}
+        common: dict[str, Any] = {
+            "stop": self.stop,
+            "given_up": comparison.given_up,
+            "keep": keep,
+            "budget": self.budget,
+        }
         if self.budget is not None and rungs(len(comparison.plan.folds[0][0])):
             rest = (comparison.plan, comparison.trials, comparison.metric)
             self._take(screen(workers, names, *rest, **common, spared=[BASELINE]))
