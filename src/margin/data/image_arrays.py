@@ -16,6 +16,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 __all__ = ["CHUNK_VALUES", "channel_scaling", "check_images", "first_channels"]
 
 MOST_CHANNELS = 4  # gray, gray with transparency, RGB, RGB with transparency

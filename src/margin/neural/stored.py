@@ -24,7 +24,6 @@ from margin.core.invariants import (
     Violation,
     optional,
 )
-
 from margin.neural.activations import ACTIVATIONS
 
 __all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers"]

@@ -65,8 +65,8 @@ def _octave(blurred: np.ndarray, step: int, contrast: float) -> np.ndarray:
     from scipy.ndimage import maximum_filter, minimum_filter
 
     D = np.diff(blurred, axis=0)
-    largest = (D == maximum_filter(D, 3)) & (D > contrast / SCALES_PER_OCTAVE)
-    smallest = (D == minimum_filter(D, 3)) & (D < -contrast / SCALES_PER_OCTAVE)
+    largest = (maximum_filter(D, 3) == D) & (contrast / SCALES_PER_OCTAVE < D)
+    smallest = (minimum_filter(D, 3) == D) & (-contrast / SCALES_PER_OCTAVE > D)
     inner = np.zeros(D.shape, dtype=bool)
     inner[1:-1, 1:-1, 1:-1] = True
     points = []
