@@ -22,6 +22,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import COPY, VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
+from margin.core.sparse_input import allow_sparse, dense_rows
 
 __all__ = ["KMeans"]
 
@@ -90,7 +91,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     ) -> Iterator[Record]:
         """Learn, yielding a record per iteration of every run."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, order="C")
+        X = dense_rows("KMeans", validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr"))
         if len(X) < self.n_clusters:
             raise ValueError(f"KMeans: n_clusters={self.n_clusters} needs at least as many rows; got {len(X)}.")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -145,7 +146,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
 
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return dense_rows(
+            "KMeans", validate_data(self, X, reset=False, dtype=np.float64, order="C", accept_sparse="csr")
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        return allow_sparse(super().__sklearn_tags__())
 
     def _checked_centers(self, centers: Any, columns: int) -> np.ndarray:
         shape = np.shape(centers)

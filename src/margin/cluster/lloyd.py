@@ -63,6 +63,10 @@ class Partition:
 
     def step(self) -> tuple[float, int]:
         """Means, then nearest centers. Returns the largest movement of a center and the number of rows that changed."""
+        with blas_threads(1):  # once for all parts: each would set it, and products of centers are too small for more
+            return self._step()
+
+    def _step(self) -> tuple[float, int]:
         self.iteration += 1
         if (self.counts == 0).any():
             self._fill_empty_clusters()

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Array, Choice, Either, Function, Integer, Jobs, Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.parameters import N_JOBS, attribute, parameter
+from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.threads import thread_limit
 from margin.foundations.neighbors import (
     ALGORITHMS,
@@ -27,7 +28,9 @@ from margin.foundations.neighbors import (
 )
 from margin.foundations.neighbors.queries import ball, check_radius, ranked
 
-__all__ = ["NeighborsEstimator"]
+__all__ = ["ROWS", "NeighborsEstimator"]
+
+ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr"}
 
 ALIASES = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean", "infinity": "chebyshev"}
 
@@ -114,7 +117,7 @@ class NeighborsEstimator(Estimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        return tags
+        return allow_sparse(tags)
 
     @property
     def _name(self) -> str:
@@ -188,7 +191,7 @@ class NeighborsEstimator(Estimator, ABC):
         return self._index
 
     def _image(self, X: Any) -> np.ndarray:
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        X = dense_rows(self._name, validate_data(self, X, reset=False, **ROWS))
         try:
             return self._space().image(X)
         except ValueError as error:

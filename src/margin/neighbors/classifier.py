@@ -13,7 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from margin.core.parameters import attribute
-from margin.neighbors.base import NeighborsEstimator
+from margin.core.sparse_input import dense_rows
+from margin.neighbors.base import ROWS, NeighborsEstimator
 from margin.neighbors.voting import class_fractions, neighbor_weights
 
 __all__ = ["KNeighborsClassifier"]
@@ -44,7 +45,8 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
         """Keep the rows and their classes, one or several columns."""
         self._check_parameters()
         # A copy: rows that the caller changes later must not change the model.
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C", copy=True, multi_output=True)
+        X, y = validate_data(self, X, y, copy=True, multi_output=True, **ROWS)
+        X = dense_rows(self._name, X)
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
         check_classification_targets(y)
         columns = [y] if y.ndim == 1 else list(y.T)

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,12 +18,17 @@ from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional,
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
+from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.reduction.component_count import most_likely_count
 from margin.reduction.principal import PrincipalComponents, principal_components
 from margin.reduction.scatter import centered_product
-from margin.reduction.truncated import NORMALIZERS, lanczos_components, sketched_components
+from margin.reduction.truncated import NORMALIZERS, lanczos_components, sketched_components, sparse_components
 
 __all__ = ["PCA"]
+
+# Of a sparse table: up to here the covariance is decomposed, beyond Lanczos iterations find a few components; a
+# covariance of more columns than the second number would take gigabytes.
+COVARIANCE_COLUMNS, MOST_COVARIANCE_COLUMNS = 1_000, 16_000
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -77,15 +83,17 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> PCA:
         """Learn the directions from ``X``; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        return self._learn(self._decompose(X), X)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2, accept_sparse=("csr", "csc"))
+        return self._learn(self._decompose_sparse(X) if sp.issparse(X) else self._decompose(X), X)
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates along the components, (n, n_components)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        directions = self.components_.T
-        return centered_product(X, self.mean_, directions / self._deviations() if self.whiten else directions)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse=("csr", "csc"))
+        directions = self.components_.T / self._deviations() if self.whiten else self.components_.T
+        if sp.issparse(X):
+            return X @ directions - self.mean_ @ directions
+        return centered_product(X, self.mean_, directions)
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The points with these coordinates: the nearest to the original rows in the space of the components."""
@@ -109,7 +117,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of every row under the normal law of the model (probabilistic PCA)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse=("csr", "csc"))
+        X = dense_rows("PCA", X)
         p = len(self.mean_)
         left = np.full(p - self.n_components_, self.noise_variance_)
         variances = np.concatenate([self.explained_variance_, left])
@@ -133,7 +142,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return allow_sparse(tags)
 
     def _decompose(self, X: np.ndarray) -> PrincipalComponents:
         wanted, most = self.n_components, min(X.shape)
@@ -148,6 +157,28 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return principal_components(
             X, int(wanted) if counted else None, solver=self.svd_solver, ddof=1, fraction=fraction
         )
+
+    def _decompose_sparse(self, X: Any) -> PrincipalComponents:
+        wanted, most, solver = self.n_components, min(X.shape), self.svd_solver
+        if solver == "auto":
+            few = isinstance(wanted, numbers.Integral) and wanted < most
+            solver = "arpack" if few and X.shape[1] > COVARIANCE_COLUMNS else "covariance_eigh"
+        if solver not in ("covariance_eigh", "arpack"):
+            raise ValueError(
+                f"PCA: svd_solver must be 'auto', 'covariance_eigh' or 'arpack' for a sparse X; got {solver!r}."
+            )
+        if not (wanted is None or isinstance(wanted, numbers.Integral)):
+            raise ValueError(f"PCA: n_components must be an integer or None for a sparse X; got {wanted!r}.")
+        limit = most - (solver == "arpack")
+        k = limit if wanted is None else int(wanted)
+        if k > limit:
+            raise ValueError(f"PCA: n_components must be at most {limit} with svd_solver={solver!r}; got {k}.")
+        if solver == "covariance_eigh" and X.shape[1] > MOST_COVARIANCE_COLUMNS:
+            raise ValueError(
+                f"PCA: a sparse X of {X.shape[1]} columns needs n_components below {most} and svd_solver 'arpack' or "
+                f"'auto'; got {wanted!r} and {self.svd_solver!r}."
+            )
+        return sparse_components(X, k, solver=solver, tol=float(self.tol), rng=as_generator(self.random_state))
 
     def _truncated(self, X: np.ndarray, k: Any) -> PrincipalComponents:
         arpack, most = self.svd_solver == "arpack", min(X.shape)
@@ -190,8 +221,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.components_ = np.ascontiguousarray(found.components, dtype=X.dtype)
         self.explained_variance_ = variances.astype(X.dtype)
         self.explained_variance_ratio_ = ratios.astype(X.dtype)
-        self.singular_values_ = np.sqrt(variances * (len(X) - 1)).astype(X.dtype)
+        self.singular_values_ = np.sqrt(variances * (X.shape[0] - 1)).astype(X.dtype)
         self.mean_ = found.mean.astype(X.dtype)
         self.noise_variance_ = float(max(total - variances.sum(), 0.0) / left_out) if left_out else 0.0
-        self.n_components_, self.n_samples_, self.svd_solver_ = k, len(X), found.solver
+        self.n_components_, self.n_samples_, self.svd_solver_ = k, X.shape[0], found.solver
         return self

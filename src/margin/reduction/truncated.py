@@ -10,14 +10,15 @@ random columns, makes the result orthonormal, and decomposes the rows in that sm
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from scipy.linalg import lu, qr, svd
-from scipy.sparse.linalg import svds
+from scipy.linalg import eigh, lu, qr, svd
+from scipy.sparse.linalg import LinearOperator, svds
 
 from margin.reduction.principal import PrincipalComponents, signed
 
-__all__ = ["NORMALIZERS", "lanczos_components", "sketched_components"]
+__all__ = ["NORMALIZERS", "lanczos_components", "sketched_components", "sparse_components"]
 
 NORMALIZERS = ("auto", "QR", "LU", "none")
 FEW_ITERATIONS = 2  # up to here products of the sketch do not overflow or align, and "auto" leaves them alone
@@ -30,6 +31,32 @@ def lanczos_components(X: np.ndarray, k: int, *, tol: float, rng: np.random.Gene
     _, singular, Vt = svds(centered, k=k, tol=tol, v0=start)
     order = np.argsort(-singular)
     return _found(mean, centered, singular[order], Vt[order], "arpack")
+
+
+def sparse_components(X: Any, k: int, *, solver: str, tol: float, rng: np.random.Generator) -> PrincipalComponents:
+    """Of sparse rows, which stay sparse: centering is done in products, or in the covariance (p, p).
+
+    ``solver`` "covariance_eigh" makes the covariance; "arpack" needs products with the rows only; k < min(n, p) then.
+    """
+    n, p = X.shape
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    total = (float(X.multiply(X).sum()) - n * float(mean @ mean)) / (n - 1)
+    if solver == "covariance_eigh":
+        covariance = ((X.T @ X).toarray() - n * np.outer(mean, mean)) / (n - 1)
+        variances, vectors = eigh(covariance, subset_by_index=(p - k, p - 1))
+        return PrincipalComponents(mean, signed(vectors.T[::-1]), np.maximum(variances[::-1], 0.0), total, solver)
+    centered = LinearOperator(
+        (n, p),
+        dtype=X.dtype,
+        matvec=lambda v: X @ v.ravel() - mean @ v.ravel(),
+        rmatvec=lambda u: X.T @ u.ravel() - mean * u.sum(),
+        matmat=lambda V: X @ V - mean @ V,
+        rmatmat=lambda U: X.T @ U - np.outer(mean, U.sum(axis=0)),
+    )
+    start = rng.uniform(-1, 1, size=min(X.shape)).astype(X.dtype)
+    _, singular, Vt = svds(centered, k=k, tol=tol, v0=start)
+    order = np.argsort(-singular)
+    return PrincipalComponents(mean, signed(Vt[order]), singular[order] ** 2 / (n - 1), total, solver)
 
 
 def sketched_components(

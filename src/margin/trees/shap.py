@@ -24,8 +24,10 @@ from typing import Any
 import numpy as np
 
 from margin.core.parallel import over_ranges
+from margin.core.sparse_input import dense_rows
 from margin.core.threads import threads_for
 from margin.trees.cart.structure import TreeArrays
+from margin.trees.cart.training_data import ROWS
 from margin.trees.category_encoding import encode_numbers, encode_strings
 
 __all__ = ["Attribution", "conditional_expectation", "explain", "shapley_by_enumeration", "tree_shap"]
@@ -74,7 +76,7 @@ def explain(model: Any, X: Any) -> Attribution:
     check_is_fitted(model)
     parts = _parts(model)
     X = encode_strings(X, model.category_names_)
-    X = validate_data(model, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+    X = dense_rows("explain", validate_data(model, X, reset=False, **ROWS))
     X = np.ascontiguousarray(encode_numbers(X, parts.categories))
     outputs = len(parts.start)
     values, expected = np.zeros((len(X), X.shape[1], outputs)), parts.start.astype(np.float64)

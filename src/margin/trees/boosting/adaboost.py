@@ -27,7 +27,9 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
+from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.trees.boosting.tree_learners import TreeLearners, all_own_trees, answers, votes
+from margin.trees.cart.training_data import ROWS
 
 __all__ = ["AdaBoostClassifier", "AdaBoostRegressor", "training_error_bound", "weighted_median"]
 
@@ -80,7 +82,8 @@ class _AdaBoost(IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per round: the learner's weighted error and its weight."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", **self._y_rules)
+        X, y = validate_data(self, X, y, **ROWS, **self._y_rules)
+        X = dense_rows(type(self).__name__, X)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         learner = self._default() if self.estimator is None else self.estimator
         if not has_fit_parameter(learner, "sample_weight"):
@@ -118,7 +121,7 @@ class _AdaBoost(IterativeEstimator):
 
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        return dense_rows(type(self).__name__, validate_data(self, X, reset=False, **ROWS))
 
     _y_rules = {}  # type: ignore[var-annotated]
 
@@ -143,7 +146,7 @@ class _AdaBoost(IterativeEstimator):
 
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
-        return tags
+        return allow_sparse(tags)
 
 
 class _AdaBoostFit:

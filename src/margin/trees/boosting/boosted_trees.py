@@ -18,6 +18,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.parameters import attribute
 from margin.core.randomness import seed_from
 from margin.core.records import Record
+from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.data.splits import hold_out
 from margin.trees.binning import SUBSAMPLE, Bins, apply_bins, find_bins
 from margin.trees.boosting.boosting_rounds import BoostingData, BoostingRounds, BoostingSettings
@@ -25,6 +26,7 @@ from margin.trees.boosting.losses import Loss
 from margin.trees.boosting.predicting import add_trees, leaves_of
 from margin.trees.boosting.tree_buffer import packed_trees, tree_at
 from margin.trees.cart.structure import TreeArrays
+from margin.trees.cart.training_data import ROWS
 from margin.trees.category_encoding import encode_strings, find_string_categories
 from margin.trees.columns import categorical_flags
 
@@ -55,7 +57,8 @@ class BoostedTrees(IterativeEstimator):
         self._check_parameters()
         owner, given, table = type(self).__name__, getattr(self, "categorical_features", None), X
         X, categorical, names = find_string_categories(owner, X, given)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan", **self._y_rules)
+        X, y = validate_data(self, X, y, **ROWS, **self._y_rules)
+        X = dense_rows(owner, X)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         labels = y
         loss, y, weight = self._targets(y, weight)
@@ -134,7 +137,7 @@ class BoostedTrees(IterativeEstimator):
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = encode_strings(X, self.category_names_)
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+        return dense_rows(type(self).__name__, validate_data(self, X, reset=False, **ROWS))
 
     def _start(self, X: np.ndarray) -> np.ndarray:
         """Raw predictions (outputs, n) before the first round."""
@@ -215,4 +218,4 @@ class BoostedTrees(IterativeEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        return tags
+        return allow_sparse(tags)

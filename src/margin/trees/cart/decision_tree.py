@@ -25,6 +25,7 @@ from margin.core.domains import Choice
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import seed_from
+from margin.core.sparse_input import allow_sparse
 from margin.trees.cart import explaining, structure
 from margin.trees.cart.growing import grow_tree
 from margin.trees.cart.growth_limits import GrowthLimits, growth_rules
@@ -156,7 +157,7 @@ class _DecisionTree(GrowthLimits, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        return tags
+        return allow_sparse(tags)
 
     def _labels(self, feature_names: Sequence[str] | None) -> dict[str, Any]:
         names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from margin.core.class_weights import row_weights
+from margin.core.sparse_input import dense_rows
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
 from margin.trees.category_encoding import (
     Categories,
@@ -22,6 +23,14 @@ from margin.trees.columns import categorical_flags, monotone_signs
 
 if TYPE_CHECKING:
     from margin.trees.cart.kernel_types import ColumnCodes
+
+# What rows of a tree may be: NaN is a missing value, a sparse table is made dense.
+ROWS: dict[str, Any] = {
+    "dtype": np.float64,
+    "order": "C",
+    "ensure_all_finite": "allow-nan",
+    "accept_sparse": "csr",
+}
 
 __all__ = ["TrainingData", "encoded_rows", "training_data"]
 
@@ -50,9 +59,8 @@ def training_data(
     """Check everything a tree model is given; nothing is written to the model but the names of its columns."""
     owner, given = type(model).__name__, model.categorical_features
     X, categorical, strings = find_string_categories(owner, X, given)
-    X, y = validate_data(
-        model, X, y, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan", y_numeric=not classify
-    )
+    X, y = validate_data(model, X, y, reset=reset, y_numeric=not classify, **ROWS)
+    X = dense_rows(owner, X)
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     classes = None
     if classify:
@@ -80,5 +88,5 @@ def encoded_rows(model: Any, X: Any) -> np.ndarray:
     """Rows to be predicted, checked, with categories as codes."""
     check_is_fitted(model)
     X = encode_strings(X, model.categories_)
-    X = validate_data(model, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+    X = dense_rows(type(model).__name__, validate_data(model, X, reset=False, **ROWS))
     return encode_numbers(X, model.categories_)

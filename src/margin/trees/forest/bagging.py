@@ -29,6 +29,9 @@ from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
+# What reaches the members: they say themselves what they can do with NaN and with a sparse table.
+MEMBER_ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
+
 WORK_PER_CELL = 500.0  # basic operations per cell of the table: about what a tree costs
 MOST_DRAWS = 100  # samples drawn in search of one that has all classes; a class of one row is missed by one in three
 
@@ -85,9 +88,7 @@ class _Bagging(IterativeEstimator):
         self._check_parameters()
         owner, classify = type(self).__name__, isinstance(self, ClassifierMixin)
         go_on = state is None and self.warm_start and hasattr(self, "estimators_")
-        X, y = validate_data(
-            self, X, y, reset=not go_on, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=not classify
-        )
+        X, y = validate_data(self, X, y, reset=not go_on, y_numeric=not classify, **MEMBER_ROWS)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():
             raise ValueError(f"{owner}: at least one row must have a positive weight; got none.")
@@ -96,7 +97,7 @@ class _Bagging(IterativeEstimator):
             check_classification_targets(y)
             classes, y = np.unique(y, return_inverse=True)
         if go_on:
-            state = self._earlier(owner, len(X), classes)
+            state = self._earlier(owner, X.shape[0], classes)
         self._loop = loop = _Members(self, X, y, weight, classes, state)
         if go_on and self.oob_score:
             loop.judge_again()
@@ -130,7 +131,7 @@ class _Bagging(IterativeEstimator):
         self.estimators_, self.estimators_features_ = loop.members[:], loop.columns[:]
         self._sampling: dict[str, Any] = {
             "seed": loop.seed,
-            "rows": len(loop.X),
+            "rows": loop.X.shape[0],
             "drawn": loop.rows_drawn,
             "columns": loop.columns_drawn,
             "attempts": loop.attempts[:],
@@ -161,7 +162,7 @@ class _Bagging(IterativeEstimator):
 
     def _average(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = validate_data(self, X, reset=False, **MEMBER_ROWS)
         outputs = len(self.classes_) if isinstance(self, ClassifierMixin) else 0
         found = [member_values(m, X[:, c], outputs) for m, c in zip(self.estimators_, self.estimators_features_)]
         return np.mean(found, axis=0)
@@ -171,6 +172,7 @@ class _Bagging(IterativeEstimator):
         member = _member(self)
         # What the members can take, the ensemble can: it hands the columns on as they are.
         tags.input_tags.allow_nan = member.__sklearn_tags__().input_tags.allow_nan
+        tags.input_tags.sparse = member.__sklearn_tags__().input_tags.sparse
         return tags
 
 
@@ -183,12 +185,12 @@ def _member(model: _Bagging) -> Any:
 def member_values(member: Any, X: np.ndarray, outputs: int) -> np.ndarray:
     """A member's prediction, (n, outputs): probabilities (or a vote) of all classes, or a response."""
     if outputs == 0:
-        return np.asarray(member.predict(X), dtype=np.float64).reshape(len(X), 1)
-    values = np.zeros((len(X), outputs))
+        return np.asarray(member.predict(X), dtype=np.float64).reshape(X.shape[0], 1)
+    values = np.zeros((X.shape[0], outputs))
     if hasattr(member, "predict_proba"):
         values[:, np.asarray(member.classes_, dtype=np.int64)] = member.predict_proba(X)
     else:
-        values[np.arange(len(X)), np.asarray(member.predict(X), dtype=np.int64)] = 1.0
+        values[np.arange(X.shape[0]), np.asarray(member.predict(X), dtype=np.int64)] = 1.0
     return values
 
 
@@ -232,7 +234,7 @@ class _Members:
                 self.judged.restore(state["out_of_bag"])
         owner = type(model).__name__
         asked = 1.0 if model.max_samples is None else model.max_samples
-        self.rows_drawn = _count(owner, "max_samples", asked, len(X), "rows")
+        self.rows_drawn = _count(owner, "max_samples", asked, X.shape[0], "rows")
         self.columns_drawn = _count(owner, "max_features", model.max_features, X.shape[1], "columns")
 
     def iterations(self) -> Iterator[Record]:
@@ -265,7 +267,7 @@ class _Members:
 
         A sample that lacks a class is drawn again: many classifiers refuse a single class.
         """
-        model, n = self.model, len(self.X)
+        model, n = self.model, self.X.shape[0]
         rng = np.random.default_rng([self.seed, number])
         columns = _draw_columns(model, rng, self.X.shape[1], self.columns_drawn)
         attempts, counts = 1, _draw_rows(model, rng, n, self.rows_drawn)
@@ -277,7 +279,7 @@ class _Members:
         return self.outputs > 0 and len(np.unique(self.y[counts * self.weight > 0])) < self.outputs
 
     def _fit(self, number: int) -> tuple[Any, np.ndarray, np.ndarray, int]:
-        model, n = self.model, len(self.X)
+        model, n = self.model, self.X.shape[0]
         rng, columns, counts, attempts = self._draw(number)
         member = clone(_member(model))
         seed_estimator(member, rng)

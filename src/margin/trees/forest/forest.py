@@ -25,6 +25,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import seed_from
 from margin.core.records import Record
+from margin.core.sparse_input import allow_sparse
 from margin.trees.cart import structure
 from margin.trees.cart.decision_tree import (
     CLASS_CRITERION,
@@ -167,7 +168,7 @@ class _Forest(GrowthLimits, IterativeEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        return tags
+        return allow_sparse(tags)
 
     def _average(self, X: Any) -> np.ndarray:
         rows = encoded_rows(self, X)
