@@ -20,8 +20,9 @@ def as_scipy(law: Any, theirs: Any, seed: int) -> dict[str, Verdict]:
     """Density or mass, distribution function, tail, quantiles, moments, entropy and draws."""
     draws = law.sample(1500, np.random.default_rng(seed))
     x = theirs.ppf(LEVELS)
+    log_density = theirs.logpmf if hasattr(theirs.dist, "pmf") else theirs.logpdf
     parts = {
-        "density": near(law.log_prob(x), getattr(theirs, "logpmf", getattr(theirs, "logpdf", None))(x), tolerance=1e-8),
+        "density": near(law.log_prob(x), log_density(x), tolerance=1e-8),
         "cdf": near(law.cdf(x), theirs.cdf(x), tolerance=1e-8),
         "tail": near(law.survival(x), theirs.sf(x), tolerance=1e-8),
         "quantiles": near(law.quantile(LEVELS), x, tolerance=1e-6),

@@ -101,7 +101,7 @@ def gaussian_process(seed: int) -> Verdict:
     X, _, _, fresh = clouds(seed, 30)
     y = 3 + np.sin(2 * X[:, 0]) + 0.5 * X[:, 1]
     kernel = 1.7 * peer_kernels.RBF([0.8, 1.4])
-    settings = {"kernel": kernel, "alpha": 0.05, "optimizer": None}
+    settings: dict[str, Any] = {"kernel": kernel, "alpha": 0.05, "optimizer": None}
     parts = {}
     for normalized in (False, True):
         models = (ours.GaussianProcessRegressor, PeerProcess)

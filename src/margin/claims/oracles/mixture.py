@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.mixture import GaussianMixture as Peer
 
@@ -15,11 +17,17 @@ def gaussian_mixture(seed: int) -> Verdict:
     rng = np.random.default_rng([seed, 15])
     X = np.vstack([rng.normal([10.0, -5.0], [1.0, 0.5], size=(40, 2)), rng.normal([14.0, -2.0], 1.0, size=(25, 2))])
     fresh = X[:9] + 0.3
-    start = {"means_init": np.array([[9.0, -5.0], [14.0, -2.0]]), "weights_init": np.array([0.4, 0.6])}
+    settings: dict[str, Any] = {
+        "means_init": np.array([[9.0, -5.0], [14.0, -2.0]]),
+        "weights_init": np.array([0.4, 0.6]),
+        "tol": 1e-9,
+        "max_iter": 500,
+        "reg_covar": 1e-3,
+        "random_state": seed,
+    }
     parts = {}
     for kind in ("full", "tied", "diag", "spherical"):
-        settings = {"covariance_type": kind, "tol": 1e-9, "max_iter": 500, "reg_covar": 1e-3, "random_state": seed}
-        model, theirs = (m(2, **settings, **start).fit(X) for m in (GaussianMixture, Peer))
+        model, theirs = (m(2, covariance_type=kind, **settings).fit(X) for m in (GaussianMixture, Peer))
         parts[f"{kind}_means"] = near(model.means_, theirs.means_, tolerance=1e-3)
         parts[f"{kind}_covariances"] = near(model.covariances_, theirs.covariances_, tolerance=1e-3)
         parts[f"{kind}_weights"] = near(model.weights_, theirs.weights_, tolerance=1e-4)

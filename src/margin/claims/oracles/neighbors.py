@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn import neighbors as peers
 
@@ -18,7 +20,7 @@ def nearest_neighbors(seed: int) -> Verdict:
     parts = {}
     for weights in ("uniform", "distance"):
         for metric in ("euclidean", "manhattan"):
-            settings = {"n_neighbors": 4, "weights": weights, "metric": metric}
+            settings: dict[str, Any] = {"n_neighbors": 4, "weights": weights, "metric": metric}
             votes = [m(**settings).fit(X, y) for m in (ours.KNeighborsClassifier, peers.KNeighborsClassifier)]
             means = [m(**settings).fit(X, X[:, 1] ** 2) for m in (ours.KNeighborsRegressor, peers.KNeighborsRegressor)]
             key = f"{weights}_{metric}"

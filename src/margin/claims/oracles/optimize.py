@@ -21,20 +21,21 @@ def gradients(seed: int) -> np.ndarray:
 def steps_of(rule: Any, seed: int) -> np.ndarray:
     """The steps of a rule that is handed the gradients one after the other, from x = (1, -2, 0.5)."""
     x = np.array([1.0, -2.0, 0.5])
-    state, steps = rule.start(x), []
+    state = rule.start(x)
+    steps: list[np.ndarray] = []
     for gradient in gradients(seed):
         state, step = rule.update(state, gradient, x, RATE)
-        x, steps = x + step, [*steps, step]
+        x = x + step
+        steps.append(step)
     return np.array(steps)
 
 
 @oracle(f"{PATH}.Momentum", f"{PATH}.Nesterov")
 def momentum(seed: int) -> Verdict:
-    v, sums = np.zeros(3), []
+    velocities = [np.zeros(3)]
     for g in gradients(seed):
-        v = 0.8 * v + g
-        sums.append(v)
-    sums = np.array(sums)
+        velocities.append(0.8 * velocities[-1] + g)
+    sums = np.array(velocities[1:])
     shifted = rules.Nesterov(0.8, shifted=True)
     looking = rules.Nesterov(0.8)
     x = np.array([1.0, -2.0, 0.5])
