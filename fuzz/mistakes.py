@@ -24,7 +24,7 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Div: ast.Mult,
 }
 GUARD = re.compile(  # names of guards and limits
-    r"EPS|TOL|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
+    r"EPS|TOL|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LEAST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
 )
 WATCHER = "__margin_watcher__"  # a global name for the time of a run
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good

@@ -23,6 +23,7 @@ from typing import Any
 
 from fuzz.mistakes import Mutant, apply, functions_of, mutants_of, watch
 from margin import atlas, claims, experiments
+from margin.claims import oracles
 from margin.claims.citations import resolve
 
 NOTICED, MISSED = "noticed", "missed"
@@ -88,9 +89,11 @@ def _runner(row: atlas.Row) -> Any:
     """The row's check as a function without arguments; its modules are imported here, before any fork."""
     check = claims.of_area(row.area).get(row.id)
     experiment = experiments.load(row.experiment) if row.experiment else None
+    compared = [path for path in row.code if oracles.has_oracle(path)]
 
     def run() -> bool:
         ok = check is None or check(0).ok
+        ok = ok and all(oracles.agrees(path, 0).ok for path in compared)
         return ok and (experiment is None or experiment.check(experiment.run(0, fast=True)).ok)
 
     return run

@@ -3,6 +3,7 @@
 import pytest
 
 from margin import atlas, claims, experiments
+from margin.claims import oracles
 from margin.claims.citations import Calls, resolve
 from margin.service.evidence import verify
 
@@ -53,6 +54,16 @@ def test_row_holds(row):
     assert len(checked.slips) >= len(row.slips), "every slip of the notes has a counter-example of its own"
     idle = [path for path, found in cited.items() if not calls.reached(found)]
     assert not idle, "a row cites code that its check does not run"
+
+
+@pytest.mark.parametrize("path", oracles.all_paths())
+def test_oracle_runs_the_code_that_rows_cite(path):
+    assert any(path in row.code for row in atlas.rows().values()), "an oracle that no row cites"
+    cited = resolve(path)
+    with Calls() as calls:
+        verdict = oracles.agrees.__wrapped__(path, 1)
+    assert verdict.ok, (verdict.measured, verdict.expected)
+    assert calls.reached(cited)
 
 
 @pytest.mark.parametrize("area", atlas.areas())

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from margin import atlas, claims, experiments
+from margin.claims import oracles
 from margin.core.verdict import Verdict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m margin.claims", description=__doc__)
-    parser.add_argument("names", nargs="*", help="areas, ids of claims or names of experiments; none means all")
+    parser.add_argument("names", nargs="*", help="areas, ids of claims, names of experiments, paths; none means all")
     parser.add_argument("--seeds", type=int, default=5, help="how many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args(arguments)
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], Verdict]]]:
-    """Name, whether it draws anything, and the check as a function of the seed: first claims, then experiments."""
+    """Name, whether it draws anything, and the check as a function of the seed: claims, experiments, oracles."""
     for area in atlas.areas():
         for id, check in claims.of_area(area).items():
             if not names or area in names or id in names:
@@ -45,6 +46,9 @@ def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], V
     for name in experiments.names():
         if not names or "experiments" in names or name in names:
             yield name, True, partial(_run_experiment, experiments.load(name))
+    for path in oracles.all_paths():
+        if not names or "oracles" in names or path in names:
+            yield path, True, partial(oracles.agrees, path)
 
 
 def _run_experiment(module: experiments.Experiment, seed: int) -> Verdict:

@@ -304,7 +304,7 @@ def normals_average_by_mean_and_deviation() -> Verdict:
     quantiles = [stats.norm(m, s).ppf(levels) for m, s in zip(means, stds)]
     positions, masses = barycenter_1d(quantiles)
     mean, std = normal_barycenter(means, stds)
-    few, weights = barycenter_1d([[1.0, 0.0], [10.0, 13.0, 16.0]], [1.0, 3.0], [[3.0, 1.0], [1.0, 1.0, 2.0]])
+    few, weights = barycenter_1d([[1.0, 0.0], [10.0, 13.0, 16.0]], [1.0, 3.0], [[3.0, 1.0], [0.5, 0.5, 1.0]])
     return every(
         # Up to 1/4 the quantiles are 0 and 10, up to 1/2 they are 1 and 13, then 1 and 16, each averaged as 1 to 3.
         unequal=near([few, weights], [[7.5, 10.0, 12.25], [0.25, 0.25, 0.5]], tolerance=1e-12),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from margin import atlas, claims, experiments
+from margin.claims import oracles
 from margin.core.verdict import Verdict, every
 
 __all__ = ["Checked", "Finding", "Outcome", "run_experiment", "select", "strict_json", "verify"]
@@ -125,9 +126,11 @@ def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict
                 module = experiments.load(row.experiment)
                 outcomes[row.experiment] = module.check(module.run(seed, fast=True))
             parts["experiment"] = outcomes[row.experiment]
+        for path in filter(oracles.has_oracle, row.code):
+            parts[f"{path.rpartition('.')[2]} against its oracle"] = oracles.agrees(path, seed)
     except Exception as error:  # a check that breaks is a row that fails, and the others still run
         return Verdict(False, f"{type(error).__name__}: {error}", "a verdict")
-    if not parts:
+    if not parts.keys() & {"claim", "experiment"}:
         return Verdict(False, "no claim and no experiment", "a check")
     verdict = next(iter(parts.values())) if len(parts) == 1 else every(**parts)
     # An experiment may correct another of its rows: only a row with a slip is itself corrected.

@@ -73,6 +73,7 @@ def lu_exists_where_the_leading_minors_do_not_vanish(seed: int) -> Verdict:
             plain=near(plain.L @ plain.U, A, tolerance=1e-10),
             example=equal([factors.L.tolist(), factors.U.tolist()], [[[1, 0], [3, 1]], [[1, 2], [0, -2]]]),
             sign=near(pivoted.sign * np.prod(np.diag(pivoted.U)), np.linalg.det(A), tolerance=1e-9),
+            sign_of_an_exchange=equal([lu(exchange).sign, lu(np.eye(3)[[1, 2, 0]]).sign], [-1, 1]),
             zero_minor=raises(np.linalg.LinAlgError, lambda: lu(exchange, pivot=False), match="minor of order 1"),
         ),
         printed=equal(is_diagonally_dominant(example), exists),  # dominance as the condition for A = LU

@@ -1,0 +1,60 @@
+"""Oracles: code that rows of the atlas cite, held against an independent implementation at generic inputs.
+
+A claim tests a statement, often where it is simplest: mean 0, scale 1, equal weights. There a wrong factor of the code
+behind it can hide. ``oracles/<package>.py`` holds, for functions and classes of ``margin.<package>``, a comparison with
+SciPy, scikit-learn, torch or a formula written out, at inputs without symmetry and away from 0 and 1. Every row that
+cites such code runs it after its claim, once for all rows of a run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+
+from margin.core.verdict import Verdict
+
+__all__ = ["agrees", "all_paths", "has_oracle", "oracle"]
+
+Oracle = Callable[[int], Verdict]
+
+_registered: dict[str, Oracle] = {}
+
+
+def oracle(*paths: str) -> Callable[[Oracle], Oracle]:
+    """Register a comparison, a function of a seed, for the dotted paths by which rows cite the code."""
+
+    def register(function: Oracle) -> Oracle:
+        for path in paths:
+            _registered[path] = function
+        return function
+
+    return register
+
+
+def has_oracle(path: str) -> bool:
+    """Whether something is registered for this path; imports only the module of its package."""
+    package = path.split(".")[1]
+    if package in _modules():
+        importlib.import_module(f"{__name__}.{package}")
+    return path in _registered
+
+
+@cache
+def agrees(path: str, seed: int) -> Verdict:
+    """Run the comparison of one path, or tell what came out before: with the same seed it is the same."""
+    if not has_oracle(path):
+        raise KeyError(f"{path} has no oracle.")
+    return _registered[path](seed)
+
+
+def all_paths() -> tuple[str, ...]:
+    for package in _modules():
+        importlib.import_module(f"{__name__}.{package}")
+    return tuple(_registered)
+
+
+@cache
+def _modules() -> frozenset[str]:
+    return frozenset(part.name for part in pkgutil.iter_modules(__path__))

@@ -1,0 +1,115 @@
+"""Machines and kernels against scikit-learn's, with prices and weights that are not 1."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn import svm as peers
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor as PeerProcess
+from sklearn.gaussian_process import kernels as peer_kernels
+from sklearn.metrics import pairwise
+
+from margin import kernels as ours
+from margin.claims.oracles import oracle
+from margin.core.verdict import Verdict, every, near
+
+
+def clouds(seed: int, n: int = 75) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Three overlapping classes, weights, and new rows."""
+    rng = np.random.default_rng([seed, 12])
+    labels = np.arange(n) % 3
+    X = rng.normal(size=(n, 2)) + np.array([[0.0, 0.0], [1.5, 0.5], [0.0, 2.0]])[labels]
+    return X, labels, rng.uniform(0.3, 2, size=n), rng.normal(size=(20, 2)) + 0.5
+
+
+@oracle("margin.kernels.SVC", "margin.kernels.dual.DualProblem")
+def svc(seed: int) -> Verdict:
+    X, y, w, fresh = clouds(seed)
+    two, parts = y < 2, {}
+    settings: dict[str, dict[str, Any]] = {
+        "rbf": {"kernel": "rbf", "gamma": 0.6, "C": 1.7},
+        "poly": {"kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 1.3, "C": 0.8},
+        "linear": {"kernel": "linear", "C": 0.6, "class_weight": {0: 2.0, 1: 1.0, 2: 0.5}},
+    }
+    for name, chosen in settings.items():
+        model, theirs = (m(tol=1e-7, **chosen).fit(X, y, sample_weight=w) for m in (ours.SVC, peers.SVC))
+        parts[name] = near(model.decision_function(fresh), theirs.decision_function(fresh), tolerance=1e-4)
+        chosen["class_weight"] = {0: 2.0, 1: 0.7}
+        pair, other = (m(tol=1e-7, **chosen).fit(X[two], y[two]) for m in (ours.SVC, peers.SVC))
+        parts[f"{name}_two"] = near(pair.decision_function(fresh), other.decision_function(fresh), tolerance=1e-4)
+        parts[f"{name}_intercept"] = near(pair.intercept_, other.intercept_, tolerance=1e-4)
+        parts[f"{name}_labels"] = near(model.predict(fresh), theirs.predict(fresh), tolerance=0.0)
+    return every(**parts)
+
+
+@oracle("margin.kernels.LinearSVC")
+def linear_svc(seed: int) -> Verdict:
+    X, y, w, _ = clouds(seed)
+    two, parts = y < 2, {}
+    signs = np.where(y[two] == 1, 1.0, -1.0)
+    for loss, power in (("hinge", 1), ("squared_hinge", 2)):
+        model = ours.LinearSVC(C=0.7, loss=loss, tol=1e-9).fit(X[two], y[two], sample_weight=w[two])
+
+        def objective(theta: np.ndarray, power: int = power) -> float:
+            slack = np.maximum(0, 1 - signs * (X[two] @ theta[:2] + theta[2]))
+            return float(0.5 * theta[:2] @ theta[:2] + 0.7 * w[two] @ slack**power)
+
+        theta = np.append(model.coef_[0], model.intercept_)
+        moves = 0.02 * np.random.default_rng(seed).normal(size=(200, 3))
+        lowest = min(objective(theta + move) for move in moves)
+        parts[loss] = near(min(lowest - objective(theta), 0.0), 0.0, tolerance=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        theirs = peers.LinearSVC(C=0.7, intercept_scaling=1e3, tol=1e-9, max_iter=100_000).fit(X, y)
+    model = ours.LinearSVC(C=0.7, tol=1e-9).fit(X, y)
+    return every(**parts, three_classes=near(model.coef_, theirs.coef_, tolerance=1e-2))
+
+
+@oracle("margin.kernels.HardMarginSVC")
+def hard_margin(seed: int) -> Verdict:
+    X, y, _, fresh = clouds(seed)
+    X = X + 9 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.5]])[y]
+    theirs = peers.SVC(kernel="linear", C=1e8, tol=1e-9).fit(X, y)
+    model = ours.HardMarginSVC(tol=1e-9).fit(X, y)
+    widths = 1 / np.linalg.norm(theirs.coef_, axis=1)
+    pair, other = ours.HardMarginSVC(tol=1e-9).fit(X[y < 2], y[y < 2]), y[y < 2]
+    plane = peers.SVC(kernel="linear", C=1e8, tol=1e-9).fit(X[y < 2], other)
+    return every(
+        labels=near(model.predict(8 * fresh), theirs.predict(8 * fresh), tolerance=0.0),
+        margins=near(model.margin_, widths, tolerance=1e-4),
+        values=near(pair.decision_function(fresh), plane.decision_function(fresh), tolerance=1e-4),
+        objective=near(pair.objective_[0], 0.5 * float(np.sum(plane.coef_**2)), tolerance=1e-4),
+    )
+
+
+@oracle("margin.kernels.PolynomialKernel")
+def polynomial_kernel(seed: int) -> Verdict:
+    X, _, _, fresh = clouds(seed)
+    model = ours.PolynomialKernel(degree=3, gamma=0.6, coef0=1.3)
+    K, square = (pairwise.polynomial_kernel(A, fresh, degree=3, gamma=0.6, coef0=1.3) for A in (X[:9], fresh))
+    return every(
+        matrix=near(model(X[:9], fresh), K, tolerance=1e-9),
+        diagonal=near(model.diag(fresh), np.diag(square), tolerance=1e-9),
+    )
+
+
+@oracle("margin.kernels.GaussianProcessRegressor")
+def gaussian_process(seed: int) -> Verdict:
+    X, _, _, fresh = clouds(seed, 30)
+    y = 3 + np.sin(2 * X[:, 0]) + 0.5 * X[:, 1]
+    kernel = 1.7 * peer_kernels.RBF([0.8, 1.4])
+    settings: dict[str, Any] = {"kernel": kernel, "alpha": 0.05, "optimizer": None}
+    parts = {}
+    for normalized in (False, True):
+        models = (ours.GaussianProcessRegressor, PeerProcess)
+        model, theirs = (m(normalize_y=normalized, **settings).fit(X, y) for m in models)
+        (mean, std), (their_mean, their_std) = (m.predict(fresh, return_std=True) for m in (model, theirs))
+        parts[f"mean_{normalized}"] = near(mean, their_mean, tolerance=1e-7)
+        parts[f"deviation_{normalized}"] = near(std, their_std, tolerance=1e-6)
+        parts[f"likelihood_{normalized}"] = near(
+            model.log_marginal_likelihood(), theirs.log_marginal_likelihood(), tolerance=1e-6
+        )
+    return every(**parts)
