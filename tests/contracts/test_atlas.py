@@ -25,6 +25,8 @@ COMPLETE = (
     "normalization",
     "evaluation",
     "bias-variance",
+    "neural-core",
+    "rnn",
 )
 
 

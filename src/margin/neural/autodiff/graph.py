@@ -52,7 +52,7 @@ def total_derivative(node: Node, argument: Node) -> Any:
 class GraphEntry(NamedTuple):
     """One node for a table or a drawing: position on the tape, name, where it comes from, value and derivative."""
 
-    index: int
+    position: int
     name: str
     parents: tuple[int, ...]
     value: Any

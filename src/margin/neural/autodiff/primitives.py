@@ -61,7 +61,7 @@ subtract = _elementwise("subtract", np.subtract, lambda _out, _a, _b: 1.0, lambd
 multiply = _elementwise("multiply", np.multiply, lambda _out, _a, b: b, lambda _out, a, _b: a)
 divide = _elementwise("divide", np.divide, lambda _out, _a, b: 1.0 / b, lambda out, _a, b: -out / b)
 negative = _elementwise("negative", np.negative, lambda _out, _a: -1.0)
-power = _elementwise(
+power: Primitive = _elementwise(
     "power",
     lambda a, exponent: np.power(a, exponent),
     lambda _out, a, exponent: exponent * power(a, exponent=exponent - 1),
@@ -72,7 +72,7 @@ exp = _elementwise("exp", np.exp, lambda out, _a: out)
 log = _elementwise("log", np.log, lambda _out, a: 1.0 / a)
 sqrt = _elementwise("sqrt", np.sqrt, lambda out, _a: 0.5 / out)
 sin = _elementwise("sin", np.sin, lambda _out, a: cos(a))
-cos = _elementwise("cos", np.cos, lambda _out, a: -sin(a))
+cos: Primitive = _elementwise("cos", np.cos, lambda _out, a: -sin(a))
 tanh = _elementwise("tanh", np.tanh, lambda out, _a: 1.0 - out * out)
 sigmoid = _elementwise("sigmoid", special.expit, lambda out, _a: out * (1.0 - out))
 softplus = _elementwise("softplus", lambda a: np.logaddexp(0.0, a), lambda _out, a: sigmoid(a))
@@ -101,14 +101,18 @@ def _spread(g: Any, a: Any, axis: Any = None, **_options: Any) -> Any:
     return broadcast_to(reshape(g, shape=kept), shape=shape)
 
 
-total = _linear("total", lambda a, axis=None, keepdims=False: np.sum(a, axis=axis, keepdims=keepdims), _spread)
-broadcast_to = _linear(
+total: Primitive = _linear(
+    "total", lambda a, axis=None, keepdims=False: np.sum(a, axis=axis, keepdims=keepdims), _spread
+)
+broadcast_to: Primitive = _linear(
     "broadcast_to",
     lambda a, shape: np.broadcast_to(a, shape),
-    lambda g, a, shape: unbroadcast(g, shape_of(a)),  # noqa: ARG005
+    lambda g, a, **_: unbroadcast(g, shape_of(a)),
 )
-reshape = _linear("reshape", lambda a, shape: np.reshape(a, shape), lambda g, a, shape: reshape(g, shape=shape_of(a)))  # noqa: ARG005
-transpose = _linear(
+reshape: Primitive = _linear(
+    "reshape", lambda a, shape: np.reshape(a, shape), lambda g, a, **_: reshape(g, shape=shape_of(a))
+)
+transpose: Primitive = _linear(
     "transpose", lambda a, axes: np.transpose(a, axes), lambda g, _a, axes: transpose(g, axes=tuple(np.argsort(axes)))
 )
 
@@ -119,10 +123,10 @@ def _placed(a: Any, index: Any, shape: tuple[int, ...]) -> np.ndarray:
     return out
 
 
-take = _linear(
+take: Primitive = _linear(
     "take", lambda a, index: np.asarray(a)[index], lambda g, a, index: place(g, index=index, shape=shape_of(a))
 )
-place = _linear("place", _placed, lambda g, _a, index, shape: take(g, index=index))  # noqa: ARG005
+place: Primitive = _linear("place", _placed, lambda g, _a, index, **_: take(g, index=index))
 
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from margin.neural.nets.mlp import MLP
+from margin.neural.nets.mlp import MLP, Trace
 
 __all__ = ["Influence", "parameter_influence"]
 
@@ -31,7 +31,8 @@ def parameter_influence(net: MLP, name: str, index: tuple[int, ...], x: Tensor, 
         return (*trace.activations, trace.pre_activations[-1])
 
     zero = torch.zeros((), dtype=x.dtype)
-    before, slopes = torch.func.jvp(layers, (zero,), (torch.ones_like(zero),))
+    told: Any = torch.func.jvp(layers, (zero,), (torch.ones_like(zero),))
+    before, slopes = told
     after = layers(zero + step)
     return [Influence(b - a, step * slope) for a, b, slope in zip(before, after, slopes)]
 
@@ -43,5 +44,5 @@ class _Traced(torch.nn.Module):
         super().__init__()
         self.net = net
 
-    def forward(self, x: Tensor):  # type: ignore[no-untyped-def]
+    def forward(self, x: Tensor) -> Trace:
         return self.net.trace(x)
