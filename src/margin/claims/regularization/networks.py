@@ -14,6 +14,8 @@ from margin.core.verdict import Verdict, above, below, corrected, equal, every, 
 @claim("early-stopping")
 def training_ends_after_its_patience_with_the_best_weights(seed: int) -> Verdict:
     from margin.neural import NeuralRegressor
+    from margin.neural.generators import Seeds
+    from margin.neural.training import validation_split
 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 8)).astype(np.float32)
@@ -24,7 +26,7 @@ def training_ends_after_its_patience_with_the_best_weights(seed: int) -> Verdict
     records = [record for record in model.iterate(X, y) if "valid_loss" in record.values]
     losses = np.array([record["valid_loss"] for record in records])
     best = int(losses.argmin())
-    train, valid = model._split(60, model._seed(model.get_state()))  # the rows that were held out
+    train, valid = validation_split(60, 0.2, Seeds.of(model.get_state()["seed"]).split)  # the rows held out
     held = lambda m: float(np.mean((m.predict(X[valid]) - y[valid]) ** 2) / 2)  # noqa: E731
     with tempfile.TemporaryDirectory() as folder:
         path = model.save_weights(Path(folder) / "best.safetensors")
