@@ -39,7 +39,7 @@ def a_recurrent_network_learns_to_echo_and_to_count(seed: int) -> Verdict:
     first = [int(s[0] > 0) for s in series]
     bits = np.array([[i >> k & 1 for k in range(3)] for i in range(8)], dtype=float)
     parity = bits.sum(axis=1).astype(int) % 2
-    common = {"hidden_size": 16, "learning_rate_init": 0.02, "random_state": seed}
+    common: dict[str, Any] = {"hidden_size": 16, "learning_rate_init": 0.02, "random_state": seed}
     echo = SequenceClassifier("rnn", **common, max_iter=40).fit(series, first)
     even = SequenceClassifier("rnn", **common, max_iter=200).fit(bits, parity)
     states = echo.hidden_states(series[:2])

@@ -28,14 +28,14 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     X, new = rng.normal(size=(80, 10)), rng.normal(size=(n_new, 10))
     f = lambda A: np.sin(A[:, 0]) + 0.5 * A[:, 1]  # noqa: E731
     y, y_new = f(X) + 0.8 * rng.normal(size=80), f(new)
-    params = {
+    params: dict[str, Any] = {
         "hidden_layer_sizes": (100,),
         "learning_rate_init": 0.01,
         "batch_size": 16,
         "alpha": 0.0,
         "max_iter": EPOCHS,
     }
-    held = {"early_stopping": True, "validation_fraction": 0.2, "tol": 0.0}
+    held: dict[str, Any] = {"early_stopping": True, "validation_fraction": 0.2, "tol": 0.0}
     stopped = MLPRegressor(**params, **held, n_iter_no_change=EPOCHS, random_state=seed)
     records = [r for r in stopped.iterate(X, y) if "valid_loss" in r.values]
     train, _ = validation_split(80, 0.2, Seeds.of(stopped.get_state()["seed"]).split)

@@ -41,7 +41,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     sizes = {}
     for target, y in targets.items():
         fits[target] = {}
-        nets = {"deep": fold, "shallow": interpolation_network(partial(np.interp, xp=x, fp=y), 0, 1, width)}
+        nets = {
+            "deep": fold,
+            "shallow": interpolation_network(lambda t, y=y: np.asarray(np.interp(t, x, y)), 0, 1, width),
+        }
         for name, start in nets.items():
             module = build(partial(MLP, start.sizes), seed, torch.float64)
             # A little noise, so that the sawtooth is not handed over.

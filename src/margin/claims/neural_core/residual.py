@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def a_rectifier_at_the_end_can_only_add(seed: int) -> Verdict:
     changes, losses = {}, {}
     for name in ("relu last", "linear last"):
         kinds = [nn.Linear, nn.ReLU] if name == "relu last" else [nn.ReLU, nn.Linear]
-        block = build(lambda kinds=kinds: _block(kinds), seed, torch.float64)
+        block = build(partial(_block, kinds), seed, torch.float64)
         changes[name] = (block(x) - x).detach().numpy()
         objective = lambda block=block: (block(x) - target).square().mean()  # noqa: E731
         losses[name] = descend(block.parameters(), objective, steps=300, rate=0.02, rule=torch.optim.Adam)[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,12 @@ def training_ends_after_its_patience_with_the_best_weights(seed: int) -> Verdict
     X = rng.normal(size=(60, 8)).astype(np.float32)
     y = X[:, 0] + rng.normal(size=60)  # mostly noise: soon nothing is left to learn
     patience = 5
-    params = {"early_stopping": True, "validation_fraction": 0.2, "n_iter_no_change": patience, "tol": 0.0}
+    params: dict[str, Any] = {
+        "early_stopping": True,
+        "validation_fraction": 0.2,
+        "n_iter_no_change": patience,
+        "tol": 0.0,
+    }
     model = NeuralRegressor(**params, learning_rate_init=0.02, batch_size=16, max_iter=200, random_state=seed)
     records = [record for record in model.iterate(X, y) if "valid_loss" in record.values]
     losses = np.array([record["valid_loss"] for record in records])
@@ -143,7 +149,7 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
     row = torch.ones(1, 3, dtype=torch.float64)
     said = [float(with_weight_noise(out, 0.2)(layer, (row,), generator)["loss"].detach()) for _ in range(400)]
     labels = (X[:, 0] > 0).astype(int)
-    options = {"input_noise": 0.2, "weight_noise": 0.05, "label_smoothing": 0.1}
+    options: dict[str, Any] = {"input_noise": 0.2, "weight_noise": 0.05, "label_smoothing": 0.1}
     model = MLPClassifier((8,), max_iter=100, learning_rate_init=0.02, random_state=seed, **options).fit(X, labels)
     logits = torch.zeros(1, 2, requires_grad=True)
     identity = torch.nn.Identity().train()

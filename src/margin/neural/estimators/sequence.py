@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any
@@ -74,6 +75,12 @@ class SequenceEstimator(NeuralEstimator):
         at the ends, or a table whose rows are series of one number per column.
         """
         return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    @abstractmethod
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
 
     def hidden_states(self, X: Any) -> list[np.ndarray]:
         """The states of the last layer after every step of every series, (steps, units) each."""
