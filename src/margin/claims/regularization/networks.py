@@ -136,9 +136,14 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
 
     rng = np.random.default_rng(seed)
     n, s = 40, 0.5
-    X, seen = rng.normal(size=(n, 3)), []
+    seen: list[Any] = []
+    X = rng.normal(size=(n, 3))
     y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=n)
-    record = lambda _module, batch, _noise: seen.append(batch[0]) or {}  # noqa: E731
+
+    def record(_module: Any, batch: Any, _noise: Any) -> dict[str, Any]:
+        seen.append(batch[0])
+        return {}
+
     with_input_noise(record, s)(None, (torch.from_numpy(X).repeat(5000, 1),), torch.Generator().manual_seed(seed))
     noisy, target = seen[0].numpy(), np.tile(y, 5000)
     by_noise = np.linalg.lstsq(noisy, target, rcond=None)[0]
@@ -147,13 +152,14 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
     out = lambda module, batch, _noise: {"loss": module(batch[0]).squeeze(1)}  # noqa: E731
     generator = torch.Generator().manual_seed(seed)
     row = torch.ones(1, 3, dtype=torch.float64)
-    said = [float(with_weight_noise(out, 0.2)(layer, (row,), generator)["loss"].detach()) for _ in range(400)]
+    moved: Any = with_weight_noise(out, 0.2)
+    said = [float(moved(layer, (row,), generator)["loss"].detach()) for _ in range(400)]
     labels = (X[:, 0] > 0).astype(int)
     options: dict[str, Any] = {"input_noise": 0.2, "weight_noise": 0.05, "label_smoothing": 0.1}
     model = MLPClassifier((8,), max_iter=100, learning_rate_init=0.02, random_state=seed, **options).fit(X, labels)
     logits = torch.zeros(1, 2, requires_grad=True)
     identity = torch.nn.Identity().train()
-    smooth = smoothed_cross_entropy(0.1)(identity, (logits, torch.tensor([0])), generator)["loss"]
+    smooth: Any = smoothed_cross_entropy(0.1)(identity, (logits, torch.tensor([0])), generator)["loss"]
     (pull,) = torch.autograd.grad(smooth.sum(), logits)
     return every(
         ridge=near(by_noise, ridge.coef_, tolerance=0.02),
