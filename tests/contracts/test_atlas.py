@@ -26,6 +26,8 @@ COMPLETE = (
     "normalization",
     "evaluation",
     "bias-variance",
+    "neural-core",
+    "rnn",
 )
 
 

@@ -31,7 +31,6 @@ def problem(rng: np.random.Generator, n: int, steps: int) -> tuple[np.ndarray, n
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.neural import SequenceRegressor
-    from margin.neural.weights import count_parameters
 
     rng = np.random.default_rng(seed)
     steps, n, epochs = (16, 600, 22) if fast else (60, 10_000, 60)
@@ -44,7 +43,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         ).fit(X, y)
         errors[cell] = float(np.mean((model.predict(new) - y_new) ** 2) / np.var(y_new))
         curves[cell] = np.array(model.loss_curve_)
-        parameters[cell] = count_parameters(model._ready_module().layers)
+        parameters[cell] = sum(w.size for name, w in model.weights_.items() if name.startswith("layers."))
     return {"errors": errors, "curves": curves, "parameters": parameters, "steps": steps}
 
 

@@ -44,7 +44,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     tables, counts = {}, {}
     for name, (factory, inputs) in networks().items():
         net = build(factory, seed).eval()
-        tables[name] = [tuple(line) for line in layer_table(net, *inputs)]
+        # A variational autoencoder is used by its two halves.
+        call = (lambda x, net=net: net.decode(net.encode(x)[0])) if hasattr(net, "encode") else None
+        tables[name] = [tuple(line) for line in layer_table(net, *inputs, call=call)]
         counts[name] = count_parameters(net)
     return {"tables": tables, "parameters": counts}
 

@@ -73,7 +73,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
                 "",
                 position[index],
                 position[parent],
-                arrowprops={"arrowstyle": "->", "color": "gray", "shrinkA": 28, "shrinkB": 28},
+                arrowprops={"arrowstyle": "->", "color": "gray", "shrinkA": 18, "shrinkB": 18},
             )
         axis.plot(*position[index], "o", ms=46, color="white", mec="black")
         text = f"{name}\n{float(value):.3f}\n"

@@ -32,7 +32,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     x = np.sort(rng.uniform(-1, 1, 15))
     f = lambda t: np.sin(4 * t)  # noqa: E731
     y, grid = f(x) + 0.25 * rng.normal(size=15), np.linspace(-1, 1, 201 if fast else 2001)
-    net = build(partial(MLP, [1, UNITS, 1], "tanh"), seed, torch.float64)
+    net: Any = build(partial(MLP, [1, UNITS, 1], "tanh"), seed, torch.float64)
     with torch.no_grad():  # steep units, so that the network could follow any of the noise
         net.linears[0].weight.mul_(4)
         net.linears[0].bias.copy_(-net.linears[0].weight[:, 0] * torch.from_numpy(rng.uniform(-1, 1, UNITS)))

@@ -23,7 +23,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     told = atlas.row("figure-network-architecture").values
     sizes = [4, *told["hidden"], told["outputs"]]
-    net = build(partial(MLP, sizes), seed)
+    net: Any = build(partial(MLP, sizes), seed)
     positions, edges, biases = network_diagram(net.sizes)
     weights = sum(layer.weight.numel() for layer in net.linears)
     return {

@@ -25,13 +25,14 @@ def network(residual: bool) -> Any:
 
     from margin.neural.layers.residual import Residual
 
-    blocks = [nn.Sequential(nn.ReLU(), nn.Linear(WIDTH, WIDTH)) for _ in range(BLOCKS)]
-    with torch.no_grad():
-        for block in blocks:
-            weight = block[1].get_parameter("weight")
-            nn.init.kaiming_normal_(weight, nonlinearity="relu")
-            if residual:
-                weight.div_(BLOCKS)  # many small changes, as in a trained deep residual network
+    blocks = []
+    for _ in range(BLOCKS):
+        linear = nn.Linear(WIDTH, WIDTH)
+        nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
+        if residual:
+            with torch.no_grad():
+                linear.weight.div_(BLOCKS)  # many small changes, as in a trained deep residual network
+        blocks.append(nn.Sequential(nn.ReLU(), linear))
     return nn.Sequential(
         nn.Linear(2, WIDTH),
         *(Residual(block) if residual else block for block in blocks),

@@ -8,6 +8,7 @@ sawtooth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +42,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     sizes = {}
     for target, y in targets.items():
         fits[target] = {}
-        curve: Any = partial(np.interp, xp=x, fp=y)
-        nets = {"deep": fold, "shallow": interpolation_network(curve, 0, 1, width)}
+        nets = {
+            "deep": fold,
+            "shallow": interpolation_network(_through(x, y), 0, 1, width),
+        }
         for name, start in nets.items():
             module = build(partial(MLP, start.sizes), seed, torch.float64)
             # A little noise, so that the sawtooth is not handed over.
@@ -72,6 +75,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         objective = lambda net=net, X=X, T=T: (net(X) - T).square().mean()  # noqa: E731
         drawn[name] = np.array(descend(net.parameters(), objective, steps=3 * steps, rate=0.01, rule=torch.optim.Adam))
     return {"x": x, "targets": targets, "fits": fits, "errors": errors, "sizes": sizes, "from_random": drawn}
+
+
+def _through(x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda t: np.asarray(np.interp(t, x, y))
 
 
 def check(data: dict[str, Any]) -> Verdict:

@@ -25,7 +25,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.neural.theory import DenseNetwork, linear_pieces
     from margin.neural.weights import build
 
-    net = build(partial(MLP, [1, 3, 1]), seed, torch.float64)
+    net: Any = build(partial(MLP, [1, 3, 1]), seed, torch.float64)
     rng = np.random.default_rng(seed)
     with torch.no_grad():  # joints spread over the picture, slopes of both signs
         slopes = torch.from_numpy(rng.choice([-1.0, 1.0], 3) * rng.uniform(0.6, 1.4, 3))

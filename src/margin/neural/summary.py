@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -20,8 +20,10 @@ class LayerLine(NamedTuple):
     parameters: int
 
 
-def layer_table(module: nn.Module, *inputs: Any) -> list[LayerLine]:
+def layer_table(module: nn.Module, *inputs: Any, call: Callable[..., Any] | None = None) -> list[LayerLine]:
     """Every layer without sub-layers, and what it gives for ``inputs``; parameters that are shared count once.
+
+    ``call`` runs a module that is not used by calling it. Parameters that belong to no such layer come last.
 
     >>> net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     >>> [(line.kind, line.output_shape, line.parameters) for line in layer_table(net, torch.zeros(1, 3))]
@@ -45,11 +47,12 @@ def layer_table(module: nn.Module, *inputs: Any) -> list[LayerLine]:
             )
     try:
         with torch.no_grad():
-            module(*inputs)
+            (call or module)(*inputs)
     finally:
         for hook in hooks:
             hook.remove()
-    return lines
+    left = {name: p for name, p in module.named_parameters() if id(p) not in counted}
+    return lines + [LayerLine(name, "Parameter", tuple(p.shape), p.numel()) for name, p in left.items()]
 
 
 def _units(module: nn.Module) -> set[str]:

@@ -15,6 +15,8 @@ from margin.neural.diagnostics import (
     residual_paths,
     roughness,
 )
+from margin.neural.layers.dropout import thinned_masks
+from margin.neural.nets.ensemble import MLPEnsemble
 from margin.neural.summary import layer_table, network_diagram
 from margin.neural.weights import build, count_parameters
 
@@ -75,3 +77,23 @@ def test_examples_of_different_shapes_are_refused():
         collate([np.zeros(2), np.zeros(3)])
     with pytest.raises(ValueError, match="at least one"):
         collate([])
+
+
+def test_members_of_an_ensemble_are_single_perceptrons():
+    ensemble = build(lambda: MLPEnsemble(3, [2, 5, 4, 1], "tanh"), 0, torch.float64)
+    x = torch.randn(7, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    for m in range(3):
+        single = MLP([2, 5, 4, 1], "tanh").double()
+        with torch.no_grad():
+            for k, layer in enumerate(single.linears):
+                layer.weight.copy_(ensemble.weights[k][m].T)
+                layer.bias.copy_(ensemble.biases[k][m, 0])
+        torch.testing.assert_close(ensemble(x)[m], single(x))
+    with pytest.raises(ValueError, match="at least one member"):
+        MLPEnsemble(0, [1, 1])
+
+
+def test_masks_are_all_different():
+    assert len(torch.unique(thinned_masks(6), dim=0)) == 64
+    with pytest.raises(ValueError, match="n_units must be from 1 to 20"):
+        thinned_masks(30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from margin.core.verdict import Verdict, above, below, corrected, equal, every, 
 @claim("early-stopping")
 def training_ends_after_its_patience_with_the_best_weights(seed: int) -> Verdict:
     from margin.neural import NeuralRegressor
+    from margin.neural.generators import Seeds
+    from margin.neural.training import validation_split
 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 8)).astype(np.float32)
@@ -30,7 +32,7 @@ def training_ends_after_its_patience_with_the_best_weights(seed: int) -> Verdict
     records = [record for record in model.iterate(X, y) if "valid_loss" in record.values]
     losses = np.array([record["valid_loss"] for record in records])
     best = int(losses.argmin())
-    train, valid = model._split(60, model._seed(model.get_state()))  # the rows that were held out
+    train, valid = validation_split(60, 0.2, Seeds.of(model.get_state()["seed"]).split)  # the rows held out
     held = lambda m: float(np.mean((m.predict(X[valid]) - y[valid]) ** 2) / 2)  # noqa: E731
     with tempfile.TemporaryDirectory() as folder:
         path = model.save_weights(Path(folder) / "best.safetensors")
@@ -135,11 +137,11 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
 
     rng = np.random.default_rng(seed)
     n, s = 40, 0.5
+    seen: list[Any] = []
     X = rng.normal(size=(n, 3))
-    seen: list[torch.Tensor] = []
     y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=n)
 
-    def record(_module: Any, batch: tuple[torch.Tensor, ...], _noise: torch.Generator) -> Terms:
+    def record(_module: Any, batch: Any, _noise: Any) -> dict[str, Any]:
         seen.append(batch[0])
         return {}
 
@@ -152,13 +154,14 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
     out = lambda module, batch, _noise: {"loss": module(batch[0]).squeeze(1)}  # noqa: E731
     generator = torch.Generator().manual_seed(seed)
     row = torch.ones(1, 3, dtype=torch.float64)
-    said = [float(loss_of(with_weight_noise(out, 0.2)(layer, (row,), generator)).detach()) for _ in range(400)]
+    moved: Any = with_weight_noise(out, 0.2)
+    said = [float(moved(layer, (row,), generator)["loss"].detach()) for _ in range(400)]
     labels = (X[:, 0] > 0).astype(int)
     options: dict[str, Any] = {"input_noise": 0.2, "weight_noise": 0.05, "label_smoothing": 0.1}
     model = MLPClassifier((8,), max_iter=100, learning_rate_init=0.02, random_state=seed, **options).fit(X, labels)
     logits = torch.zeros(1, 2, requires_grad=True)
     identity = torch.nn.Identity().train()
-    smooth = loss_of(smoothed_cross_entropy(0.1)(identity, (logits, torch.tensor([0])), generator))
+    smooth: Any = smoothed_cross_entropy(0.1)(identity, (logits, torch.tensor([0])), generator)["loss"]
     (pull,) = torch.autograd.grad(smooth.sum(), logits)
     return every(
         ridge=near(by_noise, ridge.coef_, tolerance=0.02),

@@ -101,16 +101,16 @@ def _spread(g: Any, a: Any, axis: Any = None, **_options: Any) -> Any:
     return broadcast_to(reshape(g, shape=kept), shape=shape)
 
 
-total = _linear("total", lambda a, axis=None, keepdims=False: np.sum(a, axis=axis, keepdims=keepdims), _spread)
-broadcast_to = _linear(
+total: Primitive = _linear(
+    "total", lambda a, axis=None, keepdims=False: np.sum(a, axis=axis, keepdims=keepdims), _spread
+)
+broadcast_to: Primitive = _linear(
     "broadcast_to",
     lambda a, shape: np.broadcast_to(a, shape),
-    lambda g, a, shape: unbroadcast(g, shape_of(a)),  # noqa: ARG005
+    lambda g, a, **_: unbroadcast(g, shape_of(a)),
 )
 reshape: Primitive = _linear(
-    "reshape",
-    lambda a, shape: np.reshape(a, shape),
-    lambda g, a, shape: reshape(g, shape=shape_of(a)),  # noqa: ARG005
+    "reshape", lambda a, shape: np.reshape(a, shape), lambda g, a, **_: reshape(g, shape=shape_of(a))
 )
 transpose: Primitive = _linear(
     "transpose", lambda a, axes: np.transpose(a, axes), lambda g, _a, axes: transpose(g, axes=tuple(np.argsort(axes)))
@@ -123,10 +123,10 @@ def _placed(a: Any, index: Any, shape: tuple[int, ...]) -> np.ndarray:
     return out
 
 
-take = _linear(
+take: Primitive = _linear(
     "take", lambda a, index: np.asarray(a)[index], lambda g, a, index: place(g, index=index, shape=shape_of(a))
 )
-place: Primitive = _linear("place", _placed, lambda g, _a, index, shape: take(g, index=index))  # noqa: ARG005
+place: Primitive = _linear("place", _placed, lambda g, _a, index, **_: take(g, index=index))
 
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:

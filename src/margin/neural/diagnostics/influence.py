@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -31,7 +31,8 @@ def parameter_influence(net: MLP, name: str, index: tuple[int, ...], x: Tensor, 
         return (*trace.activations, trace.pre_activations[-1])
 
     zero = torch.zeros((), dtype=x.dtype)
-    before, slopes = torch.func.jvp(layers, (zero,), (torch.ones_like(zero),))[:2]
+    told: Any = torch.func.jvp(layers, (zero,), (torch.ones_like(zero),))
+    before, slopes = told
     after = layers(zero + step)
     return [Influence(b - a, step * slope) for a, b, slope in zip(before, after, slopes)]
 

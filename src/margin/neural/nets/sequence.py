@@ -49,7 +49,8 @@ class SequenceNetwork(nn.Module):
         if cell == "lstm":
             with torch.no_grad():
                 for layer in self.layers:
-                    layer.get_parameter("bias_ih_l0")[hidden_size : 2 * hidden_size] += 1.0
+                    bias: Any = layer.bias_ih_l0
+                    bias[hidden_size : 2 * hidden_size] += 1.0
 
     def forward(self, x: Tensor) -> Tensor:
         lengths = steps_of(x)

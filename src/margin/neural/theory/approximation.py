@@ -26,7 +26,7 @@ STEEP = 40.0  # sigmoid(-40 / 2) is 2e-9: half a unit away from its threshold a 
 
 
 def finite_set_network(
-    values: Sequence[float] | np.ndarray, merged: bool = False, *, shift: float = 0.5, slope: float = STEEP
+    values: Sequence[float] | Array, merged: bool = False, *, shift: float = 0.5, slope: float = STEEP
 ) -> DenseNetwork:
     r"""A sigmoid network with the given values at 1, 2, ..., S: :math:`\sum_s f(s)\,(1[x \ge s] - 1[x \ge s+1])`.
 
