@@ -78,7 +78,7 @@ def receptive_fields_grow(seed: int) -> Verdict:
     )
     fields = receptive_fields(mixed)
 
-    def width(network: nn.Sequential) -> int:
+    def width(network: nn.Module) -> int:
         return int(footprint(network, (2, 48, 48)).any(axis=0).any(axis=0).sum())
 
     cuts = [1, 3, 4, 5]  # behind each convolution or pooling
@@ -88,7 +88,7 @@ def receptive_fields_grow(seed: int) -> Verdict:
         recurrence_is_the_footprint=equal([field.size[0] for field in fields], [width(mixed[:cut]) for cut in cuts]),
         jumps=equal([field.jump[0] for field in fields], [1, 2, 2, 4]),
     )
-    return corrected(truth, printed=equal(sizes, [layer.kernel_size[0] for layer in stacked]))  # type: ignore[union-attr, index]
+    return corrected(truth, printed=equal(sizes, [layer.kernel_size[0] for layer in stacked]))  # type: ignore[index]
 
 
 def circular(kernel: np.ndarray) -> partial[np.ndarray]:
