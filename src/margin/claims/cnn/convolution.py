@@ -63,8 +63,9 @@ def one_dimensional_convolution(seed: int) -> Verdict:
     loop = [w[0] * x[i - 1] + w[1] * x[i] + w[2] * x[i + 1] for i in range(1, 8)]
     flipped = convolve(x[None, None], w[None, None])[0, 0]
     symmetric = np.array([w[0], w[1], w[0]])[None, None]
-    weight, options = normal(seed, 2, 1, 3), {"stride": 2, "padding": 1, "dilation": 2}
-    by_torch = functional.conv1d(tensor(x[None, None]), tensor(weight), **options)  # type: ignore[arg-type]
+    weight = normal(seed, 2, 1, 3)
+    options: dict[str, Any] = {"stride": 2, "padding": 1, "dilation": 2}
+    by_torch = functional.conv1d(tensor(x[None, None]), tensor(weight), **options)
     truth = every(
         loop=near(ours, loop, tolerance=1e-13),
         numpy=near(ours, np.correlate(x, w, mode="valid"), tolerance=1e-13),
@@ -183,7 +184,7 @@ def filters_and_feature_maps(seed: int) -> Verdict:
 @claim("convolutional-layer")
 def a_filter_spans_all_channels(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 3, 32, 32), normal(seed, 10, 3, 5, 5), normal(seed, 10)
-    options = {"stride": 2, "padding": 2, "dilation": 1}
+    options: dict[str, Any] = {"stride": 2, "padding": 2, "dilation": 1}
     sums = np.stack(
         [
             np.stack([sum(scipy.signal.correlate2d(image[c], f[c], mode="valid") for c in range(3)) for f in w])
@@ -200,7 +201,7 @@ def a_filter_spans_all_channels(seed: int) -> Verdict:
         loop=near(conv2d(small, kernels), loop, tolerance=1e-12),
         torch=near(
             conv2d(x, w, b, **options),
-            functional.conv2d(tensor(x), tensor(w), tensor(b), **options),  # type: ignore[arg-type]
+            functional.conv2d(tensor(x), tensor(w), tensor(b), **options),
             tolerance=1e-11,
         ),
         shapes=equal((tuple(layer.weight.shape), tuple(layer.bias.shape)), ((10, 3, 5, 5), (10,))),  # type: ignore[union-attr]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from scipy.ndimage import map_coordinates
@@ -99,13 +101,13 @@ def resizing_equals_torch(seed: int) -> Verdict:
 
 @claim("transposed-convolution")
 def the_transposed_convolution_is_the_adjoint(seed: int) -> Verdict:
-    options = {"stride": 2, "padding": 1}
+    options: dict[str, Any] = {"stride": 2, "padding": 1}
     w = normal(seed, 2, 3, 4, 4)  # as a convolution: 3 channels to 2; transposed: 2 to 3
     x, y = normal(seed, 1, 3, 8, 8), normal(seed, 1, 2, 4, 4)
     forward = linear_map_matrix(lambda a: conv2d(a, w, **options), (3, 8, 8))
     transposed = linear_map_matrix(lambda a: conv_transpose(a, w, **options), (2, 4, 4))
     inner = (conv2d(x, w, **options) * y).sum(), (x * conv_transpose(y, w, **options)).sum()
-    by_torch = functional.conv_transpose2d(tensor(y), tensor(w), **options)  # type: ignore[arg-type]
+    by_torch = functional.conv_transpose2d(tensor(y), tensor(w), **options)
     leaves = (tensor(y).requires_grad_(), tensor(w).requires_grad_())
     checked = torch.autograd.gradcheck(lambda a, b: functional.conv_transpose2d(a, b, stride=2, padding=1), leaves)
     sizes = [conv_transpose(np.zeros((1, 1, n)), np.zeros((1, 1, 4)), stride=2, padding=1).shape[2] for n in (3, 5)]
@@ -195,7 +197,7 @@ def backpropagation_through_convolution_and_pooling(seed: int) -> Verdict:
     parts = {}
     for stride, padding in ((1, 0), (2, 1), (3, 2)):
         leaves = [tensor(a).requires_grad_() for a in (x, w, b)]
-        out = functional.conv2d(*leaves, stride=stride, padding=padding)
+        out = functional.conv2d(leaves[0], leaves[1], leaves[2], stride=stride, padding=padding)
         delta = normal(seed, *out.shape)
         by_torch = torch.autograd.grad(out, leaves, tensor(delta))
         ours = conv_backward(delta, x, w, stride=stride, padding=padding)
