@@ -22,7 +22,7 @@ from margin.neural.nets.vgg import VGG_BLOCKS, vgg_block
 from margin.neural.weights import build, count_parameters
 
 
-def on_meta(factory: Any, *args: Any, **options: Any) -> nn.Module:
+def on_meta(factory: Any, *args: Any, **options: Any) -> Any:
     """A network of any size, without its weights."""
     with torch.device("meta"):
         return factory(*args, **options)
@@ -103,7 +103,7 @@ def alexnet_sizes(seed: int) -> Verdict:
     X, y, X_test, y_test = digits(seed, 1000)
     options: dict[str, Any] = {"width": 0.1, "learning_rate_init": 0.003, "max_iter": 8, "random_state": seed}
     model = CNNClassifier("alexnet", **options).fit(X, y)
-    kinds = [type(layer).__name__ for layer in paper]  # type: ignore[union-attr]
+    kinds = [type(layer).__name__ for layer in paper]
     samples, classes = 1.2e6, 1000
     truth = every(
         parameters=equal((count_parameters(paper), count_parameters(grouped)), (62_378_344, 60_965_224)),
@@ -130,12 +130,12 @@ def alexnet_as_a_sequence() -> Verdict:
     sides = [
         stage.shape[1] for stage in stages(network, (1, 224, 224)) if len(stage.shape) == 3 and "ReLU" not in stage.kind
     ]
-    dense = [layer for layer in network if isinstance(layer, nn.Linear)]  # type: ignore[union-attr]
+    dense = [layer for layer in network if isinstance(layer, nn.Linear)]
     printed = "nn.Sequential(nn.Conv2d(1, 96, kernel_size=11, stride=4, padding=1) nn.ReLU() nn.Flatten())"
     truth = every(
         features=equal(dense[0].in_features, 6400),
         sides=equal(sides, [54, 26, 26, 12, 12, 12, 12, 5]),
-        dropout=equal([layer.p for layer in network if type(layer).__name__ == "Dropout"], [0.5, 0.5]),  # type: ignore[union-attr]
+        dropout=equal([layer.p for layer in network if type(layer).__name__ == "Dropout"], [0.5, 0.5]),
         units=equal([layer.out_features for layer in dense], [4096, 4096, 10]),
     )
     return corrected(
@@ -156,7 +156,7 @@ def compiles(text: str) -> bool:
 @claim("vgg")
 def vgg_sizes(seed: int) -> Verdict:
     network = on_meta(vgg, shape=(1, 224, 224), n_outputs=10)
-    kinds = [type(layer).__name__ for layer in network]  # type: ignore[union-attr]
+    kinds = [type(layer).__name__ for layer in network]
     found = stages(network, (1, 224, 224))
     sides = [stage.shape[1] for stage in found if "MaxPool" in stage.kind]
     X, y, X_test, y_test = digits(seed, 1000)
@@ -167,7 +167,7 @@ def vgg_sizes(seed: int) -> Verdict:
         parameters=equal(count_parameters(network), 128_806_154),
         layers=equal((kinds.count("Conv2d"), kinds.count("Linear")), (8, 3)),
         sides=equal(sides, [112, 56, 28, 14, 7]),
-        features=equal(512 * 7 * 7, next(m for m in network if isinstance(m, nn.Linear)).in_features),  # type: ignore[union-attr]
+        features=equal(512 * 7 * 7, next(m for m in network if isinstance(m, nn.Linear)).in_features),
         outputs=equal(found[-1].shape, (10,)),
         vgg_16=equal(count_parameters(on_meta(vgg, VGG_BLOCKS[16])), 138_357_544),
         narrow_one_trains=above(model.score(X_test[:, None] / 16, y_test), 0.85),
@@ -187,7 +187,7 @@ def blocks_of_vgg() -> Verdict:
         for k, (n, c) in enumerate(VGG_BLOCKS[11])
     ]
     kernels = {layer.kernel_size for layer in chain.layers if isinstance(layer, nn.Conv2d)}
-    dropouts = [layer.p for layer in on_meta(vgg) if type(layer).__name__ == "Dropout"]  # type: ignore[union-attr]
+    dropouts = [layer.p for layer in on_meta(vgg) if type(layer).__name__ == "Dropout"]
     return every(
         blocks=equal(shapes, expected),
         kernels=equal(kernels, {(3, 3)}),
@@ -205,8 +205,8 @@ def residual_blocks(seed: int) -> Verdict:
     for p in block.change.parameters():
         nn.init.zeros_(p)
     (gradient,) = torch.autograd.grad(block(leaf).sum(), leaf)
-    smaller = build(partial(ResidualBlock, 4, 8, 2), seed, torch.float64).eval()
-    projected = smaller.shortcut(x)  # type: ignore[misc]
+    smaller: Any = build(partial(ResidualBlock, 4, 8, 2), seed, torch.float64).eval()
+    projected = smaller.shortcut(x)
     order = ["BatchNorm2d", "ReLU", "Conv2d"] * 2
     plain, residual = (deep_loss(seed, residual) for residual in (False, True))
     return every(
@@ -218,7 +218,7 @@ def residual_blocks(seed: int) -> Verdict:
         identity_when_the_change_is_zero=near(block(x).detach(), x, tolerance=0.0),
         gradient_one=near(gradient, np.ones(x.shape), tolerance=0.0),
         projection=equal(tuple(smaller(x).shape), (2, 8, 3, 3)),
-        one_by_one=equal(smaller.shortcut[0].kernel_size, (1, 1)),  # type: ignore[index]
+        one_by_one=equal(smaller.shortcut[0].kernel_size, (1, 1)),
         projected=equal(tuple(projected.shape), (2, 8, 3, 3)),
         order=equal([type(layer).__name__ for layer in block.change], order),
         fifty_layers_train=below(residual, 0.5 * plain),
@@ -253,7 +253,7 @@ def residual_networks(seed: int) -> Verdict:
     network = on_meta(resnet, 18)
     projections = [
         (block.change[0].stride, block.shortcut[0].stride)
-        for block in network  # type: ignore[union-attr]
+        for block in network
         if isinstance(block, ResidualBlock) and not isinstance(block.shortcut, nn.Identity)
     ]
     counts = [count_parameters(on_meta(resnet, depth)) for depth in (18, 34, 50)]
