@@ -251,11 +251,9 @@ def residual_networks(seed: int) -> Verdict:
     options: dict[str, Any] = {"width": 0.5, "learning_rate_init": 0.01, "max_iter": 3, "random_state": seed}
     model = CNNClassifier("resnet-8", **options).fit(X, y)
     network = on_meta(resnet, 18)
-    projections = [
-        (block.change[0].stride, block.shortcut[0].stride)
-        for block in network
-        if isinstance(block, ResidualBlock) and not isinstance(block.shortcut, nn.Identity)
-    ]
+    blocks: list[Any] = [layer for layer in network if isinstance(layer, ResidualBlock)]
+    strided = [block for block in blocks if not isinstance(block.shortcut, nn.Identity)]
+    projections = [(block.change[0].stride, block.shortcut[0].stride) for block in strided]
     counts = [count_parameters(on_meta(resnet, depth)) for depth in (18, 34, 50)]
     return every(
         parameters=equal(counts, [11_689_512, 21_797_672, 25_557_032]),
