@@ -73,10 +73,13 @@ def test_augmented_training_resumes_exactly():
     assert np.abs(plain.predict_proba(X) - whole.predict_proba(X)).max() > 1e-6
 
 
-@pytest.mark.parametrize("architecture", ["resnet-8", "densenet-40", "vgg-11"])
+@pytest.mark.parametrize(
+    "architecture", ["resnet-8", "densenet-40", "vgg-11", ["conv 4 3 norm", "residual 8 stride=2", "dense 6"]], ids=str
+)
 def test_networks_with_norms_and_dropout_come_back_from_a_file(architecture, tmp_path):
     X, y = colored(24)
-    model = CNNClassifier(architecture, width=0.1, max_iter=1, random_state=0).fit(X, y)
+    width = 0.1 if isinstance(architecture, str) else 1.0
+    model = CNNClassifier(architecture, width=width, max_iter=1, random_state=0).fit(X, y)
     margin.save(model, tmp_path / "model.safetensors")
     np.testing.assert_array_equal(margin.load(tmp_path / "model.safetensors").predict_proba(X), model.predict_proba(X))
 

@@ -109,5 +109,5 @@ def preprocess_imagenet(image: Any) -> np.ndarray:
     pixels = np.asarray(picture.resize((width, height), Image.Resampling.BILINEAR), dtype=np.float32) / 255
     top, left = (height - IMAGENET_CROP) // 2, (width - IMAGENET_CROP) // 2
     middle = pixels[top : top + IMAGENET_CROP, left : left + IMAGENET_CROP]
-    mean, deviation = (np.asarray(values, dtype=np.float32) for values in (IMAGENET_MEAN, IMAGENET_DEVIATION))
+    mean, deviation = (np.array(values, dtype=np.float32) for values in (IMAGENET_MEAN, IMAGENET_DEVIATION))
     return ((middle - mean) / deviation).transpose(2, 0, 1)

@@ -64,8 +64,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 5.5)
-    panels: Any = figure.subfigures(1, 2)
-    left, right = panels
+    halves: Any = figure.subfigures(1, 2)
+    left, right = halves
     ax = left.subplots()
     ax.imshow(np.log1p(data["confusion"]), cmap="Blues")
     for (i, j), count in np.ndenumerate(data["confusion"]):

@@ -22,7 +22,7 @@ from margin.neural.nets.vgg import VGG_BLOCKS, vgg_block
 from margin.neural.weights import build, count_parameters
 
 
-def on_meta(factory: Any, *args: Any, **options: Any) -> nn.Sequential:
+def on_meta(factory: Any, *args: Any, **options: Any) -> Any:
     """A network of any size, without its weights."""
     with torch.device("meta"):
         return factory(*args, **options)
@@ -205,8 +205,8 @@ def residual_blocks(seed: int) -> Verdict:
     for p in block.change.parameters():
         nn.init.zeros_(p)
     (gradient,) = torch.autograd.grad(block(leaf).sum(), leaf)
-    smaller = build(partial(ResidualBlock, 4, 8, 2), seed, torch.float64).eval()
-    projected = smaller.shortcut(x)  # type: ignore[misc]
+    smaller: Any = build(partial(ResidualBlock, 4, 8, 2), seed, torch.float64).eval()
+    projected = smaller.shortcut(x)
     order = ["BatchNorm2d", "ReLU", "Conv2d"] * 2
     plain, residual = (deep_loss(seed, residual) for residual in (False, True))
     return every(
@@ -218,7 +218,7 @@ def residual_blocks(seed: int) -> Verdict:
         identity_when_the_change_is_zero=near(block(x).detach(), x, tolerance=0.0),
         gradient_one=near(gradient, np.ones(x.shape), tolerance=0.0),
         projection=equal(tuple(smaller(x).shape), (2, 8, 3, 3)),
-        one_by_one=equal(smaller.shortcut[0].kernel_size, (1, 1)),  # type: ignore[index]
+        one_by_one=equal(smaller.shortcut[0].kernel_size, (1, 1)),
         projected=equal(tuple(projected.shape), (2, 8, 3, 3)),
         order=equal([type(layer).__name__ for layer in block.change], order),
         fifty_layers_train=below(residual, 0.5 * plain),
@@ -251,11 +251,9 @@ def residual_networks(seed: int) -> Verdict:
     options: dict[str, Any] = {"width": 0.5, "learning_rate_init": 0.01, "max_iter": 3, "random_state": seed}
     model = CNNClassifier("resnet-8", **options).fit(X, y)
     network = on_meta(resnet, 18)
-    projections = [
-        (block.change[0].stride, block.shortcut[0].stride)
-        for block in network
-        if isinstance(block, ResidualBlock) and isinstance(block.shortcut, nn.Sequential)
-    ]
+    blocks: list[Any] = [layer for layer in network if isinstance(layer, ResidualBlock)]
+    strided = [block for block in blocks if not isinstance(block.shortcut, nn.Identity)]
+    projections = [(block.change[0].stride, block.shortcut[0].stride) for block in strided]
     counts = [count_parameters(on_meta(resnet, depth)) for depth in (18, 34, 50)]
     return every(
         parameters=equal(counts, [11_689_512, 21_797_672, 25_557_032]),

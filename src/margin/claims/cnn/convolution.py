@@ -184,7 +184,7 @@ def filters_and_feature_maps(seed: int) -> Verdict:
 @claim("convolutional-layer")
 def a_filter_spans_all_channels(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 3, 32, 32), normal(seed, 10, 3, 5, 5), normal(seed, 10)
-    options = {"stride": 2, "padding": 2, "dilation": 1}
+    options: dict[str, Any] = {"stride": 2, "padding": 2, "dilation": 1}
     sums = np.stack(
         [
             np.stack([sum(scipy.signal.correlate2d(image[c], f[c], mode="valid") for c in range(3)) for f in w])

@@ -7,7 +7,7 @@ import numpy as np
 from margin.claims import claim
 from margin.claims.cnn import normal, stream
 from margin.core.verdict import Verdict, above, below, equal, every, near, within
-from margin.vision import butterworth, high_pass, hog, low_pass, match_descriptors, morph, sift, surf
+from margin.vision import Keypoints, butterworth, high_pass, hog, low_pass, match_descriptors, morph, sift, surf
 from margin.vision.filters import radius
 
 
@@ -53,9 +53,9 @@ def sift_survives_rotation_and_scaling(seed: int) -> Verdict:
     rotated = np.column_stack([n - 1 - found.positions[:, 1], found.positions[:, 0]])
     scaled = 2 * found.positions + 0.5
 
-    def right(places: np.ndarray, other: object, tolerance: float) -> tuple[float, int]:
-        pairs = match_descriptors(found.descriptors, other.descriptors)  # type: ignore[attr-defined]
-        gap = np.hypot(*(places[pairs[:, 0]] - other.positions[pairs[:, 1]]).T)  # type: ignore[attr-defined]
+    def right(places: np.ndarray, other: Keypoints, tolerance: float) -> tuple[float, int]:
+        pairs = match_descriptors(found.descriptors, other.descriptors)
+        gap = np.hypot(*(places[pairs[:, 0]] - other.positions[pairs[:, 1]]).T)
         return float((gap < tolerance).mean()), int((gap < tolerance).sum())
 
     fraction, count = right(rotated, turned, 2.0)

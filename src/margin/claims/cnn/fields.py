@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import cast
 
 import numpy as np
 import torch
@@ -79,14 +78,14 @@ def receptive_fields_grow(seed: int) -> Verdict:
     )
     fields = receptive_fields(mixed)
 
-    def width(cut: int) -> int:
-        return int(footprint(cast(nn.Sequential, mixed[:cut]), (2, 48, 48)).any(axis=0).any(axis=0).sum())
+    def width(network: nn.Module) -> int:
+        return int(footprint(network, (2, 48, 48)).any(axis=0).any(axis=0).sum())
 
     cuts = [1, 3, 4, 5]  # behind each convolution or pooling
     sizes = [field.size[0] for field in receptive_fields(stacked)]
     truth = every(
         stacked=equal(sizes, [3, 5, 7, 9]),
-        recurrence_is_the_footprint=equal([field.size[0] for field in fields], [width(cut) for cut in cuts]),
+        recurrence_is_the_footprint=equal([field.size[0] for field in fields], [width(mixed[:cut]) for cut in cuts]),
         jumps=equal([field.jump[0] for field in fields], [1, 2, 2, 4]),
     )
     return corrected(truth, printed=equal(sizes, [layer.kernel_size[0] for layer in stacked]))  # type: ignore[index]

@@ -304,7 +304,7 @@ def unpooling_restores_positions_only(seed: int) -> Verdict:
     x = stream(seed).random((2, 3, 6, 8)) + 0.1
     values, indices = pool(x, 2)
     back = max_unpool(values, indices, (6, 8))
-    by_torch = functional.max_unpool2d(tensor(values), tensor(indices), (2, 2))
+    by_torch = functional.max_unpool2d(tensor(values), tensor(indices), [2, 2])
     truth = every(
         torch=near(back, by_torch, tolerance=0.0),
         maxima_in_place=near(back[back != 0], x[back != 0], tolerance=0.0),

@@ -7,9 +7,9 @@ with kernel K, dilation D and stride S; j is how many inputs apart two neighbori
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -20,7 +20,6 @@ __all__ = ["Field", "footprint", "receptive_fields"]
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d)
 _MAX_POOLS = (nn.MaxPool1d, nn.MaxPool2d)
 _POOLS = (*_MAX_POOLS, nn.AvgPool1d, nn.AvgPool2d)
-_Spatial = nn.Conv1d | nn.Conv2d | nn.MaxPool1d | nn.MaxPool2d | nn.AvgPool1d | nn.AvgPool2d
 
 
 class Field(NamedTuple):
@@ -30,8 +29,8 @@ class Field(NamedTuple):
     jump: tuple[int, ...]
 
 
-def receptive_fields(network: nn.Sequential) -> list[Field]:
-    """The field of a unit behind every convolution and pooling of ``network``, in order.
+def receptive_fields(network: nn.Module) -> list[Field]:
+    """The field of a unit behind every convolution and pooling of ``network`` (a chain of layers), in order.
 
     >>> [field.size for field in receptive_fields(nn.Sequential(*(nn.Conv1d(1, 1, 3) for _ in range(4))))]
     [(3,), (5,), (7,), (9,)]
@@ -47,12 +46,12 @@ def receptive_fields(network: nn.Sequential) -> list[Field]:
     return fields
 
 
-def footprint(network: nn.Sequential, shape: tuple[int, ...], position: tuple[int, ...] | None = None) -> np.ndarray:
+def footprint(network: nn.Module, shape: tuple[int, ...], position: tuple[int, ...] | None = None) -> np.ndarray:
     """Inputs (C, *space) from which a gradient reaches the unit at ``position`` of channel 0 (None: in the middle).
 
     All weights are set to 1, activations left out and maxima replaced by means, so that no path is closed by chance.
     """
-    open_paths = nn.Sequential(*(_opened(layer) for layer in network)).double()
+    open_paths = nn.Sequential(*(_opened(layer) for layer in _chain(network))).double()
     x = torch.zeros(1, *shape, dtype=torch.float64, requires_grad=True)
     out = open_paths(x)[0, 0]
     middle = tuple(n // 2 for n in out.shape) if position is None else position
@@ -74,8 +73,12 @@ def _opened(layer: nn.Module) -> nn.Module:
     return nn.Identity()
 
 
-def _spatial(network: nn.Sequential) -> Iterator[_Spatial]:
-    for layer in network:
+def _chain(network: nn.Module) -> Iterable[nn.Module]:
+    return cast(nn.Sequential, network)
+
+
+def _spatial(network: nn.Module) -> Iterator[Any]:
+    for layer in _chain(network):
         if isinstance(layer, (*_CONVOLUTIONS, *_POOLS)):
             yield layer
         elif list(layer.parameters()) and not isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):

@@ -48,8 +48,8 @@ def parse_layer(text: str) -> tuple[str, list[float], dict[str, int]]:
         raise ValueError(f"a layer must begin with one of {', '.join(LAYERS)}; got {text!r}")
     count, known = LAYERS[name]
     numbers = [part for part in parts if "=" not in part and part not in known]
-    written = [part if "=" in part else f"{part}=1" for part in parts if part not in numbers]
-    options = {option: value for option, _, value in (part.partition("=") for part in written)}
+    pairs = [part.partition("=") for part in parts if part not in numbers]
+    options = {option: value or "1" for option, _, value in pairs}
     try:
         values = [float(number) if name == "dropout" else int(number) for number in numbers]
         chosen = {option: int(value) for option, value in options.items()}
