@@ -10,12 +10,12 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["Mutant", "apply", "definition_of", "functions_of", "mutants_of"]
+__all__ = ["Mutant", "apply", "definition_of", "functions_of", "mutants_of", "watch"]
 
 SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
@@ -23,7 +23,10 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mult: ast.Div,
     ast.Div: ast.Mult,
 }
-GUARD = re.compile(r"EPS|TOL|TINY|SMALL|WITHIN|NOTHING|MOST|LIMIT|tol$|tiny|max_iter")  # names of guards and limits
+GUARD = re.compile(  # names of guards and limits
+    r"EPS|TOL|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
+)
+WATCHER = "__margin_watcher__"  # a global name for the time of a run
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good
 
 
@@ -68,35 +71,76 @@ def mutants_of(function: FunctionType) -> Iterator[Mutant]:
 
 def apply(mutant: Mutant) -> None:
     """Put the mistake into the running program; the function's ``__code__`` from before takes it out again."""
-    *classes, node = _path(mutant.function)
+    node = definition_of(mutant.function)
+    assert node is not None
     index, number = mutant.path
     part = list(ast.walk(node))[index]
     _, changed = list(_changes(part))[number]
-    # Only the function is compiled, inside empty classes of the right names: that is enough for its qualified name.
-    tree: ast.AST = _replaced(node, part, changed)
+    mutant.function.__code__ = _compiled(mutant.function, {part: changed})
+
+
+def watch(mutants: Sequence[Mutant], seen: Callable[[int], Any]) -> None:
+    """From now on ``seen(i)`` is called whenever the expression that mutant ``i`` would change is evaluated.
+
+    A line that runs need not run in full: the other branch of a conditional expression never notices a mistake.
+    """
+    by_function: dict[FunctionType, dict[ast.AST, list[int]]] = {}
+    for i, mutant in enumerate(mutants):
+        node = definition_of(mutant.function)
+        assert node is not None
+        part = list(ast.walk(node))[mutant.path[0]]
+        by_function.setdefault(mutant.function, {}).setdefault(_evaluated(part), []).append(i)
+    for function, parts in by_function.items():
+        function.__globals__[WATCHER] = seen
+        function.__code__ = _compiled(function, {part: _watched(numbers) for part, numbers in parts.items()})
+
+
+def _evaluated(part: ast.AST) -> ast.AST:
+    """The expression whose evaluation means that ``part`` is: a subscript may be assigned to, a keyword is none."""
+    if isinstance(part, ast.keyword):
+        return part.value
+    return part.slice if isinstance(part, ast.Subscript) else part
+
+
+def _watched(numbers: list[int]) -> Callable[[ast.AST], ast.AST]:
+    """Puts calls of the watcher before an expression: ``(seen(1), seen(2), expression)[-1]``."""
+    calls = [ast.Call(ast.Name(WATCHER, ast.Load()), [ast.Constant(i)], []) for i in numbers]
+
+    def wrap(inner: Any) -> ast.AST:
+        return ast.Subscript(ast.Tuple([*calls, inner], ast.Load()), ast.Constant(-1), ast.Load())
+
+    return wrap
+
+
+def _compiled(function: FunctionType, changes: Mapping[ast.AST, Any]) -> CodeType:
+    """The code of a function with some nodes replaced, by another node or by what a function makes of their copy.
+
+    Only the function is compiled, inside empty classes of the right names: that is enough for its qualified name.
+    """
+    *classes, node = _path(function)
+    tree = _changed(node, changes)
     for owner in reversed(classes):
         tree = ast.ClassDef(owner.name, bases=[], keywords=[], body=[tree], decorator_list=[])
     module = ast.fix_missing_locations(ast.Module([tree], []))
-    code = compile(module, mutant.function.__code__.co_filename, "exec")
-    mutant.function.__code__ = _find(code, mutant.function.__code__)
+    return _find(compile(module, function.__code__.co_filename, "exec"), function.__code__)
 
 
-def _replaced(node: ast.AST, part: ast.AST, changed: ast.AST) -> ast.AST:
-    """A copy of the nodes from ``node`` down to ``part``, which is changed; all others are shared."""
-    if node is part:
-        return ast.copy_location(changed, part)
-    same = type(node)(**{name: _replaced_in(value, part, changed) for name, value in ast.iter_fields(node)})
-    return ast.copy_location(same, node)
-
-
-def _replaced_in(value: Any, part: ast.AST, changed: ast.AST) -> Any:
+def _changed(value: Any, changes: Mapping[ast.AST, Any]) -> Any:
+    """A copy of a tree with the changes; the tree itself stays as it is."""
     if isinstance(value, list):
-        return [_replaced_in(item, part, changed) for item in value]
-    return _replaced(value, part, changed) if isinstance(value, ast.AST) else value
+        return [_changed(item, changes) for item in value]
+    if not isinstance(value, ast.AST):
+        return value
+    change = changes.get(value)
+    if isinstance(change, ast.AST):
+        return ast.copy_location(change, value)
+    same = type(value)(**{name: _changed(item, changes) for name, item in ast.iter_fields(value)})
+    same = ast.copy_location(same, value) if hasattr(value, "lineno") else same
+    return same if change is None else ast.copy_location(change(same), value)
 
 
 def _changes(part: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    if isinstance(part, ast.BinOp) and type(part.op) in SWAPPED and not _is_text(part):
+    if isinstance(part, ast.BinOp) and type(part.op) in SWAPPED and not _is_text(part) and not _adds_nothing(part):
         kind = "sign" if isinstance(part.op, ast.Add | ast.Sub) else "factor"
         yield kind, ast.BinOp(part.left, SWAPPED[type(part.op)](), part.right)
         if isinstance(part.op, ast.Mult):
@@ -136,6 +180,11 @@ def _left_alone(node: ast.AST) -> set[ast.AST]:
             if root is not None:
                 left.update(ast.walk(root))
     return left
+
+
+def _adds_nothing(part: ast.BinOp) -> bool:
+    """``x + 0.0`` turns -0.0 into 0.0 and changes nothing else."""
+    return isinstance(part.op, ast.Add | ast.Sub) and _number(part.right) == 0
 
 
 def _is_text(part: ast.BinOp) -> bool:

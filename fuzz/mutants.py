@@ -1,15 +1,14 @@
 """``python -m fuzz.mutants``: plant small mistakes in the code behind the rows of the atlas and see who notices.
 
-Each row's check runs once as it is, to learn which lines it reaches, and then with one mistake at a time, in a process
-of its own with a time limit. A mistake is noticed when the check fails, breaks, or does not end. The program prints
-the fraction noticed and names the rows that never notice. Rows that the file of ``--out`` already holds are not tried
-again, so that a long run can be done in pieces: ``--minutes`` ends a piece.
+Each row's check runs once as it is, to learn which expressions it evaluates, and then with one mistake at a time, in a
+process of its own with a time limit. A mistake is noticed when the check fails, breaks, or does not end. The program
+prints the fraction noticed and names the rows that never notice. Rows that the file of ``--out`` already holds are not
+tried again, so that a long run can be done in pieces: ``--minutes`` ends a piece.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import math
 import os
@@ -20,10 +19,9 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
-from fuzz.mistakes import Mutant, apply, definition_of, functions_of, mutants_of
+from fuzz.mistakes import Mutant, apply, functions_of, mutants_of, watch
 from margin import atlas, claims, experiments
 from margin.claims.citations import resolve
 
@@ -65,8 +63,8 @@ def _try_row(row: atlas.Row, most: int, rng: random.Random, verbose: bool) -> li
     if not possible:
         return []
     run = _runner(row)
-    lines, seconds = _reached(run, functions)
-    found = [m for m in possible if (m.function.__code__.co_filename, m.line) in lines]
+    reached, seconds = _reached(run, possible)
+    found = [possible[i] for i in reached]
     if most:
         found = rng.sample(found, min(most, len(found)))
     results = []
@@ -98,47 +96,23 @@ def _runner(row: atlas.Row) -> Any:
     return run
 
 
-def _reached(run: Any, functions: list[Any]) -> tuple[set[tuple[str, int]], float]:
-    """Lines of the functions that the check runs, and its seconds; measured in a child, which keeps this one clean."""
-    wanted = {code for f in functions for code in _all_codes(f.__code__)}
-    lines: set[tuple[str, int]] = set()
-
-    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
-        if frame.f_code not in wanted:
-            return None
-        if event in ("call", "line"):
-            lines.add((frame.f_code.co_filename, frame.f_lineno))
-        return trace
+def _reached(run: Any, possible: list[Mutant]) -> tuple[list[int], float]:
+    """Numbers of the mistakes whose expression the check evaluates, and its seconds; in a child, to keep this clean."""
 
     def measure() -> str:
+        seen: set[int] = set()
+        watch(possible, seen.add)
         started = time.perf_counter()
-        sys.settrace(trace)
         ok = run()
-        sys.settrace(None)
-        return json.dumps([ok, time.perf_counter() - started, sorted(lines)])
+        return json.dumps([ok, time.perf_counter() - started, sorted(seen)])
 
     answer = _in_child(measure, 600.0)
     ok, seconds, reached = json.loads(answer) if answer else (False, 0.0, [])
+    if not ok:  # compiled code cannot be watched: then every mistake counts as reached
+        ok, reached = _in_child(run, 600.0) == "True", list(range(len(possible)))
     if not ok:
-        print(f"the check fails without any mistake; first function {functions[:1]}", file=sys.stderr)
-        return set(), 0.0
-    return _whole_statements({tuple(line) for line in reached}, functions), seconds
-
-
-def _whole_statements(lines: set[tuple[str, int]], functions: list[Any]) -> set[tuple[str, int]]:
-    """All lines of every statement of which one line was reached: a statement may span several."""
-    for function in functions:
-        file = function.__code__.co_filename
-        for part in ast.walk(definition_of(function) or ast.Module([], [])):
-            if isinstance(part, ast.stmt) and not hasattr(part, "body"):
-                span = [(file, line) for line in range(part.lineno, (part.end_lineno or part.lineno) + 1)]
-                if lines & set(span):
-                    lines |= set(span)
-    return lines
-
-
-def _all_codes(code: CodeType) -> list[CodeType]:
-    return [code, *(inner for c in code.co_consts if isinstance(c, CodeType) for inner in _all_codes(c))]
+        print(f"the check fails without any mistake in {possible[0].function}", file=sys.stderr)
+    return (reached if ok else []), seconds
 
 
 def _outcome(mutant: Mutant, run: Any, limit: float) -> str:

@@ -50,7 +50,7 @@ def mixed_table(tmp_path):
 
 
 def test_every_command_has_help(run):
-    for command in ("list", "show", "fit", "predict", "score", "sample", "run", "verify", "compare"):
+    for command in ("list", "show", "fit", "predict", "transform", "score", "sample", "run", "verify", "compare"):
         assert "--json" in run(command, "--help").stdout
     assert margin.__version__ in run("--version").stdout
 
@@ -71,14 +71,15 @@ def test_list_json_is_stable(run):
 
 
 def test_show_a_model_a_row_and_a_term(run):
-    text = run("show", "kmeans").stdout
+    text = run("show", "kmeans", "--check").stdout
     for part in ("n_clusters", "cluster_centers_", "margin/cluster/kmeans.py", "k-means", "holds", "003"):
         assert part in text
-    facts = json.loads(run("show", "kmeans", "--json").stdout)
+    facts = json.loads(run("show", "kmeans", "--check", "--json").stdout)
     assert {"equations", "parameters", "source", "rows"} <= set(facts)
     assert all(row["verdict"] in ("holds", "corrected") for row in facts["rows"])
     assert "statement" in run("show", "k-means").stdout
-    assert run("show", "cluster", "--no-check").stdout
+    assert run("show", "cluster").stdout
+    assert "verdict" not in run("show", "kmeans").stdout, "checks run on request"
     assert "Neither a model" in run("show", "no-such-thing", code=2).stderr
 
 
@@ -182,13 +183,13 @@ def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
     assert {row["model"] for row in standings} == {"mlp-classifier", "baseline"}
     assert standings[0]["low"] <= standings[0]["mean"] <= standings[0]["high"]
     trials = (out / "trials.jsonl").read_text().splitlines()
-    assert len(trials) == 6
+    assert len(trials) == 18, "two models on three folds, and the winner's learning curve of four sizes on each"
     # As after a kill: the last line is cut, its trial runs again, the others do not.
     (out / "trials.jsonl").write_text("\n".join(trials[:-1]) + "\n" + trials[-1][:20])
     json.loads(run(*arguments, "--json").stdout)
     redone = (out / "trials.jsonl").read_text().splitlines()
     assert redone[:-1] == trials[:-1]
-    assert len(redone) == 6
+    assert len(redone) == 18
     assert "holds another run: its seed is 0" in run(*arguments, "--seed", 1, code=1).stderr
     assert (
         "holds another run: its kind is 'comparison'"
@@ -220,6 +221,7 @@ def test_predict_score_and_show_take_a_comparison_as_they_take_a_fit(run, mixed_
 
 def test_a_comparison_that_ends_in_the_winners_fit_continues_with_the_same_bits(tmp_path):
     """Checkpoints, trials and the winner are kept as a fit keeps them."""
+
     class Killed(BaseException):
         pass
 
@@ -307,3 +309,34 @@ def test_ctrl_c_leaves_a_usable_run_and_the_same_command_continues(tmp_path):
     subprocess.run(straight, capture_output=True, check=True)
     same = [(tmp_path / name / "model.safetensors").read_bytes() for name in "de"]
     assert same[0] == same[1], "an interrupted and continued run ends with the same bits"
+
+
+def test_ctrl_c_in_a_comparison_prints_the_board_saves_the_best_and_says_how_to_continue(tmp_path):
+    """A real process, a real interrupt; the same command then ends the job."""
+    out = tmp_path / "c"
+    arguments = [sys.executable, "-m", "margin", "compare", "iris", "-m", "gaussian-nb", "-m", "mlp-classifier"]
+    arguments += [
+        "--set",
+        "mlp-classifier.max_iter=2000",
+        "--folds",
+        "10",
+        "-j",
+        "1",
+        "--no-ensembles",
+        "--out",
+        str(out),
+    ]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    trials = out / "trials.jsonl"
+    while time.monotonic() < deadline and not (trials.exists() and trials.read_bytes().count(b"\n") >= 3):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    shown, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "gaussian-nb" in shown
+    assert "is saved in" in said
+    assert "To continue:\n  margin compare iris" in said
+    assert margin.load(out / "model.safetensors").predict(np.zeros((1, 4))).shape == (1,)
+    before = trials.read_text().splitlines()
+    assert len(before) < 30

@@ -59,7 +59,7 @@ def test_every_command_shown_exists(command):
 
 def test_every_make_target_shown_exists():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
-    shown = {word for page in PAGES for word in re.findall(r"`?make ([a-z]+)", page.read_text())}
+    shown = {word for page in PAGES for word in re.findall(r"(?:^|`)make ([a-z]+)", page.read_text(), re.MULTILINE)}
     assert shown <= targets, shown - targets
 
 

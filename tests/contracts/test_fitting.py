@@ -11,6 +11,7 @@ from sklearn.base import clone
 from margin import catalog
 from margin.core.parameters import parameters_of
 from margin.core.watching import watch
+from margin.store import save
 from margin.store.models import load_state, save_state
 
 
@@ -37,14 +38,18 @@ def test_a_fit_leaves_the_global_generators_alone(entry):
 
 
 @pytest.mark.parametrize("entry", [entry for entry in catalog.ENTRIES if not uses_torch(entry)], ids=ids)
-def test_same_seed_same_bits_at_any_number_of_threads(entry, monkeypatch):
+def test_same_seed_same_bits_at_any_number_of_threads(entry, monkeypatch, tmp_path):
     """Torch's own bits depend on its threads; there the number follows from the problem and stands in the state."""
     monkeypatch.setattr("margin.core.threads.WORK_PER_THREAD", 1)  # wake every thread, however small the problem
-    said = []
+    said, stored = [], []
     for threads in (1, 2):
         monkeypatch.setattr("margin.core.threads.available", lambda threads=threads: threads)
-        said.append(outputs(*fitted(entry)))
+        model, X = fitted(entry)
+        said.append(outputs(model, X))
+        save(model, tmp_path / "model.margin")
+        stored.append((tmp_path / "model.margin").read_bytes())
     assert_same_bits(said[1], said[0])
+    assert stored[0] == stored[1]
 
 
 @pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fuzz.mistakes import apply, functions_of, mutants_of
+from fuzz.mistakes import apply, functions_of, mutants_of, watch
 
 from margin.foundations.linalg import rotation
 from margin.foundations.probability import Normal
@@ -34,3 +34,13 @@ def test_a_class_gives_its_methods_and_messages_are_left_alone():
     methods = {f.__name__ for f in functions_of(Normal)}
     assert {"add", "subtract"} <= methods
     assert all("must be" not in m.text for f in functions_of(covariance) for m in mutants_of(f))
+
+
+def test_only_evaluated_expressions_are_seen(restored):
+    functions = [*functions_of(rotation), *functions_of(covariance)]
+    mistakes = [m for f in functions for m in mutants_of(f)]
+    seen = set()
+    watch(mistakes, seen.add)
+    right = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
+    np.testing.assert_allclose(rotation(0.3), right, atol=1e-15)
+    assert {mistakes[i].function for i in seen} == {rotation}

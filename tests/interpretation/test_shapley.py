@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from margin.interpretation import Columns, partial_dependence, permutation_importance, shapley_values
+from margin.interpretation import TableColumns, partial_dependence, permutation_importance, shapley_values
 from margin.trees import RandomForestRegressor
 from margin.trees.shap import shapley_by_enumeration
 
@@ -99,7 +99,9 @@ def test_a_pipeline_is_asked_through_its_own_columns():
     by_town = partial_dependence(chance, frame, [1], np.array(["n", "s"], dtype=object))
     moved = [chance(frame.assign(town=town)).mean() for town in ("n", "s")]
     np.testing.assert_allclose(by_town, moved)
-    kept = Columns(frame).with_value(3, "yes")
+    joined = TableColumns(frame).over_values(1, ["n", "s"])
+    pd.testing.assert_frame_equal(joined[n:].reset_index(drop=True), frame.assign(town="s"))
+    kept = TableColumns(frame).with_value(3, "yes")
     pd.testing.assert_series_equal(kept.dtypes, frame.dtypes)
 
 

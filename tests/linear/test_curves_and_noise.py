@@ -7,7 +7,14 @@ from sklearn.datasets import load_diabetes
 
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.foundations.probability import Laplace, Normal
-from margin.linear import BasisRegression, HeteroscedasticRegression, LinearRegression, SplineRegression, map_fit
+from margin.linear import (
+    BasisRegression,
+    HeteroscedasticRegression,
+    LinearRegression,
+    PolynomialRegression,
+    SplineRegression,
+    map_fit,
+)
 from margin.linear.basis import monomial_powers, monomials, radial_basis
 from margin.linear.interpolation import gaussian_outputs_log_likelihood, interpolating_solutions
 from margin.linear.recipes import recipe
@@ -139,3 +146,21 @@ def test_a_huge_penalty_leaves_a_line_per_column_whatever_the_units(seed):
         model = SplineRegression(smoothing=penalty).fit(X * units, y)
         assert model.df_ == pytest.approx(3.0, abs=1e-3)
         np.testing.assert_allclose(model.predict(X * units), line, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        HeteroscedasticRegression(degree=2**40),
+        HeteroscedasticRegression(variance_degree=2**40),
+        PolynomialRegression(degree=2**40),
+        BasisRegression(basis="polynomial", order=2**40),
+        BasisRegression(basis="polynomial", order=40),
+        BasisRegression(basis="fourier", order=2**40),
+    ],
+    ids=str,
+)
+def test_an_expansion_without_end_is_refused_at_once(model):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    with pytest.raises(ValueError, match=f"{type(model).__name__}: .* terms; at most 20000 are possible"):
+        model.fit(X, X[:, 0])

@@ -200,6 +200,11 @@ def kl_and_cross_entropy_have_the_same_minimizer(seed: int) -> Verdict:
 
     slopes = [[slope(loss, theta) for theta in np.linspace(-2, 2, 9)] for loss in (kl_divergence, cross_entropy)]
     return every(
+        in_bits=near(
+            [kl_divergence(p, q, base=2), cross_entropy(p, q, base=2)],
+            np.array([kl_divergence(p, q), cross_entropy(p, q)]) / np.log(2),
+            tolerance=1e-12,
+        ),
         difference=near(kl_divergence(p, q), cross_entropy(p, q) - entropy(p), tolerance=1e-12),
         # Differences of values of order one, divided by 2e-4, carry a rounding error of about 1e-12.
         slopes=near(slopes[0], slopes[1], tolerance=1e-11),

@@ -32,6 +32,25 @@ from margin.foundations.transport import (
 from margin.foundations.transport.network_simplex_kernels import network_simplex
 
 
+def _cdf(atoms: list[float], at: float) -> float:
+    """The distribution function of equally heavy atoms."""
+    return float(np.mean(np.array(atoms) <= at))
+
+
+def on_the_line_as_in_general() -> Verdict:
+    """Sorting and the linear program agree for any power, unequal masses, and equal ones of equally many points."""
+    x, y, a, b = np.array([0.3, 2.0, -1.0]), np.array([1.5, 4.0]), np.array([0.2, 0.5, 0.3]), np.array([0.6, 0.4])
+    even = np.full(3, 1 / 3)
+    z = np.array([5.0, 0.1, 2.2])
+    powers = (1.0, 2.0, 3.0)
+    program = [solve(a, b, cost_matrix(x, y, p)).cost ** (1 / p) for p in powers]
+    evenly = [solve(even, even, cost_matrix(x, z, p)).cost ** (1 / p) for p in powers]
+    return every(
+        masses=near([wasserstein_1d(x, y, p, a, b) for p in powers], program, tolerance=1e-9),
+        points=near([wasserstein_1d(x, z, p) for p in powers], evenly, tolerance=1e-9),
+    )
+
+
 def _masses(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.dirichlet(np.ones(n))
 
@@ -58,7 +77,9 @@ def the_product_is_a_coupling_but_rarely_the_best(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     a, b, M = _masses(rng, 12), _masses(rng, 15), cost_matrix(rng.normal(size=(12, 2)), rng.normal(size=(15, 2)))
     best, product = solve(a, b, M), product_coupling(a, b)
+    tripled = product_coupling(3 * a, 3 * b)
     return every(
+        any_total=near([tripled.sum(), *tripled.sum(axis=1)], [3.0, *(3 * a)], tolerance=1e-12),
         product=equal(is_coupling(product, a, b), True),
         optimum=equal(is_coupling(best.plan, a, b), True),
         swapped=equal(is_coupling(product, b, a), False),
@@ -108,7 +129,13 @@ def moving_squares() -> Verdict:
     printed = cdf_difference_norm(place, place, 2, full_nu, full_mu) ** 2
     return corrected(
         every(
+            general=on_the_line_as_in_general(),
             cdf_differences=equal(np.cumsum(full_nu - full_mu)[:4].tolist(), [4.0, 3.0, 2.0, 1.0]),
+            cdf_norms=near(
+                [cdf_difference_norm(place, place, p, full_nu, full_mu) ** p for p in (1, 2, 3)],
+                [10.0, 30.0, 100.0],
+                tolerance=1e-9,
+            ),
             w1=near(wasserstein_1d(place, place, 1, full_nu, full_mu), 10.0, tolerance=1e-12),
             one_pile=near(wasserstein_1d(place, place, 2, nu, mu) ** 2, 30.0, tolerance=1e-12),
             with_common_mass=near([by_program, by_quantiles], [16.0, 16.0], tolerance=1e-9),
@@ -155,6 +182,7 @@ def the_area_between_cdfs_is_w1_only(seed: int) -> Verdict:
     general = solve(a, b, cost_matrix(x, y, 1)).cost
     return corrected(
         every(
+            general=on_the_line_as_in_general(),
             p_one=near(wasserstein_1d_cdf(x, y, 1, a, b), general, tolerance=1e-12),
             refuses=raises(ValueError, lambda: wasserstein_1d_cdf(x, y, 2), match="needs p = 1"),
             point_masses=near(wasserstein_1d([0.0], [2.0], 2), 2.0, tolerance=1e-15),
@@ -212,10 +240,11 @@ def crossing_costs_more_only_beyond_p_one(seed: int) -> Verdict:
             p_one_never_worse=above(float(saving(1).min()), -1e-12),
             sorted_plan=near(plan, ordered.dense(30, 20), tolerance=1e-12),
             ordered=equal(bool((np.diff(y[ordered.target]) >= 0).all()), True),
-            # An atom splits: x = 0 serves y = 1, where the distribution functions are 1 and 1/2.
             atom=equal(monotone_plan([0.0], [1.0, 2.0]).target.tolist(), [0, 1]),
         ),
-        printed=above(float(tie.trace() - tie[::-1].trace()), 0.0),
+        strict_for_p_one=above(float(tie.trace() - tie[::-1].trace()), 1e-9),
+        # The atom at 0 serves y = 1, where the distribution functions are 1 and one half.
+        equal_distribution_functions=near(_cdf([1.0, 2.0], 1.0), _cdf([0.0], 0.0), tolerance=1e-9),
     )
 
 
@@ -233,6 +262,7 @@ def only_disjoint_supports_blind_kl_and_js() -> Verdict:
     kl_normals = kl_normal(0, 1, np.array([5.0, 10.0, 20.0]), 1)
     return corrected(
         every(
+            general=on_the_line_as_in_general(),
             kl=equal(kl, [math.inf] * 8),
             js=near(js, np.full(8, math.log(2)), tolerance=1e-15),
             w1_slope=near(np.diff(w1), np.ones(7), tolerance=1e-12),
@@ -258,6 +288,7 @@ def fast_wiggles_cost_little_to_smooth() -> Verdict:
 
     l1 = [float(np.abs(flat * np.sin(2 * np.pi * k * x)).sum()) for k in (1, 5, 50)]
     return every(
+        general=on_the_line_as_in_general(),
         w1=near([w1(1.0, k) for k in (1, 5, 50)], [0.15915, 0.03183, 0.0031831], tolerance=5e-6),
         l1=near(l1, [2 / np.pi] * 3, tolerance=1e-5),
         fast=near(w1(0.9, 100), 0.0014, tolerance=5e-5),
@@ -273,7 +304,10 @@ def normals_average_by_mean_and_deviation() -> Verdict:
     quantiles = [stats.norm(m, s).ppf(levels) for m, s in zip(means, stds)]
     positions, masses = barycenter_1d(quantiles)
     mean, std = normal_barycenter(means, stds)
+    few, weights = barycenter_1d([[1.0, 0.0], [10.0, 13.0, 16.0]], [1.0, 3.0], [[3.0, 1.0], [1.0, 1.0, 2.0]])
     return every(
+        # Up to 1/4 the quantiles are 0 and 10, up to 1/2 they are 1 and 13, then 1 and 16, each averaged as 1 to 3.
+        unequal=near([few, weights], [[7.5, 10.0, 12.25], [0.25, 0.25, 0.5]], tolerance=1e-12),
         closed_form=near([mean, std], [2.0, 1.5], tolerance=1e-12),
         quantiles=near(positions, stats.norm(mean, std).ppf(levels), tolerance=1e-9),
         mass=near(masses.sum(), 1.0, tolerance=1e-12),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from margin.cli.completion import data_names, metric_names, model_names
 from margin.cli.output import FAILED, INTERRUPTED, USAGE, log, print_json, reported, result
 
 if TYPE_CHECKING:
@@ -22,14 +23,26 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    data: Annotated[str, typer.Argument(help="A file (CSV, Parquet, Arrow) or a named set.")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A file, a folder of Parquet files, - for stdin, or a named set.", autocompletion=data_names
+        ),
+    ],
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression; default: found out.")] = None,
     metric: Annotated[
-        str | None, typer.Option(help="What decides, e.g. roc_auc, log_loss, f1_macro, fbeta:beta=2, mae.")
+        str | None,
+        typer.Option(
+            help="What decides, e.g. roc_auc, log_loss, f1_macro, fbeta:beta=2, mae.", autocompletion=metric_names
+        ),
     ] = None,
-    models: Annotated[Many, typer.Option("--model", "-m", help="Only this model; may be repeated.")] = None,
-    exclude: Annotated[Many, typer.Option("--exclude", "-x", help="Not this model; may be repeated.")] = None,
+    models: Annotated[
+        Many, typer.Option("--model", "-m", help="Only this model; may be repeated.", autocompletion=model_names)
+    ] = None,
+    exclude: Annotated[
+        Many, typer.Option("--exclude", "-x", help="Not this model; may be repeated.", autocompletion=model_names)
+    ] = None,
     settings: Annotated[
         Many, typer.Option("--set", "-s", metavar="MODEL.NAME=VALUE", help="Set a parameter; may be repeated.")
     ] = None,
@@ -52,6 +65,7 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
+    report: Annotated[bool, typer.Option(help="Write report.html into the folder.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No board while it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -73,7 +87,7 @@ def compare(
         print_json(as_plain(comparison))
     else:
         _print(comparison)
-    _end(comparison, as_json)
+    _end(comparison, as_json, report)
 
 
 def as_plain(comparison: Comparison) -> list[dict[str, Any]]:
@@ -95,13 +109,15 @@ def _print(comparison: Comparison) -> None:
         console.print(note, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def _end(comparison: Comparison, as_json: bool) -> None:
-    """The last line: what was saved where, and how to go on."""
+def _end(comparison: Comparison, as_json: bool, report: bool) -> None:
+    """The last lines: what was written where, and how to go on."""
     run = comparison.run
     saved = run.model_path.exists()
     if run.status == "finished" and saved:
         console = log() if as_json else result()
         console.print(f"{comparison.winner} fitted on all rows: {run.folder}", highlight=False, soft_wrap=True)
+        if report:
+            _write_report(comparison, console)
     if run.status == "interrupted":
         best = (
             f"; the best so far, {comparison.winner}, is saved in {run.folder}" if saved else "; no model is saved yet"
@@ -111,6 +127,16 @@ def _end(comparison: Comparison, as_json: bool) -> None:
     if run.status == "failed":
         log().print("No model could be fitted.", highlight=False)
         raise typer.Exit(FAILED)
+
+
+def _write_report(comparison: Comparison, console: Any) -> None:
+    """The board stands whatever becomes of the report; only a file that was written is spoken of as one."""
+    try:
+        path = comparison.report()
+    except Exception as problem:
+        log().print(f"margin: the report was not written: {problem}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(FAILED) from None
+    console.print(f"report: {path}", highlight=False, soft_wrap=True)
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:

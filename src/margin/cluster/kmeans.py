@@ -107,6 +107,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         self._learn(
             best | {"labels": labels, "inertia": float(weights @ distances_to(X, best["centers"], labels) ** 2)}
         )
+        if not best["settled"]:
+            warn_user(
+                f"KMeans: centers still move by more than tol={self.tol:g} after max_iter={self.max_iter} iterations.",
+                ConvergenceWarning,
+            )
         found = len(np.unique(labels))
         if found < self.n_clusters:
             warn_user(
@@ -213,6 +218,7 @@ class _KMeansRestarts:
             "inertia": now.inertia,
             # An iteration that changes nothing is counted, as in scikit-learn, which needs it to see that.
             "iteration": min(now.iteration + self.unchanged, self.model.max_iter),
+            "settled": self.settled,
         }
 
     def state(self) -> dict[str, Any]:
@@ -238,7 +244,8 @@ class _KMeansRestarts:
             self.partition = self._partition(self.X, self.weights).restore(state["partition"])
         if state["best"] is not None:
             best = state["best"]
-            self.best = best | {"inertia": float(best["inertia"]), "iteration": int(best["iteration"])}
+            numbers = {"inertia": float(best["inertia"]), "iteration": int(best["iteration"])}
+            self.best = best | numbers | {"settled": bool(best["settled"])}
 
     def _partition(self, X: np.ndarray, weights: np.ndarray) -> Partition:
         return Partition(X, weights, self.offset, bounds=self.model.algorithm != "lloyd")

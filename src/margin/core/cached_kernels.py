@@ -162,11 +162,11 @@ class _KernelCache(FunctionCache):
 
 
 class CompileNotice(event.Listener):
-    """Says once per process that compiling takes its time, when it does."""
+    """Says once per process that compiling takes its time, when it does, and counts the seconds it took."""
 
     def __init__(self, clock: Any = time.monotonic, write: Any = None):
         self.clock, self.write = clock, write
-        self.depth, self.began, self.said = 0, 0.0, False
+        self.depth, self.began, self.said, self.seconds = 0, 0.0, False, 0.0
 
     def on_start(self, event: Any) -> None:
         if self.depth == 0:
@@ -177,6 +177,8 @@ class CompileNotice(event.Listener):
     def on_end(self, event: Any) -> None:
         self._look(event)
         self.depth -= 1
+        if self.depth == 0:
+            self.seconds += self.clock() - self.began
 
     def _look(self, event: Any) -> None:
         home = event.data["dispatcher"].py_func.__module__ or ""
@@ -185,4 +187,5 @@ class CompileNotice(event.Listener):
             print("margin: compiling, once per machine", file=self.write or sys.stderr, flush=True)
 
 
-event.register("numba:compile", CompileNotice())
+NOTICE = CompileNotice()
+event.register("numba:compile", NOTICE)

@@ -98,7 +98,7 @@ def _blas_libraries() -> list[Any]:
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="blas").lib_controllers  # type: ignore[no-any-return]
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 class _BlasLimit:

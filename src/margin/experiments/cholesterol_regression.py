@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.core.verdict import Verdict, above, corrected, every, near
+from margin.core.verdict import Verdict, above, every, near
 from margin.data import load
 from margin.linear import LinearRegression
 
@@ -45,14 +45,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 
 def check(data: dict[str, Any]) -> Verdict:
-    return corrected(
-        every(
-            theta=near(data["theta"], THETA, tolerance=1e-6),
-            errors=near(np.round(data["errors"], 2), [1.26, 12.24], tolerance=1e-9),
-            ratio=above(data["errors"][1] / data["errors"][0], 5.0),
-        ),
-        # The text speaks of heights; a height in centimeters would be above half a meter for everyone.
-        printed=above(float(data["X"][:, 1].min()), 50.0),
+    return every(
+        theta=near(data["theta"], THETA, tolerance=1e-6),
+        errors=near(np.round(data["errors"], 2), [1.26, 12.24], tolerance=1e-9),
+        ratio=above(data["errors"][1] / data["errors"][0], 5.0),
     )
 
 

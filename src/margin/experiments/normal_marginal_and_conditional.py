@@ -20,7 +20,7 @@ from margin.foundations.probability import MultivariateNormal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MEAN = [0.0, 0.0]
+MEAN = [0.3, -0.5]
 COVARIANCE = [[1.0, 0.75], [0.75, 1.2]]
 SLICE = 1.2
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.core.verdict import Verdict, corrected, every, near, within
+from margin.core.verdict import Verdict, below, corrected, every, near, within
 from margin.foundations.statistics import correlated_pairs, correlation, galton_heights, regression_slope
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RHOS = (-0.9, -0.5, 0.0, 0.3, 2 / 3, 0.95, 1.0)
+RHOS = (-1.0, -0.9, -0.5, 0.0, 0.3, 2 / 3, 0.95, 1.0)
 THRESHOLD = 2.0  # standard deviations
 
 
@@ -54,7 +54,12 @@ def check(data: dict[str, Any]) -> Verdict:
         sons_of_tall_fathers_are_tall_but_less=within(data["their_sons"] / data["tall_fathers"], 0.6, 0.73),
         no_regression_at_one=near(data["kept"][-1], 1.0, tolerance=1e-12),
     )
-    return corrected(truth, printed=near(data["centered_slope"], data["centered_rho"], tolerance=0.05))
+    return corrected(
+        truth,
+        centering_is_enough=near(data["centered_slope"], data["centered_rho"], tolerance=0.05),
+        deviations_shrink_at_minus_one=below(abs(data["kept"][0]), 0.99),
+        tall_fathers_have_short_sons=below(data["their_sons"], 0.0),
+    )
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Columns"]
+__all__ = ["TableColumns"]
 
 
-class Columns:
+class TableColumns:
     """The columns of one table, or of several with the same columns, one below the other.
 
     >>> import pandas as pd
-    >>> columns = Columns(pd.DataFrame({"size": [1.0, 2.0], "town": ["north", "south"]}))
+    >>> columns = TableColumns(pd.DataFrame({"size": [1.0, 2.0], "town": ["north", "south"]}))
     >>> columns.composed([[1, 1], [0, 1]])  # the size of the second row twice, the towns as they are
        size   town
     0   2.0  north
@@ -36,7 +36,7 @@ class Columns:
         else:
             table = np.concatenate([np.asarray(part, dtype=np.float64) for part in tables])
             if table.ndim != 2:
-                raise ValueError(f"Columns: a table must have rows and columns; got shape {table.shape}.")
+                raise ValueError(f"TableColumns: a table must have rows and columns; got shape {table.shape}.")
             self.names = [f"x{j}" for j in range(table.shape[1])]
             self._columns = list(table.T)
         self.n_rows = len(table)
@@ -59,6 +59,13 @@ class Columns:
         """All rows, with one value in each of some columns."""
         return self._table([self._constant(j, values[j]) if j in values else self[j] for j in range(len(self))])
 
+    def over_values(self, column: int, values: Any) -> Any:
+        """All rows with the first value in one column, then all with the second, and so on."""
+        rows = np.tile(np.arange(self.n_rows), len(values))
+        columns = [known.take(rows) for known in self._columns]
+        columns[column] = self._as_column(column, values).take(np.repeat(np.arange(len(values)), self.n_rows))
+        return self._table(columns)
+
     def is_number(self, column: int) -> bool:
         """Whether a column holds numbers; truth values are labels."""
         return self._columns[column].dtype.kind in "fiu"
@@ -70,12 +77,15 @@ class Columns:
         return pd.Series(self._columns[column]).value_counts(dropna=True).index.to_numpy()
 
     def _constant(self, column: int, value: Any) -> Any:
-        known = self._columns[column]
+        return self._as_column(column, [value]).take(np.zeros(self.n_rows, dtype=np.intp))
+
+    def _as_column(self, column: int, values: Any) -> Any:
+        """Values in the type of a column; numbers as floating point, since a grid lies between integers."""
         if not self._frame or self.is_number(column):
-            return np.full(self.n_rows, value, dtype=np.float64)
+            return np.asarray(values, dtype=np.float64)
         import pandas as pd
 
-        return pd.array([value], dtype=known.dtype).take(np.zeros(self.n_rows, dtype=np.intp))
+        return pd.array(values, dtype=self._columns[column].dtype)
 
     def _table(self, columns: list[Any]) -> Any:
         if not self._frame:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.interpretation.columns import Columns
+from margin.interpretation.columns import TableColumns
 
 __all__ = ["grid_of", "individual_curves", "partial_dependence"]
 
@@ -61,7 +61,7 @@ def partial_dependence(
     return np.average(individual_curves(predict, X, columns, grid), axis=0, weights=weight)
 
 
-def _checked(X: Any, columns: Sequence[int], grid: Any) -> tuple[Columns, list[tuple[Any, ...]]]:
+def _checked(X: Any, columns: Sequence[int], grid: Any) -> tuple[TableColumns, list[tuple[Any, ...]]]:
     shape = np.shape(X)
     if len(shape) != 2 or not shape[0]:
         raise ValueError(f"individual_curves: X must be a table with rows; got shape {shape}.")
@@ -71,4 +71,4 @@ def _checked(X: Any, columns: Sequence[int], grid: Any) -> tuple[Columns, list[t
     points = points.reshape(len(points), -1)
     if points.shape[1] != len(columns):
         raise ValueError(f"individual_curves: grid must have {len(columns)} numbers per point; got {points.shape[1]}.")
-    return Columns(X), [tuple(point) for point in points]
+    return TableColumns(X), [tuple(point) for point in points]

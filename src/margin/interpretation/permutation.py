@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.randomness import RandomLike, as_generator
-from margin.interpretation.columns import Columns
+from margin.interpretation.columns import TableColumns
 
 __all__ = ["permutation_importance"]
 
@@ -40,7 +40,7 @@ def permutation_importance(
     """
     if n_repeats < 1:
         raise ValueError(f"permutation_importance: n_repeats must be at least 1; got {n_repeats!r}.")
-    columns = Columns(X)
+    columns = TableColumns(X)
     score = scoring or (lambda fitted, rows, truth: float(fitted.score(rows, truth)))
     as_they_are = [np.arange(columns.n_rows)] * len(columns)
     whole, rng = score(model, columns.composed(as_they_are), y), as_generator(random_state)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.randomness import RandomLike, as_generator
-from margin.interpretation.columns import Columns
+from margin.interpretation.columns import TableColumns
 from margin.trees.shap import Attribution
 
 __all__ = ["coalition_values", "shapley_values"]
@@ -55,7 +55,7 @@ def shapley_values(
     >>> found.values[0, :, 0], found.expected
     (array([1., 3., 3.]), array([0.]))
     """
-    table = Columns(X, background)
+    table = TableColumns(X, background)
     n, p = len(X), len(table)
     _check(method, n_samples, n, table.n_rows - n, p)
     if method == "auto":
@@ -68,39 +68,40 @@ def shapley_values(
     return _by_regression(predict, table, n, n_samples, rng)
 
 
-def coalition_values(predict: Predict, table: Columns, row: int, known: np.ndarray, n: int) -> np.ndarray:
-    """Worth of the coalitions ``known`` (m, p) for one row of a table whose rows from ``n`` on are the background."""
+def coalition_values(predict: Predict, table: TableColumns, n: int, known: np.ndarray) -> np.ndarray:
+    """Worth (n, m, outputs) of the coalitions ``known`` (m, p) for the first ``n`` rows, the others being background.
+
+    Many rows and coalitions share a call of ``predict``: that of a pipeline costs milliseconds however few rows it has.
+    """
     filling = np.arange(n, table.n_rows)
     size = max(CHUNK // len(filling), 1)
+    pairs = np.arange(n * len(known))
     worth = []
-    for start in range(0, len(known), size):
-        part = known[start : start + size]
-        rows = [np.where(part[:, [j]], row, filling).ravel() for j in range(len(table))]
+    for start in range(0, len(pairs), size):
+        row, coalition = np.divmod(pairs[start : start + size], len(known))
+        rows = [np.where(known[coalition, j][:, None], row[:, None], filling).ravel() for j in range(len(table))]
         said = _outputs(predict, table.composed(rows))
-        worth.append(said.reshape(len(part), len(filling), -1).mean(axis=1))
-    return np.concatenate(worth)
+        worth.append(said.reshape(len(row), len(filling), -1).mean(axis=1))
+    return np.concatenate(worth).reshape(n, len(known), -1)
 
 
-def _exact(predict: Predict, table: Columns, n: int) -> Attribution:
+def _exact(predict: Predict, table: TableColumns, n: int) -> Attribution:
     """The sum over all coalitions, which are numbered by the bits of their members."""
     p = len(table)
     numbers = np.arange(2**p)
     known = (numbers[:, None] >> np.arange(p)) & 1 == 1
     sizes = known.sum(axis=1)
     chance = np.array([factorial(s) * factorial(p - s - 1) / factorial(p) for s in range(p)])
-    values, expected = [], np.zeros(1)
-    for row in range(n):
-        worth = coalition_values(predict, table, row, known, n)
-        parts = []
-        for j in range(p):
-            without = numbers[~known[:, j]]
-            parts.append(chance[sizes[without]] @ (worth[without | (1 << j)] - worth[without]))
-        values.append(np.array(parts))
-        expected = worth[0]
-    return Attribution(np.array(values), expected)
+    worth = coalition_values(predict, table, n, known)
+    values = np.empty((n, p, worth.shape[2]))
+    for j in range(p):
+        without = numbers[~known[:, j]]
+        gain = worth[:, without | (1 << j)] - worth[:, without]
+        values[:, j] = np.einsum("s,nso->no", chance[sizes[without]], gain)
+    return Attribution(values, worth[0, 0])
 
 
-def _by_orders(predict: Predict, table: Columns, n: int, n_samples: int, rng: np.random.Generator) -> Attribution:
+def _by_orders(predict: Predict, table: TableColumns, n: int, n_samples: int, rng: np.random.Generator) -> Attribution:
     """What each column adds when the columns of a row become known one after another, over orders and their reverses.
 
     Each order starts from one background row; they are taken in turn, so that each is used equally often. All rows
@@ -121,7 +122,7 @@ def _by_orders(predict: Predict, table: Columns, n: int, n_samples: int, rng: np
 
 
 def _walks(
-    predict: Predict, table: Columns, n: int, known: np.ndarray, starts: np.ndarray
+    predict: Predict, table: TableColumns, n: int, known: np.ndarray, starts: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray]]:
     """For each row the predictions (orders, p + 1, outputs) along all orders; several rows per call of ``predict``."""
     orders, points, p = known.shape
@@ -135,15 +136,15 @@ def _walks(
         yield from zip(rows.tolist(), said, strict=True)
 
 
-def _by_regression(predict: Predict, table: Columns, n: int, n_samples: int, rng: np.random.Generator) -> Attribution:
+def _by_regression(
+    predict: Predict, table: TableColumns, n: int, n_samples: int, rng: np.random.Generator
+) -> Attribution:
     known, weight = _coalitions(len(table), n_samples, rng)
     ends = np.array([[False] * len(table), [True] * len(table)])
-    values, expected = [], np.zeros(1)
-    for row in range(n):
-        worth = coalition_values(predict, table, row, np.concatenate([ends, known]), n)
-        values.append(_constrained_fit(known.astype(np.float64), worth[2:] - worth[0], weight, worth[1] - worth[0]))
-        expected = worth[0]
-    return Attribution(np.array(values), expected)
+    worth = coalition_values(predict, table, n, np.concatenate([ends, known]))
+    Z = known.astype(np.float64)
+    values = [_constrained_fit(Z, row[2:] - row[0], weight, row[1] - row[0]) for row in worth]
+    return Attribution(np.array(values), worth[0, 0])
 
 
 def _coalitions(p: int, n_samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

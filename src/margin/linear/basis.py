@@ -6,14 +6,18 @@ from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import numpy as np
+from scipy.special import comb
 
 __all__ = [
     "NAMED",
+    "check_terms",
     "fourier_basis",
     "monomial_powers",
     "monomials",
     "radial_basis",
 ]
+
+MOST_TERMS = 20_000  # columns of a design matrix beyond which the expansion is surely a mistake
 
 # What a model file can name: a function of a number, column by column.
 NAMED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -43,6 +47,15 @@ def monomial_powers(n_features: int, degree: int) -> np.ndarray:
         for term in combinations_with_replacement(range(n_features), d)
     ]
     return np.array(chosen, dtype=np.int64).reshape(-1, n_features)
+
+
+def check_terms(owner: str, n_features: int, degree: int) -> None:
+    """Refuse an expansion that is surely a mistake before anything is made for it."""
+    terms = comb(n_features + int(degree), n_features, exact=True) - 1 if degree <= MOST_TERMS else degree
+    if terms > MOST_TERMS:
+        raise ValueError(
+            f"{owner}: degree {degree} in {n_features} columns has {terms} terms; at most {MOST_TERMS} are possible."
+        )
 
 
 def monomials(X: np.ndarray, powers: np.ndarray) -> np.ndarray:

@@ -12,12 +12,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Sequence
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
-from margin.linear.basis import NAMED, fourier_basis, monomial_powers, monomials, radial_basis
+from margin.linear.basis import MOST_TERMS, NAMED, check_terms, fourier_basis, monomial_powers, monomials, radial_basis
 from margin.linear.penalized_least_squares import ridge
 
 __all__ = ["BasisRegression"]
-
-MOST_TERMS = 20_000  # columns of a design matrix beyond which the expansion is surely a mistake
 
 
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
@@ -76,15 +74,15 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def _prepared(self, X: np.ndarray) -> dict[str, Any]:
         """What of the basis depends on the data."""
         if self.basis == "polynomial":
-            powers = monomial_powers(X.shape[1], self.order)
-            if len(powers) > MOST_TERMS:
-                raise ValueError(
-                    f"{type(self).__name__}: degree {self.order} in {X.shape[1]} columns has {len(powers)} terms; at "
-                    f"most {MOST_TERMS} are possible."
-                )
-            return {"kind": "polynomial", "powers": powers}
+            check_terms(type(self).__name__, X.shape[1], self.order)
+            return {"kind": "polynomial", "powers": monomial_powers(X.shape[1], self.order)}
         low, high = X.min(axis=0), X.max(axis=0)
         if self.basis == "fourier":
+            if 2 * self.order * X.shape[1] > MOST_TERMS:
+                raise ValueError(
+                    f"{type(self).__name__}: order {self.order} in {X.shape[1]} columns has "
+                    f"{2 * self.order * X.shape[1]} terms; at most {MOST_TERMS} are possible."
+                )
             return {"kind": "fourier", "low": low, "period": np.where(high > low, high - low, 1.0), "order": self.order}
         if self.basis == "radial":
             centers = _spread_rows(X, self.order)

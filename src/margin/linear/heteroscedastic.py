@@ -25,7 +25,7 @@ from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
-from margin.linear.basis import monomial_powers, monomials
+from margin.linear.basis import check_terms, monomial_powers, monomials
 
 __all__ = ["GaussianPrediction", "HeteroscedasticRegression", "gaussian_nll"]
 
@@ -119,6 +119,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
         weights = np.ones(len(y))
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        check_terms("HeteroscedasticRegression", X.shape[1], max(self.degree, self.variance_degree))
         center, spread = _weighted_scale(X, weights)
         middle, size = _weighted_scale(y[:, None], weights)
         self.scaling_ = {

@@ -43,6 +43,7 @@ SAFE_SQUARES = (1e-280, 1e280)
 # A residual sum of squares below this part of the total is mostly rounding; it is then summed from the residuals.
 RESIDUAL_CANCELLATION = 1e-6
 
+LSQR_LIMIT = 7  # what LSQR calls its limit of iterations
 WIDE_SPARSE = 4096  # columns beyond which a sparse problem is not turned into a dense p x p matrix (128 MB)
 
 
@@ -195,9 +196,9 @@ def solve_iteratively(
     alpha: float = 0.0,
     tol: float = 1e-12,
     max_iter: int | None = None,
-) -> tuple[Solution, np.ndarray]:
+) -> tuple[Solution, np.ndarray, bool]:
     """LSQR on the rows, centered implicitly, with penalty ``alpha`` on the squares of the coefficients; also the number
-    of iterations (q,) per target.
+    of iterations (q,) per target, and whether one of them ended at ``max_iter``.
 
     Without a penalty it converges to the minimum norm. The rank stays unknown.
     """
@@ -208,8 +209,10 @@ def solve_iteratively(
         for target in rows.targets.T
     ]
     coef = np.column_stack([coef for coef, *_ in found])
+    unfinished = any(reason == LSQR_LIMIT for _, reason, _ in found)
     rss = ((rows.targets - rows.operator.matmat(coef)) ** 2).sum(axis=0)
-    return Solution(coef, rows.mean_y - rows.mean_x @ coef, None, rss), np.array([steps for *_, steps in found])
+    solution = Solution(coef, rows.mean_y - rows.mean_x @ coef, None, rss)
+    return solution, np.array([steps for *_, steps in found]), unfinished
 
 
 def _safe(m: RegressionMoments) -> bool:

@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed, Sequence
 from margin.core.estimator import Estimator
+from margin.core.notices import warn_user
 from margin.core.parameters import COPY, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.linear.affine import AffinePrediction
 from margin.linear.least_squares import Solution
 from margin.linear.penalized_least_squares import default_alphas, leave_one_out_mse
-from margin.linear.ridge_solvers import SOLVERS, RidgeProblem
+from margin.linear.ridge_solvers import SOLVERS, RidgeIterations, RidgeProblem
 
 __all__ = ["Ridge"]
 
@@ -97,14 +99,20 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
             loo = isinstance(self.alpha, str)
             tried = self._judged(X, Y, weights) if loo else {}
             alpha = float(tried["alphas_"][np.argmin(tried["loo_mse_"])]) if loo else self._penalties(Y.shape[1])
-            found, n_iter = self._solved(solver, X, Y, alpha, weights)
+            found, run = self._solved(solver, X, Y, alpha, weights)
         except FloatingPointError as error:
             self._refuse_non_finite(X)
             raise ValueError(f"Ridge: {error}") from None
         self.__dict__.pop("alphas_", None), self.__dict__.pop("loo_mse_", None)
         self.__dict__.update(tried)
         self.alpha_, self.solver_ = alpha, solver
-        self.n_iter_ = np.ones(Y.shape[1], dtype=int) if n_iter is None else n_iter
+        self.n_iter_ = np.ones(Y.shape[1], dtype=int) if run is None else run.steps
+        if run is not None and run.unfinished:
+            warn_user(
+                f"Ridge: solver={solver!r} ended after {self.n_iter_.max()} iterations above tol={self.tol:g}; allow "
+                "more by max_iter.",
+                ConvergenceWarning,
+            )
         intercept = found.intercept if self.fit_intercept else np.zeros(Y.shape[1])
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
         self.coef_ = found.coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(found.coef.T)
@@ -127,11 +135,11 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
 
     def _solved(
         self, solver: str, X: Any, Y: np.ndarray, alpha: float | np.ndarray, weights: np.ndarray | None
-    ) -> tuple[Solution, np.ndarray | None]:
+    ) -> tuple[Solution, RidgeIterations | None]:
         rng = as_generator(self.random_state) if solver in ("sag", "saga") else None
         intercept, positive = bool(self.fit_intercept), bool(self.positive)
 
-        def solve(targets: np.ndarray, penalty: float) -> tuple[Solution, np.ndarray | None]:
+        def solve(targets: np.ndarray, penalty: float) -> tuple[Solution, RidgeIterations | None]:
             problem = RidgeProblem(
                 X, targets, penalty, weights, intercept, float(self.tol), self.max_iter, positive, rng
             )
@@ -150,8 +158,10 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
             solutions[0].rank,
             np.concatenate([part.rss for part in solutions]),
         )
-        steps = [n for _, n in parts if n is not None]
-        return joined, np.concatenate(steps) if steps else None
+        runs = [run for _, run in parts if run is not None]
+        if not runs:
+            return joined, None
+        return joined, RidgeIterations(np.concatenate([run.steps for run in runs]), any(run.unfinished for run in runs))
 
     def _judged(self, X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, np.ndarray]:
         if sp.issparse(X):

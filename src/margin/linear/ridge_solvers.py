@@ -24,7 +24,7 @@ from margin.linear.moments import moments
 from margin.linear.nonnegative import nonnegative_least_squares
 from margin.linear.penalized_least_squares import ridge
 
-__all__ = ["SOLVERS", "RidgeProblem"]
+__all__ = ["SOLVERS", "RidgeIterations", "RidgeProblem"]
 
 FLAT = 64 * np.finfo(float).eps  # relative decrease that is rounding, where a bounded search ends
 STOCHASTIC_EPOCHS = 1000  # visits to all rows if max_iter does not say
@@ -45,7 +45,15 @@ class RidgeProblem:
     rng: np.random.Generator | None = None
 
 
-Found = tuple[Solution, np.ndarray | None]  # with the iterations of every target, where there are any
+@dataclass(frozen=True)
+class RidgeIterations:
+    """How many iterations every target took, and whether one of them ended before ``tol`` was reached."""
+
+    steps: np.ndarray
+    unfinished: bool
+
+
+Found = tuple[Solution, RidgeIterations | None]  # None where a closed form was solved
 
 
 def _cholesky(problem: RidgeProblem) -> Found:
@@ -73,7 +81,7 @@ def _svd(problem: RidgeProblem) -> Found:
 
 
 def _lsqr(problem: RidgeProblem) -> Found:
-    return solve_iteratively(
+    found, steps, unfinished = solve_iteratively(
         problem.X,
         problem.Y,
         problem.weights,
@@ -82,6 +90,7 @@ def _lsqr(problem: RidgeProblem) -> Found:
         tol=problem.tol,
         max_iter=problem.max_iter,
     )
+    return found, RidgeIterations(steps, unfinished)
 
 
 def _sparse_cg(problem: RidgeProblem) -> Found:
@@ -91,17 +100,19 @@ def _sparse_cg(problem: RidgeProblem) -> Found:
         (p, p), dtype=np.float64, matvec=lambda v: rows.operator.rmatvec(rows.operator.matvec(v)) + problem.alpha * v
     )
     steps = np.zeros(problem.Y.shape[1], dtype=int)
-    coefs = []
+    coefs, unfinished = [], False
     for j, target in enumerate(rows.targets.T):
 
         def count(_: Any, j: int = j) -> None:
             steps[j] += 1
 
         right = rows.operator.rmatvec(target)
-        coefs.append(cg(normal, right, rtol=problem.tol, atol=0.0, maxiter=problem.max_iter, callback=count)[0])
+        coef, info = cg(normal, right, rtol=problem.tol, atol=0.0, maxiter=problem.max_iter, callback=count)
+        coefs.append(coef)
+        unfinished |= info > 0
     coef = np.column_stack(coefs)
     rss = ((rows.targets - rows.operator.matmat(coef)) ** 2).sum(axis=0)
-    return Solution(coef, rows.mean_y - rows.mean_x @ coef, None, rss), steps
+    return Solution(coef, rows.mean_y - rows.mean_x @ coef, None, rss), RidgeIterations(steps, unfinished)
 
 
 def _lbfgs(problem: RidgeProblem) -> Found:
@@ -110,7 +121,7 @@ def _lbfgs(problem: RidgeProblem) -> Found:
         raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
     p, q = m.xy.shape
     bounds = [(0, None) if problem.positive else (None, None)] * p
-    coef, steps = np.zeros((p, q)), np.zeros(q, dtype=int)
+    coef, steps, unfinished = np.zeros((p, q)), np.zeros(q, dtype=int), False
     for j in range(q):
 
         def half(b: np.ndarray, j: int = j) -> tuple[float, np.ndarray]:
@@ -121,8 +132,9 @@ def _lbfgs(problem: RidgeProblem) -> Found:
         options = {"maxiter": limit, "gtol": problem.tol, "ftol": FLAT}
         found = minimize(half, coef[:, j], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         coef[:, j], steps[j] = found.x, found.nit
+        unfinished |= found.status == 1
     rss = m.yy - (2 * coef * m.xy - coef * (m.xx @ coef)).sum(axis=0)
-    return Solution(coef, m.mean_y - m.mean_x @ coef, None, rss), steps
+    return Solution(coef, m.mean_y - m.mean_x @ coef, None, rss), RidgeIterations(steps, unfinished)
 
 
 def _average(saga: bool) -> Callable[[RidgeProblem], Found]:
@@ -132,7 +144,7 @@ def _average(saga: bool) -> Callable[[RidgeProblem], Found]:
         limit = STOCHASTIC_EPOCHS if problem.max_iter is None else problem.max_iter
         if not np.isfinite(problem.X.data if sp.issparse(problem.X) else problem.X).all():
             raise FloatingPointError("X holds a value that is not finite.")
-        steps, thetas = np.zeros(problem.Y.shape[1], dtype=int), []
+        steps, thetas, unfinished = np.zeros(problem.Y.shape[1], dtype=int), [], False
         for j, target in enumerate(problem.Y.T):
             descent = AverageGradients(
                 problem.X,
@@ -148,10 +160,11 @@ def _average(saga: bool) -> Callable[[RidgeProblem], Found]:
                 descent.epoch()
                 steps[j] += 1
             thetas.append(descent.theta[:, 0])
+            unfinished |= descent.change > problem.tol
         theta = np.column_stack(thetas)
         w = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
         rss = w @ (problem.Y - (problem.X @ theta[:-1] + theta[-1])) ** 2
-        return Solution(theta[:-1], theta[-1], None, rss), steps
+        return Solution(theta[:-1], theta[-1], None, rss), RidgeIterations(steps, unfinished)
 
     return solve
 

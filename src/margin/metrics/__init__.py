@@ -36,6 +36,7 @@ from margin.metrics.density import (
     mean_log_likelihood,
     perplexity,
 )
+from margin.metrics.gains import cumulative_gains, threshold_counts
 from margin.metrics.probabilities import (
     CalibrationBins,
     brier,
@@ -106,6 +107,7 @@ __all__ = [
     "completeness",
     "confusion_matrix",
     "cost_at_threshold",
+    "cumulative_gains",
     "davies_bouldin",
     "dice",
     "evaluate",
@@ -150,6 +152,7 @@ __all__ = [
     "silhouette_samples",
     "specificity",
     "squared_correlation",
+    "threshold_counts",
     "threshold_sweep",
     "top_k_accuracy",
     "v_measure",

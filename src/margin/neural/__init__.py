@@ -1,6 +1,15 @@
 """Deep learning: networks as plain modules, one training loop of small parts, and their scikit-learn faces."""
 
-from margin.neural.estimators import CNNClassifier, CNNRegressor, MLPClassifier, MLPRegressor, NeuralClassifier, NeuralRegressor
+from margin.neural.estimators import (
+    CNNClassifier,
+    CNNRegressor,
+    MLPClassifier,
+    MLPRegressor,
+    NeuralClassifier,
+    NeuralRegressor,
+    SequenceClassifier,
+    SequenceRegressor,
+)
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
 
@@ -15,6 +24,8 @@ __all__ = [
     "NeuralRegressor",
     "Plan",
     "RowBatches",
+    "SequenceClassifier",
+    "SequenceRegressor",
     "TensorRows",
     "Training",
     "train",

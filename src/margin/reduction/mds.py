@@ -10,10 +10,12 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.parallel import parallel_map
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -56,7 +58,7 @@ class MDS(EmbeddingMixin, IterativeEstimator):
         "Whether distances count themselves (True) or only their order (False); 'classical' is the closed form by "
         "double centering.",
     )
-    n_init: int = parameter(1, Integer(low=1), "Random starts, of which the best is kept.")
+    n_init: int = parameter(1, Integer(low=1, high=10_000), "Random starts, of which the best is kept.")
     init: str = parameter(
         "classical_mds", Choice("classical_mds", "random"), "Start: coordinates of the closed form, or random."
     )
@@ -101,6 +103,11 @@ class MDS(EmbeddingMixin, IterativeEstimator):
             loop.step()
             self._learn(loop)
             yield Record(loop.iteration, {"stress": loop.best.value}, total=loop.best.total)
+        if not loop.best.settled and self.metric_mds != "classical":
+            warn_user(
+                f"MDS: the stress still falls by more than eps={self.eps:g} after max_iter={self.max_iter} iterations.",
+                ConvergenceWarning,
+            )
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows (or of rows of distances to the fitted ones), the fitted points held fixed."""

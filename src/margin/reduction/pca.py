@@ -110,15 +110,17 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """log p(x) of every row under the normal law of the model (probabilistic PCA)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        sign, log_determinant = np.linalg.slogdet(self.get_covariance())
-        if sign <= 0:
+        p = len(self.mean_)
+        left = np.full(p - self.n_components_, self.noise_variance_)
+        variances = np.concatenate([self.explained_variance_, left])
+        if variances.min() <= p * np.finfo(variances.dtype).eps * variances.max():
             raise ValueError(
                 f"PCA: score_samples needs a covariance of full rank; n_components_={self.n_components_} of "
-                f"{len(self.mean_)} columns leave no noise variance."
+                f"{p} columns leave no noise variance."
             )
         centered = X - self.mean_
         distances = np.einsum("ij,ij->i", centered, np.linalg.solve(self.get_covariance(), centered.T).T)
-        return -0.5 * (distances + len(self.mean_) * np.log(2 * np.pi) + log_determinant)
+        return -0.5 * (distances + p * np.log(2 * np.pi) + np.log(variances).sum())
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of ``score_samples``; ``y`` is ignored."""

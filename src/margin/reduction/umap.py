@@ -56,7 +56,7 @@ class UMAP(EmbeddingMixin, IterativeEstimator):
         None, Optional(Integer(low=1)), "Epochs; None is 500 up to 10,000 rows and 200 beyond."
     )
     learning_rate: float = parameter(1.0, Number(above=0), "Step length at the start; it falls to zero.")
-    negative_sample_rate: int = parameter(5, Integer(low=0), "Random pushes that every sampled edge brings.")
+    negative_sample_rate: int = parameter(5, Integer(low=0, high=1000), "Random pushes that every sampled edge brings.")
     init: str = parameter(
         "spectral",
         Choice("spectral", "pca", "random"),

@@ -97,7 +97,7 @@ def _standing(model: str, trials: list[Trial], metric: Metric, n_folds: int, cut
         mean,
         max(low, metric.bounds[0]) if low == low else low,
         min(high, metric.bounds[1]) if high == high else high,
-        # Medians: the first fold of a compiled model may wait seconds for the compiler, once in a machine's life.
+        # Medians: a fold that shared the processor with something else must not count for the others.
         float(np.median([trial.fit_seconds for trial in folds])),
         float(np.median([trial.predict_seconds for trial in folds])),
         len(folds),

@@ -19,7 +19,7 @@ __all__ = ["FoldQueue", "Screened", "cost_at", "cut", "rungs", "seconds_left"]
 
 FIRST_RUNG, RUNG_FACTOR = 2_000, 4
 #: A model whose folds would all together cost less than this part of the budget is not worth cutting.
-CHEAP = 0.03
+CHEAP = 0.05
 #: Cost grows at least in proportion to the rows; a first call that compiles must not look like falling cost.
 LEAST_GROWTH, LARGEST_GROWTH, USUAL_GROWTH = 1.0, 3.0, 1.15
 

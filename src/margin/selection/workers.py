@@ -19,7 +19,7 @@ from typing import Any
 
 from margin.core.threads import available
 from margin.selection.outputs import Output
-from margin.selection.trial import Candidate, Task, Trial, TrialData, blank_trial, run_trial
+from margin.selection.trial import Candidate, Task, Trial, TrialData, blank_trial, compile_seconds, run_trial
 
 __all__ = ["InProcess", "NextTask", "Result", "WorkerPool"]
 
@@ -27,6 +27,7 @@ NextTask = Callable[[], Task | None]
 Result = tuple[Trial, Output | None]
 
 TICK = 0.1  # seconds between two looks at the clock and at the wish to stop
+READY, COMPILING, HEARTBEAT = "ready", "compiling", 0.5
 POOLS = ("MARGIN", "OMP", "OPENBLAS", "MKL", "NUMBA")
 
 
@@ -130,8 +131,11 @@ class _Worker:
         except (EOFError, OSError):
             found = self._given_up("the process that fitted it ended", late=False)
         else:
-            if found == "ready":  # the clock of the first task starts once the process has its data
+            if found == READY:  # the clock of the first task starts once the process has its data
                 self.since = time.monotonic()
+                return None
+            if found == COMPILING:  # once in a machine's life, and no fault of the model
+                self.since += HEARTBEAT
                 return None
         self.task = None
         return found
@@ -163,9 +167,23 @@ class _Worker:
 def _work(pipe: Any) -> None:
     """The life of a worker: data once, then task after task until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
+    lock = threading.Lock()
     with suppress(EOFError, OSError):
         data = pickle.loads(pipe.recv_bytes())
-        pipe.send("ready")
+        pipe.send(READY)
+        threading.Thread(target=_say_when_compiling, args=(pipe, lock), daemon=True).start()
         while True:
             candidate, task = pickle.loads(pipe.recv_bytes())
-            pipe.send(run_trial(candidate, data, task))
+            result = run_trial(candidate, data, task)
+            with lock:
+                pipe.send(result)
+
+
+def _say_when_compiling(pipe: Any, lock: Any) -> None:
+    """Tell the parent, as long as kernels are being compiled, that the clock of the trial stands still."""
+    with suppress(OSError):
+        while True:
+            time.sleep(HEARTBEAT)
+            if compile_seconds()[1]:
+                with lock:
+                    pipe.send(COMPILING)

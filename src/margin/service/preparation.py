@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from margin.service.sources import Source
+
+if TYPE_CHECKING:
+    from margin.data import Profile
 
 __all__ = ["behind", "on_standard_target", "preparation"]
 
@@ -17,19 +20,22 @@ STEPS: dict[str, dict[str, Any]] = {
 }
 
 
-def preparation(source: Source, takes: str = "standard") -> Any:
-    """An unfitted preprocessor that makes of the columns of ``source`` what a model ``takes``."""
+def preparation(source: Source, takes: str = "standard", profile: Profile | None = None) -> Any:
+    """An unfitted preprocessor that makes of the columns of ``source`` (as ``profile`` judges them) what a model
+    ``takes``."""
     from margin.data import preprocessor
 
-    return preprocessor(source.X if source.table is None else source.table, **STEPS[takes])
+    columns = source.X if source.table is None else source.table
+    return preprocessor(columns if profile is None else profile, **STEPS[takes])
 
 
 def behind(prepare: Any, estimator: Any) -> Any:
-    """The estimator behind its own copy of ``prepare``."""
+    """The estimator behind its own copy of ``prepare``, or behind nothing if that is None."""
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
-    return Pipeline([("prepare", clone(prepare)), ("model", estimator)])
+    steps = [] if prepare is None else [("prepare", clone(prepare))]
+    return Pipeline([*steps, ("model", estimator)])
 
 
 def on_standard_target(model: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Where data come from: a file, stdin (``-``), or a named set with options such as ``moons:n_samples=500``."""
+"""Where data come from: a file, stdin (``-``), a folder of pictures, or a named set with options.
+
+Options stand behind a colon: ``moons:n_samples=500,noise=0.2``, ``photos:resize=32x32,color=gray,unreadable=skip``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.requests import BadRequest
 
-__all__ = ["Source", "open_source", "open_table"]
+__all__ = ["Source", "image_folder", "open_source", "open_table"]
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,20 @@ class Source:
 
 
 def open_source(spec: str, target: str | None = None, task: str | None = None) -> Source:
-    """Open a file or a named set. A file's target must be named; a named set brings its own."""
+    """Open a file, a folder of pictures or a named set. A file's target must be named; the others bring their own."""
     name, _, options = spec.partition(":")
     if name in data.names() and not Path(spec).exists():
         return _from_named(name, options, target, task)
+    folder = image_folder(spec)
+    if folder is not None:
+        return _from_folder(folder, "" if folder == Path(spec) else options)
     return _from_table(spec, _read(spec), target, task)
+
+
+def image_folder(spec: str) -> Path | None:
+    """The folder of pictures that ``spec`` names, with or without options, or None; a folder may also be a table."""
+    folder = next((path for path in (Path(spec), Path(spec.partition(":")[0])) if path.is_dir()), None)
+    return None if folder is None or any(folder.glob("*.parquet")) else folder
 
 
 def open_table(spec: str) -> tuple[Table, str | None]:
@@ -91,6 +103,30 @@ def _from_named(name: str, options: str, target: str | None, task: str | None) -
         data_hash(X, y),
         image_shape=dataset.image_shape,
     )
+
+
+def _from_folder(path: Path, options: str) -> Source:
+    """Pictures in one subfolder per class, as flat rows of bytes."""
+    from margin.data.image_folder import open_image_folder
+
+    chosen = _parsed_options(options)
+    if "resize" in chosen:
+        sides = str(chosen["resize"]).split("x")
+        if len(sides) > 2 or not all(side.isdigit() for side in sides):
+            raise BadRequest(f"Folder {str(path)!r}: resize is written resize=32x48 (height x width); got {options!r}.")
+        chosen["resize"] = (int(sides[0]), int(sides[-1]))
+    unknown = sorted(set(chosen) - {"resize", "color", "unreadable"})
+    if unknown:
+        raise BadRequest(f"Folder {str(path)!r}: options are resize, color and unreadable; got {unknown[0]!r}.")
+    try:
+        folder = open_image_folder(path, **chosen)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+    shape = folder.images.shape[1:]
+    X = folder.images.reshape(len(folder.images), -1)
+    names = tuple(f"pixel_{i}" for i in range(X.shape[1]))
+    digest = data_hash(X, folder.labels)
+    return Source(str(path), X, folder.labels, names, "class", "classification", digest, image_shape=shape)
 
 
 def _from_table(name: str, table: Table, target: str | None, task: str | None) -> Source:

@@ -104,7 +104,9 @@ class ImageFilter(ImageTransformer):
     kind: str = parameter("low-pass", Choice("low-pass", "high-pass"), "Which frequencies are kept.")
     _: KW_ONLY
     cutoff: float = parameter(
-        0.1, Number(above=0, search=(0.02, 0.4), log=True), "Frequency in cycles per pixel at which half the power is left."
+        0.1,
+        Number(above=0, search=(0.02, 0.4), log=True),
+        "Frequency in cycles per pixel at which half the power is left.",
     )
     mask: str = parameter("gaussian", Choice(*FILTERS), "Shape of the gain over the frequencies.")
     order: float = parameter(2.0, Number(above=0, search=(1, 6)), "Steepness of the 'butterworth' mask.")

@@ -207,7 +207,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
         monkeypatch.setattr(growing, "threads_for", lambda work, threads=threads: threads)
         model = HistGradientBoostingRegressor(max_iter=4, early_stopping=False, random_state=0)
         found.append(fitted(model, X, y)[0])
-        assert model._loop.grower.threads == (None if threads == 1 else threads)
+        assert model._loop.grower.threads == threads
     same_trees(*found)
 
 

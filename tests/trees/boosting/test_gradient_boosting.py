@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from margin.store import save
 from margin.trees import GradientBoostingClassifier, GradientBoostingRegressor
 from margin.trees.cart.structure import depth
 from margin.trees.cart.structure import predict as walk
@@ -198,3 +199,17 @@ def test_the_exponential_loss_takes_two_classes():
     X, y = load_wine(return_X_y=True)
     with pytest.raises(ValueError, match="loss='exponential' needs two classes; got 3"):
         GradientBoostingClassifier(loss="exponential").fit(X, y)
+
+
+@pytest.mark.parametrize("make", [GradientBoostingClassifier, GradientBoostingRegressor])
+def test_same_file_on_one_and_two_threads(make, monkeypatch, tmp_path):
+    """So many rows that the columns of large nodes, leaves and rows are shared out."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(20_000, 12))
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=20_000) > 0).astype(int)
+    stored = []
+    for threads in (1, 2):
+        monkeypatch.setattr("margin.core.threads.available", lambda threads=threads: threads)
+        save(make(n_estimators=4, subsample=0.9, random_state=0).fit(X, y), tmp_path / "model.margin")
+        stored.append((tmp_path / "model.margin").read_bytes())
+    assert stored[0] == stored[1]

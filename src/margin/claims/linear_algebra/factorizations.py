@@ -72,6 +72,7 @@ def lu_exists_where_the_leading_minors_do_not_vanish(seed: int) -> Verdict:
             pivoted=near(pivoted.L @ pivoted.U, A[pivoted.order], tolerance=1e-12),
             plain=near(plain.L @ plain.U, A, tolerance=1e-10),
             example=equal([factors.L.tolist(), factors.U.tolist()], [[[1, 0], [3, 1]], [[1, 2], [0, -2]]]),
+            sign=near(pivoted.sign * np.prod(np.diag(pivoted.U)), np.linalg.det(A), tolerance=1e-9),
             zero_minor=raises(np.linalg.LinAlgError, lambda: lu(exchange, pivot=False), match="minor of order 1"),
         ),
         printed=equal(is_diagonally_dominant(example), exists),  # dominance as the condition for A = LU

@@ -123,11 +123,16 @@ def minus_divergence_is_the_adjoint_where_the_boundary_vanishes(seed: int) -> Ve
 
     x = np.linspace(0, 1, 4001)
     parts = integration_by_parts(np.cos(np.pi * x), 1 + np.cos(np.pi * x))
+    square = integration_by_parts(x**2, x + 1)
     return corrected(
         every(
             periodic=below(gap("periodic"), 1e-10),
             zero=below(gap("zero"), 1e-10),
             left=near(parts.gradient_side, -2.0, tolerance=1e-5),
+            # The integrals of (x^2)' (x + 1) and of -x^2 (x + 1)' over [0, 1], and the values at the ends.
+            sides=near(
+                [square.gradient_side, square.divergence_side, square.surface], [5 / 3, -1 / 3, 2], tolerance=1e-6
+            ),
             with_surface_term=near(parts.gradient_side, parts.divergence_side + parts.surface, tolerance=1e-10),
         ),
         printed=near(parts.gradient_side, parts.divergence_side, tolerance=1e-2),

@@ -64,7 +64,9 @@ def cross_entropy_of_raw_scores(seed: int) -> Verdict:
 def the_example_uses_decimal_logarithms() -> Verdict:
     by_base = [float(entropy_between([0, 0, 1], [0.1, 0.2, 0.7], base=base)) for base in (10, math.e, 2)]
     from_logits = float(losses.cross_entropy(torch.log(torch.tensor([[0.1, 0.2, 0.7]]).double()), torch.tensor([2])))
+    two_rows = entropy_between([[0, 0, 1], [0.5, 0.5, 0]], [[0.1, 0.2, 0.7], [0.25, 0.25, 0.5]], base=2)
     truth = every(
+        rows=near(two_rows, [-math.log2(0.7), 2.0], tolerance=1e-12),
         bases=near(by_base, [0.1549, 0.3567, 0.5146], tolerance=5e-5),
         loss=near(from_logits, by_base[1], tolerance=1e-7),
     )

@@ -86,7 +86,9 @@ def the_logarithm_does_not_move_the_maximizer(seed: int) -> Verdict:
     product = np.prod(stats.norm.pdf(few[:, None], grid), axis=0)
     nll = [float(losses.gaussian_nll(torch.full((20,), float(m)).double(), torch.from_numpy(few))) for m in grid]
     total = float(losses.gaussian_nll(torch.zeros(2000).double(), torch.from_numpy(many)))
+    wide = float(losses.gaussian_nll(torch.full((20,), 0.5).double(), torch.from_numpy(few), sigma=1.7))
     return every(
+        density=near(wide, -stats.norm.logpdf(few, 0.5, 1.7).sum(), tolerance=1e-9),
         same=equal(int(np.argmax(product)), int(np.argmin(nll))),
         product_underflows=equal(float(np.prod(stats.norm.pdf(many))), 0.0),
         logarithm_does_not=equal(math.isfinite(total) and total > 1000, True),

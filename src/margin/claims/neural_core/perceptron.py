@@ -77,12 +77,10 @@ def a_bias_offsets_y_and_a_weight_is_a_slope(seed: int) -> Verdict:
     W1, W2, b1, b2 = W1.copy(), W2.copy(), b1.copy(), b2.copy()
     offset = outputs(with_parameters(net, (W1, b1), (W2, b2 + 1.5)), X).copy()
     doubled = outputs(with_parameters(net, (W1, b1), (W2 * [[2, 1, 1]], b2)), X)
-    truth = every(
+    return every(
         bias_is_an_offset_of_y=near(offset, y + 1.5, tolerance=1e-12),
         weight_is_a_slope=near(doubled, y + h[:, :1] * W2[0, 0], tolerance=1e-12),
     )
-    # Read as a gamma (a factor), as the printed word has it, the bias would multiply the outputs.
-    return corrected(truth, printed=near(offset, y * (offset[0] / y[0]), tolerance=1e-6))
 
 
 @claim("terminology-preactivation-activation")
@@ -117,13 +115,12 @@ def deep_means_more_than_one_hidden_layer(seed: int) -> Verdict:
             visit(child, (*above_it, node)) for child, _ in node.next_functions if child is not None
         )
 
-    truth = every(
+    return every(
         one=equal(network(2, 3, 1, seed=seed).kind, "shallow"),
         two=equal(network(2, 3, 3, 1, seed=seed).kind, "deep"),
         no_loops=equal(visit(output.grad_fn, ()), True),
         graph_is_not_empty=above(len(seen), 5),
     )
-    return corrected(truth, printed=equal(network(2, 3, 1, seed=seed).kind, "deep"))
 
 
 @claim("iteration")
@@ -190,15 +187,13 @@ def a_perceptron_is_the_recursion_and_learns_exclusive_or(seed: int) -> Verdict:
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     exclusive_or = MLPClassifier((16,), learning_rate_init=0.1, alpha=0.0, random_state=seed).fit(corners, [0, 1, 1, 0])
     line = MLPRegressor((8,), learning_rate_init=0.02, random_state=seed).fit(X, X @ [1.0, -2.0, 0.5])
-    truth = every(
+    return every(
         regression=above(line.score(X, X @ [1.0, -2.0, 0.5]), 0.9),
+        layers=near(trace(net, X)[1][2], h[2], tolerance=1e-12),
         recursion=near(outputs(net, X), b[2] + h[2] @ W[2].T, tolerance=1e-12),
         parameters=equal(count_parameters(net), sum((a + 1) * c for a, c in pairwise(sizes))),
         exclusive_or=equal(exclusive_or.predict(corners), np.array([0, 1, 1, 0])),
     )
-    # The sentence announces layer k + 1 and gives the formula of layer k: its values are not those of layer k + 1.
-    announced, formula = trace(net, X)[1][2], np.maximum(b[0] + h[0] @ W[0].T, 0)
-    return corrected(truth, printed=near(announced, formula, tolerance=1e-6))
 
 
 @claim("example-mlp-2-1-2-algebra")
@@ -232,20 +227,21 @@ def the_activation_encloses_bias_and_product(seed: int) -> Verdict:
     net, X = network(2, 3, 3, 1, seed=seed), rows(seed, 6, 2)
     W, b = parameters(net)
 
-    def matrices(enclosed: bool) -> np.ndarray:
+    def matrices(enclosed: bool = True, biases: list[np.ndarray] = b) -> np.ndarray:
         h = X
         for k in range(2):
-            h = np.maximum(b[k] + h @ W[k].T, 0) if enclosed else np.maximum(b[k], 0) + h @ W[k].T
+            h = np.maximum(biases[k] + h @ W[k].T, 0) if enclosed else np.maximum(biases[k], 0) + h @ W[k].T
         return b[2] + h @ W[2].T
 
     loops = np.array([[scalar_forward(W, b, x)] for x in X])
     return corrected(
         every(
             network=near(trace(net, X)[0][-1], loops, tolerance=1e-12),
-            matrices=near(matrices(True), loops, tolerance=1e-12),
+            matrices=near(matrices(), loops, tolerance=1e-12),
             theta_0_is_a_vector=equal(b[0].shape, (3,)),
         ),
-        printed=near(matrices(False), loops, tolerance=1e-6),
+        activation_of_the_bias_alone=near(matrices(enclosed=False), loops, tolerance=1e-6),
+        one_bias_for_all_units=near(matrices(biases=[b[0][:1], b[1][:1]]), loops, tolerance=1e-6),
     )
 
 
@@ -270,7 +266,13 @@ def weights_map_from_the_layer_before(seed: int) -> Verdict:
         biases=equal([beta.shape for beta in b], [(D[k + 1],) for k in range(4)]),
         count=equal(count_parameters(net), 16 + 10 + 9 + 8),
     )
-    return corrected(truth, printed=equal([w.shape for w in W[1:]], [(D[k - 1], D[k]) for k in range(1, 4)]))
+    # Omega_0 and beta_K are as in the notes; the others have the printed sizes.
+    weights = D[0] * D[1] + sum(D[k - 1] * D[k] for k in range(1, 4))
+    return corrected(
+        truth,
+        sizes_of_the_weights=equal(sum(w.size for w in W), weights),
+        sizes_of_the_biases=equal(sum(beta.size for beta in b), sum(D[:4])),
+    )
 
 
 @claim("mlp-forward-complexity")

@@ -122,7 +122,8 @@ def a_batch_estimates_the_gradient_after_scaling(seed: int) -> Verdict:
             whole_batch=near(run(0, 12), plain.x, tolerance=1e-14),
             least_squares=below(problem.value(run(0, 4, epochs=400)) / problem.value(best), 1.01),
         ),
-        printed=near(sums.mean(axis=0), full, tolerance=1e-3 * float(np.linalg.norm(full))),
+        sum_approximates=near(sums.mean(axis=0), full, tolerance=1e-3 * float(np.linalg.norm(full))),
+        rate_is_missing=_without_a_rate(),
     )
 
 
@@ -162,7 +163,18 @@ def noise_falls_with_the_batch(seed: int) -> Verdict:
         spread.append(float(np.mean(np.sum((np.array(drawn) - full) ** 2, axis=1))))
     # Without replacement the variance falls like (n - M) / (M (n - 1)).
     expected = [spread[0] * (24 - size) / (size * 23) for size in (1, 4, 12, 24)]
+    rate = inverse_time(0.1, half_life=3)
+    theirs, ours = (
+        np.zeros(2),
+        follow(sgd(problem, [0.0, 0.0], rng=np.random.default_rng(seed), learning_rate=rate, batch_size=5, epochs=2)),
+    )
+    order, updates = np.random.default_rng(seed), 0
+    for _ in range(2):
+        for rows in batches(problem.n, 5, order):
+            theirs, updates = theirs - rate(updates) * problem.gradient(theirs, rows), updates + 1
     return every(
+        written_out=near(ours.x, theirs, tolerance=1e-12),
+        updates=equal((ours.iterations, updates), (10, 10)),
         falls=equal(spread, sorted(spread, reverse=True)),
         law=near(spread, expected, tolerance=0.1 * spread[0]),
         whole_batch_is_exact=below(spread[3], 1e-25),

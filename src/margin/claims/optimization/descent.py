@@ -75,7 +75,8 @@ def no_direction_rises_faster_than_the_gradient(seed: int) -> Verdict:
             downhill=near(f(x - eta * g / length) - f(x), -eta * length, tolerance=curvature),
             zero_gradient=equal(kinds, ["minimum", "maximum", "saddle"]),
         ),
-        printed=equal(kinds, ["maximum"] * 3),
+        zero_gradient_is_a_maximum=equal(kinds, ["maximum"] * 3),
+        angle_stays_below_pi=below(float(np.arccos(g @ -g / length**2)), np.pi),
     )
 
 
@@ -129,6 +130,11 @@ def convexity_alone_does_not_save_a_large_rate(seed: int) -> Verdict:
     limit = rate_limit("gradient_descent", steepest)
     return corrected(
         every(
+            other_limits=near(
+                [rate_limit("momentum", 4.0, 0.9), rate_limit("nesterov", 4.0, 0.9)],
+                [0.95, 3.8 / 11.2],
+                tolerance=1e-12,
+            ),
             limit=near(limit * steepest, 2.0, tolerance=1e-12),
             below_the_limit=below(distance(1.9), 1e-6),
             above_the_limit=above(distance(2.1), 1e6),

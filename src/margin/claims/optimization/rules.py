@@ -173,7 +173,8 @@ def first_step_is_the_rate_in_every_coordinate() -> Verdict:
             torch=near(our_path(AdaGrad(), 0.1, 10), torch_path("Adagrad", 0.1, 10), tolerance=1e-12),
             by_name=near(named_path(adagrad, 0.1, 10), torch_path("Adagrad", 0.1, 10), tolerance=1e-12),
         ),
-        printed=near(norm_rule, [0.1, 0.1], tolerance=1e-3),
+        total_of_gradients=near(0.1 * np.array([1.0, 100.0]) / np.sqrt([1.0, 100.0]), -steps[0], tolerance=1e-3),
+        norm_of_the_vector=near(norm_rule, -steps[0], tolerance=1e-3),
     )
 
 
@@ -250,11 +251,10 @@ def adadelta_is_not_rmsprop() -> Verdict:
 @claim("adam")
 def bias_correction_uses_powers_of_t(seed: int) -> Verdict:
     ones = -feed(Adam(eps=0.0), np.ones((100, 1)))[:, 0]
-    m = v = 0.0
-    printed = []
-    for _ in range(100):  # corrections by 1 - beta, and the root of the uncorrected second moment
-        m, v = 0.9 * m + 0.1, 0.999 * v + 0.001
-        printed.append((m / 0.1) / np.sqrt(v))
+    t = np.arange(1, 101)
+    m, v = 1 - 0.9**t, 1 - 0.999**t  # both moments of a constant gradient of 1
+    printed = (m / 0.1) / np.sqrt(v)  # corrections by 1 - beta, and the root of the uncorrected second moment
+    norm_rule = 0.1 * np.array([1.0, 100.0]) / np.linalg.norm([1.0, 100.0])
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((40, 2)) * [1.0, 0.01], rng.standard_normal(40)
     net, start = tanh_network(X, y, 4), rng.standard_normal(network_size(2, 4))
@@ -276,7 +276,9 @@ def bias_correction_uses_powers_of_t(seed: int) -> Verdict:
             trains=below(loss["adam"] / loss["sgd"], 1.0),
             printed_sizes=near([printed[0], printed[9], printed[99]], [31.6, 65.3, 32.4], tolerance=0.05),
         ),
-        printed=near(printed, np.ones(100), tolerance=0.1),
+        correction_without_the_power=near((m / 0.1) / np.sqrt(v / 0.001), ones, tolerance=0.1),
+        root_of_the_uncorrected_moment=near((m / (1 - 0.9**t)) / np.sqrt(v), ones, tolerance=0.1),
+        norm_of_the_vector=near(norm_rule, -feed(Adam(), [[1.0, 100.0]], 0.1)[0], tolerance=1e-3),
     )
 
 

@@ -74,6 +74,7 @@ def means_settle_only_when_the_expectation_is_finite(seed: int) -> Verdict:
     ]
     errors = [np.abs(means_of_samples(Exponential(1), n, 500, rng) - 1).mean() for n in (10, 100, 1000)]
     truth = every(
+        as_many_means_as_asked=equal([len(means_of_samples(Exponential(1), m, 7, rng)) for m in (3, 10**6)], [7, 7]),
         settles=near(path[-1], 1.0, tolerance=0.02),
         tightens=equal(bool(errors[0] > 2 * errors[1] > 4 * errors[2]), True),
         cauchy_does_not=within(spreads[2] / spreads[0], 0.8, 1.25),

@@ -43,7 +43,8 @@ def components_are_eigenvectors_of_the_covariance(seed: int) -> Verdict:
             uncentered_finds_the_mean=above(abs(first_uncentered @ np.ones(13)) / np.sqrt(13), 0.99),
             reduced=equal(model.transform(X).shape, (len(X), 3)),
         ),
-        printed=near(again @ found.components[0], 0.0, tolerance=0.5),
+        unit_length_is_enough=near(again @ found.components[0], 0.0, tolerance=0.5),
+        without_centering=near(abs(first_uncentered @ found.components[0]), 1.0, tolerance=0.1),
     )
 
 
@@ -72,7 +73,8 @@ def right_singular_vectors_are_principal_directions_of_centered_rows(seed: int) 
             explained=near(PCA().fit(X).explained_variance_, singular**2 / (n - 1), tolerance=1e-10 * singular[0] ** 2),
             left=near(centered @ (centered.T @ U), U * singular**2, tolerance=1e-11 * singular[0] ** 2),
         ),
-        printed=near(X.T @ X, np.cov(X.T, bias=True), tolerance=1.0),
+        without_the_factor=near(centered.T @ centered, np.cov(X.T, bias=True), tolerance=1.0),
+        without_centering=near(X.T @ X / n, np.cov(X.T, bias=True), tolerance=1.0),
     )
 
 

@@ -133,7 +133,8 @@ def the_lasso_has_exact_zeros_and_a_laplace_prior(seed: int) -> Verdict:
             prior_variance=near(variance(lam / 2, lam), Laplace(0.0, 1 / lam).variance, tolerance=1e-8),
             closed_form=near(variance(lam / 2, lam), 2 / lam**2, tolerance=1e-8),
         ),
-        printed=near(variance(lam, 2 * lam), 2 / lam, tolerance=0.1),
+        variance=near(variance(lam, 2 * lam), 2 / lam, tolerance=0.1),
+        penalty=near(np.log(lam) - np.log(lam * np.exp(-2 * lam)), lam, tolerance=0.1),  # from theta = 0 to 1
     )
 
 
@@ -174,6 +175,11 @@ def priors_are_penalties_with_a_minus_sign(seed: int) -> Verdict:
     constant = float(normal.log_prob(np.zeros(20)).sum())
     penalty = float(w @ w) / (2 * 0.8**2)
     prior_part = float(normal.log_prob(w).sum()) - constant
+
+    def printed(coef: np.ndarray) -> float:
+        """What the notes maximize, up to a constant: the sum of the losses times the prior."""
+        return float(np.sum((y - X @ coef - by_normal.intercept) ** 2) * np.exp(-coef @ coef / (2 * 0.8**2)))
+
     return corrected(
         every(
             ridge=near(w, ridge_fit.coef_, tolerance=1e-10),
@@ -183,7 +189,8 @@ def priors_are_penalties_with_a_minus_sign(seed: int) -> Verdict:
             sum_of_logs=near(value(w), by_normal.log_posterior, tolerance=1e-9),
             sign=near(prior_part, -penalty, tolerance=1e-9),
         ),
-        printed=near(prior_part, penalty, tolerance=0.1),
+        sign_of_the_penalty=near(prior_part, penalty, tolerance=0.1),
+        losses_times_prior=above(printed(w), printed(np.zeros(20))),
     )
 
 

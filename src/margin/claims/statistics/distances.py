@@ -6,7 +6,7 @@ import numpy as np
 
 from margin.claims import claim
 from margin.claims.chance import plausible
-from margin.core.verdict import Verdict, above, corrected, equal, every, near
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.foundations.statistics import (
     mahalanobis,
     metric_axioms,
@@ -55,10 +55,13 @@ def squared_distances_of_normal_data_are_chi_square(seed: int) -> Verdict:
         indices_i_j=near(mahalanobis(x[0], mean, SIGMA) ** 2, np.einsum("i,ij,j", v, precision, v), tolerance=1e-10),
         chi_square=plausible(stats.kstest(mahalanobis(x, mean, SIGMA) ** 2, stats.chi2(2).cdf).pvalue),
         contour_is_an_ellipse=near(mahalanobis(ellipse, mean, SIGMA), np.ones(50), tolerance=1e-10),
-        the_normal_law_gives_a_density_not_a_probability=above(density, 1.0),
     )
     as_printed = np.sum(np.diag(precision)[:, None] * np.outer(v, v))  # the precision indexed i, i
-    return corrected(truth, printed=near(as_printed, mahalanobis(x[0], mean, SIGMA) ** 2, tolerance=1e-3))
+    return corrected(
+        truth,
+        indices_i_i=near(as_printed, mahalanobis(x[0], mean, SIGMA) ** 2, tolerance=1e-3),
+        probability_of_belonging=below(density, 1.0),
+    )
 
 
 @claim("mahalanobis-distance-between-points")
@@ -101,7 +104,10 @@ def equal_normalized_distance_unequal_density() -> Verdict:
     normalized = spherical_distance(np.array([along, across]), [0.0, 0.0], sd)
     distances = mahalanobis(np.array([along, across]), np.zeros(2), covariance)
     round_cloud = mahalanobis(np.array([along, across]), np.zeros(2), sd**2 * np.eye(2))
+    points = np.array([[1.0, 2.0], [4.0, -1.0], [0.5, 0.5]])
+    from_center = spherical_distance(points, [1.0, -2.0], 2.5)
     return every(
+        formula=near(from_center, np.hypot(points[:, 0] - 1, points[:, 1] + 2) / 2.5, tolerance=1e-12),
         normalized=near(normalized[0], normalized[1], tolerance=1e-12),
         mahalanobis=near(distances, [1.0, 3.0], tolerance=1e-12),
         density_ratio=near(law.pdf(along) / law.pdf(across), np.exp(4.0), tolerance=1e-9),
@@ -118,13 +124,11 @@ def mahalanobis_is_euclid_after_whitening(seed: int) -> Verdict:
     def euclid_after(linear_map: np.ndarray) -> np.ndarray:
         return np.linalg.norm(np.diff(points @ linear_map.T, axis=0), axis=1)
 
-    truth = every(
+    return every(
         distances=near(euclid_after(J), target, tolerance=1e-10),
         factor_of_the_precision=near(J.T @ J, np.linalg.inv(SIGMA), tolerance=1e-10),
         definite=near(np.linalg.eigvalsh(J.T @ J), 1 / np.linalg.eigvalsh(SIGMA)[::-1], tolerance=1e-10),
     )
-    # Read as a factor of the covariance, the "L" of the sentence stretches where it should shrink.
-    return corrected(truth, printed=near(euclid_after(np.linalg.cholesky(SIGMA).T), target, tolerance=1e-3))
 
 
 @claim("claim-pseudometric-iff-rank-deficient")

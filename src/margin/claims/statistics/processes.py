@@ -179,4 +179,8 @@ def the_influence_of_a_point_decays_with_distance() -> Verdict:
         influence_decays=equal(bool((np.diff(influence) < 0).all()), True),
         noise_keeps_correlation=above(abs(noisy.joint(np.append(x, 0.1))[1][1, 3]), 1e-2),
     )
-    return corrected(truth, printed=equal(bool((np.diff(influence) > 0).all()), True))
+    return corrected(
+        truth,
+        influence_in_proportion_to_distance=near(influence[2] / influence[1], 0.6 / 0.3, tolerance=0.5),
+        no_correlation_with_noise=near(noisy.joint(np.append(x, 0.1))[1][1, 3], 0.0, tolerance=1e-3),
+    )

@@ -20,6 +20,7 @@ from margin.kernels.geometry import (
     radius_margin_bound,
     side_of_plane,
 )
+from margin.kernels.hinge import hinge_objective
 from margin.kernels.kernel_columns import columns_of
 from margin.optimize import damped_newton, follow, minimize
 from margin.optimize.interior_point import hard_margin_primal
@@ -74,8 +75,13 @@ def plane_is_affine_of_one_dimension_less(seed: int) -> Verdict:
         on_plane=near(signed_distance(on_plane, W, B), np.zeros(50), tolerance=1e-12),
         dimension=equal(int(np.linalg.matrix_rank(directions, tol=1e-9)), len(W) - 1),
     )
-    # A linear subspace would contain the double of each of its points.
-    return corrected(truth, printed=near(signed_distance(2 * on_plane, W, B), np.zeros(50), tolerance=1e-12))
+    return corrected(
+        truth,
+        # In a space of m + 1 dimensions it would have dimension m.
+        lives_in_one_dimension_more=equal(int(np.linalg.matrix_rank(directions, tol=1e-9)), len(W)),
+        # A linear subspace would contain the double of each of its points.
+        linear_subspace=near(signed_distance(2 * on_plane, W, B), np.zeros(50), tolerance=1e-12),
+    )
 
 
 @claim("hyperplane-distance-from-origin")
@@ -98,7 +104,11 @@ def parallel_planes() -> Verdict:
         formula=near(parallel_distance(W, -1.0, 1.0), 0.4, tolerance=1e-15), measured=near(across, 0.4, tolerance=1e-12)
     )
     step = -(1.0 - -1.0) / np.linalg.norm(W)  # as the derivation ends
-    return corrected(truth, printed=near(step, across, tolerance=1e-6))
+    return corrected(
+        truth,
+        sign_of_the_step=near(step, across, tolerance=1e-6),
+        multiple_of_w=near(np.linalg.norm(abs(step) * W), across, tolerance=1e-6),
+    )
 
 
 @claim("claim-no-sample-on-hyperplane")
@@ -171,7 +181,10 @@ def support_vectors_alone_give_the_plane(seed: int) -> Verdict:
         for C in (0.01, 1.0, 100.0)
     }
     fewer = counts["linear, C=100"] < counts["linear, C=1"] < counts["linear, C=0.01"]
+    w = model.coef_[0]
     return every(
+        margin=near(model.margin_[0], 1 / np.linalg.norm(w), tolerance=1e-6),
+        objective=near(model.objective_[0], 0.5 * w @ w, tolerance=1e-6),
         same_plane=near(_plane(alone), _plane(model), tolerance=1e-4),
         sparse=below(len(model.support_), 6),
         counts_vary=equal((fewer, len(set(counts.values())) > 3), (True, True)),
@@ -191,16 +204,28 @@ def more_penalty_narrower_margin(seed: int) -> Verdict:
     w = theirs.coef_[0]
     objective = 0.5 * w @ w + 0.5 * np.maximum(0, 1 - y * theirs.decision_function(X)).sum()
     ours = LinearSVC(C=0.5, loss="hinge").fit(X, y).objective_[0]
+    # A single sample with y f = 2, then -2, at a price of 1; w = 0 costs nothing and b makes f.
+    charged = [
+        hinge_objective(np.array([0.0, f]), np.ones((1, 1)), np.ones(1), np.ones(1), intercept=True)
+        for f in (2.0, -2.0)
+    ]
+    theta, prices = np.array([0.7, -0.4, 0.3]), np.linspace(0.1, 2, len(y))
+    written_out = 0.5 * (0.7**2 + 0.4**2) + prices @ np.maximum(0, 1 - y * (X @ theta[:2] + 0.3))
     truth = every(
         # At the smallest price every sample is inside the street: margin and slack hardly depend on the draw.
         wide_margin=near(margins[0] / told["margins"][0], 1.0, tolerance=0.12),
         wide_slack=near(slacks[0] / told["slacks"][0], 1.0, tolerance=0.06),
         margins_fall=equal(margins == sorted(margins, reverse=True), True),
         slack_falls=equal(slacks == sorted(slacks, reverse=True), True),
+        objective=near(hinge_objective(theta, X, y, prices, intercept=True), written_out, tolerance=1e-10),
         peer=below(abs(ours / objective - 1), 0.01),
-        loss_beyond_the_margin=near(np.maximum(0, 1 - np.array([2.0, -2.0])), told["losses"], tolerance=0.0),
+        loss_beyond_the_margin=near(charged, told["losses"], tolerance=1e-12),
     )
-    return corrected(truth, printed=above(margins[2], margins[0]))
+    return corrected(
+        truth,
+        larger_price_wider_margin=above(margins[2], margins[0]),
+        wrong_side_is_dropped=near(charged[1], 0.0, tolerance=1e-9),
+    )
 
 
 def _dual_of_a_soft_margin(seed: int) -> dict[str, Verdict]:

@@ -24,7 +24,7 @@ class SearchParameters(Declared):
         Optional(Choice("fmin_l_bfgs_b")),
         "Quasi-Newton search within the bounds of the kernel; None keeps the kernel as it is.",
     )
-    n_restarts_optimizer: int = parameter(0, Integer(low=0), "Further searches, which begin at random.")
+    n_restarts_optimizer: int = parameter(0, Integer(low=0, high=10_000), "Further searches, which begin at random.")
     max_iter: int = parameter(100, Integer(low=1), "Most evaluations of one search.")
     tol: float = parameter(1e-3, Number(low=0), "A search ends when its objective can rise by no more nats than this.")
     verbose: bool | int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)

@@ -19,11 +19,13 @@ class LocallyConnected2d(nn.Module):
     (torch.Size([4, 2, 3, 3]), 180)
     """
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: int, image_size: tuple[int, int]):
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: int | tuple[int, int], image_size: tuple[int, int]
+    ):
         super().__init__()
-        self.kernel_size = kernel_size
-        self.out_size = tuple(n - kernel_size + 1 for n in image_size)
-        positions, n_in = math.prod(self.out_size), in_channels * kernel_size**2
+        self.kernel_size = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
+        self.out_size = tuple(n - k + 1 for n, k in zip(image_size, self.kernel_size))
+        positions, n_in = math.prod(self.out_size), in_channels * math.prod(self.kernel_size)
         bound = n_in**-0.5
         self.weight = nn.Parameter(torch.empty(positions, out_channels, n_in).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.zeros(positions, out_channels))

@@ -35,9 +35,7 @@ def feature_maps(network: nn.Module, x: Tensor, kinds: tuple[type[nn.Module], ..
         return lambda _layer, _inputs, output: found.__setitem__(name, output.detach())
 
     leaves = [(name, layer) for name, layer in network.named_modules() if not list(layer.children())]
-    hooks = [
-        layer.register_forward_hook(note(name)) for name, layer in leaves if not kinds or isinstance(layer, kinds)
-    ]
+    hooks = [layer.register_forward_hook(note(name)) for name, layer in leaves if not kinds or isinstance(layer, kinds)]
     was_training = network.training
     try:
         with torch.no_grad():
@@ -55,7 +53,7 @@ def strongest_patches(maps: Tensor, images: Tensor, size: int, jump: int, offset
     ``size`` and ``jump`` are those of the channel's receptive field, ``offset`` the padding before it; patches that
     reach beyond the image are filled with zeros. (C, c, size, size).
     """
-    n, channels, height, width = maps.shape
+    _, channels, height, width = maps.shape
     best = maps.permute(1, 0, 2, 3).reshape(channels, -1).argmax(dim=1)
     padded = nn.functional.pad(images, (offset, offset + size, offset, offset + size))
     patches = []

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 from torch import nn
 
 from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.activations import ACTIVATIONS
@@ -105,6 +107,17 @@ class MLPEstimator(NeuralEstimator):
                 raise ValueError(
                     f"{type(self).__name__}: {name} must be 0 with solver 'lbfgs'; got {getattr(self, name)}."
                 )
+
+    def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
+        yield from super()._follow(training, loop)
+        patience = training.stopping
+        open_ended = self.solver == "lbfgs" or patience is not None  # a falling learning rate ends with its schedule
+        settled = training.step.converged or (patience is not None and patience.stale_epochs >= patience.patience)
+        if open_ended and not settled and training.epoch >= training.plan.epochs:
+            warn_user(
+                f"{type(self).__name__}: the loss still falls after max_iter={self.max_iter} epochs.",
+                ConvergenceWarning,
+            )
 
     def _network(self) -> nn.Module:
         return MLP(**self.network_)

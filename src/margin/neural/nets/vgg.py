@@ -35,8 +35,9 @@ def vgg(
     pooling: str = "max",
     width: float = 1.0,
     dropout: float | None = None,
+    units: int = 4096,
 ) -> nn.Sequential:
-    """The blocks and three dense layers, the first two of 4096 units behind dropout (0.5 unless told).
+    """The blocks and three dense layers, the first two of ``units`` units behind dropout (0.5 unless told).
 
     >>> import torch
     >>> with torch.device("meta"):
@@ -48,5 +49,5 @@ def vgg(
     for n_convolutions, channels in blocks:
         vgg_block(chain, n_convolutions, scaled(channels, width), pooling)
     for _ in range(2):
-        chain.dense(scaled(4096, width)).active().dropout(p)
+        chain.dense(scaled(units, width)).active().dropout(p)
     return chain.dense(n_outputs).network()

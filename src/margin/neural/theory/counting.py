@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 __all__ = [
-    "Budget", "compare_depths", "deep_region_bound", "montufar_bound", "parameter_count", "region_limit",
+    "WidestNetwork", "compare_depths", "deep_region_bound", "montufar_bound", "parameter_count", "region_limit",
     "shallow_regions",
 ]  # fmt: skip
 
@@ -62,7 +62,7 @@ def parameter_count(width: int, depth: int, n_inputs: int = 1) -> int:
     return width * (n_inputs + 1) + (depth - 1) * width * (width + 1) + width + 1
 
 
-class Budget(NamedTuple):
+class WidestNetwork(NamedTuple):
     """The widest network of one depth within a number of parameters, and the limit of its regions."""
 
     depth: int
@@ -71,7 +71,7 @@ class Budget(NamedTuple):
     regions: int
 
 
-def compare_depths(budget: int, depths: Sequence[int] = (1, 2, 3, 4, 5), n_inputs: int = 1) -> list[Budget]:
+def compare_depths(budget: int, depths: Sequence[int] = (1, 2, 3, 4, 5), n_inputs: int = 1) -> list[WidestNetwork]:
     """For every depth the widest network with at most ``budget`` parameters.
 
     >>> [(b.width, b.regions) for b in compare_depths(500, (1, 5))]
@@ -84,5 +84,5 @@ def compare_depths(budget: int, depths: Sequence[int] = (1, 2, 3, 4, 5), n_input
             width += 1
         if width:
             regions = region_limit(width, depth, n_inputs)
-            found.append(Budget(depth, width, parameter_count(width, depth, n_inputs), regions))
+            found.append(WidestNetwork(depth, width, parameter_count(width, depth, n_inputs), regions))
     return found

@@ -12,10 +12,10 @@ from margin import catalog
 from margin.core.parameters import parameters_of, parse_settings, search_space
 from margin.metrics import Metric
 from margin.selection import Candidate, FoldPlan
+from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.preparation import behind, on_standard_target, preparation
 from margin.service.requests import BadRequest
-from margin.service.sources import Source
 
 __all__ = ["BASELINE", "candidates_for", "settings_tried", "tuned_candidate"]
 
@@ -23,12 +23,14 @@ BASELINE = "baseline"
 INNER_FOLDS = 3
 
 
-def candidates_for(source: Source, request: ComparisonRequest) -> tuple[list[Candidate], dict[str, str]]:
+def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list[Candidate], dict[str, str]]:
     """The catalog's models for the task, and those left out with the reason.
 
     ``request.models`` picks some, and what is picked is tried however many rows there are.
     """
-    known = {entry.name: entry for entry in catalog.ENTRIES if entry.task == source.task and entry.data == "table"}
+    source = opened.source
+    kinds = {"table"} if source.image_shape is None else {"table", "images"}
+    known = {entry.name: entry for entry in catalog.ENTRIES if entry.task == source.task and entry.data in kinds}
     picked = _names(request.models, known, source.task)
     excluded = _names(request.exclude, known, source.task)
     entries = [known[name] for name in known if name in picked] if picked else [e for e in known.values() if e.compared]
@@ -36,11 +38,18 @@ def candidates_for(source: Source, request: ComparisonRequest) -> tuple[list[Can
     n_rows = len(source.X)
     left_out = {} if picked else {e.name: _reason(e) for e in entries if e.max_rows and n_rows > e.max_rows}
     settings = _settings(request.settings, known, source.task)
-    prepared = {takes: preparation(source, takes) for takes in dict.fromkeys(entry.takes for entry in entries)}
+    prepared = {
+        takes: preparation(source, takes, opened.profile)
+        for takes in dict.fromkeys(e.takes for e in entries if e.data != "images")
+    }
+    shape = source.image_shape
     found = [
         Candidate(
             entry.name,
-            partial(_make, entry.name, prepared[entry.takes], request.seed, settings.get(entry.name, {})),
+            # A model of images takes the pixels as they are, and is told their shape.
+            partial(_make, entry.name, None, request.seed, {"image_shape": shape, **settings.get(entry.name, {})})
+            if entry.data == "images"
+            else partial(_make, entry.name, prepared[entry.takes], request.seed, settings.get(entry.name, {})),
             ", ".join(f"{name}={value}" for name, value in settings.get(entry.name, {}).items()),
         )
         for entry in entries
@@ -76,7 +85,8 @@ def _names(wanted: Sequence[str], known: Mapping[str, catalog.Entry], task: str)
         except KeyError as error:
             raise BadRequest(error.args[0]) from None
         if name not in known:
-            raise BadRequest(f"{name} is not a model for {task}.")
+            images = " on a table: it takes images" if catalog.entry(name).data == "images" else ""
+            raise BadRequest(f"{name} is not a model for {task}{images}.")
         names.add(name)
     return names
 
@@ -125,7 +135,7 @@ def _make_tuned(
     from margin.selection.tuning import TunedModel
 
     model = make()
-    path = "regressor__model__" if hasattr(model, "regressor") else "model__"
+    path = "regressor__model__" if hasattr(model, "regressor") else "model__" if hasattr(model, "steps") else ""
     nested = {path + name: draw for name, draw in space.items()}
     return TunedModel(model, nested, metric, plan.within(rows, INNER_FOLDS, seed), n_settings, seed)
 

@@ -1,0 +1,88 @@
+"""A picture on its way through a convolutional network
+
+A network that tells patches of two photographs apart (a building, a flower), and what its layers make of one patch: the
+maps become smaller and more, until a probability is left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, above, equal, every, within
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIDE = 24
+LAYERS = ["conv 8 5 stride=2", "conv 16 3", "pool 2", "dense 16"]
+CLASSES = ("building", "flower")
+
+
+def patches(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Color patches (n, side, side, 3) as bytes, and which photograph each is from."""
+    from sklearn.datasets import load_sample_images
+
+    photographs = load_sample_images().images
+    rng = np.random.default_rng(seed)
+    labels = np.arange(count) % 2
+    rows = rng.integers(0, photographs[0].shape[0] - SIDE, count)
+    columns = rng.integers(0, photographs[0].shape[1] - SIDE, count)
+    cut = [photographs[k][r : r + SIDE, c : c + SIDE] for k, r, c in zip(labels, rows, columns)]
+    return np.stack(cut), np.array(CLASSES)[labels]
+
+
+def trained(seed: int, count: int, epochs: int) -> Any:
+    from margin.neural.estimators import CNNClassifier
+
+    X, y = patches(seed, count)
+    return CNNClassifier(LAYERS, max_iter=epochs, batch_size=20, random_state=seed).fit(X, y)
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    import torch
+
+    from margin.neural.convolution.maps import feature_maps
+
+    model = trained(seed, 300 if fast else 2000, 5 if fast else 15)
+    X, y = patches(seed + 1000, 300)
+    image = X[y == "flower"][:1]
+    module = model._ready_module()
+    maps = feature_maps(module, torch.from_numpy(image.transpose(0, 3, 1, 2)))
+    convolved = {
+        f"{k + 1}. {type(layer).__name__}": maps[f"body.{k}"][0].numpy()
+        for k, layer in enumerate(module.body)
+        if maps[f"body.{k}"].ndim == 4
+    }
+    return {
+        "image": image[0],
+        "maps": convolved,
+        "probability": model.predict_proba(image)[0],
+        "accuracy": model.score(X, y),
+    }
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    shapes = [maps.shape for maps in data["maps"].values()]
+    return every(
+        shapes=equal(shapes, [(8, 12, 12)] * 2 + [(16, 12, 12)] * 2 + [(16, 6, 6)]),
+        probability=within(float(data["probability"].sum()), 1 - 1e-6, 1 + 1e-6),
+        tells_the_pictures_apart=above(data["accuracy"], 0.75),
+    )
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(14, 7)
+    rows = len(data["maps"]) + 1
+    axes = figure.subplots(rows, 8)
+    axes[0, 0].imshow(data["image"])
+    axes[0, 0].set_title("input")
+    for ax, name, p in zip(axes[0, 1:], CLASSES, data["probability"]):
+        ax.text(0.5, 0.5, f"{name}\n{p:.3f}", ha="center", va="center")
+    for row, (name, maps) in zip(axes[1:], data["maps"].items()):
+        row[0].set_title(name, fontsize=8)
+        for ax, channel in zip(row, maps):
+            ax.imshow(channel, cmap="viridis")
+    for ax in axes.flat:
+        ax.axis("off")

@@ -1,0 +1,83 @@
+r"""Plain networks get worse with depth on the training data themselves
+
+Beyond some depth a plain network of rectifiers does worse on training and test data: what fails is training, not
+generalization. Residual blocks :math:`h + W\,\mathrm{relu}(h)` of the same depth do not.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, above, below, every
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DEPTHS, WIDTH = (5, 20, 50), 16
+
+
+def network(depth: int, residual: bool) -> Any:
+    import torch
+    from torch import nn
+
+    from margin.neural.layers.residual import Residual
+
+    layers: list[nn.Module] = [nn.Linear(2, WIDTH)]
+    for _ in range(depth):
+        linear = nn.Linear(WIDTH, WIDTH)
+        block = nn.Sequential(nn.ReLU(), linear)
+        nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
+        if residual:
+            with torch.no_grad():
+                linear.weight.div_(depth**0.5)  # the sum of all changes is of the size of one
+        layers.append(Residual(block) if residual else block)
+    return nn.Sequential(*layers, nn.ReLU(), nn.Linear(WIDTH, 1))
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    import torch
+
+    from margin.neural.diagnostics import descend
+    from margin.neural.weights import build
+
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(160, 2))
+    y = np.sin(4 * X[:, :1]) * np.cos(3 * X[:, 1:])
+    inputs, targets = torch.from_numpy(X).float(), torch.from_numpy(y / y.std()).float()
+    train, test = slice(0, 64), slice(64, 160)
+    n_seeds, steps = (1, 100) if fast else (10, 1000)
+    losses: dict[str, dict[str, np.ndarray]] = {}
+    for kind in ("plain", "residual"):
+        found = np.empty((len(DEPTHS), n_seeds, 2))
+        for i, depth in enumerate(DEPTHS):
+            for k in range(n_seeds):
+                net = build(partial(network, depth, kind == "residual"), 100 * seed + k)
+                objective = lambda net=net: (net(inputs[train]) - targets[train]).square().mean()  # noqa: E731
+                curve = descend(net.parameters(), objective, steps=steps, rate=2e-3, rule=torch.optim.Adam)
+                with torch.no_grad():
+                    found[i, k] = curve[-1], float((net(inputs[test]) - targets[test]).square().mean())
+        losses[kind] = {"train": found[..., 0], "test": found[..., 1]}
+    return {"losses": losses}
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    mean = {kind: told["train"].mean(axis=1) for kind, told in data["losses"].items()}
+    return every(
+        deepest_trains_worse=above(mean["plain"][2] / mean["plain"][1], 1.3),
+        and_tests_worse=above(data["losses"]["plain"]["test"][2].mean(), data["losses"]["plain"]["test"][0].mean()),
+        residual_removes_the_gap=below(mean["residual"][2], 0.5 * mean["plain"][2]),
+    )
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    figure.set_size_inches(11, 5)
+    for axis, part in zip(figure.subplots(1, 2, sharey=True), ("train", "test")):
+        for kind, told in data["losses"].items():
+            values = told[part]
+            axis.semilogy(DEPTHS, values.mean(axis=1), "o-", label=kind)
+            axis.plot(np.repeat(DEPTHS, values.shape[1]), values.ravel(), ".", color="gray", ms=4)
+        axis.set(title=f"{part} error after the same number of steps", xlabel="hidden layers")
+        axis.legend()

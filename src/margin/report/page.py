@@ -1,0 +1,141 @@
+"""The page: the answer in one sentence, then everything that supports it."""
+
+from __future__ import annotations
+
+import math
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin.report.board import BASELINE, board_table
+from margin.report.data import data_content
+from margin.report.layout import Section, paragraph
+from margin.report.learning import learning_content
+from margin.report.markup import Markup, element, joined, text
+from margin.report.numbers import count
+from margin.report.numbers import score as score_text
+from margin.report.reproduce import board_code, columns_code, judged_code, learning_code, reproduce_content
+from margin.report.terms import class_term, glossary, term, terms_in
+from margin.report.winner import UnseenRows, columns_content, held_out_interval, judged_content
+
+__all__ = ["render", "write"]
+
+#: Nothing may be loaded from anywhere: the page is whole, and stays so if someone edits it.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+def write(comparison: Any, path: str | Path) -> Path:
+    """Write the report of a comparison as one HTML file that needs nothing else, and return its path."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.tmp")
+    unfinished.write_text(render(comparison), encoding="utf-8")
+    unfinished.replace(path)  # a reader sees the old page or the new one, never half of one
+    return path
+
+
+def render(comparison: Any) -> str:
+    """The report of a comparison as HTML."""
+    unseen = UnseenRows(comparison) if comparison.winner and comparison.best_ is not None else None
+    sections = list(_sections(comparison, unseen))
+    header = _header(comparison, unseen)
+    content = joined(section.render() for section in sections)
+    rows = terms_in(header + content)
+    if rows:
+        sections.append(Section("terms", "Terms", glossary(rows)))
+        content = joined([content, sections[-1].render()])
+    links = [element("li", element("a", section.title, href=f"#{section.id}")) for section in sections]
+    navigation = element("nav", element("ol", *links), aria_label="Sections")
+    title = f"{comparison.name}: {comparison.winner or 'no model'}"
+    return _document(title, joined([header, navigation, element("main", content)]), comparison)
+
+
+def _document(title: str, content: Markup, comparison: Any) -> str:
+    from margin import __version__
+
+    style, script = (
+        Markup(files("margin.report").joinpath(name).read_text("utf-8")) for name in ("page.css", "page.js")
+    )
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        element("meta", name="generator", content=f"margin {__version__}"),
+        element("title", title),
+        element("style", style),
+    )
+    skip = element("a", "Skip to the board", href="#board", class_="skip")
+    footer = element("footer", f"margin {__version__}, seed {comparison.seed}.")
+    body = element("body", skip, content, footer, element("script", script))
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _sections(comparison: Any, unseen: UnseenRows | None) -> Any:
+    yield Section("board", "Board", joined([board_table(comparison), board_code(comparison)]))
+    yield Section("data", "Data", data_content(comparison))
+    if unseen is not None:
+        content = joined([judged_content(comparison, unseen), judged_code(comparison)])
+        yield Section("winner", "The winner on unseen rows", content)
+        content = joined([columns_content(comparison, unseen), columns_code(comparison)])
+        yield Section("columns", "What it learned about the columns", content)
+    if comparison.diagnosis or comparison.curve is not None:
+        content = joined([learning_content(comparison), learning_code(comparison)])
+        yield Section("learning", "Would more rows help?", content)
+    yield Section("reproduce", "Repeat it", reproduce_content(comparison))
+
+
+def _header(comparison: Any, unseen: UnseenRows | None) -> Markup:
+    n = count(len(comparison.y))
+    over = paragraph(f"{comparison.name} · {comparison.task} of {comparison.target or 'y'} · {n} rows", class_="over")
+    toggle = element("button", "Dark", id="theme", type="button", hidden=True, aria_label="Switch light and dark")
+    return element("header", over, toggle, *_answer(comparison, unseen))
+
+
+def _answer(comparison: Any, unseen: UnseenRows | None) -> list[Markup]:
+    """One sentence that can be quoted, and a few that qualify it."""
+    if not comparison.winner:
+        return [element("h1", "No model could be fitted."), paragraph("The board says why.", class_="more")]
+    winner = next(s for s in comparison.standings if s.model == comparison.winner)
+    name = comparison.metric.name.replace("_", " ")
+    if unseen is not None and unseen.held_out and comparison.held_out_score is not None:
+        held = term("validation-test-separation", "rows it has never seen")
+        score: list[Any] = [f"{name} ", score_text(comparison.held_out_score), f" on {count(len(unseen.rows))} ", held]
+    else:
+        score = [f"{name} ", score_text(winner.mean), " in cross-validation"]
+    model = element("b", _named(comparison))
+    sentence = element("h1", "Use ", model, " to predict ", comparison.target or "the target", ": ", *score, ".")
+    return [sentence, paragraph(*_qualified(comparison, unseen), class_="more")]
+
+
+def _named(comparison: Any) -> Markup:
+    """The winner's name, leading to the row of the notes that explains it."""
+    inner = getattr(comparison.best_, "regressor_", comparison.best_)
+    inner = inner.steps[-1][1] if hasattr(inner, "steps") else inner
+    return class_term(type(inner), comparison.winner) if inner is not None else text(comparison.winner)
+
+
+def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
+    parts: list[Any] = []
+    if comparison.status == "interrupted":
+        parts.append("The comparison was stopped; this is what it found until then. ")
+    if unseen is not None and unseen.held_out:
+        low, high = held_out_interval(comparison, unseen)
+        if math.isfinite(low):
+            parts.append(f"The 95\u202f% interval is {score_text(low)} to {score_text(high)}. ")
+    baseline = next((s for s in comparison.standings if s.model == BASELINE and not s.error), None)
+    if baseline is not None:
+        guess = "the most frequent class" if comparison.task == "classification" else "the mean"
+        if np.isfinite(baseline.mean):
+            parts.append(f"Always predicting {guess} gives {score_text(baseline.mean)}. ")
+    ties = [s for s in comparison.standings if s.tied and s.model not in (comparison.winner, BASELINE)]
+    if ties:
+        fastest = min(ties, key=lambda s: s.fit_seconds)
+        others = "One other model is" if len(ties) == 1 else f"{len(ties)} other models are"
+        tail = f"; the fastest to fit of them is {fastest.model}" if len(ties) > 1 else f": {ties[0].model}"
+        parts.append(f"{others} not distinguishable from it{tail}. ")
+    if comparison.diagnosis:
+        parts.append(comparison.diagnosis)
+    return parts

@@ -1,0 +1,180 @@
+"""The winner on rows it has not seen: every metric, the figures of its task, and what it learned about the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from margin.metrics import UndefinedMetricError
+from margin.report.classification import (
+    Judged,
+    calibration_figure,
+    confusion_figure,
+    gains_figure,
+    precision_recall_figure,
+    roc_figure,
+)
+from margin.report.effect_charts import curve_figures, importance_figure, shapley_figure
+from margin.report.effects import Effects, effects_of
+from margin.report.layout import grid, paragraph
+from margin.report.markup import Markup, element, joined
+from margin.report.numbers import count, score
+from margin.report.regression import predicted_figure, residual_figure, spread_figure
+from margin.report.terms import METRICS, term
+from margin.report.threshold import threshold_figure
+
+__all__ = ["UnseenRows", "columns_content", "held_out_interval", "judged_content", "unseen_rows"]
+
+RESAMPLES, LEVEL = 400, 0.95
+
+
+class UnseenRows:
+    """The rows that the winner is judged by: the held-out part, or else the test parts of all folds."""
+
+    def __init__(self, comparison: Any):
+        held = np.asarray(comparison.plan.held_out)
+        self.held_out = bool(len(held)) and comparison.judged_ is not None
+        if self.held_out:
+            self.rows, self.output = held, comparison.output(comparison.winner, -1)
+        else:
+            self.rows, self.output = comparison.out_of_fold(comparison.winner)
+        self.y = np.asarray(comparison.y)[self.rows]
+        self.model = comparison.judged_ if self.held_out else comparison.best_
+
+    def words(self) -> str:
+        """What these rows are, in one sentence."""
+        n = count(len(self.rows))
+        if self.held_out:
+            return f"Measured on {n} rows that were held out: no model was chosen, tuned or trained on them."
+        return f"No rows were held out: measured on the test parts of the folds, {n} rows in all."
+
+
+def unseen_rows(comparison: Any) -> UnseenRows:
+    return UnseenRows(comparison)
+
+
+def judged_content(comparison: Any, unseen: UnseenRows) -> Markup:
+    """Scores and figures."""
+    parts = [paragraph(unseen.words()), _scores(comparison, unseen)]
+    if comparison.task == "classification":
+        judged = Judged(
+            unseen.y, unseen.output.predicted, unseen.output.scores, unseen.output.kind, tuple(comparison.classes)
+        )
+        parts += _classification(judged)
+    else:
+        predicted = np.asarray(unseen.output.predicted, dtype=float)
+        y, target = unseen.y.astype(float), comparison.target or "y"
+        figures = (
+            predicted_figure(y, predicted, target),
+            residual_figure(y, predicted, target),
+            spread_figure(y, predicted),
+        )
+        parts.append(grid(*figures))
+    return joined(parts)
+
+
+def _classification(judged: Judged) -> list[Markup]:
+    confusion = confusion_figure(judged)
+    both = len(np.unique(judged.y)) > 1
+    if judged.scores is None or not both:
+        return [grid(confusion)]
+    figures = [confusion, roc_figure(judged), precision_recall_figure(judged), calibration_figure(judged)]
+    if not judged.is_binary:
+        return [grid(*figures)]
+    return [grid(*figures, gains_figure(judged)), threshold_figure(judged)]
+
+
+def _scores(comparison: Any, unseen: UnseenRows) -> Markup | None:
+    """The metric that decided, with its interval, and all others."""
+    scores = dict(comparison.held_out_scores or {}) if unseen.held_out else {}
+    name = comparison.metric.name
+    if name not in scores:
+        return None
+    low, high = held_out_interval(comparison, unseen)
+    pairs = []
+    for key in (name, *(key for key in scores if key != name)):
+        known = key == name and np.isfinite(low)
+        interval = element("small", f"{score(low)} to {score(high)}") if known else None
+        words = term(METRICS.get(key, ""), key.replace("_", " "))
+        pairs.append(
+            element(
+                "div",
+                element("dt", words),
+                element("dd", score(scores[key]), interval),
+                class_="first" if key == name else None,
+            )
+        )
+    return element("dl", *pairs, class_="facts")
+
+
+def held_out_interval(comparison: Any, unseen: UnseenRows, seed: int = 0) -> tuple[float, float]:
+    """A 95 % interval of the deciding metric on the unseen rows: quantiles over resampled rows; NaN if undefined."""
+    measure = _measure(comparison, unseen)
+    if measure is None:
+        return float("nan"), float("nan")
+    rng, n, values = np.random.default_rng(seed), len(unseen.y), []
+    for _ in range(RESAMPLES):
+        try:
+            values.append(measure(rng.integers(n, size=n)))
+        except (UndefinedMetricError, ValueError):  # a resample without one of the classes
+            continue
+    if len(values) < RESAMPLES / 2:
+        return float("nan"), float("nan")
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def _measure(comparison: Any, unseen: UnseenRows) -> Callable[[np.ndarray], float] | None:
+    """The metric as a function of row positions, from what the model said; None if it needs more than that."""
+    metric, output = comparison.metric, unseen.output
+    if metric.needs == "predict":
+        said = np.asarray(output.predicted)
+    elif metric.needs == "predict_proba" and output.kind == "probabilities":
+        said = np.asarray(output.scores)
+    else:
+        return None
+    classes = list(comparison.classes) or None
+    return lambda rows: metric.of_output(said[rows], None, unseen.y[rows], classes)
+
+
+def columns_content(comparison: Any, unseen: UnseenRows) -> Markup:
+    """Importance, Shapley values and partial dependence through the fitted pipeline."""
+    effects = winner_effects(comparison, unseen)
+    unit = f"predicted {comparison.target or 'value'}"
+    if comparison.task == "classification":
+        binary = len(comparison.classes) == 2
+        unit = f"probability of “{comparison.classes[1]}”" if binary else "probability of the chosen class"
+    axis = "probability" if comparison.task == "classification" else "prediction"
+    n = effects.n_rows
+    rows = (
+        f"Importance is measured on {count(n[0])} rows, Shapley values on {count(n[1])}, dependence on {count(n[2])}."
+    )
+    asked = f"Asked through the whole pipeline, so these are the columns of the table. {rows}"
+    both = grid(importance_figure(effects, comparison.metric.name), shapley_figure(effects, unit), class_="wide")
+    return joined([paragraph(asked), both, curve_figures(effects, axis)])
+
+
+def winner_effects(comparison: Any, unseen: UnseenRows) -> Effects:
+    """The effects of the columns of the model that has not seen the rows, if there is one."""
+    X = comparison.X.iloc[unseen.rows] if hasattr(comparison.X, "iloc") else np.asarray(comparison.X)[unseen.rows]
+    return effects_of(
+        unseen.model,
+        X,
+        unseen.y,
+        score_of(comparison, unseen.model),
+        task=comparison.task,
+        classes=tuple(comparison.classes),
+        names=() if hasattr(X, "iloc") else list(comparison.features),
+        seed=comparison.seed,
+    )
+
+
+def score_of(comparison: Any, model: Any) -> Callable[[Any, Any, Any], float]:
+    """The deciding metric as a score that is better when it is greater; the model's own where it cannot be measured."""
+    metric = comparison.metric
+    if not hasattr(model, metric.needs):
+        return lambda fitted, rows, truth: float(fitted.score(rows, truth))
+    sign = 1.0 if metric.greater_is_better else -1.0
+    return lambda fitted, rows, truth: sign * metric.measure(fitted, rows, truth)

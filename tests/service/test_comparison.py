@@ -1,0 +1,311 @@
+"""``margin.compare`` and what it keeps: inputs, metrics, folds, held-out rows, kills, failures, blends, settings."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import margin
+from margin.metrics import accuracy, metric
+from margin.service.comparison import ComparisonRequest, compare, open_comparison
+from margin.service.requests import BadRequest
+
+FAST = {"n_jobs": 1, "folds": 3}
+TWO = ["gaussian-nb", "linear-discriminant-analysis"]
+
+
+def table(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    size, noise = rng.normal(size=n), rng.normal(size=n)
+    town = rng.choice(["north", "south"], n)
+    sold = np.where(size + (town == "north") + 0.5 * rng.normal(size=n) > 0.5, "yes", "no")
+    return pd.DataFrame({"size": size, "noise": noise, "town": town, "sold": sold})
+
+
+@pytest.fixture(scope="module")
+def found():
+    return compare(table(), target="sold", models=TWO, held_out=0.25, **FAST)
+
+
+def test_the_result_is_a_board_a_model_and_pictures(found):
+    board = found.board
+    assert {*TWO, "blend", "baseline"} <= set(board["model"]) <= {*TWO, "blend", "stack", "baseline"}
+    assert board["accuracy"].iloc[0] == board["accuracy"].max()
+    assert {"low", "high", "tied", "p_value", "fit_seconds", "roc_auc", "f1_macro"} <= set(board.columns)
+    rows = table(20, seed=5)
+    assert accuracy(rows["sold"], found.best_.predict(rows[["size", "noise", "town"]])) > 0.7
+    assert found.winner in found._repr_html_()
+    assert found.plot().axes[0].get_title(loc="left").startswith("data frame")
+    assert found.winner in repr(found)
+
+
+def test_held_out_rows_judge_the_winner_once(found):
+    held = found.plan.held_out
+    assert len(held) == 30
+    assert not set(held) & set(found.plan.development)
+    rows = found.X.iloc[held]
+    assert found.held_out_score == accuracy(found.y[held], found.judged_.predict(rows))
+    assert found.held_out_uses == 1
+    np.testing.assert_array_equal(found.output(found.winner, -1).predicted, found.judged_.predict(rows))
+
+
+def test_out_of_fold_outputs_give_the_scores_of_the_board(found):
+    for s in found.standings:
+        rows, said = found.out_of_fold(s.model)
+        assert sorted(rows) == sorted(found.plan.development)
+        by_fold = [accuracy(found.y[test], said.predicted[np.isin(rows, test)]) for _, test in found.plan.folds]
+        assert by_fold == pytest.approx(list(s.scores))
+
+
+def test_a_blend_is_the_mean_of_its_members(found):
+    members = [found.output(model, 1).scores for model in TWO]
+    np.testing.assert_allclose(found.output("blend", 1).scores, np.mean(members, axis=0), rtol=1e-12)
+
+
+def test_data_frames_arrays_and_files_give_one_board(tmp_path):
+    frame = table()[["size", "noise", "sold"]]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+
+    class Polars:  # what polars offers of its data frames
+        def to_pandas(self):
+            return frame
+
+    boards = [
+        compare(given, y, target=target, models=["gaussian-nb"], **FAST).board["accuracy"].tolist()
+        for given, y, target in (
+            (frame, None, "sold"),
+            (str(tmp_path / "t.csv"), None, "sold"),
+            (Polars(), None, "sold"),
+            (frame[["size", "noise"]], frame["sold"], None),
+            (frame[["size", "noise"]].to_numpy(), frame["sold"].to_numpy(), None),
+        )
+    ]
+    assert all(board == boards[0] for board in boards)
+
+
+def test_the_command_and_the_call_say_what_was_asked():
+    request = ComparisonRequest(
+        target="y", metric="f1", models=("svc",), settings={"svc": {"C": 10}}, kinds={"zip": "category"}, tune=5
+    )
+    assert request.command("a b.csv", "runs/x") == (
+        "margin compare 'a b.csv' --target y --metric f1 --model svc --set svc.C=10 --kinds zip=category --tune 5"
+        " --out runs/x"
+    )
+    assert request.call("df") == (
+        "margin.compare(df, target='y', metric='f1', models=['svc'], settings={'svc': {'C': 10}},"
+        " kinds={'zip': 'category'}, tune=5)"
+    )
+
+
+def test_models_without_probabilities_are_ranked_where_the_metric_allows_it():
+    models = ["linear-svc", "gaussian-nb"]
+    ranked = compare(table(), target="sold", metric="roc_auc", models=models, ensembles=False, **FAST)
+    assert {s.model: s.status for s in ranked.standings}["linear-svc"] == "ranked"
+    below = compare(table(), target="sold", metric="log_loss", models=models, ensembles=False, **FAST)
+    reason = {s.model: (s.status, s.error) for s in below.standings}["linear-svc"]
+    assert reason == ("failed", "log_loss needs probabilities, which the model does not give.")
+    assert below.winner == "gaussian-nb"
+
+
+def patients(seed=0):
+    """Sixty patients, twenty rows each, labels drawn by chance: nothing can be learned of a new patient."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(60), 20)
+    X = rng.normal(size=(60, 4))[who] + 0.01 * rng.normal(size=(1200, 4))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    return frame.assign(patient=[f"p{i}" for i in who], ill=rng.permutation(np.repeat([0, 1], 30))[who])
+
+
+def test_folds_of_whole_groups_show_that_nothing_was_learned():
+    chosen = {"target": "ill", "models": ["k-neighbors-classifier"], "ensembles": False, **FAST}
+    plain = compare(patients(), ignore=["patient"], **chosen)
+    grouped = compare(patients(), group="patient", **chosen)
+    score = {s.model: s.mean for s in plain.standings}["k-neighbors-classifier"]
+    assert score > 0.99
+    assert {s.model: s.mean for s in grouped.standings}["k-neighbors-classifier"] < 0.75
+    assert "patient" not in grouped.features
+    assert "whole groups of patient" in grouped.plan.sentence
+
+
+def test_rows_that_seem_to_belong_together_are_spoken_of():
+    found = compare(patients(), target="ill", models=["gaussian-nb"], ensembles=False, **FAST)
+    assert any("'patient' ties rows together" in remark for remark in found.remarks)
+    assert any("--group patient" in remark for remark in found.remarks)
+
+
+def test_columns_that_no_model_sees_are_named_with_the_reason():
+    frame = table().assign(number=range(120), same=1)
+    found = compare(frame, target="sold", models=["gaussian-nb"], ensembles=False, **FAST)
+    assert {"number", "same"}.isdisjoint(found.features)
+    assert all(any(remark.startswith(f"{name}: ") for remark in found.remarks) for name in ("number", "same"))
+    assert found.best_.predict(frame.head(3)).shape == (3,), "raw rows, with the columns that were left out"
+
+
+def test_a_folder_opens_again_without_a_fit(tmp_path):
+    table().to_csv(tmp_path / "t.csv", index=False)
+    chosen = {"target": "sold", "models": TWO, "held_out": 0.2, **FAST}
+    found = compare(str(tmp_path / "t.csv"), out=tmp_path / "c", **chosen)
+    again = open_comparison(tmp_path / "c")
+    assert [(s.model, s.scores) for s in again.standings] == [(s.model, s.scores) for s in found.standings]
+    assert (again.held_out_score, again.diagnosis) == (found.held_out_score, found.diagnosis)
+    assert again.best_.predict(again.X).tolist() == found.best_.predict(found.X).tolist()
+    compare(table(), out=tmp_path / "frame", **chosen)
+    with pytest.raises(BadRequest, match="of a data frame"):
+        open_comparison(tmp_path / "frame")
+
+
+def test_time_puts_test_rows_after_training_rows():
+    frame = table(60).assign(day=pd.date_range("2024-01-01", periods=60))
+    found = compare(frame, target="sold", time="day", models=["gaussian-nb"], **FAST)
+    assert found.plan.kind == "time"
+    assert all(train.max() < test.min() for train, test in found.plan.folds)
+    with pytest.raises(BadRequest, match="dates or numbers"):
+        compare(frame, target="sold", time="town", **FAST)
+
+
+def test_targets_that_are_missing_or_alone_are_left_out_with_a_remark():
+    frame = table()
+    frame.loc[[3, 5], "sold"] = None
+    frame.loc[7, "sold"] = "perhaps"
+    found = compare(frame, target="sold", models=["gaussian-nb"], **FAST)
+    assert len(found.y) == 117
+    assert "2 of 120 rows have no sold" in found.remarks[0]
+    assert any("perhaps" in remark for remark in found.remarks)
+    named = compare(frame.drop(7), target="sold", models=["gaussian-nb"], missing_target="class", **FAST)
+    assert "(missing)" in named.classes
+    with pytest.raises(BadRequest, match="missing in 2 of 120 rows"):
+        compare(frame, target="sold", missing_target="error", **FAST)
+
+
+def test_a_lopsided_target_is_ranked_by_a_metric_that_sees_it():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "rare": (x > 1.8).astype(int)})
+    found = compare(frame, target="rare", models=["gaussian-nb"], **FAST)
+    assert found.metric.name == "roc_auc"
+    assert any("roc_auc" in remark for remark in found.remarks)
+
+
+def test_a_model_that_fails_is_a_row_and_not_an_end():
+    found = compare(table(), target="sold", models=["hard-margin-svc", "gaussian-nb"], ensembles=False, **FAST)
+    assert {s.model: s.status for s in found.standings}["hard-margin-svc"] == "failed"
+    assert found.status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"target": "nothing"}, "no target 'nothing'"),
+        ({"target": None}, "needs a target"),
+        ({"target": "sold", "group": "toun"}, "there is no column 'toun'; close matches are 'town'"),
+        ({"target": "sold", "ignore": ["sold"]}, "which is the target"),
+        ({"target": "sold", "kinds": {"town": "colour"}}, "must be one of"),
+        ({"target": "sold", "metric": "f1:beta=2"}, "takes pos_label"),
+        ({"target": "sold", "settings": ["ridge.alpha=2"]}, "not a model for classification"),
+        ({"target": "sold", "settings": ["gaussian-nb.alpha=2"]}, "has no parameter 'alpha'"),
+        ({"target": "sold", "models": ["gausian-nb"]}, "did you mean gaussian-nb"),
+        ({"target": "sold", "budget": "soon"}, "budget must be a time"),
+        ({"target": "sold", "missing_target": "guess"}, "missing_target must be one of"),
+        ({"target": "sold", "task": "regression"}, "holds labels"),
+        ({"target": "sold", "folds": 1}, "folds must be an integer of at least 2"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(options, sentence):
+    with pytest.raises(BadRequest, match=sentence):
+        compare(table(), n_jobs=1, **options)
+
+
+def test_settings_are_used_and_shown():
+    found = compare(
+        table(),
+        target="sold",
+        models=["k-neighbors-classifier"],
+        settings=["k-neighbors-classifier.n_neighbors=9"],
+        **FAST,
+    )
+    assert found.best_.named_steps["model"].n_neighbors == 9
+    assert found.standings[0].settings == "n_neighbors=9"
+
+
+def test_tuning_is_inside_the_folds_and_ends_in_a_plain_model(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 30))
+    y = X[:, 0] + 3 * rng.normal(size=60)
+    found = compare(X, y, models=["ridge"], tune=6, out=tmp_path / "c", **FAST)
+    rows = {s.model: s for s in found.standings}
+    assert rows["tuned-ridge"].mean < rows["ridge"].mean, "a penalty of 1 is too small for so much noise"
+    model = margin.load(tmp_path / "c" / "model.safetensors")
+    assert type(model.named_steps["model"]).__name__ == "Ridge"
+    assert model.named_steps["model"].alpha > 1
+    again = compare(X, y, models=["ridge"], tune=6, out=tmp_path / "c", **FAST)
+    assert [(s.model, s.mean) for s in again.standings] == [(s.model, s.mean) for s in found.standings]
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("after", [2, 6, 13])
+def test_killed_at_any_moment_the_same_call_continues(tmp_path, after):
+    chosen = {"target": "sold", "models": TWO, "held_out": 0.25, **FAST}
+    calls = []
+
+    def kill(comparison):
+        calls.append(comparison)
+        if len(calls) == after:
+            raise Killed
+
+    with pytest.raises(Killed):
+        compare(table(), out=tmp_path / "killed", watch=kill, **chosen)
+    before = (tmp_path / "killed" / "trials.jsonl").read_text().splitlines() if after > 1 else []
+    continued = compare(table(), out=tmp_path / "killed", **chosen)
+    lines = (tmp_path / "killed" / "trials.jsonl").read_text().splitlines()
+    assert lines[: len(before)] == before, "no trial runs twice"
+    whole = compare(table(), out=tmp_path / "whole", **chosen)
+    assert [(s.model, s.scores, s.p_value) for s in continued.standings] == [
+        (s.model, s.scores, pytest.approx(s.p_value, nan_ok=True)) for s in whole.standings
+    ]
+    assert continued.held_out_score == whole.held_out_score
+    for name in ("model.safetensors", "judged.safetensors"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_another_metric_needs_no_new_fit_and_another_winner_is_judged_anew(tmp_path):
+    chosen = {"target": "sold", "models": TWO, "held_out": 0.25, "ensembles": False, "out": tmp_path / "c", **FAST}
+    first = compare(table(), **chosen)
+    fits = len([t for t in first.trials if t.stage == "fold"])
+    second = compare(table(), metric="fbeta:beta=3", **chosen)
+    assert len([t for t in second.trials if t.stage == "fold"]) == fits
+    rows, said = second.out_of_fold(second.winner)
+    measured = metric("fbeta:beta=3")
+    by_fold = [
+        measured.of_outputs({"predict": said.predicted[np.isin(rows, test)]}, second.y[test], second.classes)
+        for _, test in second.plan.folds
+    ]
+    assert np.mean(by_fold) == pytest.approx(second.standings[0].mean)
+    assert second.held_out_uses == len({first.winner, second.winner})
+
+
+def test_a_budget_screens_large_tables_on_a_part_of_the_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    found = compare(X, y, models=["gaussian-nb"], folds=5, held_out=0, budget="10m", n_jobs=1, ensembles=False)
+    screened = [t for t in found.trials if t.stage == "screen"]
+    assert {(t.model, t.n_train) for t in screened} == {("gaussian-nb", 2000), ("baseline", 2000)}
+    assert {s.model: s.status for s in found.standings} == {"gaussian-nb": "ranked", "baseline": "ranked"}
+
+
+def test_the_folder_is_strict_json_and_complete(tmp_path):
+    found = compare(table(), target="sold", models=["gaussian-nb"], held_out=0.2, out=tmp_path / "c", **FAST)
+    for name in ("manifest.json", "board.json", "curve.json"):
+        json.loads((tmp_path / "c" / name).read_text(), parse_constant=pytest.fail)
+    manifest = json.loads((tmp_path / "c" / "manifest.json").read_text())
+    assert manifest["call"] == found.call
+    assert manifest["classes"] == ["no", "yes"]
+    with np.load(tmp_path / "c" / "folds.npz") as folds:
+        np.testing.assert_array_equal(folds["held_out"], found.plan.held_out)
+    assert found.curve is not None
+    assert found.curve.sizes[-1] == len(found.plan.folds[0][0])
+    assert "rows" in found.diagnosis
