@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from margin.data import read
-from margin.data.dialect import has_header
+from margin.data.header import has_header
 from margin.data.values import column_of_values
 
 
