@@ -66,7 +66,7 @@ def _converted(table: Table, name: str, kind: str) -> Table:
         flags[~np.isnan(values)] = values[~np.isnan(values)] == 1.0
         values = flags
     order = f"read with the {spelling}" if spelling.endswith("first") else ""
-    lost_note = f"{int(lost.sum())} values cannot be read as {kind} and count as missing" if lost.any() else ""
+    lost_note = f"{int(lost.sum())} of the values cannot be read as {kind} and count as missing" if lost.any() else ""
     note = "; ".join(filter(None, (order, lost_note)))
     pairs = {other: (table.kinds[other], table.columns[other]) for other in table.names}
     notes = {**table.notes, name: note}
