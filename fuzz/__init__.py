@@ -6,6 +6,9 @@ memory: no file may crash the process, run forever, start a process or touch a f
 :mod:`fuzz.mutations` changes them, :mod:`fuzz.worker` tries one after another, :mod:`fuzz.campaign` starts the workers
 and counts.
 
+``python -m fuzz.tables --count 1000`` makes ugly tables, each of which must become a fitted pipeline, on disk and back,
+or be refused in one sentence; :mod:`fuzz.ugly_columns` lists the bad habits.
+
 ``python -m fuzz.mutants`` changes signs, factors, axes and indices in the code behind each row of the notes and reports
 which rows do not notice.
 """

@@ -56,6 +56,29 @@ def _prepared(model: Any) -> Any:
     return make_pipeline(columns, model)
 
 
+def raw_frame() -> tuple[pd.DataFrame, np.ndarray]:
+    """A table as a file holds it: a currency, days, free text, a flag, an identifier."""
+    table, y = frame()
+    days = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(ROWS) * 5, "D"))
+    notes = [" ".join(np.roll(["old", "red", "big", "new", "car", "house"], i)[: 3 + i % 3]) for i in range(ROWS)]
+    raw = {
+        "id": [f"K{i:04d}" for i in range(ROWS)],
+        "price": [f"${1000 * i:,.2f}" for i in range(ROWS)],
+        "day": days.dt.strftime("%d.%m.%Y"),
+        "note": notes,
+        "sold": np.arange(ROWS) % 3 == 0,
+    }
+    return table.assign(**raw), y
+
+
+def _on_raw_rows(model: Any, **steps: str) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    from margin.data import preprocessor
+
+    return make_pipeline(preprocessor(raw_frame()[0], **steps), model)
+
+
 def _targets_scaled(model: Any) -> Any:
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.preprocessing import StandardScaler
@@ -68,13 +91,15 @@ MORE = {
     "pipeline": lambda: _prepared(margin.LogisticRegression()),
     "pipeline-of-trees": lambda: _prepared(margin.RandomForestClassifier(n_estimators=3, random_state=0)),
     "scaled-target": lambda: _prepared(_targets_scaled(margin.Ridge())),
+    "pipeline-on-raw-rows": lambda: _on_raw_rows(margin.LogisticRegression()),
+    "bins-of-raw-rows": lambda: _on_raw_rows(margin.GaussianNB(), numbers="bins", encode="ordinal"),
     "tree-of-categories": lambda: margin.DecisionTreeClassifier(random_state=0),
     "boosting-of-categories": lambda: margin.HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1),
     "c45-of-categories": lambda: margin.C45(),
     "bagged-neighbors": lambda: margin.BaggingClassifier(margin.KNeighborsClassifier(), n_estimators=3, random_state=0),
     "boosted-trees": lambda: margin.AdaBoostRegressor(margin.DecisionTreeRegressor(max_depth=2), n_estimators=3),
 }
-ON_NUMBERS = {"bagged-neighbors", "boosted-trees"}
+ON_NUMBERS, ON_RAW_ROWS = {"bagged-neighbors", "boosted-trees"}, {"pipeline-on-raw-rows", "bins-of-raw-rows"}
 
 
 def names() -> list[str]:
@@ -86,7 +111,7 @@ def data_of(name: str) -> tuple[Any, Any]:
     if name in ON_NUMBERS:
         name = "random-forest-classifier"
     elif name in MORE:
-        return frame()
+        return raw_frame() if name in ON_RAW_ROWS else frame()
     X, y = problem(catalog.entry(name))
     return X[:ROWS], None if y is None else y[:ROWS]
 

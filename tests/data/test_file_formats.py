@@ -5,12 +5,15 @@ import io
 import json
 import sys
 import zipfile
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from margin.data import read
-from margin.data.dialect import has_header
+from margin.data.header import has_header
+from margin.data.values import column_of_values
 
 
 @pytest.fixture
@@ -90,6 +93,28 @@ def test_broken_and_bare_workbooks(write):
     for cut in (10, len(whole) // 2, len(whole) - 30):
         with pytest.raises(ValueError, match=r"x\.xlsx: is not a readable \.xlsx workbook"):
             read(write(whole[:cut], "x.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "stored"),
+    [
+        ([Decimal("2.25"), None, 3], "number", [2.25, None, 3]),
+        ([timedelta(minutes=2), timedelta(0)], "number", [120, 0]),
+        ([True, None], "flag", [True, None]),
+        ([1, True], "number", [1, 1]),
+        ([date(2023, 5, 14), datetime(2023, 5, 14, 12, tzinfo=UTC)], "date", ["2023-05-14", "2023-05-14T12"]),
+        ([{"a": 1}, {}], "category", ['{"a": 1}', None]),
+        ([2**60, 2**60 + 1], "category", [str(2**60), str(2**60 + 1)]),
+        (["\ud800x", "y"], "category", ["?x", "y"]),
+    ],
+)
+def test_cells_of_any_type(values, kind, stored):
+    found, array, _ = column_of_values("x", values)
+    assert found == kind
+    if kind == "date":
+        assert array.tolist() == [np.datetime64(text, "us").tolist() for text in stored]
+    else:
+        assert [None if value != value else value for value in array.tolist()] == stored
 
 
 def test_json(write):

@@ -94,7 +94,7 @@ def test_users_overrule_every_judgement(rng):
     assert told.table["when"][0] == np.datetime64("2025-04-03")
     assert told["when"].remark == "read with the day first"
     assert told.table["ok"].tolist() == [True, False]
-    assert "1 values cannot be read as number" in told["n"].remark
+    assert "1 of the values cannot be read as number" in told["n"].remark
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def _print(found: Profile) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("column", overflow="fold")
     table.add_column("kind", no_wrap=True)
-    for name in ("missing", "distinct"):
-        table.add_column(name, justify="right", no_wrap=True)
+    for count in ("missing", "distinct"):
+        table.add_column(count, justify="right", no_wrap=True)
     table.add_column("examples and remarks", overflow="fold")
     for column in found.columns:
         style = "" if column.used or column.name == found.target else "dim"
@@ -61,8 +61,8 @@ def _print(found: Profile) -> None:
         told = Text(", ".join(column.examples), style=style)
         if column.remark:
             told.append(f"\n{column.remark}", style="red" if "LEAK?" in column.remark else "italic")
-        label = Text(column.name, style=style)
-        table.add_row(label, Text(column.kind, style=style), missing, f"{column.distinct:,}", told)
+        name, kind = (Text(text, style=style) for text in (column.name, column.kind))
+        table.add_row(name, kind, missing, f"{column.distinct:,}", told)
     console.print(table)
     for remark in found.remarks:
         console.print(f"• {remark}", markup=False, highlight=False, soft_wrap=True)

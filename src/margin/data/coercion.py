@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST", "SPELLINGS", "coerced", "spelling_of"]
 
-#: Numbers beyond this count as missing, as infinite ones do: their squares would overflow.
-LARGEST = 1e100
+#: Numbers beyond this count as missing, as infinite ones do: sums of products of their squares would overflow.
+LARGEST = 1e50
 #: Decimal signs, and what comes first in a date; "" where nothing had to be found out.
 SPELLINGS = ("", ".", ",", UNAMBIGUOUS, "day first", "month first")
 

@@ -104,10 +104,8 @@ class ColumnReader(TransformerMixin, Estimator):
             raise ValueError(
                 f"ColumnReader: column {series.name!r} must hold a {kind}, as in training; got {example!r}."
             )
-        count = int(lost.sum())
-        warn_user(
-            f"{count} values of {series.name!r} cannot be read as {kind} and count as missing, such as {example!r}."
-        )
+        count = "1 value" if lost.sum() == 1 else f"{int(lost.sum())} values"
+        warn_user(f"{count} of {series.name!r} cannot be read as {kind}, such as {example!r}, and count as missing.")
 
     def _check_kinds(self) -> None:
         wrong = next((name for name, kind in self.kinds.items() if kind not in KINDS), None)

@@ -12,13 +12,13 @@ from margin.data.dialect import (
     Dialect,
     guess_encoding,
     has_fractions,
-    has_header,
     rows_of,
     separated_by_spaces,
     separated_by_tabs,
     sniff,
     whole_lines,
 )
+from margin.data.header import has_header
 from margin.data.inference import infer, is_integer_column
 from margin.data.table import Table
 

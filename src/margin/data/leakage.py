@@ -104,8 +104,8 @@ def _sorted(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.nda
 def _blocks(values: np.ndarray, classes: np.ndarray) -> bool:
     """Whether, along ascending values, classes change at most twice per class, and never within equal values."""
     changes = np.flatnonzero(np.diff(classes))
-    few = bool(len(changes) <= 2 * (np.count_nonzero(np.bincount(classes)) - 1))
-    return few and bool(np.all(values[changes] != values[changes + 1]))
+    few = len(changes) <= 2 * (np.count_nonzero(np.bincount(classes)) - 1)
+    return bool(few and np.all(values[changes] != values[changes + 1]))
 
 
 def _least_area(values: np.ndarray, classes: np.ndarray) -> float:

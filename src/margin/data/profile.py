@@ -15,12 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.data.coercion import coerced, spelling_of
 from margin.data.column_set import judge_columns
-from margin.data.columnar import from_pandas
-from margin.data.facts import ColumnFacts, facts_of, written
+from margin.data.facts import ColumnFacts, facts_of
 from margin.data.judgement import Judgement
-from margin.data.kinds import KINDS, missing_mask
 from margin.data.leakage import Leak
 from margin.data.structure import (
     duplicate_rows,
@@ -30,13 +27,11 @@ from margin.data.structure import (
     target_remarks,
     time_column,
 )
-from margin.data.table import Table, UnknownColumnError, close_names
+from margin.data.table import Table
 from margin.data.tasks import detect_task
+from margin.data.told import as_table, with_kinds
 
-__all__ = ["KINDS_OF_COLUMNS", "ColumnProfile", "Profile", "profile"]
-
-#: What a column can be said to be: a kind of table column, or something that no model may see.
-KINDS_OF_COLUMNS = (*KINDS, "identifier")
+__all__ = ["ColumnProfile", "Profile", "profile"]
 
 
 @dataclass(frozen=True)
@@ -125,7 +120,7 @@ def profile(
     ill number False the target
     """
     said, ignored = dict(kinds or {}), frozenset([ignore] if isinstance(ignore, str) else ignore)
-    read = _with_kinds(_as_table(table), target, said, ignored)
+    read = with_kinds(as_table(table), target, said, ignored)
     columns = facts_of(read)
     goal = None if target is None else columns.pop(target)
     task = "density" if goal is None else _task(goal, said)
@@ -166,60 +161,6 @@ def _judged(
         suggested_time=time,
         suggested_metric=None if goal is None else suggest_metric(goal, task),
     )
-
-
-def _as_table(data: Table | Any) -> Table:
-    if isinstance(data, Table):
-        table = data
-    elif type(data).__module__.split(".")[0] == "pandas":
-        table = from_pandas(data, read_strings=True)
-    elif isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "biuf":
-        table = Table({str(i): np.array(column, dtype=np.float64) for i, column in enumerate(data.T)})
-    else:
-        got = type(data).__name__
-        raise TypeError(f"profile: data must be a Table, a DataFrame or a 2-D array of numbers; got {got}.")
-    if not table.names or not table.n_rows:
-        raise ValueError(f"profile: the table is empty ({table.n_rows} rows, {len(table.names)} columns).")
-    return table
-
-
-def _with_kinds(table: Table, target: str | None, said: Mapping[str, str], ignored: frozenset[str]) -> Table:
-    """The table with columns of the kinds that were ``said``; one sentence for a name or kind that does not exist."""
-    for role, names in (("target", () if target is None else (target,)), ("kinds", said), ("ignore", ignored)):
-        for name in names:
-            if name not in table:
-                what = "there is no target" if role == "target" else f"{role} names"
-                raise UnknownColumnError(f"profile: {what} {name!r}; {close_names(name, table.names)}.")
-    if target is not None and target in ignored:
-        raise ValueError(f"profile: ignore names {target!r}, which is the target.")
-    for name, kind in said.items():
-        if kind not in KINDS_OF_COLUMNS:
-            allowed = ", ".join(KINDS_OF_COLUMNS)
-            raise ValueError(f"profile: the kind of {name!r} must be one of {allowed}; got {kind!r}.")
-        if kind not in ("identifier", table.kinds[name]):
-            table = _converted(table, name, kind)
-    return table
-
-
-def _converted(table: Table, name: str, kind: str) -> Table:
-    """The column read as another kind; what cannot be is missing, and at least one value must be."""
-    series = table.select([name]).to_pandas()[name]
-    spelling = spelling_of(series, kind)
-    values = coerced(series, kind, spelling)
-    lost = missing_mask(values) & ~series.isna().to_numpy()
-    if lost.any() and missing_mask(values).all():
-        example = written(series.to_numpy(dtype=object)[lost][0])
-        raise ValueError(f"profile: column {name!r} cannot be read as {kind}; {example!r} is none.")
-    if kind == "flag":
-        flags = np.full(len(values), None, dtype=object)
-        flags[~np.isnan(values)] = values[~np.isnan(values)] == 1.0
-        values = flags
-    order = f"read with the {spelling}" if spelling.endswith("first") else ""
-    lost_note = f"{int(lost.sum())} values cannot be read as {kind} and count as missing" if lost.any() else ""
-    note = "; ".join(filter(None, (order, lost_note)))
-    pairs = {other: (table.kinds[other], table.columns[other]) for other in table.names}
-    notes = {**table.notes, name: note}
-    return Table.from_stored({**pairs, name: (kind, values)}, table.n_rows, table.remarks, notes)
 
 
 def _task(target: ColumnFacts, said: Mapping[str, str]) -> str:

@@ -24,7 +24,8 @@ class TfidfColumns(TransformerMixin, Estimator):
     with :math:`n_{ij}` the occurrences of term :math:`j` in row :math:`i`, :math:`d_j` the rows that have it. Terms are
     words of at least two letters or digits in lower case. The vocabulary of a column are its ``max_features``
     commonest terms among those that occur in at least ``min_df`` rows (in any row, if no term does). A row without a
-    known term is zero. The result is a dense array, because most models take no other.
+    known term is zero, and a column without a term is one column of zeros. The result is a dense array, because most
+    models take no other.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class TfidfColumns(TransformerMixin, Estimator):
         """Names such as ``note_car``."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        found = [f"{name}_{term}" for name, terms in zip(names, self.terms_) for term in terms]
+        found = [f"{name}_{term}" for name, terms in zip(names, self.terms_) for term in terms or ["(no term)"]]
         return np.array(found, dtype=object)
 
     def _learn(self, texts: list[str]) -> tuple[list[str], np.ndarray, Any]:
@@ -99,11 +100,11 @@ def _counts(texts: list[str], terms: list[str]) -> Any:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
-    return CountVectorizer(vocabulary=terms).transform(texts) if terms else csr_matrix((len(texts), 0), dtype=np.int64)
+    return CountVectorizer(vocabulary=terms).transform(texts) if terms else csr_matrix((len(texts), 1), dtype=np.int64)
 
 
 def _weights(counts: Any, idf: np.ndarray) -> np.ndarray:
-    weights = counts.toarray() * idf
+    weights = counts.toarray() * (idf if len(idf) else 1.0)
     lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights))
     return weights / np.where(lengths > 0, lengths, 1.0)[:, None]
 

@@ -50,6 +50,8 @@ def column_of_values(name: str, values: Sequence[Any]) -> tuple[str, np.ndarray,
         return infer(pa.array(strings, pa.string()), padded=True, decimal_comma=False)
     if kind == "date":
         cells = [None if value is None else _moment(value) for value in cells]
+    elif kind == "number":
+        cells = [float(value) if isinstance(value, Decimal) else value for value in cells]
     elif kind == "duration":
         cells = [None if value is None else np.timedelta64(value) / np.timedelta64(1, "s") for value in cells]
     array = np.empty(len(cells), dtype=object)

@@ -6,7 +6,9 @@ Options stand behind a colon: ``moons:n_samples=500,noise=0.2``, ``photos:resize
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +75,13 @@ def _read(spec: str) -> Table:
         raise BadRequest(
             f"There is neither a file nor a named data set {spec!r}; named sets: {', '.join(data.names())}."
         )
-    return data.read(spec)
+    return _standard_input(sys.stdin) if spec == "-" else data.read(spec)
+
+
+@lru_cache(maxsize=1)
+def _standard_input(_: Any) -> Table:
+    """The table on stdin, which can be read once, however often it is opened."""
+    return data.read("-")
 
 
 def _load(name: str, options: str) -> data.Dataset:
