@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from margin.core.threads import available
 from margin.metrics import Metric
@@ -98,7 +99,7 @@ def screen(
         limit = budget.seconds * LONGEST_ON_A_PART
         tasks = [Task(m, 0, part, test, SCREEN, limit) for m in models if m not in given_up]
         todo = iter([task for task in tasks if task.key not in done])
-        yield from workers.run(lambda todo=todo: next(todo, None), stop)
+        yield from workers.run(partial(next, todo, None), stop)
         if stop.is_set():
             return
         found = [_screened(m, trials, metric, len(train)) for m in models if m not in given_up]

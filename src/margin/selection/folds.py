@@ -145,7 +145,7 @@ def _possible_folds(kind: str, labels: np.ndarray | None, n: int, k: int) -> int
     if kind == "groups":
         n = len(np.unique(np.asarray(labels).astype(str)))
     elif kind == "time":
-        n = len(np.unique(labels)) - 1
+        n = len(np.unique(np.asarray(labels))) - 1
     if n < 2:
         raise ValueError(
             f"plan_folds: two folds need at least two {'groups' if kind == 'groups' else 'times or rows'}."
