@@ -50,7 +50,7 @@ def mixed_table(tmp_path):
 
 
 def test_every_command_has_help(run):
-    for command in ("list", "show", "fit", "predict", "score", "sample", "run", "verify", "compare"):
+    for command in ("list", "show", "fit", "predict", "transform", "score", "sample", "run", "verify", "compare"):
         assert "--json" in run(command, "--help").stdout
     assert margin.__version__ in run("--version").stdout
 
@@ -71,14 +71,15 @@ def test_list_json_is_stable(run):
 
 
 def test_show_a_model_a_row_and_a_term(run):
-    text = run("show", "kmeans").stdout
+    text = run("show", "kmeans", "--check").stdout
     for part in ("n_clusters", "cluster_centers_", "margin/cluster/kmeans.py", "k-means", "holds", "003"):
         assert part in text
-    facts = json.loads(run("show", "kmeans", "--json").stdout)
+    facts = json.loads(run("show", "kmeans", "--check", "--json").stdout)
     assert {"equations", "parameters", "source", "rows"} <= set(facts)
     assert all(row["verdict"] in ("holds", "corrected") for row in facts["rows"])
     assert "statement" in run("show", "k-means").stdout
-    assert run("show", "cluster", "--no-check").stdout
+    assert run("show", "cluster").stdout
+    assert "verdict" not in run("show", "kmeans").stdout, "checks run on request"
     assert "Neither a model" in run("show", "no-such-thing", code=2).stderr
 
 

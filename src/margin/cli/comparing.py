@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from margin.cli.completion import data_names, metric_names, model_names
 from margin.cli.output import FAILED, INTERRUPTED, USAGE, log, print_json, reported, result
 
 if TYPE_CHECKING:
@@ -22,14 +23,26 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    data: Annotated[str, typer.Argument(help="A file (CSV, Parquet, Arrow) or a named set.")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A file, a folder of Parquet files, - for stdin, or a named set.", autocompletion=data_names
+        ),
+    ],
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression; default: found out.")] = None,
     metric: Annotated[
-        str | None, typer.Option(help="What decides, e.g. roc_auc, log_loss, f1_macro, fbeta:beta=2, mae.")
+        str | None,
+        typer.Option(
+            help="What decides, e.g. roc_auc, log_loss, f1_macro, fbeta:beta=2, mae.", autocompletion=metric_names
+        ),
     ] = None,
-    models: Annotated[Many, typer.Option("--model", "-m", help="Only this model; may be repeated.")] = None,
-    exclude: Annotated[Many, typer.Option("--exclude", "-x", help="Not this model; may be repeated.")] = None,
+    models: Annotated[
+        Many, typer.Option("--model", "-m", help="Only this model; may be repeated.", autocompletion=model_names)
+    ] = None,
+    exclude: Annotated[
+        Many, typer.Option("--exclude", "-x", help="Not this model; may be repeated.", autocompletion=model_names)
+    ] = None,
     settings: Annotated[
         Many, typer.Option("--set", "-s", metavar="MODEL.NAME=VALUE", help="Set a parameter; may be repeated.")
     ] = None,

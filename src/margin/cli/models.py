@@ -8,7 +8,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from margin.cli.output import print_json, print_table, reported, result
+from margin.cli.completion import model_names, shown_names
+from margin.cli.output import log, print_json, print_table, reported, result
 from margin.service import models
 
 __all__ = ["model_names", "parameters_as_table", "register"]
@@ -17,11 +18,6 @@ __all__ = ["model_names", "parameters_as_table", "register"]
 def register(app: typer.Typer) -> None:
     app.command("list")(list_models)
     app.command("show")(show)
-
-
-def model_names(incomplete: str) -> list[str]:
-    """Shell completion of catalog names."""
-    return [model["name"] for model in models.list_models() if model["name"].startswith(incomplete)]
 
 
 def list_models(
@@ -42,15 +38,23 @@ def show(
         str,
         typer.Argument(
             help="A model, a row of the notes, an experiment, a run folder, a model file, or a term.",
-            autocompletion=model_names,
+            autocompletion=shown_names,
         ),
     ],
-    check: Annotated[bool, typer.Option(help="Run the checks of its rows and print their verdicts.")] = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="Also run the checks of its rows and print their verdicts.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show a model or a row of the notes (equation, parameters, source, verdicts), or what a run holds."""
+    """Show a model or a row of the notes (equation, parameters, source, verdicts), or what a run holds.
+
+    A name of another library or with a slip shows the nearest method.
+    """
     with reported():
         facts = models.describe(name)
+        if "asked" in facts:
+            what = facts.get("name", facts.get("id"))
+            log().print(f"There is no {name!r} here; the nearest is {what}.", highlight=False, soft_wrap=True)
         if check and facts["what"] not in ("rows", "run"):
             _add_verdicts(facts)
         if as_json:
@@ -94,8 +98,11 @@ def _print(facts: dict[str, Any]) -> None:
     if facts.get("rows"):
         console.print()
         print_table(
-            ["row of the notes", "where", "verdict"],
-            [[row["id"], "; ".join(row["where"]), row.get("verdict", "")] for row in facts["rows"]],
+            ["row of the notes", "where", *(["verdict"] if "verdict" in facts["rows"][0] else [])],
+            [
+                [row["id"], "; ".join(row["where"]), *([row["verdict"]] if "verdict" in row else [])]
+                for row in facts["rows"]
+            ],
         )
 
 
@@ -123,17 +130,31 @@ def _print_row(row: dict[str, Any]) -> None:
 def _print_run(run: dict[str, Any]) -> None:
     console = result()
     console.print(f"[bold]{run['name']}[/bold]  {run['kind']}", highlight=False, soft_wrap=True)
-    for name in ("status", "model", "parameters_set", "data", "task", "seconds", "records", "last"):
+    names = ("status", "model", "parameters_set", "data", "rows", "target", "task", "seconds", "held_out", "records")
+    for name in (*names, "last", "command", "files"):
         value = run.get(name)
         if isinstance(value, dict):
             value = "  ".join(f"{key} {_number(item)}" for key, item in value.items())
+        elif isinstance(value, list):
+            value = ", ".join(value)
         if value not in (None, "", 0):
             line = f"  {name.replace('_', ' ')}: {_number(value)}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for remark in run.get("remarks", []):
+        console.print(f"  remark: {remark}", markup=False, highlight=False, soft_wrap=True)
     if run.get("board"):
         console.print()
-        rows = [[s["model"], s["error"] or _number(s["mean"]), _number(s["fit_seconds"])] for s in run["board"]]
-        print_table(["model", run["board"][0]["metric"], "fit s"], rows)
+        _print_board(run["board"])
+
+
+def _print_board(board: list[dict[str, Any]]) -> None:
+    """Models in the order of the board; those without a score with the reason."""
+    rows = []
+    for s in board:
+        score = s["error"] or s.get("status", "") if s["mean"] is None or s["error"] else _number(s["mean"])
+        mark = "≈" if s.get("tied") and s is not board[0] else ""
+        rows.append([mark, s["model"], score, "" if s["fit_seconds"] is None else _number(s["fit_seconds"])])
+    print_table(["", "model", board[0]["metric"], "fit s"], rows)
 
 
 def _number(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +13,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["FAILED", "INTERRUPTED", "USAGE", "log", "print_json", "print_table", "reported", "result"]
+__all__ = ["FAILED", "INTERRUPTED", "USAGE", "log", "print_json", "print_table", "reported", "result", "strict"]
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # 130 is what shells report for Ctrl-C
+#: A pipe or file has no width: nothing is cut off or wrapped there.
+UNLIMITED = 100_000
 
 
 def result() -> Console:
     """The console for results; made anew so that redirected output is seen."""
-    return Console()
+    console = Console()
+    return console if console.is_terminal else Console(width=UNLIMITED)
 
 
 def log() -> Console:
@@ -28,7 +32,27 @@ def log() -> Console:
 
 
 def print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, default=_plain, allow_nan=True) + "\n")
+    """Strict JSON, written piece by piece: a million predictions are never one string in memory."""
+    for piece in json.JSONEncoder(indent=2, allow_nan=False).iterencode(strict(value)):
+        sys.stdout.write(piece)
+    sys.stdout.write("\n")
+
+
+def strict(value: Any) -> Any:
+    """Plain values that every JSON reader takes: what is not a finite number is null, what is not JSON is text.
+
+    >>> strict({"a": float("nan"), "b": (1, 2.5)})
+    {'a': None, 'b': [1, 2.5]}
+    """
+    if isinstance(value, dict):
+        return {str(key): strict(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return strict(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [strict(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | int) or value is None else str(value)
 
 
 def print_table(columns: list[str], rows: list[list[Any]], title: str = "") -> None:
@@ -60,7 +84,3 @@ def reported() -> Iterator[None]:
 def _end(sentence: str, code: int) -> None:
     log().print(f"margin: {sentence}", style="red", markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(code)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,4 +1,4 @@
-"""``margin fit``, ``predict``, ``score`` and ``sample``."""
+"""``margin fit``, ``predict``, ``transform``, ``score`` and ``sample``."""
 
 from __future__ import annotations
 
@@ -10,20 +10,29 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from margin.cli.models import model_names, parameters_as_table
+from margin.cli.completion import data_names, model_names
+from margin.cli.models import parameters_as_table
 from margin.cli.output import INTERRUPTED, log, print_json, print_table, reported, result
 
 __all__ = ["register"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Trained = Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a model file.")]
-Data = Annotated[str, typer.Argument(help="A file (CSV, Parquet, Arrow) or a named set, e.g. moons:n_samples=500.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A file, a folder of Parquet files, - for stdin, or a named set, e.g. moons:n_samples=500.",
+        autocompletion=data_names,
+    ),
+]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write; default: stdout.")]
 Target = Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")]
 
 
 def register(app: typer.Typer) -> None:
     app.command("fit", cls=HelpWithParameters)(fit)
     app.command("predict")(predict)
+    app.command("transform")(transform)
     app.command("score")(score)
     app.command("sample")(sample)
 
@@ -57,6 +66,10 @@ def fit(
     prepare: Annotated[
         bool | None, typer.Option(help="Impute, encode and scale columns first; default: where they need it.")
     ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Where the folder holds another run, train in one beside it.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Where the folder holds another run, start it over.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -66,11 +79,21 @@ def fit(
     from margin.core.progress import ProgressBar
     from margin.core.watching import watch
     from margin.service import training
+    from margin.service.requests import BadRequest
 
     folder = out or Path("runs") / f"{model}-{Path(data.partition(':')[0]).stem}"
     with reported(), nullcontext() if quiet else watch(ProgressBar(log())):
+        if new and force:
+            raise BadRequest("fit: --new keeps the run in the folder and --force starts it over; give one of them.")
         facts = training.fit(
-            model, data, out=folder, target=target, settings=settings or (), seed=seed, prepare=prepare
+            model,
+            data,
+            out=folder,
+            target=target,
+            settings=settings or (),
+            seed=seed,
+            prepare=prepare,
+            existing="new" if new else "force" if force else "refuse",
         )
     if as_json:
         print_json(facts)
@@ -87,23 +110,32 @@ def predict(
     run: Trained,
     data: Data,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write; default: stdout.")] = None,
+    out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Predict every row of a file or named set; CSV on stdout."""
-    from margin.service import training
+    from margin.service import prediction
 
     with reported():
-        columns = training.predict(run, data, proba=proba)
-        _write_columns(columns, out, as_json)
+        _write_columns(prediction.predict(run, data, proba=proba), out, as_json)
+
+
+def transform(run: Trained, data: Data, out: Out = None, as_json: Json = False) -> None:
+    """Transform every row of a file or named set with a trained reducer; CSV on stdout."""
+    from margin.service import prediction
+
+    with reported():
+        _write_columns(prediction.transform(run, data), out, as_json)
 
 
 def score(run: Trained, data: Data, target: Target = None, as_json: Json = False) -> None:
     """Score a trained model on data that has the target."""
-    from margin.service import training
+    from margin.service import prediction
 
     with reported():
-        metrics = training.score(run, data, target=target)
+        metrics, remarks = prediction.score(run, data, target=target)
+    for remark in remarks:
+        log().print(remark, style="yellow", markup=False, highlight=False, soft_wrap=True)
     if as_json:
         print_json(metrics)
     else:
@@ -114,14 +146,14 @@ def sample(
     run: Trained,
     n: Annotated[int, typer.Option("--number", "-n", min=1, help="How many draws.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write; default: stdout.")] = None,
+    out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Draw from a trained generative model; CSV on stdout."""
-    from margin.service import training
+    from margin.service import prediction
 
     with reported():
-        draws = training.sample(run, n, seed)
+        draws = prediction.sample(run, n, seed)
         _write_columns({f"x{i}": column for i, column in enumerate(draws.reshape(len(draws), -1).T)}, out, as_json)
 
 

@@ -163,7 +163,7 @@ def _vertical(scale: Scale, tick: float, height: int) -> Markup:
 
 
 def _name(name: str, middle: float) -> Markup:
-    return element("text", element("title", name), _short(name, 18), x=NAMES - 10, y=middle + 4, text_anchor="end")
+    return element("text", element("title", name), _short(name, 16), x=NAMES - 10, y=middle + 4, text_anchor="end")
 
 
 def _short(name: str, most: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from margin import atlas, catalog, experiments
 from margin.core.parameters import attributes_of, parameter_table
+from margin.service.nearest import nearest
 
 __all__ = ["describe", "describe_run", "list_models", "parameters", "rows_of"]
 
@@ -43,7 +44,22 @@ def rows_of(entry: catalog.Entry) -> list[atlas.Row]:
 
 def describe(name: str) -> dict[str, Any]:
     """A model by catalog or class name, an atlas row by id, an experiment by name, a run folder or model file by path,
-    or the rows that mention a term."""
+    or the rows that mention a term; else what is called most like it, with ``asked`` being the name that was given."""
+    found = _described(name)
+    if found is not None:
+        return found
+    other = nearest(name)
+    mentioned = atlas.find(name) if other is None or not other.is_synonym else []
+    if mentioned:
+        return {"what": "rows", "term": name, "rows": [_row(row) for row in mentioned]}
+    likely = _described(other.name) if other is not None else None
+    if likely is None:
+        raise KeyError(f"Neither a model, a row of the notes, an experiment nor a run is called {name!r}.")
+    return {**likely, "asked": name}
+
+
+def _described(name: str) -> dict[str, Any] | None:
+    """What has exactly this name."""
     if any(name in (entry.name, entry.class_name) for entry in catalog.ENTRIES):
         return _describe_model(catalog.entry(name))
     if name in atlas.rows():
@@ -52,10 +68,7 @@ def describe(name: str) -> dict[str, Any]:
         return _describe_experiment(name)
     if Path(name).is_file() or (Path(name) / "manifest.json").exists():
         return describe_run(name)
-    found = atlas.find(name)
-    if found:
-        return {"what": "rows", "term": name, "rows": [_row(row) for row in found]}
-    raise KeyError(f"Neither a model, a row of the notes, an experiment nor a run is called {name!r}.")
+    return None
 
 
 def parameters(name: str) -> list[dict[str, Any]]:
@@ -84,29 +97,34 @@ def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
 def describe_run(path: str | Path) -> dict[str, Any]:
     """What a run folder, of a fit or a comparison, or a model file holds."""
     from margin.runs import Run
-    from margin.service.training import open_model
+    from margin.service.prediction import open_model
 
     if not Path(path).is_dir():
         model, _ = open_model(path)
         return {"what": "run", "name": str(path), "kind": "model file", **_facts_of(model)}
     run = Run.existing(path)
     metrics, board = run.metrics(), run.folder / "board.json"
+    known = ("status", "data", "rows", "task", "seconds", "metric", "remarks", "command")
     return {
         "what": "run",
         "name": str(path),
         "kind": run.manifest["identity"].get("kind", "fit"),
-        **{key: run.manifest[key] for key in ("status", "data", "task", "seconds") if key in run.manifest},
+        **{key: run.manifest[key] for key in known if key in run.manifest},
+        "target": run.manifest["identity"].get("target", ""),
         **(_facts_of(run.model()) if run.model_path.exists() else {}),
+        "held_out": run.manifest.get("held_out", {}).get("scores", {}),
         "records": len(metrics),
         "last": metrics[-1] if metrics else {},
         "board": json.loads(board.read_text()) if board.exists() else [],
+        "files": [name for name in ("report.html", "model_card.md") if (run.folder / name).exists()],
     }
 
 
 def _facts_of(model: Any) -> dict[str, Any]:
     """The class that learned, behind whatever prepares its columns and target, and the parameters that were set."""
-    inner = getattr(model, "regressor", model)
-    inner = inner.steps[-1][1] if hasattr(inner, "steps") else inner
+    from margin.service.prediction import last_step
+
+    inner = last_step(model)
     usual = {name: parameter.default for name, parameter in inspect.signature(type(inner)).parameters.items()}
     changed = {key: str(v) for key, v in inner.get_params(deep=False).items() if repr(v) != repr(usual.get(key))}
     return {"model": catalog.name_of(inner) or type(inner).__name__, "parameters_set": changed}

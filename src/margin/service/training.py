@@ -1,4 +1,4 @@
-"""Fit, predict, score and sample: from a source of data to a run folder and back."""
+"""Fit: from a source of data to a run folder."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from margin import catalog
 from margin.core.parameters import InvalidParameter, parameters_of, parse_settings
 from margin.runs import Run, fingerprint, interruptible
+from margin.service.cards import write_card
+from margin.service.changes import folder_for
 from margin.service.preparation import behind, preparation
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, open_source
 
-__all__ = ["build_model", "fit", "open_model", "predict", "sample", "score"]
+__all__ = ["build_model", "fit"]
 
 
 def build_model(name: str, settings: Sequence[str], seed: int) -> Any:
@@ -43,8 +43,12 @@ def fit(
     settings: Sequence[str] = (),
     seed: int = 0,
     prepare: bool | None = None,
+    existing: str = "refuse",
 ) -> dict[str, Any]:
-    """Train ``name`` on ``data`` in the run folder ``out``; the same call continues an interrupted run."""
+    """Train ``name`` on ``data`` in the run folder ``out``; the same call continues an interrupted run.
+
+    Where the folder holds another run, ``existing`` says what happens: "refuse", "force" or "new".
+    """
     source = open_source(data, target)
     estimator = build_model(name, settings, seed)
     entry = catalog.entry(name)
@@ -60,15 +64,15 @@ def fit(
         "data_hash": source.hash,
         "target": source.target,
     }
-    run = Run.open(
-        out,
-        identity,
-        data=data,
-        task=entry.task,
-        features=list(source.features),
-        params={key: str(value) for key, value in estimator.get_params(deep=False).items()},
-        seed=seed,
-    )
+    facts = {
+        "data": data,
+        "task": entry.task,
+        "features": list(source.features),
+        "rows": len(source.X),
+        "params": {key: str(value) for key, value in estimator.get_params(deep=False).items()},
+        "seed": seed,
+    }
+    run = Run.open(folder_for(out, identity, facts, existing), identity, **facts)
     if run.status != "finished":
         with interruptible() as stop:
             try:
@@ -76,6 +80,7 @@ def fit(
             except InvalidParameter as error:
                 raise BadRequest(str(error)) from None
     metrics = run.metrics()
+    write_card(run)
     return {
         "run": str(run.folder),
         "model": entry.name,
@@ -84,75 +89,6 @@ def fit(
         "records": len(metrics),
         "last": metrics[-1] if metrics else {},
     }
-
-
-def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
-    """A model and what is known of it, from a run folder or a model file."""
-    from margin.store import load
-
-    path = Path(path)
-    if path.is_dir():
-        run = Run.existing(path)
-        return run.model(), run.manifest
-    if not path.exists():
-        raise BadRequest(f"There is neither a run folder nor a model file {str(path)!r}.")
-    return load(path), {}
-
-
-def predict(model_path: str, data: str, *, proba: bool = False) -> dict[str, Any]:
-    """Predictions for every row of ``data``; with ``proba``, one column of probabilities per class."""
-    model, manifest = open_model(model_path)
-    source = _source_for(manifest, data)
-    if proba:
-        if not hasattr(model, "predict_proba"):
-            raise BadRequest(f"{type(model).__name__} in {model_path} has no predict_proba.")
-        values = model.predict_proba(source.X)
-        return {str(label): values[:, i] for i, label in enumerate(getattr(model, "classes_", range(values.shape[1])))}
-    values = np.asarray(model.predict(source.X))
-    if values.ndim == 1:
-        return {"prediction": values}
-    return {f"prediction_{i}": values[:, i] for i in range(values.shape[1])}
-
-
-def score(model_path: str, data: str, *, target: str | None = None) -> dict[str, float]:
-    """Every metric that fits the task, on ``data``."""
-    from margin.metrics import evaluate
-
-    model, manifest = open_model(model_path)
-    source = _source_for(manifest, data, target)
-    task = manifest.get("task", source.task)
-    if source.y is None and task in ("classification", "regression"):
-        raise BadRequest(f"score: {data} needs a target; name its column with --target.")
-    return evaluate(model, source.X, source.y, task)
-
-
-def sample(model_path: str, n: int, seed: int) -> np.ndarray:
-    """``n`` draws from a generative model."""
-    model, _ = open_model(model_path)
-    if not hasattr(model, "sample"):
-        raise BadRequest(f"{type(model).__name__} in {model_path} is not generative: it has no sample.")
-    return np.asarray(model.sample(n, random_state=seed))
-
-
-def _source_for(manifest: dict[str, Any], data: str, target: str | None = None) -> Source:
-    """New rows for a model: a target column is set aside, and the columns it was trained on are picked by name."""
-    known = manifest.get("identity", {}).get("target", "")
-    wanted = target or known or None
-    try:
-        source = open_source(data, wanted)
-    except BadRequest:
-        if target is not None or not Path(data).exists():
-            raise
-        source = open_source(data)  # new rows usually have no target column
-    features = manifest.get("features", [])
-    if source.table is None or not features:
-        return source
-    absent = [name for name in features if name not in source.table.names]
-    if absent:
-        raise BadRequest(f"{data} lacks the column {absent[0]!r} that the model was trained on.")
-    picked = source.table.select(features)
-    X: Any = picked.to_pandas()
-    return Source(source.name, X, source.y, picked.names, source.target, source.task, source.hash, table=picked)
 
 
 def _takes_target(entry: catalog.Entry) -> bool:

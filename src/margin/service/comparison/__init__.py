@@ -16,6 +16,7 @@ from margin.metrics import metric as metric_named
 from margin.runs import Run
 from margin.selection import Trial, plan_folds
 from margin.selection.schedule import seconds_text
+from margin.service.cards import write_winners_card
 from margin.service.comparison.candidates import BASELINE, candidates_for, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
 from margin.service.comparison.job import Watch, restore, run_job
@@ -128,6 +129,8 @@ def run_comparison(
     """Prepare, run what is missing, and save the winner fitted to all rows."""
     comparison = prepare(data, y, request, out)
     run_job(comparison, n_jobs, watch or (lambda _: None))
+    if comparison.run.status == "finished":
+        write_winners_card(comparison)
     return comparison
 
 

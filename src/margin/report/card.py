@@ -1,0 +1,106 @@
+"""A model card: what a model is, what it was taught, how good it is and how to use it, as Markdown beside the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from margin.report.numbers import score
+
+__all__ = ["comparison_card", "fit_card"]
+
+
+def fit_card(folder: Any, manifest: Mapping[str, Any], last: Mapping[str, Any]) -> str:
+    """The card of one fit, from what its run folder knows."""
+    identity = manifest["identity"]
+    model, target = identity["model"], identity.get("target")
+    changed = [f"{name} = {value}" for name, value in manifest.get("params_set", {}).items()]
+    data = [
+        f"Data: {manifest.get('data')}, {manifest.get('rows', 0):,} rows, {len(manifest.get('features', []))} columns"
+        f" (SHA-256 {identity['data_hash'][:12]}…).",
+        f"Target: {target}." if target else "No target.",
+        f"Columns: {_listed(manifest.get('features', []))}.",
+    ]
+    training = [
+        f"Status: {manifest['status']}, {manifest.get('seconds', 0.0):.1f} s, seed {manifest.get('seed', 0)}.",
+        f"Parameters set: {', '.join(changed) if changed else 'none, all are defaults'}.",
+        *([f"Last record: {_numbers(last)}."] if last else []),
+        f"Versions: {_versions(manifest.get('versions', {}))}.",
+    ]
+    evidence = ["Not measured here: this model has seen all rows of its data.", _score_hint(folder, manifest, target)]
+    uses = _uses(folder, manifest.get("task", ""))
+    sections = {"What it was taught": data, "Training": training, "How good it is": evidence, "Use": uses}
+    return _markdown(f"{model}: {manifest.get('data')}", sections)
+
+
+def comparison_card(comparison: Any) -> str:
+    """The card of the winner of a comparison."""
+    n, p = comparison.X.shape
+    winner = next(s for s in comparison.standings if s.model == comparison.winner)
+    name = comparison.metric.name
+    data = [
+        f"Data: {comparison.name}, {n:,} rows, {p} columns; target {comparison.target or 'y'} ({comparison.task}).",
+        f"Columns: {_listed(list(comparison.features))}.",
+        *comparison.remarks,
+    ]
+    evidence = [f"{name} {score(winner.mean)} in cross-validation ({comparison.plan.sentence.rstrip('.')})."]
+    if comparison.held_out_score is not None:
+        held = f"{name} {score(comparison.held_out_score)} on {len(comparison.plan.held_out):,} rows held out"
+        evidence.append(f"{held}; the model in this folder was then fitted to all rows.")
+    baseline = next((s for s in comparison.standings if s.model == "baseline" and not s.error), None)
+    if baseline is not None:
+        evidence.append(f"A constant prediction has {name} {score(baseline.mean)}.")
+    ties = [s.model for s in comparison.standings if s.tied and s.model != comparison.winner]
+    if ties:
+        evidence.append(f"Not distinguishable from it: {', '.join(ties)}.")
+    evidence += [comparison.diagnosis] if comparison.diagnosis else []
+    training = [
+        f"Seed {comparison.seed}; versions: {_versions(comparison.versions or {})}.",
+        f"Repeat: `{comparison.command or comparison.call}`",
+    ]
+    sections = {
+        "What it was taught": data,
+        "How good it is": evidence,
+        "Training": training,
+        "Use": _uses(comparison.folder, comparison.task),
+    }
+    return _markdown(f"{comparison.winner}: {comparison.name}", sections)
+
+
+def _score_hint(folder: Any, manifest: Mapping[str, Any], target: str | None) -> str:
+    if manifest.get("task") == "transformation":
+        return "A transformation has no score of its own."
+    rows = f"rows that have {target}" if target else "new rows"
+    return f"Measure it on {rows}: `margin score {folder} new.csv`"
+
+
+def _uses(folder: Any, task: str) -> list[str]:
+    command = {"transformation": "transform", "density": "sample"}.get(task, "predict")
+    arguments = "" if command == "sample" else " new.csv"
+    return [
+        f"`margin {command} {folder}{arguments}`",
+        f'Python: `margin.load("{folder}/model.safetensors")`',
+        "Rows unlike those it was taught (other times, places, instruments) may be answered badly without notice.",
+    ]
+
+
+def _markdown(title: str, sections: Mapping[str, Sequence[str]]) -> str:
+    parts = [f"# {title}"]
+    for heading, lines in sections.items():
+        parts.append(f"## {heading}\n\n" + "\n".join(f"- {line}" for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _listed(names: Sequence[str], most: int = 40) -> str:
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "none"
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items()) or "unknown"
+
+
+def _numbers(record: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}" for key, value in record.items()
+    )

@@ -1,0 +1,80 @@
+"""The method a user means by a name that is not ours: other libraries' names, abbreviations, slips of the keyboard."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from margin import atlas, catalog, experiments
+
+__all__ = ["Nearest", "nearest"]
+
+#: Names that other libraries and books use, and the model of ours that does what they do.
+SYNONYMS = {
+    "autoencoder": "vae",
+    "boosting": "gradient-boosting-classifier",
+    "cart": "decision-tree-classifier",
+    "catboost": "hist-gradient-boosting-classifier",
+    "cnn": "cnn-classifier",
+    "convolutional-network": "cnn-classifier",
+    "decision-tree": "decision-tree-classifier",
+    "em": "gaussian-mixture",
+    "extra-trees": "extra-trees-classifier",
+    "forest": "random-forest-classifier",
+    "gbdt": "gradient-boosting-classifier",
+    "gbm": "gradient-boosting-classifier",
+    "glm": "linear-regression",
+    "gmm": "gaussian-mixture",
+    "gp": "gaussian-process-regressor",
+    "gradient-boosting": "gradient-boosting-classifier",
+    "ica": "fast-ica",
+    "knn": "k-neighbors-classifier",
+    "kriging": "gaussian-process-regressor",
+    "lda": "linear-discriminant-analysis",
+    "lgbm": "hist-gradient-boosting-classifier",
+    "lightgbm": "hist-gradient-boosting-classifier",
+    "logit": "logistic-regression",
+    "mlp": "mlp-classifier",
+    "naive-bayes": "gaussian-nb",
+    "nearest-neighbors": "k-neighbors-classifier",
+    "neural-network": "mlp-classifier",
+    "ols": "linear-regression",
+    "perceptron": "mlp-classifier",
+    "qda": "quadratic-discriminant-analysis",
+    "random-forest": "random-forest-classifier",
+    "svd": "pca",
+    "svm": "svc",
+    "tsne": "t-sne",
+    "xgb": "hist-gradient-boosting-classifier",
+    "xgboost": "hist-gradient-boosting-classifier",
+}
+#: How alike two names must be, from 0 to 1: one or two wrong letters in a name of ten.
+ALIKE = 0.75
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """A name that exists, and whether it is another word for what was asked or only spelled like it."""
+
+    name: str
+    is_synonym: bool
+
+
+def nearest(asked: str) -> Nearest | None:
+    """What exists under another name or one spelled alike, or None.
+
+    >>> nearest("XGBoost")
+    Nearest(name='hist-gradient-boosting-classifier', is_synonym=True)
+    >>> nearest("logistic_regresion")
+    Nearest(name='logistic-regression', is_synonym=False)
+    """
+    plain = "-".join(asked.lower().replace("_", " ").split())
+    known = {entry.name for entry in catalog.ENTRIES}
+    for name in (plain, plain.removesuffix("s"), plain.removesuffix("-classifier").removesuffix("-regressor")):
+        synonym = SYNONYMS.get(name)
+        if synonym in known:
+            return Nearest(synonym, is_synonym=True)
+    classes = {entry.class_name.lower(): entry.name for entry in catalog.ENTRIES}
+    names = [*known, *classes, *atlas.rows(), *experiments.names()]
+    found = difflib.get_close_matches(plain, sorted(names), n=1, cutoff=ALIKE)
+    return Nearest(classes.get(found[0], found[0]), is_synonym=False) if found else None

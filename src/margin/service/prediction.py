@@ -1,0 +1,170 @@
+"""From a trained model to answers about new rows: predict, transform, score, sample."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin.runs import Run
+from margin.service.requests import BadRequest
+from margin.service.sources import Source, open_source
+
+__all__ = ["open_model", "predict", "sample", "score", "task_of", "transform"]
+
+Columns = dict[str, np.ndarray]
+
+
+def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
+    """A model and what is known of it, from a run folder or a model file."""
+    from margin.store import load
+
+    path = Path(path)
+    if path.is_dir():
+        run = Run.existing(path)
+        return run.model(), run.manifest
+    if not path.exists():
+        raise BadRequest(f"There is neither a run folder nor a model file {str(path)!r}.")
+    return load(path), {}
+
+
+def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
+    """Predictions for every row of ``data``; with ``proba``, one column of probabilities per class."""
+    model, manifest = open_model(model_path)
+    wanted = "predict_proba" if proba else "predict"
+    if not hasattr(model, wanted):
+        raise BadRequest(_cannot(model, model_path, wanted))
+    source = _source_for(manifest, data)
+    values = np.asarray(getattr(model, wanted)(source.X))
+    if proba:
+        return {str(label): values[:, i] for i, label in enumerate(getattr(model, "classes_", range(values.shape[1])))}
+    return {"prediction": values} if values.ndim == 1 else _numbered("prediction_", values)
+
+
+def transform(model_path: str, data: str) -> Columns:
+    """What a reducer makes of every row of ``data``; one that embeds its training rows only gives their embedding."""
+    model, manifest = open_model(model_path)
+    source = _source_for(manifest, data)
+    if hasattr(model, "transform"):
+        values = model.transform(source.X)
+        values = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+        return dict(zip(_output_names(model, values), values.reshape(len(values), -1).T, strict=True))
+    inner = last_step(model)
+    if hasattr(inner, "embedding_"):
+        if len(inner.embedding_) != len(source.X) or not _trained_on(manifest, source, data):
+            raise BadRequest(
+                f"{type(inner).__name__} in {model_path} embeds the rows it was fitted to and no others; give it those."
+            )
+        return _numbered("embedding_", inner.embedding_)
+    raise BadRequest(_cannot(model, model_path, "transform"))
+
+
+def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dict[str, float], list[str]]:
+    """Every metric that fits the task, on ``data``, and remarks on what the numbers are worth."""
+    from margin.metrics import evaluate
+
+    model, manifest = open_model(model_path)
+    task = manifest.get("task") or task_of(model)
+    if task == "transformation":
+        raise BadRequest(
+            f"{type(last_step(model)).__name__} in {model_path} transforms rows: there is nothing to score."
+        )
+    source = _source_for(manifest, data, target)
+    if source.y is None and task in ("classification", "regression"):
+        known = manifest.get("identity", {}).get("target", "")
+        lacks = f"{data} has no column {known!r}, which is the target" if known else f"{data} needs a target"
+        raise BadRequest(f"score: {lacks}; name its column with --target.")
+    scores = evaluate(model, source.X, source.y, task)
+    if not scores:
+        raise BadRequest(f"score: no metric for {task} can be computed for {type(last_step(model)).__name__}.")
+    remarks = []
+    if _trained_on(manifest, source, data):
+        remarks.append(f"{data} holds the rows the model was trained on: scores on new rows are usually worse.")
+    return scores, remarks
+
+
+def sample(model_path: str, n: int, seed: int) -> np.ndarray:
+    """``n`` draws from a generative model."""
+    model, _ = open_model(model_path)
+    if not hasattr(model, "sample"):
+        raise BadRequest(f"{type(model).__name__} in {model_path} is not generative: it has no sample.")
+    return np.asarray(model.sample(n, random_state=seed))
+
+
+def task_of(model: Any) -> str:
+    """What a model without a manifest is for, from scikit-learn's tags and from what it can do."""
+    from sklearn.utils import get_tags
+
+    kind = get_tags(model).estimator_type
+    if kind in ("classifier", "regressor"):
+        return {"classifier": "classification", "regressor": "regression"}[kind]
+    if kind == "clusterer":
+        return "clustering"
+    return "density" if hasattr(model, "score_samples") else "transformation"
+
+
+def last_step(model: Any) -> Any:
+    """The estimator behind whatever prepares its columns and its target."""
+    inner = getattr(model, "regressor_", None) or getattr(model, "regressor", None) or model
+    return inner.steps[-1][1] if hasattr(inner, "steps") else inner
+
+
+def _cannot(model: Any, path: str, wanted: str) -> str:
+    """One sentence: the class, what it lacks, and the command that gives what it has."""
+    name = type(last_step(model)).__name__
+    others = {"predict": "margin predict", "transform": "margin transform", "sample": "margin sample"}
+    has = [command for method, command in others.items() if method != wanted and hasattr(model, method)]
+    if not has and hasattr(last_step(model), "embedding_"):
+        has = ["margin transform"]
+    instead = f"; use {' or '.join(has)}" if has else ""
+    words = {
+        "predict": "predicts nothing",
+        "transform": "transforms nothing",
+        "predict_proba": "gives no probabilities",
+    }
+    return f"{name} in {path} {words[wanted]}: it has no {wanted}{instead}."
+
+
+def _numbered(prefix: str, values: np.ndarray) -> Columns:
+    return {f"{prefix}{i}": column for i, column in enumerate(np.asarray(values).reshape(len(values), -1).T)}
+
+
+def _output_names(model: Any, values: np.ndarray) -> list[str]:
+    width = int(np.prod(values.shape[1:]))
+    try:
+        names = [str(name) for name in last_step(model).get_feature_names_out()]
+    except (AttributeError, ValueError, TypeError):
+        names = []
+    return names if len(names) == width else [f"x{i}" for i in range(width)]
+
+
+def _trained_on(manifest: dict[str, Any], source: Source, data: str) -> bool:
+    """Whether these are the training rows: by content, or by name where a comparison left some of them out."""
+    identity = manifest.get("identity", {})
+    if not identity:
+        return False
+    same_name = identity.get("kind") == "comparison" and manifest.get("data") == data
+    return identity.get("data_hash") == source.hash or same_name
+
+
+def _source_for(manifest: dict[str, Any], data: str, target: str | None = None) -> Source:
+    """New rows for a model: a target column is set aside, and the columns it was trained on are picked by name."""
+    known = manifest.get("identity", {}).get("target", "")
+    wanted = target or known or None
+    try:
+        source = open_source(data, wanted)
+    except BadRequest:
+        if target is not None:
+            raise
+        source = replace(open_source(data), y=None)  # new rows usually have no target column
+    features = manifest.get("features", [])
+    if source.table is None or not features:
+        return source
+    absent = [name for name in features if name not in source.table.names]
+    if absent:
+        others = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        raise BadRequest(f"{data} lacks the column {absent[0]!r}{others} that the model was trained on.")
+    picked = source.table.select(features)
+    return replace(source, X=picked.to_pandas(), features=picked.names, table=picked)

@@ -1,0 +1,211 @@
+"""Trained models on the command line: reducers, scores, changed runs, strict JSON, names that are nearly right."""
+
+import csv
+import io
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from margin.cli import app
+from margin.cli.completion import data_names, metric_names, model_names, shown_names
+from margin.cli.output import strict
+from margin.service.changes import differences
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments, code=0):
+        outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert outcome.exit_code == code, f"{outcome.stdout}\n{outcome.stderr}\n{outcome.exception!r}"
+        return outcome
+
+    return call
+
+
+@pytest.fixture
+def prices(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=60).round(3), "town": rng.choice(["n", "s"], 60)})
+    frame["price"] = (3 * frame["size"] + (frame["town"] == "n") + 0.1 * rng.normal(size=60)).round(3)
+    frame.to_csv(tmp_path / "prices.csv", index=False)
+    return "prices.csv"
+
+
+def rows_of(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_transform_with_a_reducer(run, tmp_path):
+    run("fit", "pca", "iris", "--set", "n_components=2", "--out", "p", "-q")
+    rows = rows_of(run("transform", "p", "iris").stdout)
+    assert (rows[0], len(rows)) == (["pca0", "pca1"], 151)
+    said = run("predict", "p", "iris", code=2).stderr
+    assert "PCA in p predicts nothing: it has no predict; use margin transform." in " ".join(said.split())
+    assert "transforms rows: there is nothing to score" in " ".join(run("score", "p", "iris", code=2).stderr.split())
+    run("fit", "ridge", "diabetes", "--out", "r", "-q")
+    said = " ".join(run("transform", "r", "diabetes", code=2).stderr.split())
+    assert "Ridge in r transforms nothing: it has no transform; use margin predict." in said
+
+
+def test_an_embedding_of_the_training_rows_only(run):
+    run("fit", "mds", "iris", "--set", "n_components=2", "--set", "max_iter=3", "--set", "n_init=1", "--out", "m", "-q")
+    assert len(rows_of(run("transform", "m", "iris").stdout)) == 151
+    assert "no others" in run("transform", "m", "wine", code=2).stderr
+
+
+def test_scores_need_a_target_and_say_where_they_flatter(run, prices):
+    run("fit", "linear-regression", prices, "-t", "price", "--out", "r", "-q")
+    outcome = run("score", "r", prices, "--json")
+    assert json.loads(outcome.stdout)["r2"] > 0.9
+    assert "the rows the model was trained on" in outcome.stderr
+    frame = pd.read_csv(prices)
+    frame.iloc[:20].to_csv("new.csv", index=False)
+    assert run("score", "r", "new.csv").stderr == ""
+    frame.drop(columns="price").to_csv("bare.csv", index=False)
+    assert "has no column 'price', which is the target" in " ".join(
+        run("score", "r", "bare.csv", code=2).stderr.split()
+    )
+    assert "needs a target" in run("score", "r/model.safetensors", "bare.csv", code=2).stderr
+    known = json.loads(run("score", "r/model.safetensors", "new.csv", "-t", "price", "--json").stdout)
+    assert known["r2"] > 0.9
+
+
+def test_a_changed_run_is_named_in_words(run, prices):
+    fit = ["fit", "ridge", prices, "-t", "price", "--out", "r", "-q"]
+    run(*fit)
+    said = " ".join(run(*fit, "--set", "alpha=2", code=1).stderr.split())
+    assert "r holds another run: alpha was 1.0 and is 2.0 now. Add --new" in said
+    assert "it trains ridge, not lasso" in " ".join(run("fit", "lasso", *fit[2:], code=1).stderr.split())
+    frame = pd.read_csv(prices)
+    frame.iloc[:59].to_csv(prices, index=False)
+    assert "prices.csv has changed: it had 60 rows and has 59" in " ".join(run(*fit, code=1).stderr.split())
+    frame.assign(size=frame["size"] + 1).to_csv(prices, index=False)
+    assert "values in prices.csv have changed" in " ".join(run(*fit, code=1).stderr.split())
+    frame.rename(columns={"size": "area"}).to_csv(prices, index=False)
+    assert "(without 'size' and with 'area')" in " ".join(run(*fit, code=1).stderr.split())
+    assert json.loads(run(*fit, "--new", "--json").stdout)["run"] == "r-2"
+    assert json.loads(run(*fit, "--new", "--json").stdout)["run"] == "r-2", "the run beside it is taken up again"
+    assert json.loads(run(*fit, "--force", "--json").stdout)["run"] == "r"
+    assert json.loads(run("show", "r", "--json").stdout)["status"] == "finished"
+    assert len(rows_of(run("predict", "r", prices).stdout)) == 61
+    run(*fit)
+    assert "give one of them" in run(*fit, "--new", "--force", code=2).stderr
+
+
+def test_other_preprocessing_alone_is_a_difference():
+    same = {"kind": "fit", "model": "ridge", "data_hash": "a", "target": "y"}
+    manifest = {"identity": {**same, "fingerprint": "1"}, "params": {"alpha": "1"}}
+    assert differences(manifest, {**same, "fingerprint": "1"}, {"params": {"alpha": "1"}}) == []
+    said = differences(manifest, {**same, "fingerprint": "2"}, {"params": {"alpha": "1"}})
+    assert said == ["its columns were prepared otherwise"]
+
+
+def test_a_model_card_stands_beside_the_model(run, prices):
+    run("fit", "ridge", prices, "-t", "price", "--set", "alpha=3", "--out", "r", "-q")
+    card = Path("r/model_card.md").read_text(encoding="utf-8")
+    for part in (
+        "# ridge: prices.csv",
+        "60 rows, 2 columns",
+        "Target: price.",
+        "alpha = 3.0",
+        "margin predict r new.csv",
+    ):
+        assert part in card
+    written = os.stat("r/model_card.md").st_mtime_ns
+    run("fit", "ridge", prices, "-t", "price", "--set", "alpha=3", "--out", "r", "-q")
+    assert os.stat("r/model_card.md").st_mtime_ns == written
+
+
+def test_a_comparison_leaves_report_and_card_and_can_be_used(run, prices):
+    arguments = [
+        "compare",
+        prices,
+        "-t",
+        "price",
+        "-m",
+        "ridge",
+        "-m",
+        "lasso",
+        "--folds",
+        2,
+        "-j",
+        1,
+        "--out",
+        "c",
+        "-q",
+    ]
+    run(*arguments)
+    page, card = (Path(f"c/{name}").read_text(encoding="utf-8") for name in ("report.html", "model_card.md"))
+    assert "<!DOCTYPE html>" in page
+    assert "Permutation importance" in page
+    assert "in cross-validation" in card
+    facts = json.loads(run("show", "c", "--json").stdout)
+    assert facts["files"] == ["report.html", "model_card.md"]
+    shown = run("show", "c").stdout
+    assert "lasso" in shown
+    assert "None" not in shown
+    assert len(rows_of(run("predict", "c", prices).stdout)) == 61
+    assert "trained on" in run("score", "c", prices).stderr
+
+
+def test_json_is_strict():
+    value = {"a": math.nan, "b": [np.float64(math.inf), np.int64(3)], "c": np.array([1.5, math.nan]), 1: {"d": (True,)}}
+    assert strict(value) == {"a": None, "b": [None, 3], "c": [1.5, None], "1": {"d": [True]}}
+    json.dumps(strict(value), allow_nan=False)
+
+
+def test_predictions_as_json_are_strict(run):
+    run("fit", "ridge", "diabetes", "--out", "r", "-q")
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    predicted = json.loads(run("predict", "r", "diabetes", "--json").stdout, parse_constant=refuse)
+    assert len(predicted["prediction"]) == 442
+
+
+def test_nothing_is_cut_off_in_a_pipe():
+    done = subprocess.run(
+        [sys.executable, "-m", "margin", "list"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "40"},
+    )
+    lines = done.stdout.splitlines()
+    assert "…" not in done.stdout
+    assert any("margin.trees.HistGradientBoostingClassifier" in line and "classification" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("xgboost", "hist-gradient-boosting-classifier"),
+        ("SVM", "svc"),
+        ("random forest", "random-forest-classifier"),
+        ("logistic_regresion", "logistic-regression"),
+        ("gaussianmixture", "gaussian-mixture"),
+    ],
+)
+def test_show_finds_the_nearest_method(run, asked, found):
+    outcome = run("show", asked, "--json")
+    assert json.loads(outcome.stdout)["name"] == found
+    assert f"the nearest is {found}" in outcome.stderr
+
+
+def test_completion_offers_what_exists():
+    assert "ridge" in model_names("ri")
+    assert model_names("zzz") == []
+    assert {"roc_auc", "rmse"} <= set(metric_names("r"))
+    assert data_names("ir") == ["iris"]
+    assert {"kmeans", "k-means"} <= set(shown_names("k"))
