@@ -11,7 +11,7 @@ from margin.metrics import accuracy, metric
 from margin.service.comparison import ComparisonRequest, compare, open_comparison
 from margin.service.requests import BadRequest
 
-FAST = {"n_jobs": 1, "folds": 3}
+FAST = {"n_jobs": 1, "folds": 3, "curve": False}
 TWO = ["gaussian-nb", "linear-discriminant-analysis"]
 
 
@@ -86,15 +86,21 @@ def test_data_frames_arrays_and_files_give_one_board(tmp_path):
 
 def test_the_command_and_the_call_say_what_was_asked():
     request = ComparisonRequest(
-        target="y", metric="f1", models=("svc",), settings={"svc": {"C": 10}}, kinds={"zip": "category"}, tune=5
+        target="y",
+        metric="f1",
+        models=("svc",),
+        settings={"svc": {"C": 10}},
+        kinds={"zip": "category"},
+        tune=5,
+        curve=False,
     )
     assert request.command("a b.csv", "runs/x") == (
         "margin compare 'a b.csv' --target y --metric f1 --model svc --set svc.C=10 --kinds zip=category --tune 5"
-        " --out runs/x"
+        " --no-curve --out runs/x"
     )
     assert request.call("df") == (
         "margin.compare(df, target='y', metric='f1', models=['svc'], settings={'svc': {'C': 10}},"
-        " kinds={'zip': 'category'}, tune=5)"
+        " kinds={'zip': 'category'}, tune=5, curve=False)"
     )
 
 
@@ -148,7 +154,7 @@ def test_a_folder_opens_again_without_a_fit(tmp_path):
     found = compare(str(tmp_path / "t.csv"), out=tmp_path / "c", **chosen)
     again = open_comparison(tmp_path / "c")
     assert [(s.model, s.scores) for s in again.standings] == [(s.model, s.scores) for s in found.standings]
-    assert (again.held_out_score, again.diagnosis) == (found.held_out_score, found.diagnosis)
+    assert again.held_out_score == found.held_out_score
     assert again.best_.predict(again.X).tolist() == found.best_.predict(found.X).tolist()
     compare(table(), out=tmp_path / "frame", **chosen)
     with pytest.raises(BadRequest, match="of a data frame"):
@@ -246,7 +252,7 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.parametrize("after", [2, 6, 13])
+@pytest.mark.parametrize("after", [2, 7, 12])
 def test_killed_at_any_moment_the_same_call_continues(tmp_path, after):
     chosen = {"target": "sold", "models": TWO, "held_out": 0.25, **FAST}
     calls = []
@@ -291,14 +297,17 @@ def test_a_budget_screens_large_tables_on_a_part_of_the_rows(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5200, 2))
     y = (X[:, 0] > 0).astype(int)
-    found = compare(X, y, models=["gaussian-nb"], folds=5, held_out=0, budget="10m", n_jobs=1, ensembles=False)
+    found = compare(
+        X, y, models=["gaussian-nb"], folds=5, held_out=0, budget="10m", n_jobs=1, ensembles=False, curve=False
+    )
     screened = [t for t in found.trials if t.stage == "screen"]
     assert {(t.model, t.n_train) for t in screened} == {("gaussian-nb", 2000), ("baseline", 2000)}
     assert {s.model: s.status for s in found.standings} == {"gaussian-nb": "ranked", "baseline": "ranked"}
 
 
 def test_the_folder_is_strict_json_and_complete(tmp_path):
-    found = compare(table(), target="sold", models=["gaussian-nb"], held_out=0.2, out=tmp_path / "c", **FAST)
+    chosen = {**FAST, "curve": True}
+    found = compare(table(), target="sold", models=["gaussian-nb"], held_out=0.2, out=tmp_path / "c", **chosen)
     for name in ("manifest.json", "board.json", "curve.json"):
         json.loads((tmp_path / "c" / name).read_text(), parse_constant=pytest.fail)
     manifest = json.loads((tmp_path / "c" / "manifest.json").read_text())
@@ -309,3 +318,22 @@ def test_the_folder_is_strict_json_and_complete(tmp_path):
     assert found.curve is not None
     assert found.curve.sizes[-1] == len(found.plan.folds[0][0])
     assert "rows" in found.diagnosis
+
+
+def test_a_winner_that_fails_on_all_rows_makes_way_for_the_next(monkeypatch):
+    from margin.service.comparison import finishing
+
+    plain, refused = finishing._final_model, []
+
+    def refuse_the_first(comparison, winner):
+        if not refused:
+            refused.append(winner.name)
+        if winner.name == refused[0]:
+            raise ValueError("not today")
+        return plain(comparison, winner)
+
+    monkeypatch.setattr(finishing, "_final_model", refuse_the_first)
+    found = compare(table(), target="sold", models=TWO, ensembles=False, **FAST)
+    assert found.status == "finished"
+    assert found.winner in set(TWO) - set(refused)
+    assert {s.model: s.error for s in found.standings}[refused[0]] == "failed on all rows: ValueError: not today"

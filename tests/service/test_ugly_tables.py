@@ -60,7 +60,7 @@ def test_a_board_or_one_sentence(name):
 
 
 def _compared(frame):
-    options = {"target": "y", "folds": 2, "n_jobs": 1, "ensembles": False}
+    options = {"target": "y", "folds": 2, "n_jobs": 1, "ensembles": False, "curve": False}
     try:
         return compare(frame, models=["gaussian-nb"], **options)
     except ValueError as error:

@@ -62,6 +62,10 @@ def compare(
     budget: Annotated[str, typer.Option(help="Time, e.g. 90s or 5m; auto: 3m above 5,000 rows; none.")] = "auto",
     tune: Annotated[int, typer.Option(min=0, help="Settings to try for each of the three leaders.")] = 0,
     ensembles: Annotated[bool, typer.Option(help="Blend and stack the leaders.")] = True,
+    curve: Annotated[
+        bool | None,
+        typer.Option("--curve/--no-curve", help="The winner's learning curve; default: if it costs little."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
@@ -79,7 +83,8 @@ def compare(
     folder = out or Path("runs") / f"compare-{Path(data.partition(':')[0]).stem}"
     request = ComparisonRequest(
         target, task, metric, tuple(models or ()), tuple(exclude or ()), tuple(settings or ()), folds, held_out, group,
-        time, tuple(ignore or ()), _pairs(kinds or []), missing_target, _seconds_or_text(budget), tune, ensembles, seed,
+        time, tuple(ignore or ()), _pairs(kinds or []), missing_target, _seconds_or_text(budget), tune, ensembles,
+        curve, seed,
     )  # fmt: skip
     with reported(), watching(quiet) as watch:
         comparison = run_comparison(data, None, request, out=folder, n_jobs=jobs, watch=watch)

@@ -38,8 +38,12 @@ class _Lines:
 
     def __init__(self) -> None:
         self.said: set[str] | None = None
+        self.stage = ""
 
     def __call__(self, comparison: Comparison) -> None:
+        if comparison.stage != self.stage:
+            self.stage = comparison.stage
+            log().print(f"{self.stage} ...", highlight=False, soft_wrap=True, markup=False)
         if not comparison.running:
             return
         done = [s for s in comparison.standings if s.status in ("ranked", "cut", "failed")]
@@ -83,7 +87,8 @@ def board_table(comparison: Comparison) -> Group:
 def _heading(comparison: Comparison) -> str:
     said = f"{comparison.name}: {comparison.task}"
     if not comparison.running:
-        return f"{said}, {comparison.plan.sentence}"
+        done = comparison.status in ("finished", "interrupted", "failed")
+        return f"{said}, {comparison.plan.sentence if done or not comparison.stage else comparison.stage + ' ...'}"
     left = _time_left(comparison)
     return f"{said}, {comparison.done} of {comparison.total} trials{left and ', ' + left}"
 

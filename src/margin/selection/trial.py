@@ -94,13 +94,19 @@ class Trial:
         return self.fit_seconds + self.predict_seconds
 
 
-def run_trial(candidate: Candidate, data: TrialData, task: Task) -> tuple[Trial, Output | None]:
-    """Fit on ``task.train``, measure on ``task.test``; a model that breaks gives a row, not an end."""
+def run_trial(
+    candidate: Candidate, data: TrialData, task: Task, begin: Callable[[], None] = lambda: None
+) -> tuple[Trial, Output | None]:
+    """Fit on ``task.train``, measure on ``task.test``; a model that breaks gives a row, not an end.
+
+    ``begin`` is called when the model is made, which imports what it needs, and its fit begins.
+    """
     blank = blank_trial(candidate, task)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = candidate.make() if candidate.make_for is None else candidate.make_for(task.train)
+            begin()
             started = _seconds()
             model.fit(rows_of(data.X, task.train), data.y[task.train])
             fitted = _seconds()

@@ -6,6 +6,7 @@ process at the end of a pipe. Workers are started by joblib's own starter, which
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing import connection as pipes
 from typing import Any
 
@@ -117,7 +119,7 @@ class _Worker:
         self._payload: bytes | None = payload  # sent with the first task: a worker that is never needed gets nothing
 
     def start(self, candidate: Candidate, task: Task) -> None:
-        self.candidate, self.task, self.since = candidate, task, time.monotonic()
+        self.candidate, self.task, self.since = candidate, task, math.inf
         with suppress(OSError):  # a process that died shows when its result is read
             if self._payload is not None:
                 self.pipe.send_bytes(self._payload)
@@ -131,7 +133,7 @@ class _Worker:
         except (EOFError, OSError):
             found = self._given_up("the process that fitted it ended", late=False)
         else:
-            if found == READY:  # the clock of the first task starts once the process has its data
+            if found == READY:  # the clock of a task starts when its data are there and its libraries imported
                 self.since = time.monotonic()
                 return None
             if found == COMPILING:  # once in a machine's life, and no fault of the model
@@ -170,13 +172,11 @@ def _work(pipe: Any) -> None:
     lock = threading.Lock()
     with suppress(EOFError, OSError):
         data = pickle.loads(pipe.recv_bytes())
-        pipe.send(READY)
         threading.Thread(target=_say_when_compiling, args=(pipe, lock), daemon=True).start()
         while True:
             candidate, task = pickle.loads(pipe.recv_bytes())
-            result = run_trial(candidate, data, task)
-            with lock:
-                pipe.send(result)
+            result = run_trial(candidate, data, task, begin=partial(_send, pipe, lock, READY))
+            _send(pipe, lock, result)
 
 
 def _say_when_compiling(pipe: Any, lock: Any) -> None:
@@ -185,5 +185,9 @@ def _say_when_compiling(pipe: Any, lock: Any) -> None:
         while True:
             time.sleep(HEARTBEAT)
             if compile_seconds()[1]:
-                with lock:
-                    pipe.send(COMPILING)
+                _send(pipe, lock, COMPILING)
+
+
+def _send(pipe: Any, lock: Any, message: Any) -> None:
+    with lock:
+        pipe.send(message)

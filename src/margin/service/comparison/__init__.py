@@ -1,7 +1,8 @@
 """Every suitable model of the catalog on one table, with evidence, surviving a kill.
 
 To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``candidates`` (models), ``folder``
-(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``job`` (the work), ``showing``.
+(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit),
+``job`` (all the work), ``showing``.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def compare(
     budget: str | float | None = AUTO,
     tune: int = 0,
     ensembles: bool = True,
+    curve: bool | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
     out: str | Path | None = None,
@@ -92,6 +94,8 @@ def compare(
         Number of settings to try for each of the three leaders, inside each fold.
     ensembles : bool
         Whether the leaders are also put together as a blend and a stack.
+    curve : bool, optional
+        Whether the winner's learning curve is measured; by default if that costs little.
     seed, n_jobs : int
         Seed of folds and models; processes, by default one per core.
     out : path, optional
@@ -107,7 +111,7 @@ def compare(
     """
     request = ComparisonRequest(
         target, task, metric, tuple(models), tuple(exclude), settings, folds, held_out, group, time, tuple(ignore),
-        dict(kinds or {}), missing_target, budget, tune, ensembles, seed,
+        dict(kinds or {}), missing_target, budget, tune, ensembles, curve, seed,
     )  # fmt: skip
     folder = None if out is None else Path(out)
     return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch)

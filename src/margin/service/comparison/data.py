@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -82,10 +82,10 @@ def _suspicions(found: Profile, request: ComparisonRequest) -> list[str]:
     """How to act on rows that seem to belong together: plain folds would put them on both sides."""
     if request.group is not None or request.time is not None:
         return []
-    suggested = [("--group", found.suggested_group), ("--time", found.suggested_time)]
-    return [f"The folds do not know of that; {option} {column} makes them." for option, column in suggested if column][
-        :1
-    ]
+    for option, column in (("--group", found.suggested_group), ("--time", found.suggested_time)):
+        if column:
+            return [f"The folds do not know of that: {option} {column} tells them."]
+    return []
 
 
 def _left_out(found: Profile, told: Collection[str]) -> list[str]:
@@ -100,7 +100,9 @@ def _is_plain_named(data: Any, request: ComparisonRequest) -> bool:
     """A named set of numbers, nothing of which is to be read otherwise: its rows stay an array, as predict reads it."""
     if not isinstance(data, str) or Path(data).exists() or data.partition(":")[0] not in data_package.names():
         return False
-    return not (request.ignore or request.kinds or request.group or request.time or request.target)
+    if request.ignore or request.kinds or request.target or request.group is not None or request.time is not None:
+        return False
+    return not isinstance(data_package.load(data.partition(":")[0]).X, Table)
 
 
 def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
@@ -119,6 +121,9 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         source = Source("arrays", X.astype(np.float64), values, names, "y", request.task or "", data_hash(X, values))
     remarks: list[str] = []
     assert source.y is not None
+    for role, given in (("group", request.group), ("time", request.time)):
+        if given is not None and len(np.atleast_1d(given)) != len(source.y):
+            raise BadRequest(f"compare: {role} must be given as one entry for each of the {len(source.y)} rows.")
     groups, times = (None if g is None else np.asarray(g) for g in (request.group, request.time))
     absent = _absent(source.y)
     if absent.any():
@@ -262,15 +267,11 @@ def _checked(opened: OpenedData) -> OpenedData:
             " and judged by; these rows are left out."
         )
         kept = ~rare[codes]
-        parts: dict[str, Any] = {name: None if part is None else part[kept] for name, part in _parts(opened).items()}
+        groups, times = (None if part is None else part[kept] for part in (opened.groups, opened.times))
         table = None if source.table is None else source.table.take(kept)
         source = replace(source, X=_rows(source.X, kept), y=y[kept], table=table)
-        opened = replace(opened, source=source, **parts)
+        opened = replace(opened, source=source, groups=groups, times=times)
         counts = counts[~rare]
     if len(counts) < 2:
         raise BadRequest(f"compare: {target} has fewer than two classes with at least two rows each.")
     return replace(opened, remarks=remarks, lopsided=bool(counts.max() >= LOPSIDED * counts.sum()))
-
-
-def _parts(opened: OpenedData) -> Mapping[str, np.ndarray | None]:
-    return {"groups": opened.groups, "times": opened.times}

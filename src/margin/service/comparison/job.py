@@ -8,21 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from margin.metrics import metrics_of
-from margin.runs import fingerprint, interruptible
+from margin.runs import interruptible
 from margin.selection import Budget, Candidate, Task, TrialData, open_workers, run_folds, screen
 from margin.selection.comparison import RESERVE, Workers
 from margin.selection.schedule import rungs, seconds_text
-from margin.selection.trial import CURVE, FOLD, HELD_OUT, run_trial
+from margin.selection.trial import CURVE, FOLD
 from margin.selection.workers import Result
 from margin.service.comparison.candidates import BASELINE, tuned_candidate
+from margin.service.comparison.finishing import Watch, fitted, judged, metrics_for
 from margin.service.comparison.leaders import put_together
 from margin.service.comparison.result import Comparison
-from margin.store.models import library_versions, save
+from margin.store.models import library_versions
 
 __all__ = ["Watch", "restore", "run_job"]
-
-Watch = Callable[[Comparison], None]
 
 #: Of a budget, what is kept for tuning when it is asked for; how many leaders are tuned.
 TUNING, TUNED = 0.4, 3
@@ -40,10 +38,12 @@ def run_job(comparison: Comparison, n_jobs: int | None, watch: Watch) -> None:
             comparison.kept.write_board(comparison.standings)
             run.update(remarks=comparison.remarks, cut=comparison.given_up, cut_budget=comparison.budget)
             stopped = stop.is_set()
-            if not stopped:
-                _judge(comparison)
-                watch(comparison)
-        _fit_winner(comparison, stopped)
+            while not stopped and not judged(comparison, watch):
+                pass  # who fails now is out, and the next best is judged
+        while not fitted(comparison, stopped, watch):
+            pass
+        comparison.kept.write_board(comparison.standings)
+        run.update(remarks=comparison.remarks, cut=comparison.given_up)
 
 
 def restore(comparison: Comparison) -> None:
@@ -79,7 +79,7 @@ class _Job:
         self.used_before = comparison.seconds
         self.started = time.monotonic()
         self.budget = None if comparison.budget is None else Budget(comparison.budget, self.used_before)
-        data = TrialData(comparison.X, comparison.y, _metrics(comparison), comparison.classes)
+        data = TrialData(comparison.X, comparison.y, metrics_for(comparison), comparison.classes)
         self.open: Callable[[], Workers] = partial(
             open_workers, comparison.candidates, data, n_jobs, limited=self.budget is not None
         )
@@ -120,23 +120,19 @@ class _Job:
         """All models on all folds, or as far as the budget allows."""
         comparison = self.of
         keep = RESERVE + (TUNING if comparison.request.tune else 0.0)
-        common: dict[str, Any] = {
-            "stop": self.stop,
-            "given_up": comparison.given_up,
-            "keep": keep,
-            "budget": self.budget,
-        }
+        common: dict[str, Any] = {"stop": self.stop, "given_up": comparison.given_up, "keep": keep}
         if self.budget is not None and rungs(len(comparison.plan.folds[0][0])):
-            rest = (comparison.plan, comparison.trials, comparison.metric)
+            rest = (comparison.plan, comparison.trials, comparison.metric, self.budget)
             self._take(screen(workers, names, *rest, **common, spared=[BASELINE]))
-        self._take(run_folds(workers, names, comparison.plan, comparison.trials, **common))
+        self._take(run_folds(workers, names, comparison.plan, comparison.trials, **common, budget=self.budget))
         if self.budget is not None and not self.stop.is_set():
             said = f"not reached within {seconds_text(self.budget.seconds)}"
-            tried = {trial.model for trial in comparison.trials}
-            scored = {trial.model for trial in comparison.trials if trial.stage == FOLD and not trial.error}
-            late = {trial.model: trial.error for trial in comparison.trials if trial.late and trial.model not in scored}
-            comparison.given_up.update(late)
-            comparison.given_up.update({name: said for name in names if name not in tried | set(comparison.given_up)})
+            trials = comparison.trials
+            scored = {trial.model for trial in trials if trial.stage == FOLD and not trial.error}
+            failed = {trial.model for trial in trials if trial.error and not trial.late}
+            late = {trial.model: trial.error for trial in trials if trial.late and trial.model not in scored}
+            unseen = {name: said for name in names if name not in scored | failed}
+            comparison.given_up.update({**unseen, **late, **comparison.given_up})
 
     def _tune(self, workers: Workers) -> None:
         """Settings for the leaders, looked for inside each fold."""
@@ -174,12 +170,12 @@ class _Job:
         allowed = max(CURVE_SECONDS, CURVE_FRACTION * (time.monotonic() - self.started))
         if self.budget is not None:
             allowed = min(allowed, self.budget.left(RESERVE))
-        if not todo or cost > allowed or len(comparison.plan.folds) < 2:
+        wanted = cost <= allowed if comparison.request.curve is None else comparison.request.curve
+        if not todo or not wanted:
             return workers
         workers = workers or self.open()
         workers.add(winner)
-        queue = iter(todo)
-        self._take(workers.run(lambda: next(queue, None), self.stop))
+        self._take(workers.run(partial(next, iter(todo), None), self.stop))
         comparison.kept.write_curve(comparison.trials)
         return workers
 
@@ -193,81 +189,9 @@ class _Job:
             self.watch(comparison)
 
 
-def _metrics(comparison: Comparison) -> list:
-    """All metrics of the task, and the one that decides if its options make it another."""
-    entries = list(metrics_of(comparison.task))
-    return entries if comparison.metric in entries else [comparison.metric, *entries]
-
-
 def _curve_tasks(comparison: Comparison) -> Iterator[Task]:
     plan, winner = comparison.plan, comparison.winner
     for fold, (train, test) in enumerate(plan.folds[:CURVE_FOLDS]):
         for fraction in CURVE_PARTS:
             part = plan.part(train, max(round(fraction * len(train)), 2), seed=fold)
             yield Task(winner, fold, part, test, CURVE, measures_training=True)
-
-
-def _judge(comparison: Comparison) -> None:
-    """Fit the winner to the development rows and let the held-out ones judge it, once."""
-    plan, winner = comparison.plan, comparison.winning_candidate
-    if winner is None or not len(plan.held_out):
-        return
-    task = Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT)
-    known = any(t.key == task.key and t.settings == winner.settings for t in comparison.trials)
-    if known and comparison.kept.judged_path.exists():
-        return
-    fitted: list = []
-    data = TrialData(comparison.X, comparison.y, _metrics(comparison), comparison.classes)
-    trial, output = run_trial(_keeping(winner, fitted), data, task)
-    comparison.trials = [t for t in comparison.trials if t.key != task.key]
-    comparison.trials.append(trial)
-    if not trial.error:
-        save(getattr(fitted[0], "best_", fitted[0]), comparison.kept.judged_path)
-    comparison.kept.add(trial, output)
-
-
-def _keeping(candidate: Candidate, made: list) -> Candidate:
-    """The same candidate; what it makes is kept in ``made``."""
-
-    def make_for(rows: object) -> object:
-        made.append(candidate.make() if candidate.make_for is None else candidate.make_for(rows))  # type: ignore[arg-type]
-        return made[-1]
-
-    return Candidate(candidate.name, candidate.make, candidate.settings, make_for)
-
-
-def _fit_winner(comparison: Comparison, stopped: bool) -> None:
-    """Fit the winner to all rows, as ``margin fit`` would: continued after a kill, trained once."""
-    run, winner = comparison.run, comparison.winning_candidate
-    if winner is None:
-        run.update(status="interrupted" if stopped else "failed")
-        return
-    model = _final_model(comparison, winner)
-    facts = {"model": winner.name, "fingerprint": fingerprint(model)}
-    known = run.manifest.get("winner", {})
-    if known != {**facts, "finished": True} or not run.model_path.exists():
-        if known.get("fingerprint") != facts["fingerprint"]:  # more models or another metric: another one wins
-            run.forget_fit()
-        run.update(winner={**facts, "finished": False})
-        with interruptible() as stop:
-            run.fit(model, comparison.X, comparison.y, stop=stop)
-        if run.status == "interrupted":
-            return
-    run.update(winner={**facts, "finished": True}, status="interrupted" if stopped else "finished")
-
-
-def _final_model(comparison: Comparison, winner: Candidate) -> object:
-    """The winner, unfitted; a tuned one with the settings that a search over all rows finds."""
-    if winner.make_for is None:
-        return winner.make()
-    import numpy as np
-    from sklearn.base import clone
-
-    tuned = winner.make_for(np.arange(len(comparison.y)))
-    tuned.fit(comparison.X, comparison.y)
-    setting = {name.rpartition("__")[2]: value for name, value in tuned.setting_.items()}
-    found = ", ".join(
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in setting.items()
-    )
-    comparison.remarks.append(f"{winner.name} searched over all rows: {found or 'its defaults are best'}.")
-    return clone(tuned.model).set_params(**tuned.setting_)

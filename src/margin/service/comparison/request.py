@@ -61,6 +61,7 @@ class ComparisonRequest:
     budget: str | float | None = AUTO
     tune: int = 0
     ensembles: bool = True
+    curve: bool | None = None
     seed: int = 0
 
     def check(self) -> None:
@@ -104,8 +105,8 @@ class ComparisonRequest:
         parts = ["margin", "compare", data]
         for name, value in self._given():
             flag = {"models": "--model", "settings": "--set"}.get(name, "--" + name.replace("_", "-"))
-            if name == "ensembles":
-                parts.append("--no-ensembles")
+            if isinstance(value, bool):
+                parts.append(f"--{'' if value else 'no-'}{name}")
             elif name == "settings":
                 for text in _setting_texts(value):
                     parts += [flag, text]

@@ -57,6 +57,7 @@ class Comparison:
         self.budget: float | None = None
         self.n_jobs = 1
         self.running = False
+        self.stage = ""  # what is done after the trials, in words, for whoever watches
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-compare-")
         self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
         self.kept = ComparisonFolder(self.run, self.classes)
