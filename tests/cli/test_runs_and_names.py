@@ -57,12 +57,6 @@ def test_transform_with_a_reducer(run, tmp_path):
     assert "Ridge in r transforms nothing: it has no transform; use margin predict." in said
 
 
-def test_an_embedding_of_the_training_rows_only(run):
-    run("fit", "mds", "iris", "--set", "n_components=2", "--set", "max_iter=3", "--set", "n_init=1", "--out", "m", "-q")
-    assert len(rows_of(run("transform", "m", "iris").stdout)) == 151
-    assert "no others" in run("transform", "m", "wine", code=2).stderr
-
-
 def test_scores_need_a_target_and_say_where_they_flatter(run, prices):
     run("fit", "linear-regression", prices, "-t", "price", "--out", "r", "-q")
     outcome = run("score", "r", prices, "--json")

@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import number
-from margin.report.scales import Scale
+from margin.report.scales import AxisScale
 
 __all__ = ["Chart", "points"]
 
@@ -40,8 +40,8 @@ class Chart:
         left: int = LEFT,
     ):
         self.title, self._labels, self.size = title, (x, y), size
-        self.x = Scale(*x_domain, left, size[0] - RIGHT, log=log_x)
-        self.y = Scale(*y_domain, size[1] - BOTTOM, TOP)
+        self.x = AxisScale(*x_domain, left, size[0] - RIGHT, log=log_x)
+        self.y = AxisScale(*y_domain, size[1] - BOTTOM, TOP)
         self._x_ticks = list(x_ticks) if x_ticks is not None else self.x.ticks()
         self._y_ticks = list(y_ticks) if y_ticks is not None else self.y.ticks()
         self._parts: list[Markup] = []
@@ -139,7 +139,7 @@ class Chart:
         return self
 
 
-def points(x_scale: Scale, y_scale: Scale, x: Any, y: Any) -> str:
+def points(x_scale: AxisScale, y_scale: AxisScale, x: Any, y: Any) -> str:
     """Positions for a polyline; of points that fall together on the screen one is written."""
     written: list[tuple[float, float]] = []
     for a, b in zip(np.asarray(x, dtype=float), np.asarray(y, dtype=float), strict=True):

@@ -44,21 +44,13 @@ def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
 
 
 def transform(model_path: str, data: str) -> Columns:
-    """What a reducer makes of every row of ``data``; one that embeds its training rows only gives their embedding."""
+    """What a reducer makes of every row of ``data``."""
     model, manifest = open_model(model_path)
-    source = _source_for(manifest, data)
-    if hasattr(model, "transform"):
-        values = model.transform(source.X)
-        values = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
-        return dict(zip(_output_names(model, values), values.reshape(len(values), -1).T, strict=True))
-    inner = last_step(model)
-    if hasattr(inner, "embedding_"):
-        if len(inner.embedding_) != len(source.X) or not _trained_on(manifest, source, data):
-            raise BadRequest(
-                f"{type(inner).__name__} in {model_path} embeds the rows it was fitted to and no others; give it those."
-            )
-        return _numbered("embedding_", inner.embedding_)
-    raise BadRequest(_cannot(model, model_path, "transform"))
+    if not hasattr(model, "transform"):
+        raise BadRequest(_cannot(model, model_path, "transform"))
+    values = model.transform(_source_for(manifest, data).X)
+    values = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+    return dict(zip(_output_names(model, values), values.reshape(len(values), -1).T, strict=True))
 
 
 def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dict[str, float], list[str]]:
@@ -116,8 +108,6 @@ def _cannot(model: Any, path: str, wanted: str) -> str:
     name = type(last_step(model)).__name__
     others = {"predict": "margin predict", "transform": "margin transform", "sample": "margin sample"}
     has = [command for method, command in others.items() if method != wanted and hasattr(model, method)]
-    if not has and hasattr(last_step(model), "embedding_"):
-        has = ["margin transform"]
     instead = f"; use {' or '.join(has)}" if has else ""
     words = {
         "predict": "predicts nothing",
