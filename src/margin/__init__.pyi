@@ -38,6 +38,8 @@ from margin.neural.estimators import MLPClassifier as MLPClassifier
 from margin.neural.estimators import MLPRegressor as MLPRegressor
 from margin.neural.estimators import NeuralClassifier as NeuralClassifier
 from margin.neural.estimators import NeuralRegressor as NeuralRegressor
+from margin.neural.estimators import SequenceClassifier as SequenceClassifier
+from margin.neural.estimators import SequenceRegressor as SequenceRegressor
 from margin.reduction import CorrespondenceAnalysis as CorrespondenceAnalysis
 from margin.reduction import FastICA as FastICA
 from margin.reduction import Isomap as Isomap

@@ -144,6 +144,8 @@ NEURAL = (
     Entry("cnn-regressor", "margin.neural.estimators.CNNRegressor", "regression", data="images"),
     Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),
     Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),
+    Entry("sequence-classifier", "margin.neural.estimators.SequenceClassifier", "classification", compared=False),
+    Entry("sequence-regressor", "margin.neural.estimators.SequenceRegressor", "regression", compared=False),
 )
 
 VISION = (

@@ -183,13 +183,13 @@ def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
     assert {row["model"] for row in standings} == {"mlp-classifier", "baseline"}
     assert standings[0]["low"] <= standings[0]["mean"] <= standings[0]["high"]
     trials = (out / "trials.jsonl").read_text().splitlines()
-    assert len(trials) == 6
+    assert len(trials) == 18, "two models on three folds, and the winner's learning curve of four sizes on each"
     # As after a kill: the last line is cut, its trial runs again, the others do not.
     (out / "trials.jsonl").write_text("\n".join(trials[:-1]) + "\n" + trials[-1][:20])
     json.loads(run(*arguments, "--json").stdout)
     redone = (out / "trials.jsonl").read_text().splitlines()
     assert redone[:-1] == trials[:-1]
-    assert len(redone) == 6
+    assert len(redone) == 18
     assert "holds another run: its seed is 0" in run(*arguments, "--seed", 1, code=1).stderr
     assert (
         "holds another run: its kind is 'comparison'"
@@ -309,3 +309,34 @@ def test_ctrl_c_leaves_a_usable_run_and_the_same_command_continues(tmp_path):
     subprocess.run(straight, capture_output=True, check=True)
     same = [(tmp_path / name / "model.safetensors").read_bytes() for name in "de"]
     assert same[0] == same[1], "an interrupted and continued run ends with the same bits"
+
+
+def test_ctrl_c_in_a_comparison_prints_the_board_saves_the_best_and_says_how_to_continue(tmp_path):
+    """A real process, a real interrupt; the same command then ends the job."""
+    out = tmp_path / "c"
+    arguments = [sys.executable, "-m", "margin", "compare", "iris", "-m", "gaussian-nb", "-m", "mlp-classifier"]
+    arguments += [
+        "--set",
+        "mlp-classifier.max_iter=2000",
+        "--folds",
+        "10",
+        "-j",
+        "1",
+        "--no-ensembles",
+        "--out",
+        str(out),
+    ]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    trials = out / "trials.jsonl"
+    while time.monotonic() < deadline and not (trials.exists() and trials.read_bytes().count(b"\n") >= 3):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    shown, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "gaussian-nb" in shown
+    assert "is saved in" in said
+    assert "To continue:\n  margin compare iris" in said
+    assert margin.load(out / "model.safetensors").predict(np.zeros((1, 4))).shape == (1,)
+    before = trials.read_text().splitlines()
+    assert len(before) < 30

@@ -8,7 +8,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from margin.cli import app
-from margin.service.comparison import candidates_for
+from margin.service.comparison.candidates import candidates_for
+from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
 from margin.service.sources import open_source
 
@@ -51,9 +52,9 @@ def test_fit_and_predict_a_folder(photos, tmp_path):
 
 
 def test_models_of_images_are_compared_on_images_only(photos):
-    with_images, _ = candidates_for(open_source(str(photos)))
-    without, _ = candidates_for(open_source("iris"))
+    with_images, _ = candidates_for(open_source(str(photos)), ComparisonRequest())
+    without, _ = candidates_for(open_source("iris"), ComparisonRequest())
     names = {candidate.name for candidate in with_images} - {candidate.name for candidate in without}
     assert names == {"cnn-classifier"}
     with pytest.raises(BadRequest, match=r"cnn-classifier is not a model for classification on a table"):
-        candidates_for(open_source("iris"), ["cnn-classifier"])
+        candidates_for(open_source("iris"), ComparisonRequest(models=["cnn-classifier"]))

@@ -192,7 +192,7 @@ def test_categories_equal_scikit_learn():
 
 def test_more_than_255_categories():
     rng = np.random.default_rng(1)
-    labels = [f"street {i}" for i in rng.zipf(1.3, 2000) % 900]
+    labels = [f"street {int(900 * v**3)}" for v in rng.random(2000)]
     table = Table({"street": labels, "x": rng.normal(size=2000), "y": rng.integers(0, 2, 2000)})
     found = profile(table, "y")
     assert f"{len(set(labels)):,} labels: the 31 commonest are kept, the others are merged" in found["street"].remark
@@ -200,6 +200,8 @@ def test_more_than_255_categories():
     model = make_pipeline(preprocessor(found), margin.HistGradientBoostingClassifier(max_iter=2)).fit(features, y)
     assert len(model.predict(features.head(5))) == 5
     assert preprocessor(found).fit_transform(features).shape == (2000, 33)
+    with pytest.raises(ValueError, match=r"categorical column 'street' has \d+ categories; at most 255 are possible"):
+        margin.DecisionTreeClassifier().fit(features.to_pandas(), y)
 
 
 def test_date_parts_equal_pandas():

@@ -8,6 +8,7 @@ from margin.neural.nets.densenet import DenseBlock, densenet
 from margin.neural.nets.image_parts import LayerChain
 from margin.neural.nets.images import ARCHITECTURES, image_network
 from margin.neural.nets.layer_list import layer_list_network, parse_layer
+from margin.neural.nets.lenet import lenet5
 from margin.neural.nets.resnet import ResidualBlock, resnet, small_resnet
 from margin.neural.nets.summary import multiply_adds, stages
 from margin.neural.nets.vgg import VGG_BLOCKS, vgg
@@ -64,6 +65,13 @@ def test_every_network_can_be_built_for_every_image(name, shape):
         use_generator(network, torch.Generator().manual_seed(0))
         network(torch.randn(4, *shape)).sum().backward()
         assert all(p.grad is not None for p in network.parameters())
+
+
+def test_a_summary_leaves_the_network_as_it_is():
+    network = lenet5()
+    stages(network, (1, 28, 28)), multiply_adds(network, (1, 28, 28))
+    assert network[0].weight.device.type == "cpu"
+    assert network.training
 
 
 def test_a_chain_knows_the_shape_of_its_output():

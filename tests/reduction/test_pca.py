@@ -178,10 +178,12 @@ def test_parameters_of_the_truncated_solvers_act():
     errors = [error(iterated_power=q, **sketch) for q in (0, 1, 4)]
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
     assert error(iterated_power=0, n_oversamples=40, **sketch) < 0.5 * errors[0]
-    normalized = [
-        error(svd_solver="randomized", iterated_power=6, power_iteration_normalizer=n) for n in ("QR", "LU", "none")
-    ]
-    assert len(set(normalized)) == 3
+    # Powers of a matrix leave nothing but its largest direction, unless they are normalized on the way.
+    qr, lu, none = (
+        error(svd_solver="randomized", iterated_power=40, power_iteration_normalizer=n) for n in ("QR", "LU", "none")
+    )
+    assert max(qr, lu) < 1e-6
+    assert none > 0.1
     assert error(svd_solver="arpack", tol=0.0) < 1e-9 < error(svd_solver="arpack", tol=0.5)
 
 

@@ -87,10 +87,7 @@ def compare(
         print_json(as_plain(comparison))
     else:
         _print(comparison)
-    _end(comparison, as_json)
-    if report and comparison.run.status == "finished":
-        with reported():
-            log().print(f"report: {comparison.report()}", highlight=False, soft_wrap=True)
+    _end(comparison, as_json, report)
 
 
 def as_plain(comparison: Comparison) -> list[dict[str, Any]]:
@@ -112,13 +109,15 @@ def _print(comparison: Comparison) -> None:
         console.print(note, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def _end(comparison: Comparison, as_json: bool) -> None:
-    """The last line: what was saved where, and how to go on."""
+def _end(comparison: Comparison, as_json: bool, report: bool) -> None:
+    """The last lines: what was written where, and how to go on."""
     run = comparison.run
     saved = run.model_path.exists()
     if run.status == "finished" and saved:
         console = log() if as_json else result()
         console.print(f"{comparison.winner} fitted on all rows: {run.folder}", highlight=False, soft_wrap=True)
+        if report:
+            _write_report(comparison, console)
     if run.status == "interrupted":
         best = (
             f"; the best so far, {comparison.winner}, is saved in {run.folder}" if saved else "; no model is saved yet"
@@ -128,6 +127,16 @@ def _end(comparison: Comparison, as_json: bool) -> None:
     if run.status == "failed":
         log().print("No model could be fitted.", highlight=False)
         raise typer.Exit(FAILED)
+
+
+def _write_report(comparison: Comparison, console: Any) -> None:
+    """The board stands whatever becomes of the report; only a file that was written is spoken of as one."""
+    try:
+        path = comparison.report()
+    except Exception as problem:
+        log().print(f"margin: the report was not written: {problem}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(FAILED) from None
+    console.print(f"report: {path}", highlight=False, soft_wrap=True)
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 r"""Seven architectures, read off the networks themselves
 
 Layers, shapes and parameter counts of a perceptron, a convolutional network, a decoder-only transformer, an
-autoencoder, a variational autoencoder, the two players of a GAN and a U-Net. A box is as high as the logarithm of its output size.
+autoencoder, a variational autoencoder, the two players of a GAN and a U-Net. A box is as high as the
+logarithm of its output size.
 """
 
 from __future__ import annotations

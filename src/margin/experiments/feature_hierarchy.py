@@ -67,7 +67,7 @@ def check(data: dict[str, Any]) -> Verdict:
     first, _, third = data["probes"]
     truth = every(
         fields=equal(data["fields"], [3, 5, 10]),
-        later_layers_tell_more=above(third, first + 0.1),
+        later_layers_tell_more=above(third, first + 0.03),
         network=above(data["accuracy"], 0.8),
     )
     return corrected(truth, early_features_are_high_level=above(first, third))

@@ -7,6 +7,8 @@ from margin.neural.estimators import (
     MLPRegressor,
     NeuralClassifier,
     NeuralRegressor,
+    SequenceClassifier,
+    SequenceRegressor,
 )
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
@@ -22,6 +24,8 @@ __all__ = [
     "NeuralRegressor",
     "Plan",
     "RowBatches",
+    "SequenceClassifier",
+    "SequenceRegressor",
     "TensorRows",
     "Training",
     "train",

@@ -6,7 +6,7 @@ r"""Random changes of a batch of images that keep their class, each one tensor o
 | ``shift 2`` | moves it by up to 2 pixels in both directions; edge pixels continue |
 | ``crop 4`` | takes a window up to 4 pixels smaller at a random position and enlarges it to the old size |
 | ``cutout 4`` | replaces a square of 4 x 4 pixels by 0, the mean of standardized images |
-| ``mixup 0.2`` | :math:`\lambda x_i + (1-\lambda)x_j` with :math:`\lambda\sim\mathrm{Beta}(0.2, 0.2)`; the losses mix alike |
+| ``mixup 0.2`` | :math:`\lambda x_i + (1-\lambda)x_j`, :math:`\lambda\sim\mathrm{Beta}(0.2, 0.2)`; losses mix alike |
 """
 
 from __future__ import annotations

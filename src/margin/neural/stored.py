@@ -28,6 +28,7 @@ from margin.neural.activations import ACTIVATIONS
 
 __all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers"]
 
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # affine maps of input and state in a recurrent cell
 MOST_PIXELS = 2**31
 DEFAULT_WIDTH = 100  # units of the perceptron that stands in where a user gives no module of their own
 
@@ -65,6 +66,27 @@ def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("network_ must begin with the columns of X")
     if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
         raise Violation("network_ must end with the outputs")
+
+
+def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """Every recurrent layer has the matrices and biases of its gates, the head its map, and there is no more."""
+    if "network_" not in model:
+        return
+    network = model["network_"]
+    hidden, n_outputs = network["hidden_size"], network["n_outputs"]
+    rows = GATES[network["cell"]] * hidden
+    expected = {"head.weight": (n_outputs, hidden), "head.bias": (n_outputs,)}
+    for k in range(network["n_layers"]):
+        n_inputs = hidden if k else network["n_inputs"]
+        shapes = {"weight_ih": (rows, n_inputs), "weight_hh": (rows, hidden), "bias_ih": (rows,), "bias_hh": (rows,)}
+        expected |= {f"layers.{k}.{name}_l0": shape for name, shape in shapes.items()}
+    if {name: array.shape for name, array in model["weights_"].items()} != expected:
+        raise Violation("weights_ must hold the recurrent layers and the head that network_ names and no others")
+    if len({array.dtype for array in model["weights_"].values()}) > 1:
+        raise Violation("weights_ must all have one dtype")
+    channels = 1 if model["table_"] else sizes["n_features"]
+    if network["n_inputs"] != channels or n_outputs != sizes.known.get("n_outputs", n_outputs):
+        raise Violation("network_ must begin with the channels of the series and end with the outputs")
 
 
 def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
@@ -120,6 +142,23 @@ NETWORK: dict[str, Stored] = {
     ),
 }
 MODULE: dict[str, Stored] = {**TRAINED, "network_": FieldsOf({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
+SERIES: dict[str, Stored] = {
+    **TRAINED,
+    "center_": ArrayOf("n_channels"),
+    "scale_": ArrayOf("n_channels"),
+    "table_": TrueOrFalse(),
+    "network_": FieldsOf(
+        {
+            "n_inputs": Count(low=1, size="n_channels"),
+            "n_outputs": Count(low=1),
+            "cell": StringOf(tuple(GATES)),
+            "hidden_size": Count(low=1),
+            "n_layers": Count(low=1),
+            "dropout": Real(0.0, 1.0, finite=True),
+            "truncation": optional(Count(low=1)),
+        }
+    ),
+}
 IMAGES: dict[str, Stored] = {
     **TRAINED,
     "input_dtype_": StringOf(("uint8", "float32")),
@@ -151,6 +190,16 @@ FORMS: Mapping[str, Form] = {
             "out_activation_": StringOf(("identity", "exp")),
         },
         [_layers_are_stored],
+    ),
+    "SequenceClassifier": Form({**CLASSES, **SERIES}, [_recurrent_layers_are_stored]),
+    "SequenceRegressor": Form(
+        {
+            **SERIES,
+            "target_center_": ArrayOf("n_outputs"),
+            "target_scale_": ArrayOf("n_outputs"),
+            "single_target_": TrueOrFalse(),
+        },
+        [_recurrent_layers_are_stored],
     ),
     "CNNClassifier": Form({**CLASSES, **IMAGES}, [_image_network_is_stored]),
     "CNNRegressor": Form(

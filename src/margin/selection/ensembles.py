@@ -31,23 +31,36 @@ LEAST_WEIGHT = 0.02
 
 
 def stacking_weights(outputs: Sequence[np.ndarray], truth: np.ndarray) -> np.ndarray:
-    """The weights above; each of ``outputs`` has the shape of ``truth``. Weights below two percent become zero.
+    """The weights above; each of ``outputs`` has the shape of ``truth``. Members with less than two percent
+    are left out, and the others weighed again.
 
     >>> truth = np.array([1.0, 2.0, 3.0])
     >>> stacking_weights([truth + 1, truth - 1], truth).round(3)
     array([0.5, 0.5])
     """
-    from scipy.optimize import nnls
-
     columns = np.column_stack([np.asarray(output, dtype=np.float64).ravel() for output in outputs])
     errors = columns - np.asarray(truth, dtype=np.float64).ravel()[:, None]
-    # With weights of sum one the residual is errors @ w. Least squares with a heavy row of ones makes the sum one, and
-    # dividing by it exact; the size of that row only has to dwarf the errors.
-    gram = errors.T @ errors
+    gram = errors.T @ errors  # with weights of sum one, the squared error is w' gram w
+    weights = _on_simplex(gram)
+    kept = weights >= LEAST_WEIGHT
+    weights = np.zeros(len(gram))
+    weights[kept] = _on_simplex(gram[np.ix_(kept, kept)])
+    return weights
+
+
+def _on_simplex(gram: np.ndarray) -> np.ndarray:
+    """The non-negative w of sum one with the least w' gram w.
+
+    Least squares with a heavy row of ones makes the sum one, and dividing by it exact; that row only has to dwarf the
+    others.
+    """
+    from scipy.optimize import nnls
+
     scale = float(np.sqrt(np.trace(gram))) or 1.0
-    factor = np.vstack([_root(gram) / scale, np.full((1, len(gram)), 1e3)])
-    weights, _ = nnls(factor, np.append(np.zeros(len(gram)), 1e3))
-    weights = np.where(weights < LEAST_WEIGHT * weights.sum(), 0.0, weights)
+    heavy = 1e3
+    weights, _ = nnls(
+        np.vstack([_root(gram) / scale, np.full((1, len(gram)), heavy)]), np.append(np.zeros(len(gram)), heavy)
+    )
     return weights / weights.sum()
 
 

@@ -149,8 +149,9 @@ def _seconds() -> float:
 
 def compile_seconds() -> tuple[float, bool]:
     """Seconds this process has spent on compiling, and whether it is compiling now; Numba is not imported for it."""
-    module = sys.modules.get("margin.core.cached_kernels")
-    return (0.0, False) if module is None else (module.NOTICE.seconds, module.NOTICE.depth > 0)
+    # While the module is being imported it is there already, but without its names.
+    notice = getattr(sys.modules.get("margin.core.cached_kernels"), "NOTICE", None)
+    return (0.0, False) if notice is None else (notice.seconds, notice.depth > 0)
 
 
 def _training_scores(model: Any, data: TrialData, task: Task) -> dict[str, float]:

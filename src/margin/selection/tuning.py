@@ -40,12 +40,12 @@ def search_settings(
 ) -> tuple[dict[str, Any], float]:
     """The best of ``n_settings`` draws from ``space`` and the model's own setting, and its score over ``folds``.
 
-    Each of ``space`` draws a value with ``rvs(random_state)``. Settings are compared on a part of the first fold's
-    training rows; the best third goes on to three times the rows, the last ones to all rows of all folds. The model's
-    own setting always comes that far: a search must not end below where it began.
+    Each of ``space`` draws a value with ``rvs(random_state)``; a draw changes about half of them. Settings are compared
+    on a part of the first fold's training rows; the best third goes on to three times the rows, the last ones to all
+    rows of all folds. The model's own setting always comes that far: a search must not end below where it began.
     """
     rng = np.random.default_rng(seed)
-    drawn = [{name: domain.rvs(rng) for name, domain in space.items()} for _ in range(n_settings)]
+    drawn = [_draw(space, rng) for _ in range(n_settings)]
     alive: list[dict[str, Any]] = [{}, *drawn]
     sign = 1 if metric.greater_is_better else -1
     train, test = folds[0]
@@ -60,6 +60,13 @@ def search_settings(
         raise ValueError(f"search_settings: no setting of {type(model).__name__} could be fitted and measured.")
     winner = int(np.argmax(values))
     return alive[winner], sign * values[winner]
+
+
+def _draw(space: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """New values for about half of the parameters: where all change at once, one bad value spoils the good ones."""
+    names = list(space)
+    chosen = [name for name in names if rng.random() < 0.5] or [names[int(rng.integers(len(names)))]]
+    return {name: space[name].rvs(rng) for name in chosen}
 
 
 def _sizes(n_settings: int, n_rows: int) -> list[int]:

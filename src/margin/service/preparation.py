@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from margin.service.sources import Source
+
+if TYPE_CHECKING:
+    from margin.data import Profile
 
 __all__ = ["behind", "on_standard_target", "preparation"]
 
@@ -17,11 +20,13 @@ STEPS: dict[str, dict[str, Any]] = {
 }
 
 
-def preparation(source: Source, takes: str = "standard") -> Any:
-    """An unfitted preprocessor that makes of the columns of ``source`` what a model ``takes``."""
+def preparation(source: Source, takes: str = "standard", profile: Profile | None = None) -> Any:
+    """An unfitted preprocessor that makes of the columns of ``source`` (as ``profile`` judges them) what a model
+    ``takes``."""
     from margin.data import preprocessor
 
-    return preprocessor(source.X if source.table is None else source.table, **STEPS[takes])
+    columns = source.X if source.table is None else source.table
+    return preprocessor(columns if profile is None else profile, **STEPS[takes])
 
 
 def behind(prepare: Any, estimator: Any) -> Any:

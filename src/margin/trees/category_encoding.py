@@ -93,8 +93,13 @@ def string_categories(categories: Mapping[int, Any]) -> dict[int, list[Any]]:
     return {column: known for column, known in categories.items() if isinstance(known, list)}
 
 
-def find_categories(owner: str, X: np.ndarray, categorical: np.ndarray, strings: Mapping[int, Any]) -> Categories:
-    """The categories of every categorical column: ``strings`` where it held some, else its distinct known numbers."""
+def find_categories(
+    owner: str, X: np.ndarray, categorical: np.ndarray, strings: Mapping[int, Any], names: Any = None
+) -> Categories:
+    """The categories of every categorical column: ``strings`` where it held some, else its distinct known numbers.
+
+    ``names`` of the columns, if there are any, are what an error calls them.
+    """
     found: Categories = {}
     for column in np.flatnonzero(categorical).tolist():
         known = strings.get(column)
@@ -102,9 +107,10 @@ def find_categories(owner: str, X: np.ndarray, categorical: np.ndarray, strings:
             known = np.unique(X[:, column])
             known = known[~np.isnan(known)]
         if len(known) > MAX_CATEGORIES:
+            called = column if names is None else repr(str(names[column]))
             raise ValueError(
-                f"{owner}: categorical column {column} has {len(known)} categories; "
-                f"at most {MAX_CATEGORIES} are possible."
+                f"{owner}: categorical column {called} has {len(known)} categories; at most {MAX_CATEGORIES} are"
+                " possible: merge the rarest, as margin.data.preprocessor does."
             )
         found[column] = known
     return found

@@ -25,7 +25,7 @@ def image_gradients(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cell_histograms(images: np.ndarray, cell: tuple[int, int], bins: int) -> np.ndarray:
-    """(n, c, h, w) become (n, cells down, cells across, bins); of several channels the steepest counts at each pixel."""
+    """(n, c, h, w) become (n, cells down, cells across, bins); at each pixel the steepest channel counts."""
     rows, columns = image_gradients(np.asarray(images, dtype=np.float64))
     length = np.hypot(rows, columns)
     steepest = length.argmax(axis=1)[:, None]

@@ -21,7 +21,7 @@ class Keypoints(NamedTuple):
     orientations: np.ndarray
     descriptors: np.ndarray
 
-    def __len__(self) -> int:  # type: ignore[override]
+    def __len__(self) -> int:
         return len(self.scales)
 
 

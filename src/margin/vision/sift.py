@@ -65,8 +65,9 @@ def _octave(blurred: np.ndarray, step: int, contrast: float) -> np.ndarray:
     from scipy.ndimage import maximum_filter, minimum_filter
 
     D = np.diff(blurred, axis=0)
-    largest = (maximum_filter(D, 3) == D) & (contrast / SCALES_PER_OCTAVE < D)
-    smallest = (minimum_filter(D, 3) == D) & (-contrast / SCALES_PER_OCTAVE > D)
+    threshold = contrast / SCALES_PER_OCTAVE
+    largest = np.equal(D, maximum_filter(D, 3)) & np.greater(D, threshold)
+    smallest = np.equal(D, minimum_filter(D, 3)) & np.less(D, -threshold)
     inner = np.zeros(D.shape, dtype=bool)
     inner[1:-1, 1:-1, 1:-1] = True
     points = []
@@ -158,5 +159,5 @@ def _descriptor(slopes: list[np.ndarray], row: float, column: float, scale: floa
         r, c, o = (base + step for base, step in zip(low, corner))
         np.add.at(histogram, (r, c, o % BINS), part)
     v = histogram[1:-1, 1:-1].ravel()
-    v = np.minimum(v / max(np.linalg.norm(v), 1e-12), CLIP)
-    return v / max(np.linalg.norm(v), 1e-12)
+    v = np.minimum(v / max(float(np.linalg.norm(v)), 1e-12), CLIP)
+    return v / max(float(np.linalg.norm(v)), 1e-12)

@@ -80,8 +80,8 @@ def surf(image: np.ndarray, threshold: float = 1e-4) -> Keypoints:
 def describe_surf(image: np.ndarray, positions: np.ndarray, scales: np.ndarray) -> Keypoints:
     """Orientations and descriptors at given places."""
     integral = integral_image(image)
-    angles = np.array([_orientation(integral, *place, scale) for place, scale in zip(positions, scales)])
-    rows = [_descriptor(integral, *place, s, a) for place, s, a in zip(positions, scales, angles)]
+    angles = np.array([_orientation(integral, place[0], place[1], scale) for place, scale in zip(positions, scales)])
+    rows = [_descriptor(integral, place[0], place[1], s, a) for place, s, a in zip(positions, scales, angles)]
     return Keypoints(positions, scales, angles.reshape(-1), np.array(rows).reshape(-1, 64))
 
 
@@ -123,4 +123,4 @@ def _descriptor(integral: np.ndarray, row: float, column: float, scale: float, a
     parts = [across, np.abs(across), down, np.abs(down)]
     sums = [part.reshape(4, 5, 4, 5).sum(axis=(1, 3)) for part in parts]
     v = np.stack(sums, axis=-1).ravel()
-    return v / max(np.linalg.norm(v), 1e-12)
+    return v / max(float(np.linalg.norm(v)), 1e-12)

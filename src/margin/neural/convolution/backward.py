@@ -35,7 +35,7 @@ def conv_backward(
     padding: Numbers = 0,
     dilation: Numbers = 1,
 ) -> ConvGradients:
-    """Gradients of ``correlate(x, weight, bias)`` with the same options, from those of its output (N, O, *positions)."""
+    """Gradients of ``correlate(x, weight, bias)`` with the same options, from that of its output (N, O, *positions)."""
     d = weight.ndim - 2
     steps, cuts, gaps = (
         per_axis(v, d, n) for v, n in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))

@@ -53,7 +53,7 @@ def strongest_patches(maps: Tensor, images: Tensor, size: int, jump: int, offset
     ``size`` and ``jump`` are those of the channel's receptive field, ``offset`` the padding before it; patches that
     reach beyond the image are filled with zeros. (C, c, size, size).
     """
-    n, channels, height, width = maps.shape
+    _, channels, height, width = maps.shape
     best = maps.permute(1, 0, 2, 3).reshape(channels, -1).argmax(dim=1)
     padded = nn.functional.pad(images, (offset, offset + size, offset, offset + size))
     patches = []

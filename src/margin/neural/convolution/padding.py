@@ -58,4 +58,4 @@ def pad(x: np.ndarray, widths: int | Sequence[tuple[int, int]], mode: str = "zer
     if mode not in PADDING_MODES:
         raise ValueError(f"pad: mode must be one of {', '.join(PADDING_MODES)}; got {mode!r}.")
     pairs = [(widths, widths)] * x.ndim if isinstance(widths, int) else list(widths)
-    return np.pad(x, [(0, 0)] * (x.ndim - len(pairs)) + pairs, mode=PADDING_MODES[mode])  # type: ignore[call-overload, arg-type]
+    return np.pad(x, [(0, 0)] * (x.ndim - len(pairs)) + pairs, mode=PADDING_MODES[mode])  # type: ignore[call-overload]

@@ -5,5 +5,15 @@ from margin.neural.estimators.cnn_regressor import CNNRegressor
 from margin.neural.estimators.mlp_classifier import MLPClassifier
 from margin.neural.estimators.mlp_regressor import MLPRegressor
 from margin.neural.estimators.module import NeuralClassifier, NeuralRegressor
+from margin.neural.estimators.sequence import SequenceClassifier, SequenceRegressor
 
-__all__ = ["CNNClassifier", "CNNRegressor", "MLPClassifier", "MLPRegressor", "NeuralClassifier", "NeuralRegressor"]
+__all__ = [
+    "CNNClassifier",
+    "CNNRegressor",
+    "MLPClassifier",
+    "MLPRegressor",
+    "NeuralClassifier",
+    "NeuralRegressor",
+    "SequenceClassifier",
+    "SequenceRegressor",
+]

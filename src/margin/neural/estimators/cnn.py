@@ -166,8 +166,8 @@ class CNNEstimator(NeuralEstimator):
         center, scale = described.pop("center"), described.pop("scale")
         return Standardized(image_network(**described), center, scale)
 
-    def _describe(self, images: np.ndarray, weight: np.ndarray, n_outputs: int) -> None:
-        """Set ``network_``; ``images`` and ``weight`` are those that train."""
+    def _describe(self, images: np.ndarray, weight: np.ndarray, train: np.ndarray, n_outputs: int) -> None:
+        """Set ``network_``; the images numbered ``train`` decide the scaling."""
         named = isinstance(self.architecture, str)
         network: dict[str, Any] = {
             "architecture": self.architecture if named else [str(text) for text in self.architecture],
@@ -189,7 +189,8 @@ class CNNEstimator(NeuralEstimator):
                 )
             center, scale = self.network_["center"], self.network_["scale"]
         elif self.standardize:
-            center, scale = channel_scaling(images, weight)
+            some = len(train) < len(images)
+            center, scale = channel_scaling(images[train], weight[train]) if some else channel_scaling(images, weight)
         else:
             unit = BYTE if images.dtype == np.uint8 else 1.0
             center, scale = [0.0] * images.shape[1], [unit] * images.shape[1]

@@ -53,7 +53,7 @@ class CNNClassifier(ClassifierMixin, CNNEstimator):
             raise ValueError(f"CNNClassifier: warm_start must go on with classes {self.classes_}; got {classes}.")
         seed = self._seed(state)
         train, valid = self._split(len(images), seed, codes)
-        self._describe(images[train], weight[train], len(classes))
+        self._describe(images, weight, train, len(classes))
         self.classes_ = classes
         rows = self._rows(images, codes, weight)
         objective = self._augmented(_cross_entropy)

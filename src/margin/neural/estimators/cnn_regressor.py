@@ -50,7 +50,7 @@ class CNNRegressor(RegressorMixin, CNNEstimator):
         train, valid = self._split(len(images), seed)
         Y = y.reshape(len(y), -1)
         going_on = self._goes_on()
-        self._describe(images[train], weight[train], Y.shape[1])
+        self._describe(images, weight, train, Y.shape[1])
         self.single_target_ = y.ndim == 1
         if not going_on:
             targets = Scaling.of(Y[train], weight[train]) if self.standardize else Scaling.none(Y.shape[1])

@@ -2,9 +2,10 @@
 
 from margin.neural.layers.counting import Counts, conv_parameters, count_values, linear_parameters
 from margin.neural.layers.dense import Dense, DenseGradients, collapse_linear, dense, dense_backward
-from margin.neural.layers.dropout import Dropout, use_generator
+from margin.neural.layers.dropout import Dropout, thinned_masks, use_generator
 from margin.neural.layers.pixel_mlp import PixelMLP
 from margin.neural.layers.pooling import adaptive_avg_pool2d
+from margin.neural.layers.recurrent import gru_step, lstm_step, rnn_step, unroll
 from margin.neural.layers.residual import Residual
 
 __all__ = [
@@ -20,6 +21,11 @@ __all__ = [
     "count_values",
     "dense",
     "dense_backward",
+    "gru_step",
     "linear_parameters",
+    "lstm_step",
+    "rnn_step",
+    "thinned_masks",
+    "unroll",
     "use_generator",
 ]

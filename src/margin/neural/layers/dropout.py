@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Dropout", "use_generator"]
+__all__ = ["Dropout", "thinned_masks", "use_generator"]
 
 
 class Dropout(nn.Module):
@@ -40,3 +40,17 @@ def use_generator(module: nn.Module, generator: torch.Generator) -> None:
     for layer in module.modules():
         if hasattr(layer, "generator"):
             layer.generator = generator  # type: ignore[assignment]
+
+
+def thinned_masks(n_units: int) -> Tensor:
+    """The :math:`2^n` networks that dropout draws from: every mask of n units, (2^n, n), 1 where a unit is kept.
+
+    >>> thinned_masks(2)
+    tensor([[0., 0.],
+            [0., 1.],
+            [1., 0.],
+            [1., 1.]])
+    """
+    if not 1 <= n_units <= 20:
+        raise ValueError(f"thinned_masks: n_units must be from 1 to 20; got {n_units!r}.")
+    return torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * n_units).reshape(-1, n_units)

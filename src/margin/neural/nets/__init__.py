@@ -7,6 +7,7 @@ from margin.neural.nets.layer_list import layer_list_network
 from margin.neural.nets.lenet import alexnet, lenet5
 from margin.neural.nets.mlp import MLP
 from margin.neural.nets.resnet import ResidualBlock, resnet, small_resnet
+from margin.neural.nets.sequence import SequenceNetwork
 from margin.neural.nets.summary import Stage, multiply_adds, stages
 from margin.neural.nets.vgg import vgg, vgg_block
 
@@ -16,6 +17,7 @@ __all__ = [
     "DenseBlock",
     "MLPEnsemble",
     "ResidualBlock",
+    "SequenceNetwork",
     "Stage",
     "alexnet",
     "densenet",

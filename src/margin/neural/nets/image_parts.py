@@ -32,7 +32,7 @@ class BatchNorm2d(nn.BatchNorm2d):
 
 
 class Standardized(nn.Module):
-    """``body`` on images whose channels are shifted by ``center`` and divided by ``scale``; bytes become floats here."""
+    """``body`` on images with channels shifted by ``center`` and divided by ``scale``; bytes become floats here."""
 
     center: Tensor
     scale: Tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import NamedTuple
 
 import torch
@@ -38,8 +39,9 @@ def stages(network: nn.Module, shape: tuple[int, ...]) -> list[Stage]:
     >>> [stage.shape for stage in stages(lenet5(), (1, 28, 28)) if stage.parameters]
     [(6, 28, 28), (16, 10, 10), (120,), (84,), (10,)]
     """
-    layers = dict(network.named_modules())
-    maps = feature_maps(network.to("meta"), torch.zeros(1, *shape, device="meta"))
+    weightless = deepcopy(network).to("meta")  # in place, so on a copy
+    layers = dict(weightless.named_modules())
+    maps = feature_maps(weightless, torch.zeros(1, *shape, device="meta"))
     return [
         Stage(name, _kind(layers[name]), tuple(output.shape[1:]), sum(p.numel() for p in layers[name].parameters()))
         for name, output in maps.items()
@@ -64,5 +66,5 @@ def multiply_adds(network: nn.Module, shape: tuple[int, ...]) -> int:
     416520
     """
     with WorkCounter() as counter, torch.no_grad():
-        network.to("meta").eval()(torch.zeros(1, *shape, device="meta"))
+        deepcopy(network).to("meta").eval()(torch.zeros(1, *shape, device="meta"))
     return counter.multiply_adds

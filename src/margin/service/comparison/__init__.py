@@ -18,12 +18,12 @@ from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
 from margin.service.comparison.candidates import BASELINE, candidates_for, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
-from margin.service.comparison.job import Watch, run_job
+from margin.service.comparison.job import Watch, restore, run_job
 from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
 from margin.service.comparison.result import Comparison
 from margin.service.requests import BadRequest
 
-__all__ = ["BASELINE", "PRIMARY", "Comparison", "ComparisonRequest", "compare", "run_comparison"]
+__all__ = ["BASELINE", "PRIMARY", "Comparison", "ComparisonRequest", "compare", "open_comparison", "run_comparison"]
 
 PRIMARY = {"classification": "accuracy", "regression": "rmse"}
 #: Decides where one class is so frequent that accuracy says little; it needs no probabilities and no threshold.
@@ -68,7 +68,7 @@ def compare(
     task : {"classification", "regression"}, optional
         By default found from the target.
     metric : str, optional
-        What decides, by default accuracy (roc_auc where one class has 90 percent of the rows) or rmse. Any name of
+        What decides, by default accuracy (roc_auc or balanced_accuracy where a class is rare) or rmse. Any name of
         ``margin.metrics.REGISTRY``, with options as in "fbeta:beta=2".
     models, exclude : list of str
         Only these models of the catalog; all but these.
@@ -130,6 +130,19 @@ def run_comparison(
     return comparison
 
 
+def open_comparison(folder: str | Path) -> Comparison:
+    """The comparison that a folder keeps, as far as it came; its data file is read again, nothing is fitted."""
+    run = Run.existing(folder)
+    if run.manifest["identity"].get("kind") != "comparison":
+        raise BadRequest(f"{folder} does not hold a comparison.")
+    if run.manifest.get("given") != "spec":
+        raise BadRequest(f"{folder} holds a comparison of a data frame; margin.compare with out= opens it again.")
+    request = ComparisonRequest(**run.manifest["request"])
+    comparison = prepare(run.manifest["data"], None, request, Path(folder))
+    restore(comparison)
+    return comparison
+
+
 def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> Comparison:
     """Everything but the trials: rows, folds, candidates, and what an earlier start has kept."""
     request.check()
@@ -160,7 +173,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> 
             f"{len(source.X):,} rows: the comparison keeps to {seconds_text(comparison.budget)};"
             " --budget 10m gives it more time, --budget none all it takes."
         )
-    comparison.candidates, comparison.left_out = candidates_for(source, request)
+    comparison.candidates, comparison.left_out = candidates_for(opened, request)
     _take_up(comparison)
     return comparison
 
@@ -169,13 +182,13 @@ def _metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
     """The metric that decides."""
     task = opened.source.task
     if request.metric is None:
-        if task == "classification" and opened.lopsided:
+        suggested = None if opened.profile is None or opened.profile.task != task else opened.profile.suggested_metric
+        chosen = suggested or (PRIMARY_IF_LOPSIDED if opened.lopsided else PRIMARY[task])
+        if chosen != PRIMARY[task]:
             opened.remarks.append(
-                "One class has 90 % of the rows or more, so accuracy says little and roc_auc decides;"
-                " --metric names another."
+                f"The classes are out of balance, so accuracy says little and {chosen} decides; --metric names another."
             )
-            return metric_named(PRIMARY_IF_LOPSIDED)
-        return metric_named(PRIMARY[task])
+        return metric_named(chosen)
     try:
         found = metric_named(request.metric)
     except ValueError as error:
@@ -216,6 +229,8 @@ def _take_up(comparison: Comparison) -> None:
         metric=comparison.metric.name,
         folds=comparison.plan.sentence,
         seed=comparison.seed,
+        given=comparison.given,
+        request=request.as_dict(),
     )
     comparison.kept.write_plan(comparison.plan)
 

@@ -12,10 +12,10 @@ from margin import catalog
 from margin.core.parameters import parameters_of, parse_settings, search_space
 from margin.metrics import Metric
 from margin.selection import Candidate, FoldPlan
+from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.preparation import behind, on_standard_target, preparation
 from margin.service.requests import BadRequest
-from margin.service.sources import Source
 
 __all__ = ["BASELINE", "candidates_for", "settings_tried", "tuned_candidate"]
 
@@ -23,11 +23,12 @@ BASELINE = "baseline"
 INNER_FOLDS = 3
 
 
-def candidates_for(source: Source, request: ComparisonRequest) -> tuple[list[Candidate], dict[str, str]]:
+def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list[Candidate], dict[str, str]]:
     """The catalog's models for the task, and those left out with the reason.
 
     ``request.models`` picks some, and what is picked is tried however many rows there are.
     """
+    source = opened.source
     kinds = {"table"} if source.image_shape is None else {"table", "images"}
     known = {entry.name: entry for entry in catalog.ENTRIES if entry.task == source.task and entry.data in kinds}
     picked = _names(request.models, known, source.task)
@@ -38,7 +39,8 @@ def candidates_for(source: Source, request: ComparisonRequest) -> tuple[list[Can
     left_out = {} if picked else {e.name: _reason(e) for e in entries if e.max_rows and n_rows > e.max_rows}
     settings = _settings(request.settings, known, source.task)
     prepared = {
-        takes: preparation(source, takes) for takes in dict.fromkeys(e.takes for e in entries if e.data != "images")
+        takes: preparation(source, takes, opened.profile)
+        for takes in dict.fromkeys(e.takes for e in entries if e.data != "images")
     }
     shape = source.image_shape
     found = [
@@ -133,7 +135,7 @@ def _make_tuned(
     from margin.selection.tuning import TunedModel
 
     model = make()
-    path = "regressor__model__" if hasattr(model, "regressor") else "model__"
+    path = "regressor__model__" if hasattr(model, "regressor") else "model__" if hasattr(model, "steps") else ""
     nested = {path + name: draw for name, draw in space.items()}
     return TunedModel(model, nested, metric, plan.within(rows, INNER_FOLDS, seed), n_settings, seed)
 

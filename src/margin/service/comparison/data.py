@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from margin import data as data_package
+from margin.data import Profile
 from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.requests import BadRequest
-from margin.service.sources import Source, image_folder, open_source
+from margin.service.sources import Source, image_folder, open_source, open_table
 
 __all__ = ["OpenedData", "open_data"]
 
@@ -24,6 +25,7 @@ LEAST_CLASS = 2
 #: From this fraction on, the largest class alone makes accuracy look good.
 LOPSIDED = 0.9
 MISSING_LABEL = "(missing)"
+MOST_COLUMNS_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class OpenedData:
     times: np.ndarray | None = None
     label_name: str = ""
     remarks: list[str] = field(default_factory=list)
-    profile: Any = None
+    profile: Profile | None = None
     lopsided: bool = False
 
 
@@ -52,21 +54,46 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         raise BadRequest(f"compare: {name} needs a target; name its column with --target.")
     if target not in table.names:
         raise BadRequest(_no_column(table, "target", target))
-    table = _as_told(table, target, request)
     table, remarks, kept = _without_missing_targets(table, target, request)
     labels = {role: _labels(table, role, getattr(request, role), kept) for role in ("group", "time")}
-    columns = [c for c in (request.group, request.time) if isinstance(c, str)]
-    for role, column in (("group", request.group), ("time", request.time)):
-        if isinstance(column, str):
-            remarks.append(f"{column} says which rows belong together ({role}); it is not a feature.")
-    table = table.drop(*dict.fromkeys(columns))
-    X, target_values = table.split_target(target)
-    if not X.names:
-        raise BadRequest(f"compare: {name} has no column but the target {target}.")
-    source = Source(
-        name, X.to_pandas(), target_values, X.names, target, task or _task(target_values), table.hash(), table=X
-    )
-    return _checked(OpenedData(source, labels["group"], labels["time"], (*columns, "")[0], remarks))
+    columns = [column for column in (request.group, request.time) if isinstance(column, str)]
+    remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
+    found = _judged(table, target, request, columns)
+    remarks += [*_left_out(found, {*columns, *request.ignore}), *found.remarks, *_suspicions(found, request)]
+    _, values = found.table.split_target(target)
+    X = found.table.select(found.used)
+    source = Source(name, X.to_pandas(), values, X.names, target, task or found.task, table.hash(), table=X)
+    return _checked(OpenedData(source, labels["group"], labels["time"], (*columns, "")[0], remarks, found))
+
+
+def _judged(table: Table, target: str, request: ComparisonRequest, ignored: list[str]) -> Profile:
+    """The profile of the table: which columns can be used, and what to beware."""
+    try:
+        found = data_package.profile(table, target, kinds=request.kinds, ignore=[*request.ignore, *ignored])
+    except ValueError as error:
+        raise BadRequest(f"compare: {str(error).removeprefix('profile: ')}") from None
+    if not found.used:
+        reasons = "; ".join(f"{c.name}: {c.remark}" for c in found.columns if c.name != target)
+        raise BadRequest(f"compare: no column can be used ({reasons or 'there is only the target'}).")
+    return found
+
+
+def _suspicions(found: Profile, request: ComparisonRequest) -> list[str]:
+    """How to act on rows that seem to belong together: plain folds would put them on both sides."""
+    if request.group is not None or request.time is not None:
+        return []
+    suggested = [("--group", found.suggested_group), ("--time", found.suggested_time)]
+    return [f"The folds do not know of that; {option} {column} makes them." for option, column in suggested if column][
+        :1
+    ]
+
+
+def _left_out(found: Profile, told: Collection[str]) -> list[str]:
+    """A remark for every column that no model sees, but for those the user named."""
+    silent = {*told, found.target}
+    remarks = [f"{c.name}: {c.remark}." for c in found.columns if not c.used and c.name not in silent]
+    more = len(remarks) - MOST_COLUMNS_NAMED
+    return remarks if more <= 1 else [*remarks[:MOST_COLUMNS_NAMED], f"{more} more columns are left out."]
 
 
 def _is_plain_named(data: Any, request: ComparisonRequest) -> bool:
@@ -106,18 +133,14 @@ def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, s
     """Name, table, target column and task, as far as they are known."""
     if isinstance(data, str | Path):
         spec = str(data)
-        if Path(spec).exists():
-            return spec, data_package.read(spec), request.target, request.task
-        source = open_source(spec, None, request.task)  # one sentence if there is no such name
-        dataset = data_package.load(spec.partition(":")[0]) if ":" not in spec else None
-        table = dataset.table() if dataset is not None else _whole(source)
-        own = source.target or None
-        return spec, table, request.target or own, request.task or (source.task if request.target is None else None)
+        table, own = open_table(spec)
+        known = request.task or (open_source(spec).task if own and request.target is None else None)
+        return spec, table, request.target or own, known
     if isinstance(data, Table):
         table = data
     elif hasattr(data, "to_pandas") or type(data).__module__.split(".")[0] == "pandas":
         frame = data.to_pandas() if hasattr(data, "to_pandas") else data
-        table = data_package.from_pandas(frame)
+        table = data_package.from_pandas(frame, read_strings=True)
     else:
         raise BadRequest(f"compare: data must be a file, a name, a data frame or arrays; got {type(data).__name__}.")
     if y is None:
@@ -136,27 +159,6 @@ def _series(y: Any, name: str) -> Any:
     import pandas as pd
 
     return pd.DataFrame({name: y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)})
-
-
-def _whole(source: Source) -> Table:
-    """A named set with options, as one table."""
-    columns: dict[str, Any] = {name: np.asarray(source.X)[:, i] for i, name in enumerate(source.features)}
-    return Table(columns if source.y is None else {**columns, source.target: source.y})
-
-
-def _as_told(table: Table, target: str, request: ComparisonRequest) -> Table:
-    """Kinds and ignored columns as the request says."""
-    for name, kind in request.kinds.items():
-        if name not in table.names:
-            raise BadRequest(_no_column(table, "kinds", name))
-        try:
-            table = table.as_kind(name, kind)
-        except ValueError as error:
-            raise BadRequest(f"compare: {error}") from None
-    for name in request.ignore:
-        if name not in table.names or name == target:
-            raise BadRequest(_no_column(table, "ignore", name) if name != target else f"compare: {name} is the target.")
-    return table.drop(*dict.fromkeys(request.ignore)) if request.ignore else table
 
 
 def _without_missing_targets(table: Table, target: str, request: ComparisonRequest) -> tuple[Table, list[str], Any]:

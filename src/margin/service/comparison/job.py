@@ -19,7 +19,7 @@ from margin.service.comparison.leaders import put_together
 from margin.service.comparison.result import Comparison
 from margin.store.models import library_versions, save
 
-__all__ = ["Watch", "run_job"]
+__all__ = ["Watch", "restore", "run_job"]
 
 Watch = Callable[[Comparison], None]
 
@@ -43,6 +43,31 @@ def run_job(comparison: Comparison, n_jobs: int | None, watch: Watch) -> None:
                 _judge(comparison)
                 watch(comparison)
         _fit_winner(comparison, stopped)
+
+
+def restore(comparison: Comparison) -> None:
+    """The candidates and rows that follow from kept trials: tuned leaders, blend and stack."""
+    _add_tuned(comparison)
+    if comparison.request.ensembles and comparison.status != "running":
+        put_together(comparison)
+
+
+def _add_tuned(comparison: Comparison) -> list[Candidate]:
+    """The three best models that have something to search, as candidates that search; trials of others are dropped."""
+    if not comparison.request.tune:
+        return []
+    by_name = {candidate.name: candidate for candidate in comparison.candidates}
+    ranked = [s.model for s in comparison.standings if s.status == "ranked" and s.model in by_name]
+    found: list[Candidate] = []
+    for name in (name for name in ranked if name != BASELINE):
+        settings = comparison.request.tune, comparison.seed
+        tuned = tuned_candidate(by_name[name], comparison.plan, comparison.metric, *settings)
+        if tuned is not None and len(found) < TUNED:
+            found.append(tuned)
+    names = [candidate.name for candidate in found]
+    comparison.trials[:] = [t for t in comparison.trials if t.model in names or not t.model.startswith("tuned-")]
+    comparison.candidates += found
+    return found
 
 
 class _Job:
@@ -102,6 +127,9 @@ class _Job:
         if self.budget is not None and not self.stop.is_set():
             said = f"not reached within {seconds_text(self.budget.seconds)}"
             tried = {trial.model for trial in comparison.trials}
+            scored = {trial.model for trial in comparison.trials if trial.stage == FOLD and not trial.error}
+            late = {trial.model: trial.error for trial in comparison.trials if trial.late and trial.model not in scored}
+            comparison.given_up.update(late)
             comparison.given_up.update({name: said for name in names if name not in tried | set(comparison.given_up)})
 
     def _tune(self, workers: Workers) -> None:
@@ -109,20 +137,10 @@ class _Job:
         comparison = self.of
         if not comparison.request.tune or self.stop.is_set():
             return
-        by_name = {candidate.name: candidate for candidate in comparison.candidates}
-        ranked = [s.model for s in comparison.standings if s.status == "ranked" and s.model != BASELINE]
-        leaders = [name for name in ranked if not name.startswith("tuned-")]
-        found: list[Candidate] = []
-        for name in leaders:
-            settings = comparison.request.tune, comparison.seed
-            tuned = tuned_candidate(by_name[name], comparison.plan, comparison.metric, *settings)
-            if tuned is not None and len(found) < TUNED:
-                found.append(tuned)
-        names = [candidate.name for candidate in found]
-        comparison.trials[:] = [t for t in comparison.trials if t.model in names or not t.model.startswith("tuned-")]
+        found = _add_tuned(comparison)
         for candidate in found:
             workers.add(candidate)
-            comparison.candidates.append(candidate)
+        names = [candidate.name for candidate in found]
         self._take(
             run_folds(
                 workers,
@@ -241,4 +259,9 @@ def _final_model(comparison: Comparison, winner: Candidate) -> object:
 
     tuned = winner.make_for(np.arange(len(comparison.y)))
     tuned.fit(comparison.X, comparison.y)
+    setting = {name.rpartition("__")[2]: value for name, value in tuned.setting_.items()}
+    found = ", ".join(
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in setting.items()
+    )
+    comparison.remarks.append(f"{winner.name} searched over all rows: {found or 'its defaults are best'}.")
     return clone(tuned.model).set_params(**tuned.setting_)

@@ -92,6 +92,13 @@ class ComparisonRequest:
             "missing_target": self.missing_target,
         }
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values from which the request can be made again; labels given as arrays are not among them."""
+        pairs = {
+            name: value for name, value in self._given() if name not in ("group", "time") or isinstance(value, str)
+        }
+        return {name: _plain(value) for name, value in pairs.items()}
+
     def command(self, data: str, out: str = "") -> str:
         """The shell command that asks for the same."""
         parts = ["margin", "compare", data]
@@ -121,6 +128,12 @@ class ComparisonRequest:
         plain = ComparisonRequest()
         pairs = [(f.name, getattr(self, f.name)) for f in fields(self)]
         return [(name, value) for name, value in pairs if not _same(value, getattr(plain, name))]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value if isinstance(value, str | int | float | None) else [_plain(item) for item in value]
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -60,6 +60,7 @@ class Comparison:
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-compare-")
         self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
         self.kept = ComparisonFolder(self.run, self.classes)
+        self.given = given
         shown = str(folder) if folder else ""
         self.command = request.command(self.name, shown) if given == "spec" else ""
         call_data = {"spec": repr(self.name), "frame": "df", "arrays": "X, y"}[given]
@@ -234,9 +235,8 @@ class Comparison:
 
     def report(self, path: str | Path | None = None) -> Path:
         """Write the report, one HTML file that needs nothing else, and return its path."""
-        import importlib
+        from margin.report import write
 
-        write = importlib.import_module("margin.report").write
         return write(self, Path(path) if path is not None else self.folder / "report.html")
 
     def _repr_html_(self) -> str:

@@ -71,7 +71,8 @@ def training_data(
         raise ValueError(f"{owner}: at least one row must have a positive weight; got none.")
     if not kept.all():
         X, y, weight = X[kept], y[kept], weight[kept]
-    categories = find_categories(owner, X, categorical, strings)
+    names = getattr(model, "feature_names_in_", None)
+    categories = find_categories(owner, X, categorical, strings, names)
     return TrainingData(encode_numbers(X, categories), y, weight, kept, classes, categories, categorical, monotone)
 
 

@@ -1,0 +1,236 @@
+"""Recurrent networks for series of any length, as a classifier and a regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y, validate_data
+from torch import nn
+
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.mlp import FLOATS, weighted_rows
+from margin.neural.nets.sequence import LAYERS, SequenceNetwork
+from margin.neural.scaling import Scaling
+from margin.neural.sequences import is_table, lengths_of, padded
+from margin.neural.training import TensorRows
+from margin.neural.training.objectives import accuracy, cross_entropy, explained_variance, squared_error
+
+__all__ = ["SequenceClassifier", "SequenceRegressor"]
+
+
+class SequenceEstimator(NeuralEstimator):
+    """What both share: series in any form, scaling per channel, the network."""
+
+    cell: str = parameter("lstm", Choice(*LAYERS), "Recurrent cell.")
+    _: KW_ONLY
+    hidden_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Units of the state.")
+    n_layers: int = parameter(1, Integer(low=1, search=(1, 3)), "Recurrent layers on top of each other.")
+    dropout: float = parameter(
+        0.0,
+        Number(low=0, below=1, search=(0, 0.5)),
+        "Probability that a unit is left out, between layers and at the end.",
+    )
+    truncation: int | None = parameter(
+        None,
+        Optional(Integer(low=1)),
+        "Steps after which learning cuts the state from its past; None: gradients go back to the first step.",
+    )
+    standardize: bool = parameter(
+        True, Flag(), "Whether channels (and the targets of a regression) are brought to mean 0 and deviation 1."
+    )
+    batch_size: int | str = parameter(
+        32,
+        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
+        "Series per update; 'auto' is up to 200.",
+    )
+    max_iter: int = parameter(50, Integer(low=1), "Most epochs.")
+    learning_rate_init: float = parameter(
+        0.003, Number(above=0, search=(3e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+    )
+    clip_norm: float | None = parameter(
+        1.0,
+        Optional(Number(above=0)),
+        "Bound on the Euclidean norm of the whole gradient, which can explode over time.",
+    )
+
+    center_: np.ndarray = attribute("What is subtracted from every channel.")
+    scale_: np.ndarray = attribute("What every channel is divided by.")
+    table_: bool = attribute("Whether fit saw a table, whose rows are series of one number per column.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from series ``X`` and ``y``.
+
+        ``X`` is a list of arrays (steps, channels) or (steps,), a 3-D array (series, steps, channels) padded with NaN
+        at the ends, or a table whose rows are series of one number per column.
+        """
+        return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    def hidden_states(self, X: Any) -> list[np.ndarray]:
+        """The states of the last layer after every step of every series, (steps, units) each."""
+        module: Any = self._ready_module()
+        series = self._scaled(self._series(X, reset=False))
+        dtype = next(module.parameters()).dtype
+        with torch.inference_mode():
+            states = module.states(torch.from_numpy(series).to(dtype).nan_to_num()).numpy()
+        return [part[:length] for part, length in zip(states, lengths_of(series))]
+
+    def _network(self) -> nn.Module:
+        return SequenceNetwork(**self.network_)
+
+    def _series(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Series as (n, T, d), checked against what fit saw."""
+        owner = type(self).__name__
+        if is_table(X) and (reset or self.table_):
+            X = validate_data(self, X, dtype=FLOATS, reset=reset)
+            if reset:
+                self.table_ = True
+            return X[:, :, None]
+        found = np.asarray(X, dtype=float)[:, :, None] if is_table(X) else padded(owner, X)
+        if reset:
+            self.table_, self.n_features_in_ = False, found.shape[2]
+            self.__dict__.pop("feature_names_in_", None)
+        expected = 1 if self.table_ else self.n_features_in_
+        if found.shape[2] != expected:
+            raise ValueError(f"{owner}: X must have {expected} channels, as in fit; got {found.shape[2]}.")
+        return found
+
+    def _scaled(self, series: np.ndarray) -> np.ndarray:
+        return Scaling(self.center_, self.scale_).apply(series)
+
+    def _begin(self, series: np.ndarray, weight: np.ndarray, n_outputs: int) -> None:
+        channels = series.shape[2]
+        network = {
+            "n_inputs": channels,
+            "n_outputs": n_outputs,
+            "cell": self.cell,
+            "hidden_size": int(self.hidden_size),
+            "n_layers": int(self.n_layers),
+            "dropout": float(self.dropout),
+            "truncation": None if self.truncation is None else int(self.truncation),
+        }
+        if self._goes_on():
+            if {**network, "truncation": None} != {**self.network_, "truncation": None}:
+                raise ValueError(f"{type(self).__name__}: warm_start must go on with the same network and outputs.")
+        else:
+            there = ~np.isnan(series[:, :, 0])
+            steps = np.repeat(weight, there.sum(axis=1))
+            self.center_, self.scale_ = Scaling.of(series[there], steps) if self.standardize else Scaling.none(channels)
+        self.network_ = network
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        return None  # what the steps cost is counted in the first update
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        module = self._ready_module()
+        return self._evaluate(module, self._scaled(self._series(X, reset=False)))
+
+
+class SequenceClassifier(ClassifierMixin, SequenceEstimator):
+    """Recurrent network for the class of a series, read off the state after its last step.
+
+    >>> rng = np.random.default_rng(0)
+    >>> series = [rng.normal(loc=label, size=rng.integers(4, 9)) for label in (0, 2) * 30]
+    >>> model = SequenceClassifier("gru", hidden_size=8, max_iter=20, random_state=0).fit(series, ["low", "high"] * 30)
+    >>> model.score(series, ["low", "high"] * 30) > 0.9, model.predict([[2.1, 1.9, 2.0]]).tolist()
+    (True, ['high'])
+    """
+
+    classes_: np.ndarray = attribute("The classes.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        series = self._series(X, reset=True)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        check_consistent_length(series, y)
+        series, y, weight = weighted_rows(self, series, y, sample_weight)
+        classes, codes = np.unique(y, return_inverse=True)
+        if self._goes_on() and not np.array_equal(classes, self.classes_):
+            raise ValueError(f"SequenceClassifier: warm_start must go on with classes {self.classes_}; got {classes}.")
+        seed = self._seed(state)
+        train, valid = self._split(len(series), seed, codes)
+        self._begin(series[train], weight[train], len(classes))
+        self.classes_ = classes
+        rows = TensorRows.of(self._scaled(series), codes, weight=weight)
+        yield from self._train(cross_entropy, rows, train, valid, seed=seed, state=state, score=accuracy)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Log-probability of every class."""
+        outputs = self._outputs(X)
+        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class."""
+        best = self._outputs(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+class SequenceRegressor(RegressorMixin, SequenceEstimator):
+    """Recurrent network for one or several numbers that belong to a series.
+
+    >>> rng = np.random.default_rng(0)
+    >>> series = [rng.normal(loc=rng.normal(), size=(rng.integers(4, 9), 1)) for _ in range(80)]
+    >>> mean = [float(s.mean()) for s in series]
+    >>> model = SequenceRegressor("gru", hidden_size=16, max_iter=30, random_state=0).fit(series, mean)
+    >>> model.score(series, mean) > 0.8
+    True
+    """
+
+    target_center_: np.ndarray = attribute("What is subtracted from every target.")
+    target_scale_: np.ndarray = attribute("What every target is divided by.")
+    single_target_: bool = attribute("Whether fit saw one target as a vector.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        series = self._series(X, reset=True)
+        y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
+        check_consistent_length(series, y)
+        series, y, weight = weighted_rows(self, series, y, sample_weight)
+        Y = y.reshape(len(y), -1).astype(series.dtype)
+        seed = self._seed(state)
+        train, valid = self._split(len(series), seed)
+        going_on = self._goes_on()
+        self._begin(series[train], weight[train], Y.shape[1])
+        self.single_target_ = y.ndim == 1
+        if not going_on:
+            targets = Scaling.of(Y[train], weight[train]) if self.standardize else Scaling.none(Y.shape[1])
+            self.target_center_, self.target_scale_ = targets
+        rows = TensorRows.of(
+            self._scaled(series), Scaling(self.target_center_, self.target_scale_).apply(Y), weight=weight
+        )
+        yield from self._train(squared_error, rows, train, valid, seed=seed, state=state, score=explained_variance)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The targets, one column each if there were several in the fit."""
+        outputs = self._outputs(X)
+        Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
+        return Y[:, 0] if self.single_target_ else Y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
