@@ -132,6 +132,13 @@ def test_figures_follow_the_task(pages):
     assert "No rows were held out" in texts["nothing held out"]
 
 
+def test_dates_are_drawn_along_time(pages):
+    text = Page(pages["two classes"][1]).text
+    assert "since date" in text
+    assert re.search(r"2020-01-\d\d to 2022-0\d-\d\d", text)
+    assert "Partial dependence on since" in text
+
+
 def test_the_same_comparison_gives_the_same_page(pages):
     case, html = pages["two classes"]
     assert report.render(case) == html
@@ -167,7 +174,7 @@ def test_names_cannot_break_the_page(comparison):
     assert len(page.all("script")) == 1
     assert not page.all("img")
     assert "<img src=x onerror=alert(1)>" in page.text
-    assert list(plain.columns) == ["age", "income", "town"]
+    assert list(plain.columns) == ["age", "income", "town", "since"]
 
 
 class _Renamed:

@@ -41,7 +41,8 @@ def board_table(comparison: Any) -> Markup:
     ]
     scale = _scale(ranked)
     decimals = decimals_for(ranked)
-    rows = [_row(i, s, comparison, scale, decimals) for i, s in enumerate(ranked, 1)]
+    places = {s.model: i for i, s in enumerate((s for s in ranked if not _baseline(s)), 1)}
+    rows = [_row(places.get(s.model), s, comparison, scale, decimals) for s in ranked]
     table = element(
         "table",
         element("caption", _caption(comparison)),
@@ -72,7 +73,7 @@ def _scale(ranked: Any) -> AxisScale:
     return AxisScale.over(ends, 4, PLOT_WIDTH - 4)
 
 
-def _row(place: int, standing: Any, comparison: Any, scale: AxisScale, decimals: int) -> Markup:
+def _row(place: int | None, standing: Any, comparison: Any, scale: AxisScale, decimals: int) -> Markup:
     best, tied = standing.model == comparison.winner, standing.tied
     class_ = " ".join(
         c for c, yes in (("best", best), ("tied", tied and not best), (BASELINE, _baseline(standing))) if yes
@@ -83,7 +84,7 @@ def _row(place: int, standing: Any, comparison: Any, scale: AxisScale, decimals:
     known = math.isfinite(standing.low)
     interval = f"{value(standing.low, decimals)}–{value(standing.high, decimals)}" if known else "–"
     cells = [
-        element("td", "" if _baseline(standing) else place, class_="n rank"),
+        element("td", "" if place is None else place, class_="n rank"),
         element("th", standing.model, mark, spoken, note and element("small", note), scope="row"),
         element("td", value(standing.mean, decimals), class_="n score"),
         element("td", interval, class_="n interval"),

@@ -87,9 +87,10 @@ def _column_rows(comparison: Any) -> list[list[Any]]:
     rows = []
     for j, name in enumerate(names):
         known = judged.get(name)
-        kind = known.kind if known else ("number" if columns.is_number(j) else "category")
+        usual = "number" if columns.is_number(j) else "date" if columns.is_date(j) else "category"
+        kind = known.kind if known else usual
         gone = _missing(columns[j])
-        values = _histogram(columns[j]) if columns.is_number(j) else _commonest(columns, j)
+        values = _values(columns, j)
         remark = known.remark if known else ""
         different = count(len(columns.values_of(j)))
         rows.append([name, kind, percent(gone, 1) if gone else "–", different, values, remark])
@@ -107,6 +108,16 @@ def _missing(values: Any) -> float:
     import pandas as pd
 
     return float(np.mean(pd.isna(values)))
+
+
+def _values(columns: TableColumns, j: int) -> Markup:
+    """A histogram of numbers, the range of dates, the commonest labels."""
+    if columns.is_number(j):
+        return _histogram(columns[j])
+    if columns.is_date(j) and len(columns.values_of(j)):
+        known = np.asarray(columns.values_of(j), dtype="datetime64[D]")
+        return element("span", f"{known.min()} to {known.max()}", class_="labels")
+    return _commonest(columns, j)
 
 
 def _commonest(columns: TableColumns, j: int) -> Markup:

@@ -137,16 +137,27 @@ def _curve(curve: Curve, lines: list[int], heights: tuple[float, float], unit: s
 
 
 def _labels_chart(curve: Curve, lines: list[int], heights: tuple[float, float], unit: str) -> Markup:
-    """Dots over labels, which are written below at a slant that lets long ones stand beside each other."""
-    n = len(curve.grid)
+    """Dots over labels, slanted where there are many; over dates, joined, of which the first and last are written."""
+    n, dates = len(curve.grid), curve.grid.dtype.kind == "M"
+    slanted = n > 4 and not dates
     chart = Chart(
-        f"Partial dependence on {curve.name}", curve.name, unit, (-0.5, n - 0.5), heights, size=(300, 210), x_ticks=[]
+        f"Partial dependence on {curve.name}",
+        curve.name,
+        unit,
+        (-0.5, n - 0.5),
+        heights,
+        size=(300, 226 if slanted else 210),
+        x_ticks=[],
+        bottom=60 if slanted else 44,
     )
     for i, k in enumerate(lines, 1):
         hints = [f"{label}: {number(float(m))}" for label, m in zip(curve.grid, curve.mean[:, k], strict=True)]
+        if dates:
+            chart.line(range(n), curve.mean[:, k], f"s{i}")
         chart.dots(range(n), curve.mean[:, k], f"s{i}", 4, hints)
-    for at, label in enumerate(curve.grid):
-        chart.below(at, _short(str(label), 12 if n <= 4 else max(3, 36 // n)))
+    for at in (0, n - 1) if dates else range(n):
+        label = str(curve.grid[at])[:10] if dates else str(curve.grid[at])
+        chart.below(at, _short(label, 9 if slanted else 14), slanted=slanted)
     return chart.render()
 
 

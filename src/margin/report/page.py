@@ -143,7 +143,8 @@ def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
     if baseline is not None:
         guess = "the most frequent class" if comparison.task == "classification" else "the mean"
         if np.isfinite(baseline.mean):
-            parts.append(f"Always predicting {guess} gives {score_text(baseline.mean)}. ")
+            parts.append(f"Always predicting {guess} gives {score_text(baseline.mean)}")
+            parts.append(", and the folds cannot tell the winner from that. " if baseline.tied else ". ")
     ties = [s for s in comparison.standings if s.tied and s.model not in (comparison.winner, BASELINE)]
     if ties:
         fastest = min(ties, key=lambda s: s.fit_seconds)
