@@ -156,7 +156,7 @@ def _labels_chart(curve: Curve, lines: list[int], heights: tuple[float, float], 
             chart.line(range(n), curve.mean[:, k], f"s{i}")
         chart.dots(range(n), curve.mean[:, k], f"s{i}", 4, hints)
     for at in (0, n - 1) if dates else range(n):
-        label = str(curve.grid[at])[:10] if dates else str(curve.grid[at])
+        label = str(curve.grid[at])[:7] if dates else str(curve.grid[at])
         chart.below(at, _short(label, 9 if slanted else 14), slanted=slanted)
     return chart.render()
 
