@@ -27,6 +27,7 @@ def table(n, seed=0):
             "age": rng.integers(18, 90, n).astype(float),
             "income": rng.lognormal(10, 0.5, n).round(),
             "town": rng.choice(["north", "south", "west & east"], n),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
         }
     )
     strength = (frame["age"] - 50) / 15 + (frame["town"] == "north") + rng.normal(size=n)

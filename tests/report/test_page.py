@@ -11,6 +11,7 @@ import pytest
 from margin import metrics, report
 from margin.report.classification import Judged
 from margin.report.markup import VOID
+from margin.report.page import FAILED_PART
 from margin.report.threshold import thresholds_of
 
 LARGEST = 400_000  # bytes: a page opens at once and can be mailed
@@ -73,6 +74,7 @@ def test_well_formed_and_whole(pages, name):
     _, html = pages[name]
     page = Page(html)
     assert page.mistakes == []
+    assert FAILED_PART not in page.text
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids)), "every id once"
     targets = [attributes["href"] for attributes in page.all("a")]
@@ -130,6 +132,13 @@ def test_figures_follow_the_task(pages):
     assert "No rows were held out" in texts["nothing held out"]
 
 
+def test_dates_are_drawn_along_time(pages):
+    text = Page(pages["two classes"][1]).text
+    assert "since date" in text
+    assert re.search(r"2020-01-\d\d to 2022-0\d-\d\d", text)
+    assert "Partial dependence on since" in text
+
+
 def test_the_same_comparison_gives_the_same_page(pages):
     case, html = pages["two classes"]
     assert report.render(case) == html
@@ -165,7 +174,7 @@ def test_names_cannot_break_the_page(comparison):
     assert len(page.all("script")) == 1
     assert not page.all("img")
     assert "<img src=x onerror=alert(1)>" in page.text
-    assert list(plain.columns) == ["age", "income", "town"]
+    assert list(plain.columns) == ["age", "income", "town", "since"]
 
 
 class _Renamed:
@@ -192,6 +201,30 @@ def test_a_comparison_without_a_winner_or_without_scores(comparison):
     case.output = lambda model, fold: SimpleNamespace(predicted=silent.predicted, scores=None, kind="")
     assert headings(report.render(case))[:2] == ["Columns", "Confusion matrix"]
     assert "ROC curve" not in headings(report.render(case))
+
+
+def test_a_model_that_breaks_costs_one_part_of_the_page(comparison):
+    case = comparison()
+
+    class Broken:
+        def predict(self, X):
+            raise RuntimeError("no answer <today>")
+
+    spoken = case.output(case.winner, -1)
+    case.judged_, case.output = Broken(), lambda model, fold: spoken
+    page = Page(report.render(case))
+    assert page.mistakes == []
+    assert f"{FAILED_PART} RuntimeError: no answer <today>" in page.text
+    assert "Confusion matrix" in page.text
+
+
+def test_pictures_are_not_looked_at_pixel_by_pixel(comparison):
+    case = comparison()
+    case.source = SimpleNamespace(image_shape=(1, 3))
+    text = Page(report.render(case)).text
+    assert "pictures of 1 × 3" in text
+    assert "too many to be asked one by one" in text
+    assert "Permutation importance" not in text
 
 
 def test_decision_values_and_many_classes(comparison):

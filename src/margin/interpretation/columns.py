@@ -70,6 +70,19 @@ class TableColumns:
         """Whether a column holds numbers; truth values are labels."""
         return self._columns[column].dtype.kind in "fiu"
 
+    def is_date(self, column: int) -> bool:
+        """Whether a column holds points in time."""
+        return self._columns[column].dtype.kind == "M"
+
+    def ordered(self, column: int) -> np.ndarray | None:
+        """Numbers in the order of a column's values, NaN where one is missing; None for labels, which have no order."""
+        if self.is_number(column):
+            return np.asarray(self._columns[column], dtype=np.float64)
+        if not self.is_date(column):
+            return None
+        times = np.asarray(self._columns[column], dtype="datetime64[us]")
+        return np.where(np.isnat(times), np.nan, times.astype(np.int64).astype(np.float64))
+
     def values_of(self, column: int) -> np.ndarray:
         """The different values of a column that are not missing, the commonest first."""
         import pandas as pd

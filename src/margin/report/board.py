@@ -8,7 +8,7 @@ from typing import Any
 from margin.report.layout import paragraph
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import seconds, value
-from margin.report.scales import Scale
+from margin.report.scales import AxisScale
 from margin.report.terms import METRICS, term
 
 __all__ = ["board_table", "decimals_for"]
@@ -41,7 +41,8 @@ def board_table(comparison: Any) -> Markup:
     ]
     scale = _scale(ranked)
     decimals = decimals_for(ranked)
-    rows = [_row(i, s, comparison, scale, decimals) for i, s in enumerate(ranked, 1)]
+    places = {s.model: i for i, s in enumerate((s for s in ranked if not _baseline(s)), 1)}
+    rows = [_row(places.get(s.model), s, comparison, scale, decimals) for s in ranked]
     table = element(
         "table",
         element("caption", _caption(comparison)),
@@ -65,14 +66,14 @@ def _without_score(standing: Any) -> bool:
     return standing.status in ("cut", "left out", "failed") or not math.isfinite(standing.mean)
 
 
-def _scale(ranked: Any) -> Scale:
+def _scale(ranked: Any) -> AxisScale:
     """A common scale for all intervals; a hopeless model may fall off it, so that the others can be told apart."""
     best = [s for s in ranked if s.model != BASELINE][: max(3, math.ceil(0.7 * len(ranked)))] or ranked
     ends = [x for s in best for x in (s.low, s.high, s.mean)]
-    return Scale.over(ends, 4, PLOT_WIDTH - 4)
+    return AxisScale.over(ends, 4, PLOT_WIDTH - 4)
 
 
-def _row(place: int, standing: Any, comparison: Any, scale: Scale, decimals: int) -> Markup:
+def _row(place: int | None, standing: Any, comparison: Any, scale: AxisScale, decimals: int) -> Markup:
     best, tied = standing.model == comparison.winner, standing.tied
     class_ = " ".join(
         c for c, yes in (("best", best), ("tied", tied and not best), (BASELINE, _baseline(standing))) if yes
@@ -83,7 +84,7 @@ def _row(place: int, standing: Any, comparison: Any, scale: Scale, decimals: int
     known = math.isfinite(standing.low)
     interval = f"{value(standing.low, decimals)}–{value(standing.high, decimals)}" if known else "–"
     cells = [
-        element("td", "" if _baseline(standing) else place, class_="n rank"),
+        element("td", "" if place is None else place, class_="n rank"),
         element("th", standing.model, mark, spoken, note and element("small", note), scope="row"),
         element("td", value(standing.mean, decimals), class_="n score"),
         element("td", interval, class_="n interval"),
@@ -98,7 +99,7 @@ def _baseline(standing: Any) -> bool:
     return standing.model == BASELINE
 
 
-def _plot(standing: Any, scale: Scale) -> Markup:
+def _plot(standing: Any, scale: AxisScale) -> Markup:
     """Mean and interval on the common scale; an arrowhead where they lie beyond it."""
     middle = PLOT_HEIGHT / 2
     inside = scale.low <= standing.mean <= scale.high

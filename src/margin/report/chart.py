@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import number
-from margin.report.scales import Scale
+from margin.report.scales import AxisScale
 
 __all__ = ["Chart", "points"]
 
@@ -38,13 +38,15 @@ class Chart:
         x_ticks: Sequence[float] | None = None,
         y_ticks: Sequence[float] | None = None,
         left: int = LEFT,
+        bottom: int = BOTTOM,
     ):
         self.title, self._labels, self.size = title, (x, y), size
-        self.x = Scale(*x_domain, left, size[0] - RIGHT, log=log_x)
-        self.y = Scale(*y_domain, size[1] - BOTTOM, TOP)
+        self.x = AxisScale(*x_domain, left, size[0] - RIGHT, log=log_x)
+        self.y = AxisScale(*y_domain, size[1] - bottom, TOP)
         self._x_ticks = list(x_ticks) if x_ticks is not None else self.x.ticks()
         self._y_ticks = list(y_ticks) if y_ticks is not None else self.y.ticks()
         self._parts: list[Markup] = []
+        self._bottom = bottom
 
     def line(self, x: Any, y: Any, class_: str = "s1") -> Chart:
         """Points joined by a line."""
@@ -89,10 +91,12 @@ class Chart:
             element("text", words, x=self.x(x), y=self.y(y), text_anchor=anchor, class_=f"mark {class_}".strip())
         )
 
-    def below(self, x: float, words: str) -> Chart:
+    def below(self, x: float, words: str, *, slanted: bool = False) -> Chart:
         """Words below the horizontal axis, in place of a number."""
-        at = self.y.start + 16
-        return self._add(element("text", words, x=self.x(x), y=at, text_anchor="middle", class_="tick"))
+        at_x, at_y = self.x(x), self.y.start + 16
+        turn = f"rotate(-35 {at_x} {at_y})" if slanted else None
+        anchor = "end" if slanted else "middle"
+        return self._add(element("text", words, x=at_x, y=at_y, text_anchor=anchor, transform=turn, class_="tick"))
 
     def render(self, class_: str = "") -> Markup:
         """The finished drawing."""
@@ -116,7 +120,11 @@ class Chart:
             parts.append(element("text", number(tick, 4), x=at, y=bottom + 16, text_anchor="middle", class_="tick"))
         parts.append(element("line", x1=left, y1=bottom, x2=self.x.end, y2=bottom, class_="axis"))
         middle = round((self.x.start + self.x.end) / 2, 1)
-        parts.append(element("text", self._labels[0], x=middle, y=bottom + 34, text_anchor="middle", class_="label"))
+        parts.append(
+            element(
+                "text", self._labels[0], x=middle, y=bottom + self._bottom - 10, text_anchor="middle", class_="label"
+            )
+        )
         turn = f"rotate(-90 12 {round((self.y.start + self.y.end) / 2, 1)})"
         at_y = round((self.y.start + self.y.end) / 2, 1)
         parts.append(
@@ -139,7 +147,7 @@ class Chart:
         return self
 
 
-def points(x_scale: Scale, y_scale: Scale, x: Any, y: Any) -> str:
+def points(x_scale: AxisScale, y_scale: AxisScale, x: Any, y: Any) -> str:
     """Positions for a polyline; of points that fall together on the screen one is written."""
     written: list[tuple[float, float]] = []
     for a, b in zip(np.asarray(x, dtype=float), np.asarray(y, dtype=float), strict=True):

@@ -10,30 +10,44 @@ from margin.interpretation import TableColumns
 from margin.report.layout import numbers_table, paragraph
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import count, number, percent
-from margin.report.scales import Scale
+from margin.report.scales import AxisScale
 
-__all__ = ["data_content"]
+__all__ = ["data_content", "image_shape_of"]
 
 PLOT_WIDTH, PLOT_HEIGHT, BINS = 96, 22, 16
 #: TableColumns listed before the rest is folded away.
-MOST_COLUMNS = 30
+MOST_COLUMNS, MOST_FOLDED = 30, 300
 
 
 def data_content(comparison: Any) -> Markup:
     """Everything a reader should know of the data before believing a score."""
     n, p = np.shape(comparison.X)
-    about = f"{count(n)} rows, {count(p)} columns to learn from, target "
+    shape = image_shape_of(comparison)
+    size = f"{count(p)} columns to learn from" if shape is None else f"pictures of {' × '.join(map(str, shape))}"
+    about = f"{count(n)} rows, {size}, target "
     intro = paragraph(about, element("b", comparison.target or "y"), f" ({comparison.task}).")
+    columns = _columns_tables(comparison) if shape is None else None
+    return joined([intro, _remarks(comparison.remarks), _target(comparison), columns])
+
+
+def image_shape_of(comparison: Any) -> tuple[int, ...] | None:
+    """The shape of the pictures whose pixels are the columns, or None for a table."""
+    return getattr(getattr(comparison, "source", None), "image_shape", None)
+
+
+def _columns_tables(comparison: Any) -> Markup:
     columns = _column_rows(comparison)
     head = ["column", "kind", "missing", "different", "values", "remark"]
     if not any(row[-1] for row in columns):
         head, columns = head[:-1], [row[:-1] for row in columns]
-    shown = numbers_table(head, columns[:MOST_COLUMNS], numeric=(2, 3), class_="numbers columns")
-    rest = None
-    if len(columns) > MOST_COLUMNS:
-        table = numbers_table(head, columns[MOST_COLUMNS:], numeric=(2, 3), class_="numbers columns")
-        rest = element("details", element("summary", f"{count(len(columns) - MOST_COLUMNS)} more columns"), table)
-    return joined([intro, _remarks(comparison.remarks), _target(comparison), element("h3", "Columns"), shown, rest])
+    shown, rest = columns[:MOST_COLUMNS], columns[MOST_COLUMNS:MOST_FOLDED]
+    parts = [element("h3", "Columns"), numbers_table(head, shown, numeric=(2, 3), class_="numbers columns")]
+    if rest:
+        table = numbers_table(head, rest, numeric=(2, 3), class_="numbers columns")
+        parts.append(element("details", element("summary", f"{count(len(rest))} more columns"), table))
+    if len(columns) > MOST_FOLDED:
+        parts.append(paragraph(f"{count(len(columns) - MOST_FOLDED)} further columns are not listed."))
+    return joined(parts)
 
 
 def _remarks(remarks: Any) -> Markup | None:
@@ -73,9 +87,10 @@ def _column_rows(comparison: Any) -> list[list[Any]]:
     rows = []
     for j, name in enumerate(names):
         known = judged.get(name)
-        kind = known.kind if known else ("number" if columns.is_number(j) else "category")
+        usual = "number" if columns.is_number(j) else "date" if columns.is_date(j) else "category"
+        kind = known.kind if known else usual
         gone = _missing(columns[j])
-        values = _histogram(columns[j]) if columns.is_number(j) else _commonest(columns, j)
+        values = _values(columns, j)
         remark = known.remark if known else ""
         different = count(len(columns.values_of(j)))
         rows.append([name, kind, percent(gone, 1) if gone else "–", different, values, remark])
@@ -95,6 +110,16 @@ def _missing(values: Any) -> float:
     return float(np.mean(pd.isna(values)))
 
 
+def _values(columns: TableColumns, j: int) -> Markup:
+    """A histogram of numbers, the range of dates, the commonest labels."""
+    if columns.is_number(j):
+        return _histogram(columns[j])
+    if columns.is_date(j) and len(columns.values_of(j)):
+        known = np.asarray(columns.values_of(j), dtype="datetime64[D]")
+        return element("span", f"{known.min()} to {known.max()}", class_="labels")
+    return _commonest(columns, j)
+
+
 def _commonest(columns: TableColumns, j: int) -> Markup:
     return element("span", ", ".join(str(v)[:16] for v in columns.values_of(j)[:3]), class_="labels")
 
@@ -106,7 +131,7 @@ def _histogram(values: Any) -> Markup:
     if not len(known):
         return element("span", "–")
     heights, _ = np.histogram(known, bins=BINS)
-    scale = Scale(0, float(heights.max()), 0, PLOT_HEIGHT)
+    scale = AxisScale(0, float(heights.max()), 0, PLOT_HEIGHT)
     width = PLOT_WIDTH / BINS
     bars = [
         element("rect", x=round(i * width, 1), y=PLOT_HEIGHT - scale(h), width=round(width - 1, 1), height=scale(h))

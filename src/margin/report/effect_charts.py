@@ -11,7 +11,7 @@ from margin.report.effects import Curve, Effects
 from margin.report.layout import Figure, figure, grid, legend, numbers_table
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import number
-from margin.report.scales import Scale
+from margin.report.scales import AxisScale
 
 __all__ = ["curve_figures", "importance_figure", "shapley_figure"]
 
@@ -28,7 +28,7 @@ def importance_figure(effects: Effects, metric: str) -> Figure:
     order = np.argsort(-mean, kind="stable")
     shown = order[:MOST_COLUMNS]
     low, high = effects.drops[shown].min(), effects.drops[shown].max()
-    scale = Scale(min(low, 0.0), max(high, 1e-12), NAMES, WIDTH - 64)
+    scale = AxisScale(min(low, 0.0), max(high, 1e-12), NAMES, WIDTH - 64)
     height = ROW * len(shown) + 30
     parts = [_vertical(scale, tick, height) for tick in scale.ticks(5)]
     for i, column in enumerate(shown):
@@ -56,7 +56,7 @@ def shapley_figure(effects: Effects, unit: str) -> Figure:
     strength = np.abs(effects.shapley).mean(axis=0)
     order = np.argsort(-strength, kind="stable")
     shown = order[:MOST_COLUMNS]
-    scale = Scale.over(np.append(effects.shapley[:, shown].ravel(), 0.0), NAMES, WIDTH - 12)
+    scale = AxisScale.over(np.append(effects.shapley[:, shown].ravel(), 0.0), NAMES, WIDTH - 12)
     height = ROW * len(shown) + 30
     parts = [_vertical(scale, tick, height) for tick in scale.ticks(5)]
     for i, column in enumerate(shown):
@@ -78,7 +78,7 @@ def shapley_figure(effects: Effects, unit: str) -> Figure:
     return figure("Shapley values", drawing, element("span", words), numbers=table)
 
 
-def _swarm(scale: Scale, values: np.ndarray, position: np.ndarray, middle: float) -> list[Markup]:
+def _swarm(scale: AxisScale, values: np.ndarray, position: np.ndarray, middle: float) -> list[Markup]:
     """Dots beside each other where they would overlap, as far as the row is high."""
     taken: dict[int, int] = {}
     parts = []
@@ -118,7 +118,7 @@ def _heights(effects: Effects, lines: list[int], unit: str) -> tuple[float, floa
     if unit == "probability" and means.min() >= 0 and means.max() <= 1:
         return 0.0, 1.0
     singles = np.concatenate([curve.rows.ravel() for curve in effects.curves]) if len(lines) == 1 else means
-    scale = Scale.over([*means.tolist(), *np.quantile(singles, [0.05, 0.95]).tolist()], 0, 1)
+    scale = AxisScale.over([*means.tolist(), *np.quantile(singles, [0.05, 0.95]).tolist()], 0, 1)
     return scale.low, scale.high
 
 
@@ -137,16 +137,27 @@ def _curve(curve: Curve, lines: list[int], heights: tuple[float, float], unit: s
 
 
 def _labels_chart(curve: Curve, lines: list[int], heights: tuple[float, float], unit: str) -> Markup:
-    """Dots over labels, which are written below at a slant that lets long ones stand beside each other."""
-    n = len(curve.grid)
+    """Dots over labels, slanted where there are many; over dates, joined, of which the first and last are written."""
+    n, dates = len(curve.grid), curve.grid.dtype.kind == "M"
+    slanted = n > 4 and not dates
     chart = Chart(
-        f"Partial dependence on {curve.name}", curve.name, unit, (-0.5, n - 0.5), heights, size=(300, 210), x_ticks=[]
+        f"Partial dependence on {curve.name}",
+        curve.name,
+        unit,
+        (-0.5, n - 0.5),
+        heights,
+        size=(300, 226 if slanted else 210),
+        x_ticks=[],
+        bottom=60 if slanted else 44,
     )
     for i, k in enumerate(lines, 1):
         hints = [f"{label}: {number(float(m))}" for label, m in zip(curve.grid, curve.mean[:, k], strict=True)]
+        if dates:
+            chart.line(range(n), curve.mean[:, k], f"s{i}")
         chart.dots(range(n), curve.mean[:, k], f"s{i}", 4, hints)
-    for at, label in enumerate(curve.grid):
-        chart.below(at, _short(str(label), 12 if n <= 4 else max(3, 36 // n)))
+    for at in (0, n - 1) if dates else range(n):
+        label = str(curve.grid[at])[:7] if dates else str(curve.grid[at])
+        chart.below(at, _short(label, 9 if slanted else 14), slanted=slanted)
     return chart.render()
 
 
@@ -156,7 +167,7 @@ def _svg(title: str, height: int, parts: list[Markup]) -> Markup:
     )
 
 
-def _vertical(scale: Scale, tick: float, height: int) -> Markup:
+def _vertical(scale: AxisScale, tick: float, height: int) -> Markup:
     at = scale(tick)
     line = element("line", x1=at, x2=at, y1=6, y2=height - 20, class_="grid zero" if tick == 0 else "grid")
     return joined([line, element("text", number(tick), x=at, y=height - 6, text_anchor="middle", class_="tick")])

@@ -15,7 +15,7 @@ __all__ = ["Curve", "Effects", "effects_of", "explained_output"]
 
 #: Rows that each part looks at, and columns whose curves are drawn.
 IMPORTANCE_ROWS, SHAPLEY_ROWS, BACKGROUND_ROWS, CURVE_ROWS = 1000, 120, 40, 150
-CURVES, GRID_POINTS, MOST_LABELS = 6, 24, 12
+CURVES, GRID_POINTS, DATE_POINTS, MOST_LABELS = 6, 24, 8, 12
 #: Orders of the columns for Shapley values: each pair starts from another background row.
 ORDERS = 2 * BACKGROUND_ROWS
 REPEATS = 5
@@ -136,6 +136,9 @@ def _output_names(task: str, classes: tuple[Any, ...]) -> list[str]:
 def _curve(explained: Explained, rows: Any, columns: TableColumns, column: int) -> Curve:
     is_number = columns.is_number(column)
     grid = columns.values_of(column)[:MOST_LABELS]
+    ordered = columns.ordered(column)
+    if columns.is_date(column) and ordered is not None and len(grid):
+        grid = grid_of(ordered, DATE_POINTS).astype(np.int64).astype("datetime64[us]")
     if is_number and len(grid):
         grid = grid_of(np.asarray(columns[column], dtype=np.float64), GRID_POINTS)
     said = np.asarray(explained(TableColumns(rows).over_values(column, grid)))
@@ -155,8 +158,8 @@ def _positions(columns: TableColumns, rows: np.ndarray) -> np.ndarray:
     """Where the values of the rows stand among all of their column, from 0 (least) to 1 (greatest)."""
     position = np.full((len(rows), len(columns)), np.nan)
     for j in range(len(columns)):
-        if columns.is_number(j):
-            values = np.asarray(columns[j], dtype=np.float64)
+        values = columns.ordered(j)
+        if values is not None:
             known = np.sort(values[~np.isnan(values)])
             if len(known) > 1:
                 middle = (

@@ -10,7 +10,7 @@ from margin.report.chart import Chart
 from margin.report.layout import figure, legend, numbers_table, paragraph
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import count, number
-from margin.report.scales import Scale
+from margin.report.scales import AxisScale
 from margin.report.terms import term
 
 __all__ = ["learning_content"]
@@ -53,7 +53,7 @@ def _curve(curve: Any) -> Markup:
         for part in (curve.train, curve.validation)
     ]
     ends = np.concatenate([m + sign * 2 * e for m, e in zip(means, errors, strict=True) for sign in (-1, 1)])
-    heights = Scale.over(ends, 0, 1, margin=0.08)
+    heights = AxisScale.over(ends, 0, 1, margin=0.08)
     log = bool(sizes[-1] / sizes[0] >= 4)
     domain = (float(sizes[0]), float(sizes[-1])) if len(sizes) > 1 else (0.0, float(sizes[0]))
     chart = Chart(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ __all__ = ["render", "write"]
 
 #: Nothing may be loaded from anywhere: the page is whole, and stays so if someone edits it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+FAILED_PART = "This part could not be made."
 
 
 def write(comparison: Any, path: str | Path) -> Path:
@@ -73,18 +76,29 @@ def _document(title: str, content: Markup, comparison: Any) -> str:
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _sections(comparison: Any, unseen: UnseenRows | None) -> Any:
-    yield Section("board", "Board", joined([board_table(comparison), board_code(comparison)]))
-    yield Section("data", "Data", data_content(comparison))
+def _sections(comparison: Any, unseen: UnseenRows | None) -> Iterator[Section]:
+    def section(id: str, title: str, *makers: Callable[[], Markup]) -> Section:
+        return Section(id, title, joined(_made(make) for make in makers))
+
+    yield section("board", "Board", lambda: board_table(comparison), lambda: board_code(comparison))
+    yield section("data", "Data", lambda: data_content(comparison))
     if unseen is not None:
-        content = joined([judged_content(comparison, unseen), judged_code(comparison)])
-        yield Section("winner", "The winner on unseen rows", content)
-        content = joined([columns_content(comparison, unseen), columns_code(comparison)])
-        yield Section("columns", "What it learned about the columns", content)
+        figures = (lambda: judged_content(comparison, unseen)), (lambda: judged_code(comparison))
+        yield section("winner", "The winner on unseen rows", *figures)
+        columns = (lambda: columns_content(comparison, unseen)), (lambda: columns_code(comparison))
+        yield section("columns", "What it learned about the columns", *columns)
     if comparison.diagnosis or comparison.curve is not None:
-        content = joined([learning_content(comparison), learning_code(comparison)])
-        yield Section("learning", "Would more rows help?", content)
-    yield Section("reproduce", "Repeat it", reproduce_content(comparison))
+        curve = (lambda: learning_content(comparison)), (lambda: learning_code(comparison))
+        yield section("learning", "Would more rows help?", *curve)
+    yield section("reproduce", "Repeat it", lambda: reproduce_content(comparison))
+
+
+def _made(make: Callable[[], Markup]) -> Markup:
+    """One part; where a model answers in a way nobody expected, a sentence: the rest of the page is still true."""
+    try:
+        return make()
+    except Exception as error:
+        return paragraph(f"{FAILED_PART} {type(error).__name__}: {error}")
 
 
 def _header(comparison: Any, unseen: UnseenRows | None) -> Markup:
@@ -129,7 +143,8 @@ def _qualified(comparison: Any, unseen: UnseenRows | None) -> list[Any]:
     if baseline is not None:
         guess = "the most frequent class" if comparison.task == "classification" else "the mean"
         if np.isfinite(baseline.mean):
-            parts.append(f"Always predicting {guess} gives {score_text(baseline.mean)}. ")
+            parts.append(f"Always predicting {guess} gives {score_text(baseline.mean)}")
+            parts.append(", and the folds cannot tell the winner from that. " if baseline.tied else ". ")
     ties = [s for s in comparison.standings if s.tied and s.model not in (comparison.winner, BASELINE)]
     if ties:
         fastest = min(ties, key=lambda s: s.fit_seconds)

@@ -7,7 +7,7 @@ import numpy as np
 from margin.report.chart import Chart
 from margin.report.layout import Figure, figure
 from margin.report.numbers import number
-from margin.report.scales import Scale
+from margin.report.scales import AxisScale
 
 __all__ = ["predicted_figure", "residual_figure", "spread_figure"]
 
@@ -17,7 +17,7 @@ MOST_DOTS = 600
 
 def predicted_figure(y: np.ndarray, predicted: np.ndarray, target: str) -> Figure:
     """True values over predicted ones; on the diagonal both are equal."""
-    both = Scale.over(np.concatenate([y, predicted]), 0, 1)
+    both = AxisScale.over(np.concatenate([y, predicted]), 0, 1)
     domain = (both.low, both.high)
     chart = Chart("Predicted and true values", f"predicted {target}", f"true {target}", domain, domain)
     chart.line(domain, domain, "reference").dots(*_some(predicted, y), "s1 cloud")
@@ -29,7 +29,7 @@ def predicted_figure(y: np.ndarray, predicted: np.ndarray, target: str) -> Figur
 def residual_figure(y: np.ndarray, predicted: np.ndarray, target: str) -> Figure:
     """Residuals over predictions, with their running mean: a bend is structure that the model has missed."""
     residual = y - predicted
-    x, y_scale = Scale.over(predicted, 0, 1), Scale.over(residual, 0, 1)
+    x, y_scale = AxisScale.over(predicted, 0, 1), AxisScale.over(residual, 0, 1)
     chart = Chart("Residuals", f"predicted {target}", "true − predicted", (x.low, x.high), (y_scale.low, y_scale.high))
     chart.rule(y=0.0, class_="reference").dots(*_some(predicted, residual), "s1 cloud")
     centers, means = running_mean(predicted, residual)

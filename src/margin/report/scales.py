@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Scale", "ticks_of"]
+__all__ = ["AxisScale", "ticks_of"]
 
 STEPS = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """A linear or logarithmic map from [low, high] to the positions [start, end]."""
 
     low: float
@@ -34,7 +34,7 @@ class Scale:
     @classmethod
     def over(
         cls, values: Iterable[float], start: float, end: float, *, margin: float = 0.04, log: bool = False
-    ) -> Scale:
+    ) -> AxisScale:
         """A scale that holds all finite ``values`` with a margin on both sides."""
         known = [float(v) for v in values if math.isfinite(v)]
         low, high = (min(known), max(known)) if known else (0.0, 1.0)

@@ -16,9 +16,10 @@ from margin.report.classification import (
     precision_recall_figure,
     roc_figure,
 )
+from margin.report.data import image_shape_of
 from margin.report.effect_charts import curve_figures, importance_figure, shapley_figure
 from margin.report.effects import Effects, effects_of
-from margin.report.layout import grid, paragraph
+from margin.report.layout import grid, numbers_table, paragraph
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import count, score
 from margin.report.regression import predicted_figure, residual_figure, spread_figure
@@ -28,6 +29,13 @@ from margin.report.threshold import threshold_figure
 __all__ = ["UnseenRows", "columns_content", "held_out_interval", "judged_content", "unseen_rows"]
 
 RESAMPLES, LEVEL = 400, 0.95
+#: The metrics that stand beside the one that decided; the others are folded away.
+CUSTOMARY = (
+    "accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "matthews", "roc_auc",
+    "average_precision", "log_loss", "brier", "rmse", "mae", "r2", "median_absolute_error", "mape",
+)  # fmt: skip
+#: More columns than this are not looked at singly.
+MOST_COLUMNS = 1000
 
 
 class UnseenRows:
@@ -87,26 +95,27 @@ def _classification(judged: Judged) -> list[Markup]:
 
 
 def _scores(comparison: Any, unseen: UnseenRows) -> Markup | None:
-    """The metric that decided, with its interval, and all others."""
+    """The metric that decided, with its interval, those that are asked for most, and all others on demand."""
     scores = dict(comparison.held_out_scores or {}) if unseen.held_out else {}
     name = comparison.metric.name
     if name not in scores:
         return None
     low, high = held_out_interval(comparison, unseen)
-    pairs = []
-    for key in (name, *(key for key in scores if key != name)):
-        known = key == name and np.isfinite(low)
-        interval = element("small", f"{score(low)} to {score(high)}") if known else None
-        words = term(METRICS.get(key, ""), key.replace("_", " "))
-        pairs.append(
-            element(
-                "div",
-                element("dt", words),
-                element("dd", score(scores[key]), interval),
-                class_="first" if key == name else None,
-            )
-        )
-    return element("dl", *pairs, class_="facts")
+    interval = element("small", f"{score(low)} to {score(high)}") if np.isfinite(low) else None
+    shown = [name, *(key for key in CUSTOMARY if key in scores and key != name)]
+    pairs = [_score_pair(key, scores[key], interval if key == name else None, first=key == name) for key in shown]
+    rest = [[key.replace("_", " "), score(scores[key])] for key in scores if key not in shown]
+    facts = element("dl", *pairs, class_="facts")
+    if not rest:
+        return facts
+    table = numbers_table(["metric", "value"], rest, numeric=(1,))
+    return joined([facts, element("details", element("summary", f"{len(rest)} more metrics"), table)])
+
+
+def _score_pair(name: str, value: float, interval: Markup | None, *, first: bool) -> Markup:
+    words = term(METRICS.get(name, ""), name.replace("_", " "))
+    said = element("dd", score(value), interval)
+    return element("div", element("dt", words), said, class_="first" if first else None)
 
 
 def held_out_interval(comparison: Any, unseen: UnseenRows, seed: int = 0) -> tuple[float, float]:
@@ -140,7 +149,9 @@ def _measure(comparison: Any, unseen: UnseenRows) -> Callable[[np.ndarray], floa
 
 
 def columns_content(comparison: Any, unseen: UnseenRows) -> Markup:
-    """Importance, Shapley values and partial dependence through the fitted pipeline."""
+    """Importance, Shapley values and partial dependence through the fitted pipeline; not for pixels."""
+    if image_shape_of(comparison) is not None or comparison.X.shape[1] > MOST_COLUMNS:
+        return paragraph(f"{count(comparison.X.shape[1])} columns are too many to be asked one by one.")
     effects = winner_effects(comparison, unseen)
     unit = f"predicted {comparison.target or 'value'}"
     if comparison.task == "classification":

@@ -46,10 +46,9 @@ def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
 def transform(model_path: str, data: str) -> Columns:
     """What a reducer makes of every row of ``data``."""
     model, manifest = open_model(model_path)
-    source = _source_for(manifest, data)
     if not hasattr(model, "transform"):
         raise BadRequest(_cannot(model, model_path, "transform"))
-    values = model.transform(source.X)
+    values = model.transform(_source_for(manifest, data).X)
     values = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
     return dict(zip(_output_names(model, values), values.reshape(len(values), -1).T, strict=True))
 
@@ -109,8 +108,6 @@ def _cannot(model: Any, path: str, wanted: str) -> str:
     name = type(last_step(model)).__name__
     others = {"predict": "margin predict", "transform": "margin transform", "sample": "margin sample"}
     has = [command for method, command in others.items() if method != wanted and hasattr(model, method)]
-    if not has and hasattr(last_step(model), "embedding_"):
-        has = ["margin transform"]
     instead = f"; use {' or '.join(has)}" if has else ""
     words = {
         "predict": "predicts nothing",

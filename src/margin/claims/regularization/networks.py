@@ -133,7 +133,6 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
     from margin.neural import MLPClassifier
     from margin.neural.training.noise import with_input_noise, with_weight_noise
     from margin.neural.training.objectives import smoothed_cross_entropy
-    from margin.neural.training.steps import Terms
 
     rng = np.random.default_rng(seed)
     n, s = 40, 0.5
