@@ -27,7 +27,7 @@ def plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generato
     >>> bool(np.ptp(X[plusplus(X, np.ones(4), 2, np.random.default_rng(0))]) > 9)
     True
     """
-    # Products with a few rows are bound by memory: a second thread of BLAS gains little, and spins where cores are busy.
+    # Products with a few rows are bound by memory: a second thread of BLAS gains little and spins on busy cores.
     with blas_threads(1):
         return _plusplus(X, weights, k, rng)
 

@@ -149,7 +149,6 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
     by_noise = np.linalg.lstsq(noisy, target, rcond=None)[0]
     ridge = Ridge(alpha=n * s**2, fit_intercept=False).fit(X, y)
     layer = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
-    loss_of = lambda terms: cast(torch.Tensor, terms["loss"])  # noqa: E731
     out = lambda module, batch, _noise: {"loss": module(batch[0]).squeeze(1)}  # noqa: E731
     generator = torch.Generator().manual_seed(seed)
     row = torch.ones(1, 3, dtype=torch.float64)

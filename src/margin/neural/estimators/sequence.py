@@ -82,12 +82,6 @@ class SequenceEstimator(NeuralEstimator):
         """
         return self._consume(self.iterate(X, y, sample_weight), X, y)
 
-    @abstractmethod
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-
     def hidden_states(self, X: Any) -> list[np.ndarray]:
         """The states of the last layer after every step of every series, (steps, units) each."""
         module: Any = self._ready_module()
