@@ -33,7 +33,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.neural import SequenceRegressor
 
     rng = np.random.default_rng(seed)
-    steps, n, epochs = (16, 600, 22) if fast else (60, 10_000, 60)
+    steps, n, epochs = (12, 450, 20) if fast else (60, 10_000, 60)
     X, y = problem(rng, n, steps)
     new, y_new = problem(rng, 500, steps)
     errors, curves, parameters = {}, {}, {}
