@@ -6,7 +6,8 @@ squared error on rows that the models had not seen (Breiman 1996):
 .. math:: \min_w \Bigl\|\sum_m w_m \hat y^{(m)} - y\Bigr\|^2, \qquad w_m \ge 0,\ \sum_m w_m = 1,
 
 where :math:`\hat y^{(m)}` are numbers, or probabilities beside the indicator of the true class. Weights for a fold come
-from the other folds, so a fold's rows have no part in how they are predicted.
+from the other folds. The models behind them did see that fold's rows, so the score of a stack is a little too good;
+rows held out from everything are its judge.
 """
 
 from __future__ import annotations

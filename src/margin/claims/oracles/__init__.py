@@ -52,7 +52,7 @@ def agrees(path: str, seed: int) -> Verdict:
 def all_paths() -> tuple[str, ...]:
     for package in _modules():
         importlib.import_module(f"{__name__}.{package}")
-    return tuple(_registered)
+    return tuple(sorted(_registered))
 
 
 @cache
