@@ -14,7 +14,7 @@ LAYERS = [
     {"atlas", "core"},
     {"foundations"},
     {"data", "metrics", "optimize"},
-    {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction"},
+    {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical", "density"},
     {"neural", "vision"},
     {"text", "generative", "detection", "graphs", "physics", "meta", "semi"},
     {"selection", "interpretation", "report"},
