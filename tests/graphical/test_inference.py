@@ -73,8 +73,8 @@ def test_the_width_of_grids_and_refusal():
 
     widths = [treewidth(interaction_graph(grid(k))) for k in (2, 3, 4, 5)]
     assert widths == [2, 3, 4, 5]
-    with pytest.raises(ValueError, match="a table of .* entries is needed"):
-        log_partition(grid(30))
+    with pytest.raises(ValueError, match=r"a table of .* entries is needed"):
+        log_partition(grid(27))
     plan = elimination_order(interaction_graph(grid(3)))
     assert plan.cost(dict.fromkeys(plan.order, 2)) >= 2**4
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import combinations
 from math import prod
 
@@ -63,22 +64,31 @@ def interaction_graph(factors: Iterable[Factor]) -> dict[Hashable, set[Hashable]
 def elimination_order(neighbors: Neighbors, keep: Iterable[Hashable] = ()) -> Elimination:
     """The greedy order that joins the fewest pairs of neighbors at every step (min-fill), leaving ``keep`` out."""
     graph = {name: set(near) for name, near in neighbors.items()}
-    left = [name for name in graph if name not in set(keep)]
-    fill = {name: _missing(graph, name) for name in left}
+    rank = {name: i for i, name in enumerate(graph)}
+    kept = set(keep)
+
+    def key(name: Hashable) -> tuple[int, int, int]:
+        return _missing(graph, name), len(graph[name]), rank[name]
+
+    current = {name: key(name) for name in graph if name not in kept}
+    names = list(graph)
+    heap = sorted(current.values())
     order, cliques = [], []
-    while left:
-        best = min(left, key=lambda name: (fill[name], len(graph[name])))
+    while current:
+        entry = heappop(heap)
+        best = names[entry[2]]
+        if current.get(best) != entry:  # an older key of a variable that has another one now, or is gone
+            continue
         near = graph.pop(best)
-        left.remove(best)
+        del current[best]
         order.append(best)
         cliques.append(frozenset({best, *near}))
-        touched = set(near)
         for name in near:
             graph[name] = (graph[name] | near) - {best, name}
-        for name in near:
-            touched |= graph[name]
-        for name in touched & fill.keys():
-            fill[name] = _missing(graph, name) if name in graph else 0
+        touched = near.union(*(graph[name] for name in near))
+        for name in touched & current.keys():
+            current[name] = key(name)
+            heappush(heap, current[name])
     return Elimination(tuple(order), tuple(cliques))
 
 
@@ -121,14 +131,16 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Hashable, int] | 
     plan = elimination_order(interaction_graph(left))
     _refuse_large(plan, cardinalities(left))
     seen: list[tuple[Hashable, Factor]] = []
+    buckets = _Buckets(left)
     for name in plan.order:
-        together = product(factor for factor in left if name in factor.variables)
+        together = product(buckets.take(name))
         seen.append((name, together))
         peak = float(together.values.max())
+        if peak == 0:
+            raise ValueError("most_probable: the evidence has probability 0.")
         smaller = together.maximized([name])
-        left = [factor for factor in left if name not in factor.variables]
-        left.append(Factor(smaller.variables, smaller.values / peak) if peak > 0 else smaller)
-    if any(factor.values.max() == 0 for factor in left):
+        buckets.put(Factor(smaller.variables, smaller.values / peak))
+    if any(factor.values == 0 for factor in left if not factor.variables):
         raise ValueError("most_probable: the evidence has probability 0.")
     states: dict[Hashable, int] = {}
     for name, together in reversed(seen):
@@ -140,17 +152,45 @@ def _eliminated(left: list[Factor], keep: tuple[Hashable, ...], logs: list[float
     """What is left of the factors when all variables but ``keep`` are summed out; scales go to ``logs``."""
     plan = elimination_order(interaction_graph(left), keep)
     _refuse_large(plan, cardinalities(left))
+    buckets = _Buckets(left)
     for name in plan.order:
-        together = product(factor for factor in left if name in factor.variables).summed([name])
-        left = [factor for factor in left if name not in factor.variables]
+        together = product(buckets.take(name)).summed([name])
         peak = float(together.values.max())
         # Scaling keeps long products away from underflow; a zero table stays what it is.
         if peak > 0:
             together = Factor(together.variables, together.values / peak)
             if logs is not None:
                 logs.append(float(np.log(peak)))
-        left.append(together)
-    return _without_constants(left, logs)
+        buckets.put(together)
+    return _without_constants(buckets.left(), logs)
+
+
+class _Buckets:
+    """Factors by variable, so that those of one variable are found without a look at the others."""
+
+    def __init__(self, factors: Iterable[Factor]) -> None:
+        self._factors: dict[int, Factor] = {}
+        self._of: dict[Hashable, dict[int, None]] = {}
+        self._count = 0
+        for factor in factors:
+            self.put(factor)
+
+    def put(self, factor: Factor) -> None:
+        self._factors[self._count] = factor
+        for name in factor.variables:
+            self._of.setdefault(name, {})[self._count] = None
+        self._count += 1
+
+    def take(self, name: Hashable) -> list[Factor]:
+        """The factors that hold ``name``, which leave."""
+        taken = [(i, self._factors.pop(i)) for i in list(self._of.get(name, ()))]
+        for i, factor in taken:
+            for member in factor.variables:
+                del self._of[member][i]
+        return [factor for _, factor in taken]
+
+    def left(self) -> list[Factor]:
+        return list(self._factors.values())
 
 
 def _without_constants(factors: list[Factor], logs: list[float] | None) -> list[Factor]:

@@ -10,6 +10,7 @@ and thereby every independence that d-separation reads off.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 from itertools import combinations
 
 import numpy as np
@@ -56,19 +57,18 @@ def topological_order(parents: Parents) -> list[Hashable]:
     for child, above in parents.items():
         for parent in above:
             children[parent].append(child)
-    rank = {variable: i for i, variable in enumerate(parents)}
-    ready = [variable for variable in parents if waiting[variable] == 0]
+    names = list(parents)
+    rank = {variable: i for i, variable in enumerate(names)}
+    ready = [rank[variable] for variable in names if waiting[variable] == 0]
     order: list[Hashable] = []
     while ready:
-        first = min(ready, key=rank.__getitem__)
-        ready.remove(first)
-        order.append(first)
-        for child in children[first]:
+        order.append(names[heappop(ready)])
+        for child in children[order[-1]]:
             waiting[child] -= 1
             if waiting[child] == 0:
-                ready.append(child)
-    if len(order) < len(parents):
-        left = [variable for variable in parents if variable not in order]
+                heappush(ready, rank[child])
+    if len(order) < len(names):
+        left = [variable for variable in names if waiting[variable] > 0]
         raise ValueError(f"graph: a cycle goes through {', '.join(map(str, left))}; parents must form no cycle.")
     return order
 

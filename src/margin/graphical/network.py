@@ -67,9 +67,10 @@ class DiscreteNetwork:
         """Log-probability of every row of ``states`` (n, variables)."""
         rows = self._checked(states)
         total = np.zeros(len(rows))
+        column = self._columns()
         with np.errstate(divide="ignore"):
             for name, above in self.parents.items():
-                index, size = row_index(rows, [self._column(v) for v in (*above, name)], self._shape((*above, name)))
+                index, size = row_index(rows, [column[v] for v in (*above, name)], self._shape((*above, name)))
                 total += np.log(self.tables[name].reshape(size)[index])
         return total
 
@@ -89,10 +90,11 @@ class DiscreteNetwork:
         """Ancestral sampling: every variable after its parents, from the row of its table that they select."""
         rng = as_generator(random_state)
         rows = np.zeros((n_samples, len(self.parents)), dtype=np.int64)
+        column = self._columns()
         for name in topological_order(self.parents):
             above = self.parents[name]
-            index, size = row_index(rows, [self._column(v) for v in above], self._shape(above))
-            rows[:, self._column(name)] = draw_states(self.tables[name].reshape(size, -1), index, rng)
+            index, size = row_index(rows, [column[v] for v in above], self._shape(above))
+            rows[:, column[name]] = draw_states(self.tables[name].reshape(size, -1), index, rng)
         return rows
 
     def joint(self) -> np.ndarray:
@@ -102,8 +104,8 @@ class DiscreteNetwork:
             total = total * factor.over(self.variables)
         return total
 
-    def _column(self, name: Hashable) -> int:
-        return self.variables.index(name)
+    def _columns(self) -> dict[Hashable, int]:
+        return {name: i for i, name in enumerate(self.parents)}
 
     def _shape(self, names: Sequence[Hashable]) -> tuple[int, ...]:
         return tuple(self.tables[name].shape[-1] for name in names)
@@ -159,5 +161,5 @@ def _check_table(name: Hashable, tables: Mapping[Hashable, np.ndarray], above: S
         )
     if not (table >= 0).all() or np.any(np.abs(table.sum(axis=-1) - 1) > SUM_TOLERANCE):
         raise ValueError(
-            f"DiscreteNetwork: the table of {name!r} must be probabilities that sum to 1 on its last axis."
+            f"DiscreteNetwork: the table of {name!r} must sum to 1 on its last axis, without negatives."
         )
