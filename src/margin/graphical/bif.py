@@ -14,6 +14,7 @@ __all__ = ["read_bif", "write_bif"]
 
 TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+ROUNDED = 0.01  # how far the probabilities of a file may be from summing to 1
 PLAIN = re.compile(r"[^\s{}()\[\];,|\"]+")
 
 
@@ -160,7 +161,11 @@ def _table(tokens: _Tokens, child: str, above: list[str], states: dict[str, list
             tokens.until(";")  # properties
     if np.isnan(table).any():
         raise tokens.error(f"the table of {child!r} has rows without numbers")
-    return table
+    total = table.sum(axis=-1, keepdims=True)
+    if np.any(np.abs(total - 1) > ROUNDED):
+        raise tokens.error(f"a row of {child!r} sums to {total.ravel()[np.abs(total - 1).argmax()]:g}, not to 1")
+    # Files hold rounded numbers; those written with all digits stay as they are.
+    return np.where(np.abs(total - 1) > 1e-9, table / total, table)
 
 
 def _numbers(tokens: _Tokens, count: int) -> list[float]:
