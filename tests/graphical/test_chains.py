@@ -5,7 +5,9 @@ from itertools import islice, product
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
+from scipy.special import logsumexp
 
+from margin.graphical.chains import backward, forward
 from margin.graphical.crf import LinearChainCRF, crf_objective
 from margin.graphical.elimination import log_partition, marginal, most_probable
 from margin.graphical.fields import MarkovRandomField, ising_grid
@@ -48,6 +50,20 @@ def test_baum_welch_climbs_and_recovers(seed):
     assert np.diff([step.log_likelihood for step in steps]).min() > -1e-8
     np.testing.assert_allclose(steps[-1].model.emission, truth.emission, atol=0.1)
     assert steps[-1].log_likelihood > sum(map(truth.log_prob, sequences)) - 5
+
+
+def test_the_kernels_equal_plain_numpy():
+    rng = np.random.default_rng(0)
+    emissions, transition, start = rng.normal(size=(30, 4)), rng.normal(size=(4, 4)), rng.normal(size=4)
+    transition[1, 2] = -np.inf
+    alpha, beta = [start + emissions[0]], [np.zeros(4)]
+    for t in range(1, 30):
+        alpha.append(emissions[t] + logsumexp(alpha[-1][:, None] + transition, axis=0))
+        beta.insert(0, logsumexp(transition + emissions[30 - t] + beta[0], axis=1))
+    np.testing.assert_allclose(forward(emissions, transition, start), alpha, rtol=1e-12)
+    np.testing.assert_allclose(backward(emissions, transition), beta, rtol=1e-12)
+    impossible = np.full((4, 4), -np.inf)
+    assert (forward(emissions, impossible, start)[1:] == -np.inf).all()
 
 
 def labeled(seed, n=8, length=10):

@@ -17,10 +17,12 @@ from margin.graphical.variational import balanced_draws, elbo_gradient, fit_vari
 COVARIANCE = np.array([[2.0, 1.2], [1.2, 1.0]])
 MEAN = np.array([1.0, -2.0])
 PRECISION = np.linalg.inv(COVARIANCE)
+BUMPS = [multivariate_normal([c, c], 0.3 * np.eye(2)) for c in (-1.0, 1.0)]
 
 
 def log_normal(z):
-    return multivariate_normal(MEAN, COVARIANCE).logpdf(z)
+    centered = z - MEAN
+    return -0.5 * ((centered @ PRECISION) * centered).sum(axis=-1) - 0.5 * np.log(4 * np.pi**2 * np.linalg.det(COVARIANCE))
 
 
 def slope(z):
@@ -28,12 +30,12 @@ def slope(z):
 
 
 def two_bumps(z):
-    parts = [multivariate_normal([c, c], 0.3 * np.eye(2)).logpdf(z) for c in (-1.0, 1.0)]
+    parts = [bump.logpdf(z) for bump in BUMPS]
     return logsumexp(parts, axis=0, b=0.5)
 
 
 def two_bumps_slope(z):
-    parts = np.array([multivariate_normal([c, c], 0.3 * np.eye(2)).logpdf(z) for c in (-1.0, 1.0)])
+    parts = np.array([bump.logpdf(z) for bump in BUMPS])
     share = np.exp(parts - logsumexp(parts, axis=0))
     return sum(share[i][:, None] * (c - z) / 0.3 for i, c in enumerate((-1.0, 1.0)))
 

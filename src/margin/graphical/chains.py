@@ -27,18 +27,19 @@ class Posteriors(NamedTuple):
 
 def forward(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Forward messages (T, K) of log-potentials ``emissions`` (T, K), ``transition`` (K, K) and ``start`` (K,)."""
-    alpha = np.empty_like(emissions)
-    alpha[0] = start + emissions[0]
-    for t in range(1, len(emissions)):
-        alpha[t] = emissions[t] + logsumexp(alpha[t - 1][:, None] + transition, axis=0)
+    from margin.graphical.chain_kernels import forward_messages
+
+    alpha = np.empty(emissions.shape)
+    forward_messages(*_contiguous(emissions, transition, start), alpha)
     return alpha
 
 
 def backward(emissions: np.ndarray, transition: np.ndarray) -> np.ndarray:
     """Backward messages (T, K): the log-sum over all continuations of a state."""
-    beta = np.zeros_like(emissions)
-    for t in range(len(emissions) - 2, -1, -1):
-        beta[t] = logsumexp(transition + emissions[t + 1] + beta[t + 1], axis=1)
+    from margin.graphical.chain_kernels import backward_messages
+
+    beta = np.empty(emissions.shape)
+    backward_messages(*_contiguous(emissions, transition), beta)
     return beta
 
 
@@ -64,3 +65,7 @@ def viterbi(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) ->
     for t in range(len(emissions) - 1, 0, -1):
         path.append(int(back[t, path[-1]]))
     return np.array(path[::-1]), float(best.max())
+
+
+def _contiguous(*arrays: np.ndarray) -> list[np.ndarray]:
+    return [np.ascontiguousarray(array, dtype=np.float64) for array in arrays]
