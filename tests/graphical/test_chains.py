@@ -1,6 +1,6 @@
 """Hidden Markov models, conditional random fields and grids: sums over all paths, by enumeration and as factors."""
 
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def paths(model_potentials):
     n, k = emissions.shape
     found = list(product(range(k), repeat=n))
     scores = [
-        start[p[0]] + sum(emissions[t, s] for t, s in enumerate(p)) + sum(transition[a, b] for a, b in zip(p, p[1:]))
+        start[p[0]] + sum(emissions[t, s] for t, s in enumerate(p)) + sum(transition[a, b] for a, b in pairwise(p))
         for p in found
     ]
     return np.array(found), np.array(scores)

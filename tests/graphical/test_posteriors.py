@@ -22,7 +22,9 @@ BUMPS = [multivariate_normal([c, c], 0.3 * np.eye(2)) for c in (-1.0, 1.0)]
 
 def log_normal(z):
     centered = z - MEAN
-    return -0.5 * ((centered @ PRECISION) * centered).sum(axis=-1) - 0.5 * np.log(4 * np.pi**2 * np.linalg.det(COVARIANCE))
+    return -0.5 * ((centered @ PRECISION) * centered).sum(axis=-1) - 0.5 * np.log(
+        4 * np.pi**2 * np.linalg.det(COVARIANCE)
+    )
 
 
 def slope(z):

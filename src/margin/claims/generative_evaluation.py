@@ -175,7 +175,9 @@ def frechet_distances_of_sets(seed: int) -> Verdict:
             number=near(number, 2.516685, tolerance=5e-7),
             product_form=near(by_product, number, tolerance=1e-9),
             equal_covariances=near(frechet_distance_of_normals([0, 0], A, m, A), 2.0, tolerance=1e-9),
-            symmetric=near(frechet_distance(seen(real), seen(other)), frechet_distance(seen(other), seen(real)), tolerance=1e-9),
+            symmetric=near(
+                frechet_distance(seen(real), seen(other)), frechet_distance(seen(other), seen(real)), tolerance=1e-9
+            ),
             itself=near(frechet_distance(seen(real), seen(real)), 0.0, tolerance=1e-6),
             noise=above(min(rising[1] / rising[0], rising[2] / rising[1]), 1.5),
             blur=above(frechet_distance(seen(real), seen(blurred)) / features_differ, 2.0),

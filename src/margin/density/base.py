@@ -60,7 +60,9 @@ class StateDensity(DensityMixin, ColumnReading, Estimator):
 
         check_is_fitted(self)
         if not Integer(low=1).accepts(n_samples):
-            raise ValueError(f"{type(self).__name__}.sample: n_samples must be an integer at least 1; got {n_samples!r}.")
+            raise ValueError(
+                f"{type(self).__name__}.sample: n_samples must be an integer at least 1; got {n_samples!r}."
+            )
         rng = as_generator(random_state)
         codes = self._draw_states(int(n_samples), rng)
         return np.stack([column.draw(codes[:, j], rng) for j, column in enumerate(self._columns())], axis=1)

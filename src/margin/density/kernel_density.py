@@ -57,7 +57,9 @@ class KernelDensity(DensityMixin, Estimator):
         "Width of the kernel, or the rule that finds it: n^(-1/(d+4)), with Silverman's factor (4/(d+2))^(1/(d+4)).",
     )
     kernel: str = parameter(
-        "gaussian", Choice("gaussian", "tophat", "epanechnikov"), "Shape of the bump; the last two end at one bandwidth."
+        "gaussian",
+        Choice("gaussian", "tophat", "epanechnikov"),
+        "Shape of the bump; the last two end at one bandwidth.",
     )
 
     bandwidth_: float = attribute("The width that is used.")

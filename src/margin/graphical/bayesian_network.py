@@ -53,7 +53,9 @@ class BayesianNetwork(StateDensity):
         "How the graph is found: step by step, as the best of all (at most 16 columns), or as required_edges say.",
     )
     _: KW_ONLY
-    criterion: str = parameter("bic", Choice(*SCORES), "Score of a graph; 'loglik' has no penalty and joins everything.")
+    criterion: str = parameter(
+        "bic", Choice(*SCORES), "Score of a graph; 'loglik' has no penalty and joins everything."
+    )
     max_parents: int | None = parameter(3, Optional(Integer(low=0, search=(1, 5))), "Most parents of a column.")
     required_edges: Any = parameter(None, Optional(Array(ndim=2)), "Edges (parent, child), (m, 2), that the graph has.")
     forbidden_edges: Any = parameter(None, Optional(Array(ndim=2)), "Edges (parent, child), (m, 2), it must not have.")

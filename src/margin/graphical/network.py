@@ -160,6 +160,4 @@ def _check_table(name: Hashable, tables: Mapping[Hashable, np.ndarray], above: S
             f"DiscreteNetwork: the table of {name!r} must have shape {(*expected, 'states')}; got {table.shape}."
         )
     if not (table >= 0).all() or np.any(np.abs(table.sum(axis=-1) - 1) > SUM_TOLERANCE):
-        raise ValueError(
-            f"DiscreteNetwork: the table of {name!r} must sum to 1 on its last axis, without negatives."
-        )
+        raise ValueError(f"DiscreteNetwork: the table of {name!r} must sum to 1 on its last axis, without negatives.")

@@ -77,9 +77,7 @@ class NormalFamily:
             roots[:, diagonal, diagonal] = np.exp(rest) if self.shape == "diag" else POINT_DEVIATION
         return NormalMixture(softmax(logits), means, roots)
 
-    def packed_gradient(
-        self, q: NormalMixture, logits: np.ndarray, means: np.ndarray, roots: np.ndarray
-    ) -> np.ndarray:
+    def packed_gradient(self, q: NormalMixture, logits: np.ndarray, means: np.ndarray, roots: np.ndarray) -> np.ndarray:
         """Gradients by logits, means (K, d) and roots (K, d, d) as one by the free parameters."""
         diagonal = np.arange(self.d)
         on_diagonal = roots[:, diagonal, diagonal] * q.roots[:, diagonal, diagonal]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -123,9 +123,10 @@ def samples_follow_the_joint_table(seed: int) -> Verdict:
     np.add.at(counts, tuple(rows.T), 1)
     expected = net.joint() * len(rows)
     statistic = float(((counts - expected) ** 2 / expected).sum())
-    return every(chi_squared=below(statistic, 11 + 5 * np.sqrt(22)), frequencies=near(
-        counts / len(rows), net.joint(), tolerance=0.015
-    ))
+    return every(
+        chi_squared=below(statistic, 11 + 5 * np.sqrt(22)),
+        frequencies=near(counts / len(rows), net.joint(), tolerance=0.015),
+    )
 
 
 @claim("claim-bn-inference-treewidth")
@@ -146,7 +147,7 @@ def the_width_decides_and_not_the_edges(seed: int) -> Verdict:
             cost_of_a_chain=below(plan.cost(chain.sizes), 401),
             answer=near(last, by_products, tolerance=1e-12),
             widths_of_grids_grow=above(min(np.diff([g.width for g in grids])), 0.5),
-            cost_of_grids_grows_exponentially=above(min(b / a for a, b in zip(largest, largest[1:])), 3.9),
+            cost_of_grids_grows_exponentially=above(min(b / a for a, b in pairwise(largest)), 3.9),
         ),
         width_is_the_number_of_dependencies=equal(treewidth(moral_graph(chain.parents)), n_edges),
     )

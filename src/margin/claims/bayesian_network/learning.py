@@ -31,7 +31,9 @@ def scores_are_sums_and_only_grow_without_a_penalty(seed: int) -> Verdict:
     likelihood = float(fitted.log_prob(rows).sum())
     local, bare = FamilyScores(rows, TWO, "bic"), FamilyScores(rows, TWO, "loglik")
     total = structure_score(EXAMPLE.parents, rows, TWO, "bic")
-    gains = [bare(i, frozenset(p | {j})) - bare(i, frozenset(p)) for i, j, p in ((1, 2, {0}), (2, 1, set()), (0, 1, {2}))]
+    gains = [
+        bare(i, frozenset(p | {j})) - bare(i, frozenset(p)) for i, j, p in ((1, 2, {0}), (2, 1, set()), (0, 1, {2}))
+    ]
     by_edges = likelihood - np.log(n) / 2 * 2
     return corrected(
         every(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -123,11 +123,9 @@ def the_bound_touches_after_every_e_step(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     X = np.concatenate([rng.normal(c, 1.0, size=(80, 2)) for c in (-2.0, 0.0, 2.0)])
     model = GaussianMixture(3, reg_covar=0.0, tol=0.0, max_iter=25, init_params="random_from_data", random_state=seed)
-    tables = []
-    for _ in islice(model.iterate(X), 20):
-        tables.append(log_joint(X, model._mixture()))
+    tables = [log_joint(X, model._mixture()) for _ in islice(model.iterate(X), 20)]
     touch = [abs(elbo(table, posterior(table)) - evidence(table)) for table in tables]
-    after_m = [elbo(b, posterior(a)) - elbo(a, posterior(a)) for a, b in zip(tables, tables[1:])]
+    after_m = [elbo(b, posterior(a)) - elbo(a, posterior(a)) for a, b in pairwise(tables)]
     return every(
         touches_after_e=below(max(touch), 1e-9 * abs(evidence(tables[0]))),
         m_never_lowers_the_bound=above(min(after_m), -1e-8),
