@@ -1,5 +1,7 @@
 """Densities of tables: integrals, oracles, missing entries and samples."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -16,7 +18,7 @@ def test_a_histogram_of_numbers_integrates_to_one(seed):
     model = HistogramDensity().fit(x)
     cuts = model.cuts_[0]
     tails = [cuts[0] - 60 * model.scales_[0][0], *cuts, cuts[-1] + 60 * model.scales_[0][1]]
-    total = sum(quad(lambda t: np.exp(model.score_samples([[t]])[0]), a, b)[0] for a, b in zip(tails[:-1], tails[1:]))
+    total = sum(quad(lambda t: np.exp(model.score_samples([[t]])[0]), a, b)[0] for a, b in pairwise(tails))
     assert total == pytest.approx(1.0, abs=1e-6)
     assert np.isfinite(model.score_samples([[-50.0], [900.0]])).all()
 
