@@ -70,7 +70,7 @@ def _case(n: int, seed: int, n_steps: int) -> tuple[dict[str, Any], dict[str, fl
 def _reference(
     log_joint: Any, gradient: Any, signed: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, covariance and its approximate root of the posterior by importance sampling from a wider normal at the mode."""
+    """Mean and covariance of the posterior by importance sampling from a wider normal at its mode, and its root."""
     w = np.zeros(3)
     for _ in range(50):  # Newton's method: the log-density is concave
         p = 1 / (1 + np.exp(signed @ w))
