@@ -7,13 +7,17 @@ import pytest
 
 from margin.graphical import BayesianNetwork, SumProductNetwork
 from margin.graphical.graphs import skeleton
-from margin.graphical.network import random_network
+from margin.graphical.network import DiscreteNetwork
 
 CHAIN = {0: [], 1: [0], 2: [1], 3: []}
 
 
+FLIP = [[0.85, 0.15], [0.2, 0.8]]
+TRUTH = DiscreteNetwork(CHAIN, {0: [0.5, 0.5], 1: FLIP, 2: FLIP, 3: [0.3, 0.7]})
+
+
 def table(seed, n=3000):
-    return random_network(CHAIN, 2, np.random.default_rng(3), 0.4).sample(n, seed).astype(float)
+    return TRUTH.sample(n, seed).astype(float)
 
 
 @pytest.mark.parametrize("structure", ["greedy", "exact"])
