@@ -138,16 +138,27 @@ def _dependent_groups(rows: np.ndarray, columns: list[int], threshold: float) ->
 
 
 def _two_clusters(rows: np.ndarray, sizes: list[int], rng: np.random.Generator) -> list[np.ndarray] | None:
-    """Masks of two clusters by hard EM on a mixture of independent columns; None if one of them stays empty."""
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    index = rows + offsets
-    first = rng.choice(len(rows), 2, replace=False)
-    # The rows nearest to either of two drawn ones, ties by chance.
-    near = [(rows == rows[f]).sum(axis=1) + 0.5 * rng.random(len(rows)) for f in first]
-    label = near[1] > near[0]
+    """Masks of two clusters of rows, from the first start that does not collapse; None if none of five does."""
+    for _ in range(5):
+        first = rows[rng.integers(len(rows))]
+        others = np.flatnonzero((rows != first).any(axis=1))
+        if len(others) == 0:
+            return None
+        second = rows[others[rng.integers(len(others))]]
+        # The rows nearer to either of two different ones, ties by chance.
+        label = (rows == second).sum(axis=1) + 0.5 * rng.random(len(rows)) > (rows == first).sum(axis=1) + 0.25
+        label = _hard_em(rows, sizes, label)
+        if 0 < label.sum() < len(label):
+            return [~label, label]
+    return None
+
+
+def _hard_em(rows: np.ndarray, sizes: list[int], label: np.ndarray) -> np.ndarray:
+    """Every row in the more probable of two products of columns, which are refitted in turn."""
+    index = rows + np.concatenate([[0], np.cumsum(sizes)[:-1]])
     for _ in range(20):
         if not 0 < label.sum() < len(label):
-            return None
+            break
         scores = []
         for part in (~label, label):
             counts = np.bincount(index[part].ravel(), minlength=sum(sizes)) + 0.1
@@ -157,4 +168,4 @@ def _two_clusters(rows: np.ndarray, sizes: list[int], rng: np.random.Generator) 
         if (new == label).all():
             break
         label = new
-    return [~label, label] if 0 < label.sum() < len(label) else None
+    return label
