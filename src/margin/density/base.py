@@ -51,7 +51,7 @@ class StateDensity(DensityMixin, ColumnReading, Estimator):
         columns = self._columns()
         codes = np.stack([column.codes(X[:, j]) for j, column in enumerate(columns)], axis=1)
         inside = sum(column.log_density(X[:, j], codes[:, j]) for j, column in enumerate(columns))
-        unseen = (codes >= [column.size for column in columns]).any(axis=1)
+        unseen = np.any(codes >= np.array([column.size for column in columns]), axis=1)
         return np.where(unseen, -np.inf, self._log_prob(np.where(unseen[:, None], 0, codes)) + inside)
 
     def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> np.ndarray:

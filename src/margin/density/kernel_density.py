@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,26 +19,58 @@ from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 
-__all__ = ["KernelDensity", "log_kernel", "log_kernel_volume"]
+__all__ = ["KERNELS", "KernelDensity", "kernel_radii", "log_kernel", "log_kernel_volume"]
 
 BLOCK = 2**22  # distances that are held at a time
+
+
+KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 
 
 def log_kernel(name: str, squared: np.ndarray) -> np.ndarray:
     """Logarithm of the kernel, 1 at distance 0, from squared distances in bandwidths."""
     if name == "gaussian":
         return -0.5 * squared
+    if name == "exponential":
+        return -np.sqrt(squared)
+    inside = {
+        "tophat": lambda: np.ones_like(squared),
+        "epanechnikov": lambda: 1.0 - squared,
+        "linear": lambda: 1.0 - np.sqrt(squared),
+        "cosine": lambda: np.cos(0.5 * np.pi * np.sqrt(squared)),
+    }[name]()
     with np.errstate(divide="ignore"):
-        inside = np.maximum(1.0 - squared, 0.0) if name == "epanechnikov" else (squared < 1.0).astype(np.float64)
-        return np.log(inside)
+        return np.log(np.where(squared < 1.0, np.maximum(inside, 0.0), 0.0))
 
 
 def log_kernel_volume(name: str, d: int) -> float:
-    """Logarithm of the integral of the kernel over d dimensions."""
+    r"""Logarithm of the integral of the kernel over d dimensions, :math:`d V_d \int_0^\infty r^{d-1} K(r) dr`."""
     if name == "gaussian":
         return 0.5 * d * float(np.log(2 * np.pi))
     ball = 0.5 * d * float(np.log(np.pi)) - float(gammaln(0.5 * d + 1))
-    return ball if name == "tophat" else ball + float(np.log(2.0 / (d + 2)))
+    if name == "exponential":
+        return ball + float(gammaln(d + 1))
+    if name == "cosine":
+        return ball + float(np.log(d * quad(lambda r: r ** (d - 1) * np.cos(0.5 * np.pi * r), 0, 1)[0]))
+    return ball + {"tophat": 0.0, "epanechnikov": float(np.log(2 / (d + 2))), "linear": -float(np.log(d + 1))}[name]
+
+
+def kernel_radii(name: str, d: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    r"""``n`` distances in bandwidths with density proportional to :math:`r^{d-1} K(r)`."""
+    if name == "gaussian":
+        return np.sqrt(rng.chisquare(d, size=n))
+    if name == "exponential":
+        return rng.gamma(d, size=n)
+    if name == "linear":
+        return rng.beta(d, 2.0, size=n)
+    if name in ("tophat", "epanechnikov"):
+        return np.sqrt(rng.beta(0.5 * d, 1.0 if name == "tophat" else 2.0, size=n))
+    found = np.empty(0)
+    while len(found) < n:  # cos(pi r / 2) is never above 1 - r^2, and never below pi / 4 of it
+        radii = kernel_radii("epanechnikov", d, 2 * n, rng)
+        height = np.cos(0.5 * np.pi * radii) / np.maximum(1.0 - radii**2, np.finfo(float).tiny)
+        found = np.append(found, radii[rng.random(2 * n) < height])
+    return found[:n]
 
 
 class KernelDensity(DensityMixin, Estimator):
@@ -58,8 +91,8 @@ class KernelDensity(DensityMixin, Estimator):
     )
     kernel: str = parameter(
         "gaussian",
-        Choice("gaussian", "tophat", "epanechnikov"),
-        "Shape of the bump; the last two end at one bandwidth.",
+        Choice(*KERNELS),
+        "Shape of the bump; all but 'gaussian' and 'exponential' end at one bandwidth.",
     )
 
     bandwidth_: float = attribute("The width that is used.")
@@ -115,8 +148,6 @@ class KernelDensity(DensityMixin, Estimator):
         centers = self.rows_[rng.choice(len(self.rows_), size=n_samples, p=self.weights_)]
         steps = rng.standard_normal(centers.shape)
         if self.kernel != "gaussian":
-            d = centers.shape[1]
-            # The radius of a uniform ball, or with 1 - r^2 as density: r^2 has a beta distribution.
-            squared = rng.beta(0.5 * d, 1.0 if self.kernel == "tophat" else 2.0, size=n_samples)
-            steps *= (np.sqrt(squared) / np.linalg.norm(steps, axis=1))[:, None]
+            radii = kernel_radii(self.kernel, centers.shape[1], n_samples, rng)
+            steps *= (radii / np.linalg.norm(steps, axis=1))[:, None]
         return centers + self.bandwidth_ * steps

@@ -8,7 +8,7 @@ tables are the posterior means under a Dirichlet prior.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from itertools import islice
 from typing import Any
@@ -20,7 +20,7 @@ from margin.core.domains import Array, Choice, Integer, Number, Optional
 from margin.core.parameters import attribute, parameter
 from margin.density.base import StateDensity
 from margin.graphical.factors import Factor
-from margin.graphical.graphs import checked_graph
+from margin.graphical.graphs import Name, checked_graph
 from margin.graphical.network import DiscreteNetwork
 from margin.graphical.parameters import em_steps, fitted_network
 from margin.graphical.scores import SCORES, FamilyScores
@@ -165,7 +165,7 @@ class BayesianNetwork(StateDensity):
         return self.network_.sample(n_samples, rng)
 
 
-def _known(row: np.ndarray) -> dict[Hashable, int]:
+def _known(row: np.ndarray) -> dict[Name, int]:
     return {j: int(code) for j, code in enumerate(row) if code >= 0}
 
 

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
-from margin.graphical.graphs import Parents, checked_graph, edges, topological_order
+from margin.graphical.graphs import Name, Parents, checked_graph, edges, topological_order
 
 __all__ = ["draw_network", "layered_layout"]
 
 SWEEPS = 8  # passes that order the variables of a layer by the mean position of their relatives
 
 
-def layered_layout(parents: Parents) -> dict[Hashable, tuple[float, float]]:
+def layered_layout(parents: Parents) -> dict[Name, tuple[float, float]]:
     """Positions (x, y): y is minus the length of the longest path from a root, x centered in its layer.
 
     >>> layered_layout({"rain": [], "wet": ["rain"]})
     {'rain': (0.0, 0.0), 'wet': (0.0, -1.0)}
     """
     graph = checked_graph(parents)
-    depth: dict[Hashable, int] = {}
+    depth: dict[Name, int] = {}
     for name in topological_order(graph):
         depth[name] = 1 + max((depth[parent] for parent in graph[name]), default=-1)
-    layers: list[list[Hashable]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    layers: list[list[Name]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for name in graph:
         layers[depth[name]].append(name)
-    related: dict[Hashable, list[Hashable]] = {name: list(above) for name, above in graph.items()}
+    related: dict[Name, list[Name]] = {name: list(above) for name, above in graph.items()}
     for parent, child in sorted(edges(graph), key=str):
         related[parent].append(child)
     x = _centered(layers)
@@ -36,7 +35,7 @@ def layered_layout(parents: Parents) -> dict[Hashable, tuple[float, float]]:
     return {name: (x[name], float(-depth[name])) for name in graph}
 
 
-def draw_network(ax: Any, parents: Parents, names: dict[Hashable, str] | None = None) -> None:
+def draw_network(ax: Any, parents: Parents, names: dict[Name, str] | None = None) -> None:
     """Draw a graph on Matplotlib axes, an arrow from every parent to its child."""
     positions = layered_layout(parents)
     for parent, child in sorted(edges(parents), key=str):
@@ -50,7 +49,7 @@ def draw_network(ax: Any, parents: Parents, names: dict[Hashable, str] | None = 
     ax.set_axis_off()
 
 
-def _centered(layers: list[list[Hashable]]) -> dict[Hashable, float]:
+def _centered(layers: list[list[Name]]) -> dict[Name, float]:
     return {name: i - (len(layer) - 1) / 2 for layer in layers for i, name in enumerate(layer)}
 
 

@@ -7,7 +7,7 @@ orders is the tree-width of the graph, the size of the largest clique of the bes
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import combinations
@@ -16,6 +16,7 @@ from math import prod
 import numpy as np
 
 from margin.graphical.factors import Factor, cardinalities, product, restricted
+from margin.graphical.graphs import Name
 
 __all__ = [
     "Elimination",
@@ -29,29 +30,29 @@ __all__ = [
 
 LARGEST_TABLE = 2**26  # entries, half a gigabyte: what a query may ask for before it is refused
 
-Neighbors = Mapping[Hashable, set[Hashable]]
+Neighbors = Mapping[Name, set[Name]]
 
 
 @dataclass(frozen=True)
 class Elimination:
     """An order, the clique that each variable makes when it is summed out, and what that costs."""
 
-    order: tuple[Hashable, ...]
-    cliques: tuple[frozenset[Hashable], ...]
+    order: tuple[Name, ...]
+    cliques: tuple[frozenset[Name], ...]
 
     @property
     def width(self) -> int:
         """Size of the largest clique minus one: an upper bound of the tree-width."""
         return max((len(clique) for clique in self.cliques), default=1) - 1
 
-    def cost(self, sizes: Mapping[Hashable, int]) -> int:
+    def cost(self, sizes: Mapping[Name, int]) -> int:
         """Entries of all tables that the elimination makes."""
         return sum(prod(sizes[name] for name in clique) for clique in self.cliques)
 
 
-def interaction_graph(factors: Iterable[Factor]) -> dict[Hashable, set[Hashable]]:
+def interaction_graph(factors: Iterable[Factor]) -> dict[Name, set[Name]]:
     """Neighbors of every variable: those that share a factor with it."""
-    neighbors: dict[Hashable, set[Hashable]] = {}
+    neighbors: dict[Name, set[Name]] = {}
     for factor in factors:
         for name in factor.variables:
             neighbors.setdefault(name, set())
@@ -61,13 +62,13 @@ def interaction_graph(factors: Iterable[Factor]) -> dict[Hashable, set[Hashable]
     return neighbors
 
 
-def elimination_order(neighbors: Neighbors, keep: Iterable[Hashable] = ()) -> Elimination:
+def elimination_order(neighbors: Neighbors, keep: Iterable[Name] = ()) -> Elimination:
     """The greedy order that joins the fewest pairs of neighbors at every step (min-fill), leaving ``keep`` out."""
     graph = {name: set(near) for name, near in neighbors.items()}
     rank = {name: i for i, name in enumerate(graph)}
     kept = set(keep)
 
-    def key(name: Hashable) -> tuple[int, int, int]:
+    def key(name: Name) -> tuple[int, int, int]:
         return _missing(graph, name), len(graph[name]), rank[name]
 
     current = {name: key(name) for name in graph if name not in kept}
@@ -101,9 +102,7 @@ def treewidth(neighbors: Neighbors) -> int:
     return elimination_order(neighbors).width
 
 
-def marginal(
-    factors: Sequence[Factor], query: Sequence[Hashable], evidence: Mapping[Hashable, int] | None = None
-) -> Factor:
+def marginal(factors: Sequence[Factor], query: Sequence[Name], evidence: Mapping[Name, int] | None = None) -> Factor:
     """The normalized table of the ``query`` variables given ``evidence``, by variable elimination."""
     evidence = evidence or {}
     left = restricted(factors, evidence, "marginal")
@@ -115,7 +114,7 @@ def marginal(
     return product(_eliminated(left, tuple(query))).normalized().ordered(tuple(query))
 
 
-def log_partition(factors: Sequence[Factor], evidence: Mapping[Hashable, int] | None = None) -> float:
+def log_partition(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> float:
     r"""Logarithm of the sum of the product over all states: :math:`\log Z`, or that of the evidence."""
     left = restricted(factors, evidence or {}, "log_partition")
     logs: list[float] = []
@@ -124,13 +123,13 @@ def log_partition(factors: Sequence[Factor], evidence: Mapping[Hashable, int] | 
         return sum(logs) + float(np.log(last.values))
 
 
-def most_probable(factors: Sequence[Factor], evidence: Mapping[Hashable, int] | None = None) -> dict[Hashable, int]:
+def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> dict[Name, int]:
     """The most probable states of all variables given ``evidence``, by max-product elimination and a walk back."""
     evidence = dict(evidence or {})
     left = restricted(factors, evidence, "most_probable")
     plan = elimination_order(interaction_graph(left))
     _refuse_large(plan, cardinalities(left))
-    seen: list[tuple[Hashable, Factor]] = []
+    seen: list[tuple[Name, Factor]] = []
     buckets = _Buckets(left)
     for name in plan.order:
         together = product(buckets.take(name))
@@ -142,13 +141,13 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Hashable, int] | 
         buckets.put(Factor(smaller.variables, smaller.values / peak))
     if any(factor.values == 0 for factor in left if not factor.variables):
         raise ValueError("most_probable: the evidence has probability 0.")
-    states: dict[Hashable, int] = {}
+    states: dict[Name, int] = {}
     for name, together in reversed(seen):
         states[name] = int(together.given({v: states[v] for v in together.variables if v != name}).values.argmax())
     return {**evidence, **states}
 
 
-def _eliminated(left: list[Factor], keep: tuple[Hashable, ...], logs: list[float] | None = None) -> list[Factor]:
+def _eliminated(left: list[Factor], keep: tuple[Name, ...], logs: list[float] | None = None) -> list[Factor]:
     """What is left of the factors when all variables but ``keep`` are summed out; scales go to ``logs``."""
     plan = elimination_order(interaction_graph(left), keep)
     _refuse_large(plan, cardinalities(left))
@@ -170,7 +169,7 @@ class _Buckets:
 
     def __init__(self, factors: Iterable[Factor]) -> None:
         self._factors: dict[int, Factor] = {}
-        self._of: dict[Hashable, dict[int, None]] = {}
+        self._of: dict[Name, dict[int, None]] = {}
         self._count = 0
         for factor in factors:
             self.put(factor)
@@ -181,7 +180,7 @@ class _Buckets:
             self._of.setdefault(name, {})[self._count] = None
         self._count += 1
 
-    def take(self, name: Hashable) -> list[Factor]:
+    def take(self, name: Name) -> list[Factor]:
         """The factors that hold ``name``, which leave."""
         taken = [(i, self._factors.pop(i)) for i in list(self._of.get(name, ()))]
         for i, factor in taken:
@@ -201,13 +200,13 @@ def _without_constants(factors: list[Factor], logs: list[float] | None) -> list[
     return [factor for factor in factors if factor.variables or factor.values == 0]
 
 
-def _missing(graph: Mapping[Hashable, set[Hashable]], name: Hashable) -> int:
+def _missing(graph: Mapping[Name, set[Name]], name: Name) -> int:
     """Pairs of neighbors of ``name`` that are not joined."""
     near = graph[name]
     return sum(len(near - graph[other]) - 1 for other in near) // 2
 
 
-def _refuse_large(plan: Elimination, sizes: Mapping[Hashable, int]) -> None:
+def _refuse_large(plan: Elimination, sizes: Mapping[Name, int]) -> None:
     largest = max((prod(sizes[name] for name in clique) for clique in plan.cliques), default=1)
     if largest > LARGEST_TABLE:
         raise ValueError(

@@ -9,12 +9,14 @@ so one elimination answers the queries of all four.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
+
+from margin.graphical.graphs import Name
 
 __all__ = ["Factor", "cardinalities", "product", "restricted"]
 
@@ -29,10 +31,10 @@ class Factor:
     array([0.76, 0.24])
     """
 
-    variables: tuple[Hashable, ...]
+    variables: tuple[Name, ...]
     values: np.ndarray
 
-    def __init__(self, variables: Sequence[Hashable], values: Any) -> None:
+    def __init__(self, variables: Sequence[Name], values: Any) -> None:
         table = np.asarray(values, dtype=np.float64)
         names = tuple(variables)
         if len(set(names)) < len(names) or table.ndim != len(names):
@@ -46,22 +48,22 @@ class Factor:
         names = self.variables + tuple(v for v in other.variables if v not in self.variables)
         return Factor(names, self.over(names) * other.over(names))
 
-    def over(self, names: Sequence[Hashable]) -> np.ndarray:
+    def over(self, names: Sequence[Name]) -> np.ndarray:
         """The table with its axes in the order of ``names``, of length 1 for variables that it lacks."""
         present = [name for name in names if name in self.variables]
         table = self.values.transpose([self.variables.index(name) for name in present])
         sizes = dict(zip(present, table.shape))
         return table.reshape([sizes.get(name, 1) for name in names])
 
-    def summed(self, out: Iterable[Hashable]) -> Factor:
+    def summed(self, out: Iterable[Name]) -> Factor:
         """The table with the variables ``out`` summed out."""
         return self._without(out, np.sum)
 
-    def maximized(self, out: Iterable[Hashable]) -> Factor:
+    def maximized(self, out: Iterable[Name]) -> Factor:
         """The table with the variables ``out`` maximized out."""
         return self._without(out, np.max)
 
-    def given(self, evidence: Mapping[Hashable, int]) -> Factor:
+    def given(self, evidence: Mapping[Name, int]) -> Factor:
         """The part of the table where variables have the states of ``evidence``, which lose their axes."""
         index = tuple(evidence.get(name, slice(None)) for name in self.variables)
         return Factor([name for name in self.variables if name not in evidence], self.values[index])
@@ -72,11 +74,11 @@ class Factor:
             raise ValueError(f"Factor: the table over {self.variables} is zero; the evidence has probability 0.")
         return Factor(self.variables, self.values / total)
 
-    def ordered(self, names: Sequence[Hashable]) -> Factor:
+    def ordered(self, names: Sequence[Name]) -> Factor:
         """The same factor with its axes in the order of ``names``."""
         return Factor(names, self.over(names))
 
-    def _without(self, out: Iterable[Hashable], operation: Any) -> Factor:
+    def _without(self, out: Iterable[Name], operation: Any) -> Factor:
         dropped = set(out)
         axes = tuple(i for i, name in enumerate(self.variables) if name in dropped)
         kept = [name for name in self.variables if name not in dropped]
@@ -88,9 +90,9 @@ def product(factors: Iterable[Factor]) -> Factor:
     return reduce(lambda a, b: a * b, factors, Factor((), 1.0))
 
 
-def cardinalities(factors: Iterable[Factor]) -> dict[Hashable, int]:
+def cardinalities(factors: Iterable[Factor]) -> dict[Name, int]:
     """Number of states of every variable; factors that disagree are an error."""
-    sizes: dict[Hashable, int] = {}
+    sizes: dict[Name, int] = {}
     for factor in factors:
         for name, size in zip(factor.variables, factor.values.shape):
             if sizes.setdefault(name, size) != size:
@@ -98,7 +100,7 @@ def cardinalities(factors: Iterable[Factor]) -> dict[Hashable, int]:
     return sizes
 
 
-def restricted(factors: Iterable[Factor], evidence: Mapping[Hashable, int], caller: str) -> list[Factor]:
+def restricted(factors: Iterable[Factor], evidence: Mapping[Name, int], caller: str) -> list[Factor]:
     """The factors given the evidence, whose variables and states are checked first."""
     factors = list(factors)
     sizes = cardinalities(factors)

@@ -2,7 +2,7 @@ r"""Markov random fields: undirected products of factors, :math:`p(x) = \frac1Z 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,6 +11,7 @@ import numpy as np
 from margin.core.randomness import RandomLike
 from margin.graphical.elimination import log_partition, marginal, most_probable
 from margin.graphical.factors import Factor, cardinalities
+from margin.graphical.graphs import Name
 from margin.graphical.sampling import gibbs_samples
 
 __all__ = ["MarkovRandomField", "chain_factors", "ising_grid"]
@@ -33,18 +34,18 @@ class MarkovRandomField:
         object.__setattr__(self, "potentials", tuple(potentials))
 
     @property
-    def variables(self) -> tuple[Hashable, ...]:
+    def variables(self) -> tuple[Name, ...]:
         return tuple(cardinalities(self.potentials))
 
     def log_partition(self) -> float:
         r""":math:`\log Z`, exactly."""
         return log_partition(self.potentials)
 
-    def marginal(self, query: Sequence[Hashable], evidence: Mapping[Hashable, int] | None = None) -> Factor:
+    def marginal(self, query: Sequence[Name], evidence: Mapping[Name, int] | None = None) -> Factor:
         """The exact distribution of some variables given others."""
         return marginal(self.potentials, query, evidence)
 
-    def most_probable(self, evidence: Mapping[Hashable, int] | None = None) -> dict[Hashable, int]:
+    def most_probable(self, evidence: Mapping[Name, int] | None = None) -> dict[Name, int]:
         """The most probable states of all variables."""
         return most_probable(self.potentials, evidence)
 

@@ -9,13 +9,15 @@ and thereby every independence that d-separation reads off.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 __all__ = [
+    "Name",
     "Parents",
     "checked_graph",
     "d_separated",
@@ -30,10 +32,13 @@ __all__ = [
     "v_structures",
 ]
 
-Parents = Mapping[Hashable, Sequence[Hashable]]
+# A variable is named by anything hashable. ``Hashable`` itself would refuse ``dict[str, ...]``: mappings do not vary
+# in the type of their keys.
+Name = Any
+Parents = Mapping[Name, Sequence[Name]]
 
 
-def checked_graph(parents: Parents) -> dict[Hashable, tuple[Hashable, ...]]:
+def checked_graph(parents: Parents) -> dict[Name, tuple[Name, ...]]:
     """The graph with parents as tuples; every parent is a variable, none is named twice, and there is no cycle."""
     graph = {child: tuple(above) for child, above in parents.items()}
     for child, above in graph.items():
@@ -46,13 +51,13 @@ def checked_graph(parents: Parents) -> dict[Hashable, tuple[Hashable, ...]]:
     return graph
 
 
-def topological_order(parents: Parents) -> list[Hashable]:
+def topological_order(parents: Parents) -> list[Name]:
     """The variables with every parent before its children; of those that may come next the first in the mapping.
 
     >>> topological_order({"wet": ["rain"], "rain": []})
     ['rain', 'wet']
     """
-    children: dict[Hashable, list[Hashable]] = {variable: [] for variable in parents}
+    children: dict[Name, list[Name]] = {variable: [] for variable in parents}
     waiting = {child: len(above) for child, above in parents.items()}
     for child, above in parents.items():
         for parent in above:
@@ -60,7 +65,7 @@ def topological_order(parents: Parents) -> list[Hashable]:
     names = list(parents)
     rank = {variable: i for i, variable in enumerate(names)}
     ready = [rank[variable] for variable in names if waiting[variable] == 0]
-    order: list[Hashable] = []
+    order: list[Name] = []
     while ready:
         order.append(names[heappop(ready)])
         for child in children[order[-1]]:
@@ -81,17 +86,17 @@ def is_acyclic(parents: Parents) -> bool:
     return True
 
 
-def edges(parents: Parents) -> set[tuple[Hashable, Hashable]]:
+def edges(parents: Parents) -> set[tuple[Name, Name]]:
     """Pairs (parent, child)."""
     return {(parent, child) for child, above in parents.items() for parent in above}
 
 
-def skeleton(parents: Parents) -> set[frozenset[Hashable]]:
+def skeleton(parents: Parents) -> set[frozenset[Name]]:
     """The edges without their direction."""
     return {frozenset(edge) for edge in edges(parents)}
 
 
-def v_structures(parents: Parents) -> set[tuple[Hashable, frozenset[Hashable]]]:
+def v_structures(parents: Parents) -> set[tuple[Name, frozenset[Name]]]:
     """Colliders: children with two parents that are not adjacent, as (child, pair of parents)."""
     joined = skeleton(parents)
     return {
@@ -112,9 +117,9 @@ def markov_equivalent(first: Parents, second: Parents) -> bool:
     return same_variables and skeleton(first) == skeleton(second) and v_structures(first) == v_structures(second)
 
 
-def moral_graph(parents: Parents) -> dict[Hashable, set[Hashable]]:
+def moral_graph(parents: Parents) -> dict[Name, set[Name]]:
     """Neighbors of every variable once directions are dropped and the parents of every child are joined."""
-    neighbors: dict[Hashable, set[Hashable]] = {variable: set() for variable in parents}
+    neighbors: dict[Name, set[Name]] = {variable: set() for variable in parents}
     for child, above in parents.items():
         for a, b in combinations((child, *above), 2):
             neighbors[a].add(b)
@@ -122,9 +127,9 @@ def moral_graph(parents: Parents) -> dict[Hashable, set[Hashable]]:
     return neighbors
 
 
-def ancestors(parents: Parents, of: Iterable[Hashable]) -> set[Hashable]:
+def ancestors(parents: Parents, of: Iterable[Name]) -> set[Name]:
     """``of`` and everything above it."""
-    found: set[Hashable] = set()
+    found: set[Name] = set()
     stack = list(of)
     while stack:
         variable = stack.pop()
@@ -134,7 +139,7 @@ def ancestors(parents: Parents, of: Iterable[Hashable]) -> set[Hashable]:
     return found
 
 
-def descendants(parents: Parents, of: Hashable) -> set[Hashable]:
+def descendants(parents: Parents, of: Name) -> set[Name]:
     """Everything below ``of``, itself included."""
     found = {of}
     for variable in topological_order(parents):
@@ -143,9 +148,7 @@ def descendants(parents: Parents, of: Hashable) -> set[Hashable]:
     return found
 
 
-def d_separated(
-    parents: Parents, first: Iterable[Hashable], second: Iterable[Hashable], given: Iterable[Hashable] = ()
-) -> bool:
+def d_separated(parents: Parents, first: Iterable[Name], second: Iterable[Name], given: Iterable[Name] = ()) -> bool:
     """Whether the graph alone makes ``first`` and ``second`` independent given ``given``.
 
     They are exactly if ``given`` separates them in the moral graph of their common ancestors.
@@ -170,7 +173,7 @@ def d_separated(
     return not reached & second
 
 
-def random_graph(n_variables: int, rng: np.random.Generator, density: float = 0.4) -> dict[Hashable, tuple[int, ...]]:
+def random_graph(n_variables: int, rng: np.random.Generator, density: float = 0.4) -> dict[Name, tuple[int, ...]]:
     """A graph on 0, 1, ... with edges of a random order, each present with probability ``density``."""
     order = rng.permutation(n_variables)
     above = {

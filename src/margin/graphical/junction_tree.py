@@ -8,13 +8,14 @@ has the running intersection property. After messages to the root and back, the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from margin.graphical.elimination import elimination_order, interaction_graph
 from margin.graphical.factors import Factor, cardinalities, product, restricted
+from margin.graphical.graphs import Name
 
 __all__ = ["JunctionTree", "calibrated", "clique_tree"]
 
@@ -27,7 +28,7 @@ class JunctionTree:
     edges: tuple[tuple[int, int], ...]
     log_partition: float
 
-    def marginal(self, query: Sequence[Hashable]) -> Factor:
+    def marginal(self, query: Sequence[Name]) -> Factor:
         """The table of variables that share a clique."""
         wanted = set(query)
         holders = [belief for belief in self.beliefs if wanted <= set(belief.variables)]
@@ -37,7 +38,7 @@ class JunctionTree:
         return smallest.summed(set(smallest.variables) - wanted).ordered(tuple(query))
 
 
-def clique_tree(cliques: Sequence[frozenset[Hashable]]) -> tuple[list[frozenset[Hashable]], list[tuple[int, int]]]:
+def clique_tree(cliques: Sequence[frozenset[Name]]) -> tuple[list[frozenset[Name]], list[tuple[int, int]]]:
     """The maximal cliques and the edges of a maximum spanning forest of their intersections (Kruskal's)."""
     maximal = [c for i, c in enumerate(cliques) if not any(c < d or (c == d and i > j) for j, d in enumerate(cliques))]
     pairs = [(len(maximal[i] & maximal[j]), i, j) for i in range(len(maximal)) for j in range(i)]
@@ -56,7 +57,7 @@ def clique_tree(cliques: Sequence[frozenset[Hashable]]) -> tuple[list[frozenset[
     return maximal, joined
 
 
-def calibrated(factors: Sequence[Factor], evidence: Mapping[Hashable, int] | None = None) -> JunctionTree:
+def calibrated(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> JunctionTree:
     """The tree of the factors given ``evidence``, with messages passed both ways.
 
     >>> tree = calibrated([Factor(["a"], [0.5, 0.5]), Factor(["a", "b"], [[0.9, 0.1], [0.4, 0.6]])])

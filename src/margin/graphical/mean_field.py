@@ -10,7 +10,7 @@ coordinate updates are those of :func:`mixture_coordinate_ascent`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from scipy.special import entr, softmax
 
 from margin.core.randomness import RandomLike, as_generator
 from margin.graphical.factors import Factor, cardinalities
+from margin.graphical.graphs import Name
 
 __all__ = ["MeanFieldStep", "MixtureStep", "mean_field_steps", "mixture_coordinate_ascent", "normal_mean_field"]
 
@@ -25,7 +26,7 @@ __all__ = ["MeanFieldStep", "MixtureStep", "mean_field_steps", "mixture_coordina
 class MeanFieldStep(NamedTuple):
     """Marginals of the factorized distribution and its bound of log Z."""
 
-    marginals: dict[Hashable, np.ndarray]
+    marginals: dict[Name, np.ndarray]
     elbo: float
 
 
@@ -57,7 +58,7 @@ def mean_field_steps(factors: Sequence[Factor], random_state: RandomLike = 0) ->
 
 
 def _expected(
-    variables: tuple[Hashable, ...], table: np.ndarray, q: dict[Hashable, np.ndarray], but: Hashable | None
+    variables: tuple[Name, ...], table: np.ndarray, q: dict[Name, np.ndarray], but: Name | None
 ) -> np.ndarray:
     """The mean of a table over the distributions of all its variables except one."""
     for axis in reversed(range(table.ndim)):

@@ -5,7 +5,7 @@ r"""A Bayesian network of discrete variables: a directed acyclic graph and one t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from margin.core.randomness import RandomLike, as_generator
 from margin.graphical.elimination import log_partition, marginal, most_probable
 from margin.graphical.factors import Factor
-from margin.graphical.graphs import Parents, checked_graph, topological_order
+from margin.graphical.graphs import Name, Parents, checked_graph, topological_order
 
 __all__ = ["DiscreteNetwork", "draw_states", "random_network", "row_index"]
 
@@ -32,10 +32,10 @@ class DiscreteNetwork:
     array([0.333, 0.667])
     """
 
-    parents: dict[Hashable, tuple[Hashable, ...]]
-    tables: dict[Hashable, np.ndarray]
+    parents: dict[Name, tuple[Name, ...]]
+    tables: dict[Name, np.ndarray]
 
-    def __init__(self, parents: Parents, tables: Mapping[Hashable, Any]) -> None:
+    def __init__(self, parents: Parents, tables: Mapping[Name, Any]) -> None:
         graph = checked_graph(parents)
         if set(tables) != set(graph):
             raise ValueError("DiscreteNetwork: tables must have one entry for every variable of the graph.")
@@ -46,11 +46,11 @@ class DiscreteNetwork:
         object.__setattr__(self, "tables", arrays)
 
     @property
-    def variables(self) -> tuple[Hashable, ...]:
+    def variables(self) -> tuple[Name, ...]:
         return tuple(self.parents)
 
     @property
-    def sizes(self) -> dict[Hashable, int]:
+    def sizes(self) -> dict[Name, int]:
         """Number of states of every variable."""
         return {name: table.shape[-1] for name, table in self.tables.items()}
 
@@ -74,15 +74,15 @@ class DiscreteNetwork:
                 total += np.log(self.tables[name].reshape(size)[index])
         return total
 
-    def query(self, variables: Sequence[Hashable], evidence: Mapping[Hashable, int] | None = None) -> Factor:
+    def query(self, variables: Sequence[Name], evidence: Mapping[Name, int] | None = None) -> Factor:
         """The exact distribution of ``variables`` given ``evidence``."""
         return marginal(self.factors(), variables, evidence)
 
-    def log_evidence(self, evidence: Mapping[Hashable, int]) -> float:
+    def log_evidence(self, evidence: Mapping[Name, int]) -> float:
         """The log-probability that the variables of ``evidence`` have these states."""
         return log_partition(self.factors(), evidence)
 
-    def most_probable(self, evidence: Mapping[Hashable, int] | None = None) -> dict[Hashable, int]:
+    def most_probable(self, evidence: Mapping[Name, int] | None = None) -> dict[Name, int]:
         """The most probable states of all variables given ``evidence``."""
         return most_probable(self.factors(), evidence)
 
@@ -104,10 +104,10 @@ class DiscreteNetwork:
             total = total * factor.over(self.variables)
         return total
 
-    def _columns(self) -> dict[Hashable, int]:
+    def _columns(self) -> dict[Name, int]:
         return {name: i for i, name in enumerate(self.parents)}
 
-    def _shape(self, names: Sequence[Hashable]) -> tuple[int, ...]:
+    def _shape(self, names: Sequence[Name]) -> tuple[int, ...]:
         return tuple(self.tables[name].shape[-1] for name in names)
 
     def _checked(self, states: Any) -> np.ndarray:
@@ -138,7 +138,7 @@ def draw_states(table: np.ndarray, index: np.ndarray, rng: np.random.Generator) 
 
 
 def random_network(
-    parents: Parents, sizes: int | Mapping[Hashable, int], rng: np.random.Generator, concentration: float = 1.0
+    parents: Parents, sizes: int | Mapping[Name, int], rng: np.random.Generator, concentration: float = 1.0
 ) -> DiscreteNetwork:
     """A network on a graph with tables drawn from Dirichlet distributions: for tests and simulations."""
     graph = checked_graph(parents)
@@ -152,7 +152,7 @@ def random_network(
     )
 
 
-def _check_table(name: Hashable, tables: Mapping[Hashable, np.ndarray], above: Sequence[Hashable]) -> None:
+def _check_table(name: Name, tables: Mapping[Name, np.ndarray], above: Sequence[Name]) -> None:
     table = tables[name]
     expected = tuple(tables[parent].shape[-1] if tables[parent].ndim else 0 for parent in above)
     if table.ndim != len(above) + 1 or table.shape[:-1] != expected:

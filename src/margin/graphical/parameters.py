@@ -10,12 +10,13 @@ for every distinct pattern, and the two steps alternate; the (penalized) log-lik
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from margin.graphical.factors import Factor
+from margin.graphical.graphs import Name
 from margin.graphical.junction_tree import calibrated
 from margin.graphical.network import DiscreteNetwork, row_index
 from margin.graphical.scores import family_counts
@@ -68,7 +69,7 @@ def em_steps(
 
 def expected_counts(
     network: DiscreteNetwork, rows: np.ndarray, mass: np.ndarray
-) -> tuple[dict[Hashable, np.ndarray], float]:
+) -> tuple[dict[Name, np.ndarray], float]:
     """Expected counts of every family given the known states of ``rows``, each of weight ``mass``, and log p(known)."""
     sizes = list(network.sizes.values())
     known = (rows >= 0).all(axis=1)
@@ -87,7 +88,7 @@ def expected_counts(
 
 
 def _add_expected(
-    factors: Sequence[Factor], evidence: Mapping[Hashable, int], weight: float, counts: dict[Hashable, np.ndarray]
+    factors: Sequence[Factor], evidence: Mapping[Name, int], weight: float, counts: dict[Name, np.ndarray]
 ) -> float:
     """Adds the distribution of every family given the evidence; returns the log-probability of the evidence."""
     tree = calibrated(factors, evidence)
@@ -99,8 +100,6 @@ def _add_expected(
     return tree.log_partition
 
 
-def _network(
-    graph: Graph, counts: Mapping[Hashable, np.ndarray], sizes: Sequence[int], alpha: float
-) -> DiscreteNetwork:
+def _network(graph: Graph, counts: Mapping[Name, np.ndarray], sizes: Sequence[int], alpha: float) -> DiscreteNetwork:
     shapes = {i: tuple(sizes[p] for p in (*above, i)) for i, above in graph.items()}
     return DiscreteNetwork(dict(graph), {i: smoothed(counts[i].reshape(shapes[i]), alpha) for i in graph})

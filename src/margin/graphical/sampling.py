@@ -7,14 +7,14 @@ distribution given all others, :math:`p(x_i \mid x_{-i}) \propto \prod_{f \ni i}
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from margin.core.randomness import RandomLike, as_generator
 from margin.graphical.factors import Factor, cardinalities, restricted
-from margin.graphical.graphs import topological_order
+from margin.graphical.graphs import Name, topological_order
 from margin.graphical.network import DiscreteNetwork, draw_states, row_index
 
 __all__ = ["WeightedStates", "flat_factors", "gibbs_samples", "likelihood_weighting"]
@@ -40,7 +40,7 @@ class WeightedStates(NamedTuple):
 
 
 def likelihood_weighting(
-    network: DiscreteNetwork, evidence: Mapping[Hashable, int], n_samples: int, random_state: RandomLike = None
+    network: DiscreteNetwork, evidence: Mapping[Name, int], n_samples: int, random_state: RandomLike = None
 ) -> WeightedStates:
     """Rows drawn with the evidence set, and their weights."""
     restricted(network.factors(), evidence, "likelihood_weighting")
@@ -65,11 +65,11 @@ def gibbs_samples(
     n_samples: int,
     random_state: RandomLike = None,
     *,
-    evidence: Mapping[Hashable, int] | None = None,
+    evidence: Mapping[Name, int] | None = None,
     burn_in: int = 100,
     thin: int = 1,
-    start: Mapping[Hashable, int] | None = None,
-) -> tuple[tuple[Hashable, ...], np.ndarray]:
+    start: Mapping[Name, int] | None = None,
+) -> tuple[tuple[Name, ...], np.ndarray]:
     """Names of the variables outside the evidence, and rows of their states, one after every ``thin`` sweeps.
 
     Zeros in the factors may cut the states into parts between which a chain never moves; give a ``start`` of positive
@@ -94,7 +94,7 @@ def gibbs_samples(
 
 
 def flat_factors(
-    factors: Sequence[Factor], names: Sequence[Hashable]
+    factors: Sequence[Factor], names: Sequence[Name]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Log-tables of the factors, end to end, and where to find what, as the kernel wants it.
 
@@ -102,7 +102,9 @@ def flat_factors(
     factors of every variable; those factors.
     """
     column = {name: i for i, name in enumerate(names)}
-    values, offsets, begins, members, strides = [], [], [0], [], []
+    values: list[np.ndarray] = []
+    offsets: list[int] = []
+    begins, members, strides = [0], [], []
     of_variable: list[list[int]] = [[] for _ in names]
     position = 0
     for factor in (f for f in factors if f.variables):
