@@ -29,6 +29,7 @@ COMPLETE = (
     "neural-core",
     "rnn",
     "cnn",
+    "regularization",
     "bayesian-network",
     "generative-evaluation",
 )

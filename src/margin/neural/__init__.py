@@ -1,5 +1,6 @@
 """Deep learning: networks as plain modules, one training loop of small parts, and their scikit-learn faces."""
 
+from margin.neural.augment import augment
 from margin.neural.estimators import (
     CNNClassifier,
     CNNRegressor,
@@ -28,5 +29,6 @@ __all__ = [
     "SequenceRegressor",
     "TensorRows",
     "Training",
+    "augment",
     "train",
 ]
