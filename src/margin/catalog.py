@@ -150,6 +150,8 @@ REDUCTION = (
 NEURAL = (
     Entry("mlp-classifier", "margin.neural.estimators.MLPClassifier", "classification"),
     Entry("mlp-regressor", "margin.neural.estimators.MLPRegressor", "regression"),
+    Entry("tabular-net-classifier", "margin.neural.estimators.TabularNetClassifier", "classification"),
+    Entry("tabular-net-regressor", "margin.neural.estimators.TabularNetRegressor", "regression"),
     Entry("cnn-classifier", "margin.neural.estimators.CNNClassifier", "classification", data="images"),
     Entry("cnn-regressor", "margin.neural.estimators.CNNRegressor", "regression", data="images"),
     Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),

@@ -45,6 +45,8 @@ TEST_PARAMETERS = {
     "umap": {"n_neighbors": 3, "n_epochs": 30},
     "mlp-classifier": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "mlp-regressor": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "tabular-net-classifier": {"hidden_layer_sizes": (8,), "max_iter": 30, "early_stopping": False, "batch_size": 256},
+    "tabular-net-regressor": {"hidden_layer_sizes": (8,), "max_iter": 50, "early_stopping": False, "batch_size": 256},
     "cnn-classifier": {"max_iter": 10, "learning_rate_init": 0.01, "batch_size": 32},
     "cnn-regressor": {"max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-classifier": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},

@@ -20,6 +20,8 @@ SCHEDULES = {
     "neural-regressor": "passes over the rows",
     "cnn-classifier": "passes over the rows while the learning rate falls",
     "cnn-regressor": "passes over the rows while the learning rate falls",
+    "tabular-net-classifier": "passes over the rows while the learning rate falls",
+    "tabular-net-regressor": "passes over the rows while the learning rate falls",
     "sequence-classifier": "passes over the rows",
     "sequence-regressor": "passes over the rows",
     "vae": "passes over the rows",

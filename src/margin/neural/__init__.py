@@ -10,6 +10,8 @@ from margin.neural.estimators import (
     NeuralRegressor,
     SequenceClassifier,
     SequenceRegressor,
+    TabularNetClassifier,
+    TabularNetRegressor,
 )
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
@@ -27,6 +29,8 @@ __all__ = [
     "RowBatches",
     "SequenceClassifier",
     "SequenceRegressor",
+    "TabularNetClassifier",
+    "TabularNetRegressor",
     "TensorRows",
     "Training",
     "augment",

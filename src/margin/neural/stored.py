@@ -68,6 +68,22 @@ def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("network_ must end with the outputs")
 
 
+def _side_by_side_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """Every layer has the weights (networks, in, out) and biases (networks, 1, out) of all networks."""
+    if "network_" not in model:
+        return
+    count, layers = model["network_"]["n_networks"], model["network_"]["sizes"]
+    expected: dict[str, tuple[int, ...]] = {}
+    for k, (before, after) in enumerate(pairwise(layers)):
+        expected |= {f"weights.{k}": (count, before, after), f"biases.{k}": (count, 1, after)}
+    if len(layers) < 2 or {name: array.shape for name, array in model["weights_"].items()} != expected:
+        raise Violation("weights_ must hold the layers that network_ names and no others")
+    if layers[0] != sizes["n_features"] or layers[-1] != sizes.known.get("n_outputs", layers[-1]):
+        raise Violation("network_ must begin with the columns of X and end with the outputs")
+    if len({array.dtype for array in model["weights_"].values()}) > 1:
+        raise Violation("weights_ must all have one dtype")
+
+
 def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """Every recurrent layer has the matrices and biases of its gates, the head its map, and there is no more."""
     if "network_" not in model:
@@ -141,6 +157,19 @@ NETWORK: dict[str, Stored] = {
         }
     ),
 }
+SIDE_BY_SIDE: dict[str, Stored] = {
+    **TRAINED,
+    "center_": ArrayOf("n_features"),
+    "scale_": ArrayOf("n_features"),
+    "network_": FieldsOf(
+        {
+            "n_networks": Count(low=1),
+            "sizes": ListOf(Count(low=1)),
+            "activation": StringOf(tuple(ACTIVATIONS)),
+            "zero_output": TrueOrFalse(),
+        }
+    ),
+}
 MODULE: dict[str, Stored] = {**TRAINED, "network_": FieldsOf({"n_features": Count(low=1), "n_outputs": Count(low=1)})}
 SERIES: dict[str, Stored] = {
     **TRAINED,
@@ -177,6 +206,11 @@ IMAGES: dict[str, Stored] = {
     ),
 }
 CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
+TARGETS: dict[str, Stored] = {
+    "target_center_": ArrayOf("n_outputs"),
+    "target_scale_": ArrayOf("n_outputs"),
+    "single_target_": TrueOrFalse(),
+}
 FORMS: Mapping[str, Form] = {
     "MLPClassifier": Form(
         {**CLASSES, **NETWORK, "out_activation_": StringOf(("softmax", "logistic"))}, [_layers_are_stored]
@@ -184,20 +218,18 @@ FORMS: Mapping[str, Form] = {
     "MLPRegressor": Form(
         {
             **NETWORK,
-            "target_center_": ArrayOf("n_outputs"),
-            "target_scale_": ArrayOf("n_outputs"),
-            "single_target_": TrueOrFalse(),
+            **TARGETS,
             "out_activation_": StringOf(("identity", "exp")),
         },
         [_layers_are_stored],
     ),
+    "TabularNetClassifier": Form({**CLASSES, **SIDE_BY_SIDE}, [_side_by_side_layers_are_stored]),
+    "TabularNetRegressor": Form({**SIDE_BY_SIDE, **TARGETS}, [_side_by_side_layers_are_stored]),
     "SequenceClassifier": Form({**CLASSES, **SERIES}, [_recurrent_layers_are_stored]),
     "SequenceRegressor": Form(
         {
             **SERIES,
-            "target_center_": ArrayOf("n_outputs"),
-            "target_scale_": ArrayOf("n_outputs"),
-            "single_target_": TrueOrFalse(),
+            **TARGETS,
         },
         [_recurrent_layers_are_stored],
     ),
@@ -205,9 +237,7 @@ FORMS: Mapping[str, Form] = {
     "CNNRegressor": Form(
         {
             **IMAGES,
-            "target_center_": ArrayOf("n_outputs"),
-            "target_scale_": ArrayOf("n_outputs"),
-            "single_target_": TrueOrFalse(),
+            **TARGETS,
         },
         [_image_network_is_stored],
     ),

@@ -6,6 +6,8 @@ from margin.neural.estimators.mlp_classifier import MLPClassifier
 from margin.neural.estimators.mlp_regressor import MLPRegressor
 from margin.neural.estimators.module import NeuralClassifier, NeuralRegressor
 from margin.neural.estimators.sequence import SequenceClassifier, SequenceRegressor
+from margin.neural.estimators.tabular_classifier import TabularNetClassifier
+from margin.neural.estimators.tabular_regressor import TabularNetRegressor
 
 __all__ = [
     "CNNClassifier",
@@ -16,4 +18,6 @@ __all__ = [
     "NeuralRegressor",
     "SequenceClassifier",
     "SequenceRegressor",
+    "TabularNetClassifier",
+    "TabularNetRegressor",
 ]
