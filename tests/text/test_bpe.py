@@ -1,5 +1,6 @@
 """Byte-pair encoding against counting by brute force, against merging by scanning, and against Hugging Face."""
 
+import itertools
 import json
 from collections import Counter
 
@@ -41,7 +42,7 @@ def brute_force(words, n_merges):
     while len(merges) < n_merges:
         counts = Counter()
         for word, now in symbols.items():
-            for pair in zip(now, now[1:]):
+            for pair in itertools.pairwise(now):
                 counts[pair] += words[word]
         if not counts:
             break
@@ -109,7 +110,8 @@ def test_the_vocabulary_has_the_size_asked_for_or_all_pairs():
     assert trained(300).vocab_size == 300
     assert trained(300, special_tokens=["<s>"]).vocab_size == 300
     everything = BytePairTokenizer.train(["abc"], 1000)
-    assert everything.vocab_size == 258 and everything.encode("abc") == [257]
+    assert everything.vocab_size == 258
+    assert everything.encode("abc") == [257]
     assert len(BytePairTokenizer.train(["ab ab", "cd"], 1000, min_frequency=2).merges) == 1
 
 
@@ -131,7 +133,8 @@ def test_files_come_back(tmp_path):
     tokenizer = trained(320, special_tokens=["<|end|>"])
     tokenizer.save(tmp_path / "tokenizer.json")
     again = BytePairTokenizer.load(tmp_path / "tokenizer.json")
-    assert again.merges == tokenizer.merges and again.special_tokens == tokenizer.special_tokens
+    assert again.merges == tokenizer.merges
+    assert again.special_tokens == tokenizer.special_tokens
     for text in (*TEXTS, "a<|end|>b"):
         assert again.encode(text) == tokenizer.encode(text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +27,7 @@ def learn_merges(words: Mapping[bytes, int], n_merges: int, *, min_frequency: in
     pair_counts: defaultdict[Pair, int] = defaultdict(int)
     words_with: defaultdict[Pair, set[int]] = defaultdict(set)
     for i, word in enumerate(symbols):
-        for pair in zip(word, word[1:]):
+        for pair in itertools.pairwise(word):
             pair_counts[pair] += counts[i]
             words_with[pair].add(i)
     heap = [(-count, pair) for pair, count in pair_counts.items()]
@@ -45,9 +46,9 @@ def learn_merges(words: Mapping[bytes, int], n_merges: int, *, min_frequency: in
         changed: set[Pair] = set()
         for i in words_with.pop(pair):
             before, after = symbols[i], _merged(symbols[i], pair, new)
-            for old in zip(before, before[1:]):
+            for old in itertools.pairwise(before):
                 pair_counts[old] -= counts[i]
-            for made in zip(after, after[1:]):
+            for made in itertools.pairwise(after):
                 pair_counts[made] += counts[i]
                 if new in made:
                     words_with[made].add(i)
@@ -83,7 +84,7 @@ def merge_symbols(symbols: Sequence[int], ranks: Mapping[Pair, tuple[int, int]])
     here = list(symbols)
     after = list(range(1, len(here) + 1))
     before = list(range(-1, len(here) - 1))
-    heap = [(*ranks[pair], i) for i, pair in enumerate(zip(here, here[1:])) if pair in ranks]
+    heap = [(*ranks[pair], i) for i, pair in enumerate(itertools.pairwise(here)) if pair in ranks]
     heapq.heapify(heap)
     gone = -1
     while heap:
