@@ -84,7 +84,9 @@ def test_pieces_join_to_the_text_and_follow_the_pattern_of_gpt2():
         assert "".join(split_pieces(text)) == text
     regex = pytest.importorskip("regex")
     white = r"\p{White_Space}"  # what \s is in the library that Hugging Face uses
-    pattern = rf"'s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?[^{white}\p{{L}}\p{{N}}]+|{white}+(?![^{white}])|{white}+"
+    pattern = (
+        rf"'s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?[^{white}\p{{L}}\p{{N}}]+|{white}+(?![^{white}])|{white}+"
+    )
     for text in TEXTS:
         assert split_pieces(text) == regex.findall(pattern, text)
 
