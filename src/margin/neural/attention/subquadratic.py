@@ -70,7 +70,8 @@ def random_directions(n_features: int, d: int, generator: torch.Generator) -> Te
     blocks = []
     for _ in range(math.ceil(n_features / d)):
         square = torch.randn(d, d, generator=generator, dtype=torch.float64)
-        orthogonal = torch.linalg.qr(square)[0].T
+        factor, triangle = torch.linalg.qr(square)
+        orthogonal = (factor * triangle.diagonal().sign()).T  # without the signs it is not uniform, and biased
         lengths = torch.randn(d, d, generator=generator, dtype=torch.float64).norm(dim=1, keepdim=True)
         blocks.append(orthogonal * lengths)
     return torch.cat(blocks)[:n_features]
