@@ -1,7 +1,7 @@
 r"""How an attention matrix is computed: seven tokens of width three
 
-:math:`QK^\top/\sqrt 3` gives a 7 by 7 matrix, a softmax along each row makes it weights, and times V they give 7 rows of
-width 3 again.
+:math:`QK^\top/\sqrt 3` gives a 7 by 7 matrix, a softmax along each row makes it weights, and times V they give 7 rows
+of width 3 again.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def a_query_finds_the_value_of_its_key(seed: int) -> Verdict:
     x = draw(seed, 5, 3)
     weights = tuple(draw(seed + k, 4, 3) for k in (1, 2, 3))
     biases = tuple(draw(seed + k, 4) for k in (4, 5, 6))
-    q, k, v = qkv(x, weights, biases)  # type: ignore[arg-type]
+    q = qkv(x, weights, biases).queries  # type: ignore[arg-type]
     by_token = torch.stack([biases[0] + weights[0] @ x[n] for n in range(5)])
     keys = 20.0 * torch.eye(6, dtype=torch.float64)
     wanted = int(np.random.default_rng(seed).integers(6))
@@ -308,14 +308,18 @@ def linear_attention_is_its_definition_at_linear_cost(seed: int) -> Verdict:
     }
     a, b, values = draw(seed, 30, 8) / 2, draw(seed + 1, 30, 8) / 2, draw(seed + 2, 30, 4)
     exact, errors = attention(a, b, values).output, []
-    for n_features in (64, 4096):
-        directions = random_directions(n_features, 8, torch.Generator().manual_seed(seed))
-        errors.append(float((random_feature_attention(a, b, values, directions) - exact).square().mean().sqrt()))
+    for n_features in (64, 8192):
+        # Positive features have heavy tails: a rare direction can dominate one draw, so the median of five is taken.
+        found = []
+        for number in range(5):
+            directions = random_directions(n_features, 8, torch.Generator().manual_seed(100 * seed + number))
+            found.append(float((random_feature_attention(a, b, values, directions) - exact).square().mean().sqrt()))
+        errors.append(float(np.median(found)))
     return every(
         identity=below(gap(linear_attention(q, k, v), kernel_attention(q, k, v)), 1e-8),
         causal_identity=below(gap(linear_attention(q, k, v, True), kernel_attention(q, k, v, True)), 1e-8),
         linear_cost=near(costs["linear"], 2.0, tolerance=0.01),
         causal_cost=near(costs["causal"], 2.0, tolerance=0.05),
         quadratic_cost=near(costs["softmax"], 4.0, tolerance=0.01),
-        random_features=below(errors[1], errors[0] / 3),
+        random_features=below(errors[1], errors[0] / 3),  # 11 by the square root law
     )
