@@ -62,6 +62,10 @@ class _Tagger(Estimator):
         return tags
 
     @abstractmethod
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn from sentences (strings or lists of words) and their tags (strings or lists of tags)."""
+
+    @abstractmethod
     def _scores(self, sentences: list[list[str]]) -> np.ndarray:
         """The score of every tag at every token, (N, K)."""
 
