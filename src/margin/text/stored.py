@@ -27,7 +27,7 @@ CHAIN: Mapping[str, Stored] = {
 }
 
 
-def _unknown_words_have_a_column(model: Mapping[str, Any], sizes: Sizes) -> None:
+def _unknown_words_have_a_column(model: Mapping[str, Any], _: Sizes) -> None:
     if "words_" in model and "\n" not in model["words_"]:
         raise Violation("words_ must have an entry for unknown words")
 
