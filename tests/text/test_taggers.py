@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
 from margin.text.chain import Chain, decode_chain, path_score, sum_chain
 from margin.text.entities import entities, entity_scores
@@ -74,7 +75,12 @@ def planted(seed, n):
     return X, y
 
 
-@pytest.mark.parametrize("model", [HMMTagger(), CRFTagger(max_iter=50)])
+def test_an_unfinished_fit_warns():
+    with pytest.warns(ConvergenceWarning, match="not converged after max_iter=1"):
+        CRFTagger(max_iter=1).fit(*planted(0, 5))
+
+
+@pytest.mark.parametrize("model", [HMMTagger(), CRFTagger(alpha=1.0)])
 def test_entities_of_unseen_names_are_found(model):
     X, y = planted(0, 60)
     model.fit(X, y)

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 from scipy import optimize, sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Integer, Number
 from margin.core.estimator import Estimator
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.text.chain import Chain, decode_chain, sum_chain
 from margin.text.entities import entity_scores
@@ -224,6 +226,10 @@ class CRFTagger(_Tagger):
         self.weights_, chain = problem.unpacked(found.x)
         self.first_, self.between_, self.last_ = (part.copy() for part in chain)
         self.loss_, self.n_iter_ = float(found.fun), int(found.nit)
+        if found.status == 1:  # the limit of iterations or of evaluations
+            warn_user(
+                f"CRFTagger: L-BFGS has not converged after max_iter={self.max_iter} iterations.", ConvergenceWarning
+            )
         return self
 
     def _design(self, sentences: list[list[str]]) -> sparse.csr_matrix:
