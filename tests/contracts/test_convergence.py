@@ -19,6 +19,9 @@ SCHEDULES = {
     "neural-classifier": "passes over the rows",
     "neural-regressor": "passes over the rows",
     "vae": "passes over the rows",
+    "latent-dirichlet-allocation": "passes over the documents, as in scikit-learn",
+    "word2vec": "passes over the texts",
+    "glove": "passes over the table of co-occurrences",
 }
 LIMITED = [
     entry
