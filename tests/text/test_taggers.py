@@ -80,7 +80,7 @@ def test_an_unfinished_fit_warns():
         CRFTagger(max_iter=1).fit(*planted(0, 5))
 
 
-@pytest.mark.parametrize("model", [HMMTagger(), CRFTagger(max_iter=50)])
+@pytest.mark.parametrize("model", [HMMTagger(), CRFTagger(alpha=1.0)])
 def test_entities_of_unseen_names_are_found(model):
     X, y = planted(0, 60)
     model.fit(X, y)
