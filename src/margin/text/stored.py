@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, Form, ListOf, Real, Sizes, Stored, StringOf, Violation
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    FieldsOf,
+    Form,
+    ListOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    TrueOrFalse,
+    Violation,
+    optional,
+)
+from margin.core.trained import TRAINED
 
 __all__ = ["FORMS"]
 
 STRING = StringOf()
+MOST = 2**31
+ARCHITECTURES = ("bag-of-words", "cnn", "rnn", "transformer")
 
 WORD_VECTORS: Mapping[str, Stored] = {
     "vocabulary_": ListOf(STRING, size="n_words"),
@@ -32,6 +48,49 @@ def _unknown_words_have_a_column(model: Mapping[str, Any], _: Sizes) -> None:
         raise Violation("words_ must have an entry for unknown words")
 
 
+NETWORK: Mapping[str, Stored] = {
+    "d_model": Count(low=1, high=MOST),
+    "n_layers": Count(low=1, high=MOST),
+    "n_heads": Count(low=1, high=MOST),
+    "cell": StringOf(("rnn", "lstm", "gru")),
+    "hidden_size": Count(low=1, high=MOST),
+    "kernel_sizes": ListOf(Count(low=1, high=MOST)),
+    "n_filters": Count(low=1, high=MOST),
+    "dropout": Real(0.0, 1.0, finite=True),
+}
+READING: Mapping[str, Stored] = {
+    "kind": StringOf(("word", "char", "bpe")),
+    "lowercase": TrueOrFalse(),
+    "longest_run": Count(low=1, high=MOST),
+    "max_length": optional(Count(low=1)),
+    "pairs": STRING,
+}
+
+
+def _text_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.neural.nets.text import TextNetwork
+    from margin.neural.stored import check_built
+    from margin.text.terms import FIRST
+
+    network = model["network_"]
+    if network["n_tokens"] != FIRST + sizes["n_terms"] or network["n_outputs"] != sizes["n_outputs"]:
+        raise Violation("network_ must begin with the tokens of the vocabulary and end with the classes")
+    check_built(model["weights_"], lambda: TextNetwork(**network))
+    _byte_pairs_are_stored(model["reading_"])
+
+
+def _byte_pairs_are_stored(reading: Mapping[str, Any]) -> None:
+    if reading["kind"] == "bpe":
+        from margin.text.bpe import BytePairTokenizer
+
+        try:
+            BytePairTokenizer.from_json(reading["pairs"])
+        except ValueError as problem:
+            raise Violation(f"reading_ must hold a tokenizer.json of byte pairs: {str(problem)[:80]}") from None
+
+
 FORMS: Mapping[str, Form] = {
     "Word2Vec": Form({**WORD_VECTORS, "outputs_": ArrayOf("n_outputs", "vector_size")}),
     "GloVe": Form(WORD_VECTORS),
@@ -47,6 +106,18 @@ FORMS: Mapping[str, Form] = {
             "loss_": Real(),
             "n_iter_": Count(),
         }
+    ),
+    "TextClassifier": Form(
+        {
+            **TRAINED,
+            "classes_": ArrayOf("n_outputs", kind="labels"),
+            "vocabulary_": ListOf(STRING, size="n_terms"),
+            "reading_": FieldsOf(READING),
+            "network_": FieldsOf(
+                {"n_tokens": Count(), "n_outputs": Count(), "architecture": StringOf(ARCHITECTURES), **NETWORK}
+            ),
+        },
+        [_text_network_is_stored],
     ),
     "LatentDirichletAllocation": Form(
         {
