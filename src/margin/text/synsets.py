@@ -1,6 +1,7 @@
-"""Concepts as sets of synonyms with what they are: a small lexicon in the manner of WordNet, included here.
+"""Concepts as sets of synonyms with what they are: a small lexicon in the manner of WordNet.
 
-WordNet itself is a data set of its own (``WORDNET`` says how large); the functions need only its structure.
+The lexicon is our own sample of a few dozen concepts, written for this library; nothing of it is copied from WordNet,
+which is a data set of its own and is not included. The functions need only its structure.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = [
     "synsets",
 ]
 
-# Synsets of WordNet 3.0 by its own statistics page.
+# How large WordNet 3.0 is by its published statistics (117,659 synsets in all): quoted, not counted here.
 WORDNET: Mapping[str, int] = {"noun": 82_115, "verb": 13_767, "adjective": 18_156, "adverb": 3_621}
 
 
