@@ -167,6 +167,7 @@ TEXT = (
     Entry("glove", "margin.text.GloVe", "transformation", data="text"),
     Entry("hmm-tagger", "margin.text.HMMTagger", "tagging", data="text"),
     Entry("crf-tagger", "margin.text.CRFTagger", "tagging", data="text"),
+    Entry("token-tagger", "margin.text.TokenTagger", "tagging", data="text"),
     Entry("text-classifier", "margin.text.TextClassifier", "classification", data="text"),
 )
 

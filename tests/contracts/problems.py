@@ -55,6 +55,7 @@ TEST_PARAMETERS = {
     "latent-dirichlet-allocation": {"n_components": 2, "max_iter": 5},
     "word2vec": {"vector_size": 4, "min_count": 1, "max_iter": 4},
     "glove": {"vector_size": 4, "min_count": 1, "max_iter": 4},
+    "token-tagger": {"d_model": 8, "hidden_size": 8, "max_iter": 4, "learning_rate_init": 0.02},
     "text-classifier": {"d_model": 8, "max_iter": 4, "learning_rate_init": 0.02},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }

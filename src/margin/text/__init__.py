@@ -12,6 +12,7 @@ from margin.text.word2vec import Word2Vec
 
 if TYPE_CHECKING:
     from margin.text.classifier import TextClassifier
+    from margin.text.token_tagger import TokenTagger
 
 __all__ = [
     "BytePairTokenizer",
@@ -20,12 +21,13 @@ __all__ = [
     "HMMTagger",
     "LatentDirichletAllocation",
     "TextClassifier",
+    "TokenTagger",
     "VocabularyTokenizer",
     "Word2Vec",
 ]
 
 # Networks are loaded when they are asked for: topics and word vectors need no torch.
-NETWORKS = {"TextClassifier": "margin.text.classifier"}
+NETWORKS = {"TextClassifier": "margin.text.classifier", "TokenTagger": "margin.text.token_tagger"}
 
 
 def __getattr__(name: str) -> Any:

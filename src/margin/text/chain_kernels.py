@@ -6,13 +6,15 @@ score of a tag at the start, ``last`` at the end, ``between`` (K, K) that of a t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from margin.core.cached_kernels import njit
 
 __all__ = ["best_tags", "chain_sums"]
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**OPTIONS)

@@ -8,25 +8,27 @@ from typing import Any
 
 import numpy as np
 
+from margin.text.texts import check_unicode
+
 __all__ = ["encoded", "sentences_of", "vocabulary_of"]
 
 
-def sentences_of(owner: str, X: Any) -> list[list[str]]:
+def sentences_of(owner: str, X: Any, name: str = "X") -> list[list[str]]:
     """Each text of ``X`` as a list of words: a string is cut at white space, a sequence of strings stays as it is."""
     if isinstance(X, str) or not isinstance(X, Iterable):
-        raise ValueError(f"{owner}: X must be a sequence of texts; got {type(X).__name__}.")
-    found = [_words(owner, i, text) for i, text in enumerate(X)]
+        raise ValueError(f"{owner}: {name} must be a sequence of texts; got {type(X).__name__}.")
+    found = [_words(owner, name, i, text) for i, text in enumerate(X)]
     if not found:
-        raise ValueError(f"{owner}: X must hold at least one text; got none.")
+        raise ValueError(f"{owner}: {name} must hold at least one text; got none.")
     return found
 
 
-def _words(owner: str, i: int, text: Any) -> list[str]:
+def _words(owner: str, name: str, i: int, text: Any) -> list[str]:
     if isinstance(text, str):
-        return text.split()
+        return check_unicode(owner, name, i, text).split()
     if isinstance(text, Sequence | np.ndarray) and all(isinstance(word, str) for word in text):
-        return [str(word) for word in text]
-    raise ValueError(f"{owner}: texts must be strings or sequences of strings; text {i} is {type(text).__name__}.")
+        return [check_unicode(owner, name, i, str(word)) for word in text]
+    raise ValueError(f"{owner}: {name} must be strings or sequences of strings; text {i} is {type(text).__name__}.")
 
 
 def vocabulary_of(sentences: Iterable[Sequence[str]], min_count: int) -> tuple[list[str], np.ndarray]:

@@ -81,6 +81,20 @@ def _text_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     _byte_pairs_are_stored(model["reading_"])
 
 
+def _tagging_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.neural.nets.tagging import TaggingNetwork
+    from margin.neural.stored import check_built
+    from margin.text.terms import FIRST
+
+    network = model["network_"]
+    wanted = {"n_tokens": FIRST + sizes["n_words"], "n_outlines": FIRST + sizes["n_outlines"]}
+    if wanted | {"n_tags": sizes["n_tags"]} != {name: network[name] for name in (*wanted, "n_tags")}:
+        raise Violation("network_ must begin with the words and outlines and end with the tags")
+    check_built(model["weights_"], lambda: TaggingNetwork(**network))
+
+
 def _byte_pairs_are_stored(reading: Mapping[str, Any]) -> None:
     if reading["kind"] == "bpe":
         from margin.text.bpe import BytePairTokenizer
@@ -107,6 +121,23 @@ FORMS: Mapping[str, Form] = {
             "n_iter_": Count(),
         }
     ),
+    "TokenTagger": Form(
+        {
+            **TRAINED,
+            "tags_": ListOf(STRING, size="n_tags"),
+            "vocabulary_": ListOf(STRING, size="n_words"),
+            "outlines_": ListOf(STRING, size="n_outlines"),
+            "network_": FieldsOf(
+                {
+                    **{name: Count(low=1, high=MOST) for name in ("n_tokens", "n_outlines", "n_tags")},
+                    "architecture": StringOf(ARCHITECTURES[1:]),
+                    "chain": TrueOrFalse(),
+                    **NETWORK,
+                }
+            ),
+        },
+        [_tagging_network_is_stored],
+    ),
     "TextClassifier": Form(
         {
             **TRAINED,
@@ -114,7 +145,11 @@ FORMS: Mapping[str, Form] = {
             "vocabulary_": ListOf(STRING, size="n_terms"),
             "reading_": FieldsOf(READING),
             "network_": FieldsOf(
-                {"n_tokens": Count(), "n_outputs": Count(), "architecture": StringOf(ARCHITECTURES), **NETWORK}
+                {
+                    **{name: Count(low=1, high=MOST) for name in ("n_tokens", "n_outputs")},
+                    "architecture": StringOf(ARCHITECTURES),
+                    **NETWORK,
+                }
             ),
         },
         [_text_network_is_stored],

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Integer, Number
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
-from margin.text.chain import Chain, decode_chain, sum_chain
-from margin.text.entities import entity_scores
-from margin.text.sentences import sentences_of
+from margin.text.chain import Chain, sum_chain
+from margin.text.tagging import ChainTagger
 
 __all__ = ["CRFTagger", "HMMTagger", "shape_of", "token_features"]
 
@@ -48,10 +46,9 @@ def token_features(words: Sequence[str], i: int) -> list[str]:
     return ["bias", f"word={word.lower()}", f"shape={shape_of(word)}", *parts]
 
 
-class _Tagger(Estimator):
-    """A tagger of sentences by a chain; a subclass scores the tags of tokens."""
+class _Tagger(ChainTagger, Estimator):
+    """A tagger whose chain is three arrays."""
 
-    tags_: list[str] = attribute("The tags, in alphabetical order.")
     first_: np.ndarray = attribute("Score of each tag at the start of a sentence.")
     between_: np.ndarray = attribute("Score of each tag (column) after each tag (row).")
     last_: np.ndarray = attribute("Score of each tag at the end of a sentence.")
@@ -67,55 +64,8 @@ class _Tagger(Estimator):
     def fit(self, X: Any, y: Any) -> Any:
         """Learn from sentences (strings or lists of words) and their tags (strings or lists of tags)."""
 
-    @abstractmethod
-    def _scores(self, sentences: list[list[str]]) -> np.ndarray:
-        """The score of every tag at every token, (N, K)."""
-
-    def predict(self, X: Any) -> list[list[str]]:
-        """The most probable sequence of tags of each sentence."""
-        sentences, ends = self._checked(X)
-        best, _ = decode_chain(self._scores(sentences), ends, self._chain())
-        return [[self.tags_[tag] for tag in part] for part in np.split(best, ends[:-1])]
-
-    def predict_proba(self, X: Any) -> list[np.ndarray]:
-        """For each sentence the probability of every tag at every token, (tokens, tags)."""
-        sentences, ends = self._checked(X)
-        return np.split(sum_chain(self._scores(sentences), ends, self._chain()).marginals, ends[:-1])
-
-    def score(self, X: Any, y: Sequence[Sequence[str]]) -> float:
-        """F1 of entities if tags are B-, I- and O, otherwise the fraction of right tags."""
-        predicted = self.predict(X)
-        if any(tag.startswith("B-") for tag in self.tags_):
-            return entity_scores(y, predicted).f1
-        pairs = [(a, b) for true, guess in zip(y, predicted) for a, b in zip(true, guess)]
-        return float(np.mean([a == b for a, b in pairs]))
-
     def _chain(self) -> Chain:
         return Chain(self.first_, self.between_, self.last_)
-
-    def _checked(self, X: Any) -> tuple[list[list[str]], np.ndarray]:
-        check_is_fitted(self)
-        sentences = sentences_of(type(self).__name__, X)
-        return sentences, np.cumsum([len(sentence) for sentence in sentences])
-
-    def _checked_pairs(self, X: Any, y: Any) -> tuple[list[list[str]], list[np.ndarray]]:
-        """Sentences, and for each the numbers of its tags; sets ``tags_``."""
-        name = type(self).__name__
-        self._check_parameters()
-        sentences, tags = sentences_of(name, X), sentences_of(name, y)
-        if len(sentences) != len(tags):
-            raise ValueError(
-                f"{name}: there must be tags for every text; got {len(sentences)} texts, {len(tags)} tags."
-            )
-        for i, (words, marks) in enumerate(zip(sentences, tags)):
-            if len(words) != len(marks):
-                raise ValueError(f"{name}: text {i} has {len(words)} words and {len(marks)} tags.")
-        known = sorted({tag for marks in tags for tag in marks})
-        if not known:
-            raise ValueError(f"{name}: X must hold at least one word; all texts are empty.")
-        number = {tag: k for k, tag in enumerate(known)}
-        self.tags_ = known
-        return sentences, [np.array([number[tag] for tag in marks], dtype=np.int64) for marks in tags]
 
 
 def _chain_counts(codes: list[np.ndarray], n_tags: int) -> Chain:
@@ -152,7 +102,8 @@ class HMMTagger(_Tagger):
 
     def fit(self, X: Any, y: Any) -> HMMTagger:
         """Count in sentences (strings or lists of words) and their tags (strings or lists of tags)."""
-        sentences, codes = self._checked_pairs(X, y)
+        self._check_parameters()
+        sentences, codes, self.tags_ = self._checked_pairs(X, y)
         n_tags = len(self.tags_)
         counts = _chain_counts(codes, n_tags)
         self.first_ = np.log((counts.first + self.alpha) / (counts.first + self.alpha).sum())
@@ -210,7 +161,8 @@ class CRFTagger(_Tagger):
 
     def fit(self, X: Any, y: Any) -> CRFTagger:
         """Learn from sentences (strings or lists of words) and their tags (strings or lists of tags)."""
-        sentences, codes = self._checked_pairs(X, y)
+        self._check_parameters()
+        sentences, codes, self.tags_ = self._checked_pairs(X, y)
         counts = Counter(
             feature for words in sentences for i in range(len(words)) for feature in token_features(words, i)
         )

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_text", "read_text", "text_rows"]
+__all__ = ["check_text", "check_unicode", "read_text", "text_rows"]
 
 
 def text_rows(owner: str, X: Any) -> list[str]:
@@ -36,13 +36,18 @@ def check_text(owner: str, i: int, text: Any) -> str:
         raise ValueError(f"{owner}: X must be strings only; text {i} is {type(text).__name__}.")
     if not text:
         raise ValueError(f"{owner}: X must have no empty strings; text {i} is empty.")
+    return check_unicode(owner, "X", i, str(text))
+
+
+def check_unicode(owner: str, name: str, i: int, text: str) -> str:
+    """Text number ``i`` of argument ``name`` if all of it can be written as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as problem:
         raise ValueError(
-            f"{owner}: X must be valid Unicode; text {i} has a lone surrogate at position {problem.start}."
+            f"{owner}: {name} must be valid Unicode; text {i} has a lone surrogate at position {problem.start}."
         ) from None
-    return str(text)
+    return text
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
