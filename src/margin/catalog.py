@@ -173,6 +173,16 @@ SEMI = (
 
 GENERATIVE = (Entry("vae", "margin.generative.VAE", "density"),)
 
+TEXT = (
+    Entry("latent-dirichlet-allocation", "margin.text.LatentDirichletAllocation", "transformation", takes="counts"),
+    Entry("word2vec", "margin.text.Word2Vec", "transformation", data="text"),
+    Entry("glove", "margin.text.GloVe", "transformation", data="text"),
+    Entry("hmm-tagger", "margin.text.HMMTagger", "tagging", data="text"),
+    Entry("crf-tagger", "margin.text.CRFTagger", "tagging", data="text"),
+    Entry("token-tagger", "margin.text.TokenTagger", "tagging", data="text"),
+    Entry("text-classifier", "margin.text.TextClassifier", "classification", data="text"),
+)
+
 ENTRIES: tuple[Entry, ...] = (
     *LINEAR,
     *KERNELS,
@@ -188,6 +198,7 @@ ENTRIES: tuple[Entry, ...] = (
     *VISION,
     *SEMI,
     *GENERATIVE,
+    *TEXT,
 )
 
 # What `margin` offers besides the estimators, and where it is defined.

@@ -5,6 +5,7 @@ from sklearn.datasets import load_diabetes, load_iris, make_blobs
 
 from margin import catalog
 from margin.core.parameters import parameters_of
+from margin.neural.estimators.base import NeuralEstimator
 
 ITERATIVE = [entry for entry in catalog.ENTRIES if hasattr(catalog.class_of(entry.name), "iterate")]
 
@@ -55,6 +56,11 @@ TEST_PARAMETERS = {
     "visual-words": {"n_words": 4},
     "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
     "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
+    "latent-dirichlet-allocation": {"n_components": 2, "max_iter": 5},
+    "word2vec": {"vector_size": 4, "min_count": 1, "max_iter": 4},
+    "glove": {"vector_size": 4, "min_count": 1, "max_iter": 4},
+    "token-tagger": {"d_model": 8, "hidden_size": 8, "max_iter": 4, "learning_rate_init": 0.02},
+    "text-classifier": {"d_model": 8, "max_iter": 4, "learning_rate_init": 0.02},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 
@@ -74,7 +80,7 @@ EXPECTED_FAILURES = {
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
-TORCH_PACKAGES = {"neural", "generative", "text", "detection", "graphs", "physics", "meta"}
+TORCH_PACKAGES = {"neural", "generative", "detection", "graphs", "physics", "meta"}
 
 
 def ids(entry):
@@ -82,7 +88,9 @@ def ids(entry):
 
 
 def uses_torch(entry):
-    return entry.path.split(".")[1] in TORCH_PACKAGES or entry.name == "pseudo-label"
+    if entry.family == "text":
+        return issubclass(catalog.class_of(entry.name), NeuralEstimator)
+    return entry.family in TORCH_PACKAGES or entry.name == "pseudo-label"
 
 
 def build(entry, **params):
@@ -93,8 +101,20 @@ def build(entry, **params):
     return cls(**chosen)
 
 
+def texts(task):
+    """Short sentences on two subjects, and their labels or the tags of their words where the task has them."""
+    rng = np.random.default_rng(0)
+    words, subjects = [[f"{name}{i}" for i in range(5)] for name in ("sea", "wine")], rng.integers(2, size=60)
+    X = [" ".join(rng.choice(words[subject], rng.integers(2, 7))) for subject in subjects]
+    if task == "tagging":
+        return X, [" ".join("S" if word.startswith("sea") else "W" for word in text.split()) for text in X]
+    return X, subjects if task == "classification" else None
+
+
 def problem(entry):
     """X and y (None where the task has none), scaled so that every family can work with them."""
+    if entry.data == "text":
+        return texts(entry.task)
     if entry.task == "classification":
         X, y = load_iris(return_X_y=True)
     elif entry.task == "regression":
@@ -109,10 +129,16 @@ def problem(entry):
     return X[rows], None if y is None else y[rows]
 
 
+def as_array(said):
+    """An array of what a model says; of texts, what it says of all words one after another."""
+    per_text = isinstance(said, list) and said and isinstance(said[0], list | np.ndarray)
+    return np.concatenate([np.asarray(part) for part in said]) if per_text else np.asarray(said)
+
+
 def outputs(model, X):
     """Every array the fitted model gives for X."""
-    said = {name: np.asarray(getattr(model, name)(X)) for name in OUTPUTS if hasattr(model, name)}
-    if hasattr(model, "sample"):
+    said = {name: as_array(getattr(model, name)(X)) for name in OUTPUTS if hasattr(model, name)}
+    if callable(getattr(model, "sample", None)):  # word2vec has a parameter of this name
         said["sample"] = np.asarray(model.sample(5, random_state=1))
     return said
 

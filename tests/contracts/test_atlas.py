@@ -32,6 +32,7 @@ COMPLETE = (
     "regularization",
     "bayesian-network",
     "generative-evaluation",
+    "text",
 )
 
 

@@ -25,6 +25,11 @@ SCHEDULES = {
     "sequence-classifier": "passes over the rows",
     "sequence-regressor": "passes over the rows",
     "vae": "passes over the rows",
+    "latent-dirichlet-allocation": "passes over the documents, as in scikit-learn",
+    "word2vec": "passes over the texts",
+    "token-tagger": "passes over the texts while the learning rate falls",
+    "text-classifier": "passes over the texts while the learning rate falls",
+    "glove": "passes over the table of co-occurrences",
 }
 LIMITED = [
     entry

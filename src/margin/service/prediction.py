@@ -80,7 +80,7 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
 def sample(model_path: str, n: int, seed: int) -> np.ndarray:
     """``n`` draws from a generative model."""
     model, _ = open_model(model_path)
-    if not hasattr(model, "sample"):
+    if not callable(getattr(model, "sample", None)):
         raise BadRequest(f"{type(model).__name__} in {model_path} is not generative: it has no sample.")
     return np.asarray(model.sample(n, random_state=seed))
 
