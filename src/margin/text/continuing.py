@@ -25,7 +25,8 @@ class NextToken:
 
     def __init__(self, module: DecoderTransformer, context: int):
         self.module, self.context = module, context
-        self.cache, self.read = KeyValueCache(), [0][:0]
+        self.cache = KeyValueCache()
+        self.read: list[int] = []
 
     def after(self, ids: Sequence[int]) -> np.ndarray:
         """The logits after the tokens read before and now ``ids``."""
