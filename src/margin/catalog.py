@@ -161,6 +161,14 @@ SEMI = (
 
 GENERATIVE = (Entry("vae", "margin.generative.VAE", "density"),)
 
+TEXT = (
+    Entry("latent-dirichlet-allocation", "margin.text.LatentDirichletAllocation", "transformation", takes="counts"),
+    Entry("word2vec", "margin.text.Word2Vec", "transformation", data="text"),
+    Entry("glove", "margin.text.GloVe", "transformation", data="text"),
+    Entry("hmm-tagger", "margin.text.HMMTagger", "tagging", data="text"),
+    Entry("crf-tagger", "margin.text.CRFTagger", "tagging", data="text"),
+)
+
 ENTRIES: tuple[Entry, ...] = (
     *LINEAR,
     *KERNELS,
@@ -174,6 +182,7 @@ ENTRIES: tuple[Entry, ...] = (
     *VISION,
     *SEMI,
     *GENERATIVE,
+    *TEXT,
 )
 
 # What `margin` offers besides the estimators, and where it is defined.

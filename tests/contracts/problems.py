@@ -51,6 +51,9 @@ TEST_PARAMETERS = {
     "visual-words": {"n_words": 4},
     "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
     "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
+    "latent-dirichlet-allocation": {"n_components": 2, "max_iter": 5},
+    "word2vec": {"vector_size": 4, "min_count": 1, "max_iter": 4},
+    "glove": {"vector_size": 4, "min_count": 1, "max_iter": 4},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 
@@ -89,8 +92,20 @@ def build(entry, **params):
     return cls(**chosen)
 
 
+def texts(task):
+    """Short sentences on two subjects, and their labels or the tags of their words where the task has them."""
+    rng = np.random.default_rng(0)
+    words, subjects = [[f"{name}{i}" for i in range(5)] for name in ("sea", "wine")], rng.integers(2, size=60)
+    X = [" ".join(rng.choice(words[subject], rng.integers(2, 7))) for subject in subjects]
+    if task == "tagging":
+        return X, [" ".join("S" if word.startswith("sea") else "W" for word in text.split()) for text in X]
+    return X, subjects if task == "classification" else None
+
+
 def problem(entry):
     """X and y (None where the task has none), scaled so that every family can work with them."""
+    if entry.data == "text":
+        return texts(entry.task)
     if entry.task == "classification":
         X, y = load_iris(return_X_y=True)
     elif entry.task == "regression":
@@ -105,9 +120,15 @@ def problem(entry):
     return X[rows], None if y is None else y[rows]
 
 
+def as_array(said):
+    """An array of what a model says; of texts, what it says of all words one after another."""
+    per_text = isinstance(said, list) and said and isinstance(said[0], list | np.ndarray)
+    return np.concatenate([np.asarray(part) for part in said]) if per_text else np.asarray(said)
+
+
 def outputs(model, X):
     """Every array the fitted model gives for X."""
-    said = {name: np.asarray(getattr(model, name)(X)) for name in OUTPUTS if hasattr(model, name)}
+    said = {name: as_array(getattr(model, name)(X)) for name in OUTPUTS if hasattr(model, name)}
     if hasattr(model, "sample"):
         said["sample"] = np.asarray(model.sample(5, random_state=1))
     return said

@@ -23,6 +23,9 @@ SCHEDULES = {
     "sequence-classifier": "passes over the rows",
     "sequence-regressor": "passes over the rows",
     "vae": "passes over the rows",
+    "latent-dirichlet-allocation": "passes over the documents, as in scikit-learn",
+    "word2vec": "passes over the texts",
+    "glove": "passes over the table of co-occurrences",
 }
 LIMITED = [
     entry

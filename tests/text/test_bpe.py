@@ -83,9 +83,12 @@ def test_pieces_join_to_the_text_and_follow_the_pattern_of_gpt2():
     for text in TEXTS:
         assert "".join(split_pieces(text)) == text
     regex = pytest.importorskip("regex")
-    pattern = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    white = r"\p{White_Space}"  # what \s is in the library that Hugging Face uses
+    pattern = (
+        rf"'s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?[^{white}\p{{L}}\p{{N}}]+|{white}+(?![^{white}])|{white}+"
+    )
     for text in TEXTS:
-        assert split_pieces(text) == regex.findall(pattern, text.replace("\x1c", "!")) or "\x1c" in text
+        assert split_pieces(text) == regex.findall(pattern, text)
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "unseen wörds ☃ and <|end|> inside", "<|end|><|end|>"])

@@ -1,5 +1,18 @@
 """Text: tokens, vectors of texts and of words, topics, tags."""
 
 from margin.text.bpe import BytePairTokenizer
+from margin.text.glove import GloVe
+from margin.text.lda import LatentDirichletAllocation
+from margin.text.taggers import CRFTagger, HMMTagger
+from margin.text.vocabulary import VocabularyTokenizer
+from margin.text.word2vec import Word2Vec
 
-__all__ = ["BytePairTokenizer"]
+__all__ = [
+    "BytePairTokenizer",
+    "CRFTagger",
+    "GloVe",
+    "HMMTagger",
+    "LatentDirichletAllocation",
+    "VocabularyTokenizer",
+    "Word2Vec",
+]
