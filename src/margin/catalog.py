@@ -167,6 +167,7 @@ TEXT = (
     Entry("glove", "margin.text.GloVe", "transformation", data="text"),
     Entry("hmm-tagger", "margin.text.HMMTagger", "tagging", data="text"),
     Entry("crf-tagger", "margin.text.CRFTagger", "tagging", data="text"),
+    Entry("language-model", "margin.text.LanguageModel", "density", data="text"),
 )
 
 ENTRIES: tuple[Entry, ...] = (

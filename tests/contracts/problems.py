@@ -54,6 +54,15 @@ TEST_PARAMETERS = {
     "latent-dirichlet-allocation": {"n_components": 2, "max_iter": 5},
     "word2vec": {"vector_size": 4, "min_count": 1, "max_iter": 4},
     "glove": {"vector_size": 4, "min_count": 1, "max_iter": 4},
+    "language-model": {
+        "d_model": 8,
+        "n_heads": 2,
+        "n_blocks": 1,
+        "context": 8,
+        "batch_size": 8,
+        "max_iter": 3,
+        "learning_rate_init": 0.02,
+    },  # fmt: skip
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 

@@ -25,6 +25,7 @@ SCHEDULES = {
     "vae": "passes over the rows",
     "latent-dirichlet-allocation": "passes over the documents, as in scikit-learn",
     "word2vec": "passes over the texts",
+    "language-model": "passes over the text",
     "glove": "passes over the table of co-occurrences",
 }
 LIMITED = [

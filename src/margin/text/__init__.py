@@ -2,6 +2,7 @@
 
 from margin.text.bpe import BytePairTokenizer
 from margin.text.glove import GloVe
+from margin.text.language_model import LanguageModel
 from margin.text.lda import LatentDirichletAllocation
 from margin.text.taggers import CRFTagger, HMMTagger
 from margin.text.vocabulary import VocabularyTokenizer
@@ -12,6 +13,7 @@ __all__ = [
     "CRFTagger",
     "GloVe",
     "HMMTagger",
+    "LanguageModel",
     "LatentDirichletAllocation",
     "VocabularyTokenizer",
     "Word2Vec",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from margin.core.invariants import ArrayOf, Count, Form, ListOf, Real, Sizes, Stored, StringOf, Violation
+from margin.text import stored_networks
 
 __all__ = ["FORMS"]
 
@@ -33,6 +34,7 @@ def _unknown_words_have_a_column(model: Mapping[str, Any], _: Sizes) -> None:
 
 
 FORMS: Mapping[str, Form] = {
+    **stored_networks.FORMS,
     "Word2Vec": Form({**WORD_VECTORS, "outputs_": ArrayOf("n_outputs", "vector_size")}),
     "GloVe": Form(WORD_VECTORS),
     "HMMTagger": Form(
