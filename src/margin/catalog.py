@@ -141,6 +141,7 @@ NEURAL = (
     Entry("mlp-classifier", "margin.neural.estimators.MLPClassifier", "classification"),
     Entry("mlp-regressor", "margin.neural.estimators.MLPRegressor", "regression"),
     Entry("cnn-classifier", "margin.neural.estimators.CNNClassifier", "classification", data="images"),
+    Entry("vision-transformer", "margin.neural.estimators.VisionTransformer", "classification", data="images"),
     Entry("cnn-regressor", "margin.neural.estimators.CNNRegressor", "regression", data="images"),
     Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),
     Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),

@@ -9,6 +9,7 @@ from margin.neural.estimators import (
     NeuralRegressor,
     SequenceClassifier,
     SequenceRegressor,
+    VisionTransformer,
 )
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
@@ -28,5 +29,6 @@ __all__ = [
     "SequenceRegressor",
     "TensorRows",
     "Training",
+    "VisionTransformer",
     "train",
 ]

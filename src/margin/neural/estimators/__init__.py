@@ -6,6 +6,7 @@ from margin.neural.estimators.mlp_classifier import MLPClassifier
 from margin.neural.estimators.mlp_regressor import MLPRegressor
 from margin.neural.estimators.module import NeuralClassifier, NeuralRegressor
 from margin.neural.estimators.sequence import SequenceClassifier, SequenceRegressor
+from margin.neural.estimators.vision_transformer import VisionTransformer
 
 __all__ = [
     "CNNClassifier",
@@ -16,4 +17,5 @@ __all__ = [
     "NeuralRegressor",
     "SequenceClassifier",
     "SequenceRegressor",
+    "VisionTransformer",
 ]
