@@ -72,6 +72,7 @@ TEST_PARAMETERS = {
         "max_iter": 3,
         "learning_rate_init": 0.02,
     },
+    "masked-language-model": {"d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 16, "max_iter": 3},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 

@@ -4,6 +4,7 @@ from margin.text.bpe import BytePairTokenizer
 from margin.text.glove import GloVe
 from margin.text.language_model import LanguageModel
 from margin.text.lda import LatentDirichletAllocation
+from margin.text.masked_language_model import MaskedLanguageModel
 from margin.text.taggers import CRFTagger, HMMTagger
 from margin.text.vocabulary import VocabularyTokenizer
 from margin.text.word2vec import Word2Vec
@@ -15,6 +16,7 @@ __all__ = [
     "HMMTagger",
     "LanguageModel",
     "LatentDirichletAllocation",
+    "MaskedLanguageModel",
     "VocabularyTokenizer",
     "Word2Vec",
 ]

@@ -9,9 +9,11 @@ from typing import Any
 from margin.core.invariants import Count, FieldsOf, Form, Sizes, Stored, StringOf, TrueOrFalse, Violation
 from margin.neural.stored import MOST_PIXELS, TRAINED, check_built
 from margin.neural.stored_transformers import CONFIG, check_config
-from margin.text.token_codes import TOKENS, TextCodes
+from margin.text.token_codes import TOKENS, WORD_TOKENS, TextCodes
 
 __all__ = ["FORMS"]
+
+N_MARKS = 3  # tokens of a masked language model that stand for no text
 
 
 def stored_codes(kinds: tuple[str, ...]) -> Stored:
@@ -62,6 +64,18 @@ def _decoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     )
 
 
+def _encoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.neural.attention.config import TransformerConfig
+    from margin.neural.nets.language_nets import BERT
+
+    network = model["network_"]
+    check_config(network["config"], model["weights_"])
+    check_codes(model["codes_"], network["vocabulary"] - N_MARKS)
+    check_built(lambda: BERT(network["vocabulary"], TransformerConfig(**network["config"])), model["weights_"])
+
+
 FORMS: Mapping[str, Form] = {
     "LanguageModel": Form(
         {
@@ -72,5 +86,13 @@ FORMS: Mapping[str, Form] = {
             ),
         },
         [_decoder_is_stored],
+    ),
+    "MaskedLanguageModel": Form(
+        {
+            **TRAINED,
+            "codes_": stored_codes(WORD_TOKENS),
+            "network_": FieldsOf({"vocabulary": Count(low=2, high=MOST_PIXELS), "config": CONFIG}),
+        },
+        [_encoder_is_stored],
     ),
 }

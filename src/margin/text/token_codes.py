@@ -91,14 +91,16 @@ class TextCodes:
         """What :meth:`of` reads."""
         return {"kind": self.kind, "content": self.content}
 
-    def encode(self, text: str, owner: str = "TextCodes") -> np.ndarray:
-        """The codes of ``text``, from 1 on."""
+    def encode(self, text: str, owner: str = "TextCodes", *, start: bool = True) -> np.ndarray:
+        """The codes of ``text``, from 1 on; without ``start`` its first word goes on where another text ends."""
         if self.kind == "byte":
             return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64) + 1
         if self.kind == "bpe":
             return np.array(self.pairs.encode(text), dtype=np.int64) + 1
         if self.kind == "word":
-            return np.array([self.ids.get(word, 1) for word in split_pieces(f" {text}")], dtype=np.int64)
+            return np.array(
+                [self.ids.get(word, 1) for word in split_pieces(f" {text}" if start else text)], dtype=np.int64
+            )
         return self._characters(text, owner)
 
     def _characters(self, text: str, owner: str) -> np.ndarray:
