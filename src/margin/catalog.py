@@ -169,6 +169,7 @@ TEXT = (
     Entry("hmm-tagger", "margin.text.HMMTagger", "tagging", data="text"),
     Entry("crf-tagger", "margin.text.CRFTagger", "tagging", data="text"),
     Entry("language-model", "margin.text.LanguageModel", "density", data="text"),
+    Entry("translator", "margin.text.Translator", "translation", data="text"),
     Entry("masked-language-model", "margin.text.MaskedLanguageModel", "transformation", data="text"),
 )
 

@@ -73,6 +73,7 @@ TEST_PARAMETERS = {
         "learning_rate_init": 0.02,
     },
     "masked-language-model": {"d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 16, "max_iter": 3},
+    "translator": {"tokens": "char", "d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 48, "max_iter": 2},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 
@@ -121,6 +122,8 @@ def texts(task):
     X = [" ".join(rng.choice(words[subject], rng.integers(2, 7))) for subject in subjects]
     if task == "tagging":
         return X, [" ".join("S" if word.startswith("sea") else "W" for word in text.split()) for text in X]
+    if task == "translation":
+        return X, [" ".join(reversed(text.split())) for text in X]
     return X, subjects if task == "classification" else None
 
 

@@ -27,6 +27,7 @@ SCHEDULES = {
     "latent-dirichlet-allocation": "passes over the documents, as in scikit-learn",
     "word2vec": "passes over the texts",
     "language-model": "passes over the text",
+    "translator": "passes over the pairs",
     "masked-language-model": "passes over the texts",
     "glove": "passes over the table of co-occurrences",
 }

@@ -6,6 +6,7 @@ from margin.text.language_model import LanguageModel
 from margin.text.lda import LatentDirichletAllocation
 from margin.text.masked_language_model import MaskedLanguageModel
 from margin.text.taggers import CRFTagger, HMMTagger
+from margin.text.translator import Translator
 from margin.text.vocabulary import VocabularyTokenizer
 from margin.text.word2vec import Word2Vec
 
@@ -17,6 +18,7 @@ __all__ = [
     "LanguageModel",
     "LatentDirichletAllocation",
     "MaskedLanguageModel",
+    "Translator",
     "VocabularyTokenizer",
     "Word2Vec",
 ]

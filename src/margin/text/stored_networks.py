@@ -76,6 +76,20 @@ def _encoder_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
     check_built(lambda: BERT(network["vocabulary"], TransformerConfig(**network["config"])), model["weights_"])
 
 
+def _translator_is_stored(model: Mapping[str, Any], _: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.neural.attention.config import TransformerConfig
+    from margin.neural.nets.transformer import EncoderDecoderTransformer
+
+    network = model["network_"]
+    check_config(network["config"], model["weights_"])
+    for side in ("source", "target"):
+        check_codes(model["codes_"][side], network[side], f"codes_[{side!r}]")
+    sizes = network["source"], network["target"]
+    check_built(lambda: EncoderDecoderTransformer(*sizes, TransformerConfig(**network["config"])), model["weights_"])
+
+
 FORMS: Mapping[str, Form] = {
     "LanguageModel": Form(
         {
@@ -94,5 +108,15 @@ FORMS: Mapping[str, Form] = {
             "network_": FieldsOf({"vocabulary": Count(low=2, high=MOST_PIXELS), "config": CONFIG}),
         },
         [_encoder_is_stored],
+    ),
+    "Translator": Form(
+        {
+            **TRAINED,
+            "codes_": FieldsOf({side: stored_codes(TOKENS) for side in ("source", "target")}),
+            "network_": FieldsOf(
+                {**{side: Count(low=2, high=MOST_PIXELS) for side in ("source", "target")}, "config": CONFIG}
+            ),
+        },
+        [_translator_is_stored],
     ),
 }
