@@ -153,6 +153,7 @@ NEURAL = (
     Entry("tabular-net-classifier", "margin.neural.estimators.TabularNetClassifier", "classification"),
     Entry("tabular-net-regressor", "margin.neural.estimators.TabularNetRegressor", "regression"),
     Entry("cnn-classifier", "margin.neural.estimators.CNNClassifier", "classification", data="images"),
+    Entry("vision-transformer", "margin.neural.estimators.VisionTransformer", "classification", data="images"),
     Entry("cnn-regressor", "margin.neural.estimators.CNNRegressor", "regression", data="images"),
     Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),
     Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),
@@ -181,6 +182,9 @@ TEXT = (
     Entry("crf-tagger", "margin.text.CRFTagger", "tagging", data="text"),
     Entry("token-tagger", "margin.text.TokenTagger", "tagging", data="text"),
     Entry("text-classifier", "margin.text.TextClassifier", "classification", data="text"),
+    Entry("language-model", "margin.text.LanguageModel", "density", data="text"),
+    Entry("translator", "margin.text.Translator", "translation", data="text"),
+    Entry("masked-language-model", "margin.text.MaskedLanguageModel", "transformation", data="text"),
 )
 
 ENTRIES: tuple[Entry, ...] = (

@@ -49,6 +49,15 @@ TEST_PARAMETERS = {
     "tabular-net-classifier": {"hidden_layer_sizes": (8,), "max_iter": 30, "early_stopping": False, "batch_size": 256},
     "tabular-net-regressor": {"hidden_layer_sizes": (8,), "max_iter": 50, "early_stopping": False, "batch_size": 256},
     "cnn-classifier": {"max_iter": 10, "learning_rate_init": 0.01, "batch_size": 32},
+    "vision-transformer": {
+        "patch_size": 1,
+        "d_model": 8,
+        "n_heads": 2,
+        "n_blocks": 1,
+        "max_iter": 15,
+        "learning_rate_init": 0.02,
+        "batch_size": 32,
+    },
     "cnn-regressor": {"max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-classifier": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-regressor": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
@@ -61,6 +70,17 @@ TEST_PARAMETERS = {
     "glove": {"vector_size": 4, "min_count": 1, "max_iter": 4},
     "token-tagger": {"d_model": 8, "hidden_size": 8, "max_iter": 4, "learning_rate_init": 0.02},
     "text-classifier": {"d_model": 8, "max_iter": 4, "learning_rate_init": 0.02},
+    "language-model": {
+        "d_model": 8,
+        "n_heads": 2,
+        "n_blocks": 1,
+        "context": 8,
+        "batch_size": 8,
+        "max_iter": 3,
+        "learning_rate_init": 0.02,
+    },
+    "masked-language-model": {"d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 16, "max_iter": 3},
+    "translator": {"tokens": "char", "d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 48, "max_iter": 2},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 
@@ -74,7 +94,10 @@ EXPECTED_FAILURES = {
         name: {f"check_sample_weight_equivalence_on_{kind}_data": BOOTSTRAP for kind in ("dense", "sparse")}
         for name in ("bagging-classifier", "bagging-regressor", "random-forest-classifier", "random-forest-regressor")
     },
-    **{name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32} for name in ("cnn-classifier",)},
+    **{
+        name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32}
+        for name in ("cnn-classifier", "vision-transformer")
+    },
 }
 
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
@@ -108,6 +131,8 @@ def texts(task):
     X = [" ".join(rng.choice(words[subject], rng.integers(2, 7))) for subject in subjects]
     if task == "tagging":
         return X, [" ".join("S" if word.startswith("sea") else "W" for word in text.split()) for text in X]
+    if task == "translation":
+        return X, [" ".join(reversed(text.split())) for text in X]
     return X, subjects if task == "classification" else None
 
 

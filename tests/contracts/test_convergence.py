@@ -18,6 +18,7 @@ SCHEDULES = {
     "self-training-classifier": "rounds of labeling; termination_condition_ says what ended them",
     "neural-classifier": "passes over the rows",
     "neural-regressor": "passes over the rows",
+    "vision-transformer": "passes over the rows",
     "cnn-classifier": "passes over the rows while the learning rate falls",
     "cnn-regressor": "passes over the rows while the learning rate falls",
     "tabular-net-classifier": "passes over the rows while the learning rate falls",
@@ -29,6 +30,9 @@ SCHEDULES = {
     "word2vec": "passes over the texts",
     "token-tagger": "passes over the texts while the learning rate falls",
     "text-classifier": "passes over the texts while the learning rate falls",
+    "language-model": "passes over the text",
+    "translator": "passes over the pairs",
+    "masked-language-model": "passes over the texts",
     "glove": "passes over the table of co-occurrences",
 }
 LIMITED = [

@@ -9,8 +9,9 @@ import torch
 from sklearn.base import clone
 
 from margin.neural.weights import copy_weights
-from margin.text.continuing import NextToken, continued, penalized, until
+from margin.text.continuing import Drawing, NextToken, continued, penalized, until
 from margin.text.language_model import LanguageModel
+from margin.text.scoring import token_log_probabilities, window_start
 from margin.text.token_codes import TextCodes
 
 TEXTS = ["the cat sat on the mat. ", "the dog sat on the log. ", "a cat and a dog. "] * 12
@@ -22,7 +23,7 @@ def model():
     return LanguageModel(**SMALL).fit(TEXTS)
 
 
-@pytest.mark.parametrize("kind", ["char", "byte", "bpe"])
+@pytest.mark.parametrize("kind", ["char", "byte", "bpe", "word"])
 def test_codes_round_trip(kind):
     text = "naïve 🙂\n\x00 text"
     codes = TextCodes.learn(kind, [text], 300)
@@ -41,23 +42,45 @@ def test_scores_are_log_probabilities_one_by_one(model):
             for k, code in enumerate(codes[1:].tolist(), start=1)
         ]
     np.testing.assert_allclose(model.token_log_proba(text), expected, rtol=1e-5)
-    assert model.score_samples([text])[0] == pytest.approx(sum(expected), rel=1e-6)
+    assert model.score_samples([text, "a dog. "])[0] == pytest.approx(np.mean(expected), rel=1e-6)
+    assert model.score([text]) == pytest.approx(np.mean(expected), rel=1e-6)
     assert model.perplexity([text]) == pytest.approx(math.exp(-np.mean(expected)), rel=1e-6)
     assert model.bits_per_byte([text]) == pytest.approx(-sum(expected) / math.log(2) / len(text), rel=1e-6)
 
 
-def test_long_texts_are_scored_in_windows_that_see_at_least_half_a_context(model):
+def test_long_texts_are_scored_as_they_would_be_written(model):
+    """Each token given the tokens that a text in the making would draw it from: all, or at least half a context."""
     text = "".join(TEXTS)[:77]
     codes, found = model._codes().joined([text], ""), model.token_log_proba(text)
     assert len(found) == 78
-    starts = [*range(0, 78 - 16, 8), 78 - 16]
-    module = model._ready_module()
-    for n in (0, 15, 16, 23, 24, 40, 77):
-        start = max(s for s in starts if s == 0 or s + 8 <= n)
-        with torch.no_grad():
-            ids = torch.from_numpy(codes[None, start : n + 1])
-            expected = torch.log_softmax(module(ids).double()[0, -1], 0)[codes[n + 1]]
-        assert found[n] == pytest.approx(float(expected), rel=1e-4), n
+    writer = NextToken(model._ready_module(), 16)
+    for n in range(78):
+        logits = writer.after(codes[n : n + 1])
+        assert found[n] == pytest.approx(logits[codes[n + 1]] - np.logaddexp.reduce(logits), rel=1e-4), n
+        at_once = NextToken(model._ready_module(), 16).after(codes[: n + 1])
+        np.testing.assert_allclose(at_once, logits, rtol=1e-3, atol=1e-4)
+        assert n < 16 or 8 <= n + 1 - window_start(n + 1, 16) <= 16
+    together = model.score_samples(["a cat.", text, "the dog sat on"])
+    np.testing.assert_allclose(together, [model.score_samples(t)[0] for t in ("a cat.", text, "the dog sat on")], 1e-5)
+
+
+def test_probabilities_of_all_continuations_sum_to_one(model):
+    """Over every text of at most one character, and all longer ones together."""
+    codes = model._codes()
+    first = model.token_log_proba("a")[0]
+    logits = NextToken(model._ready_module(), 16).after([0])
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    assert p.sum() == pytest.approx(1.0)
+    assert np.exp(first) == pytest.approx(p[codes.encode("a")[0]], rel=1e-5)
+
+
+def test_samples_are_texts_from_their_first_token_to_their_end(model):
+    texts = model.sample(4, random_state=2, max_tokens=30)
+    assert texts == model.sample(4, random_state=2, max_tokens=30)
+    assert len(set(texts)) > 1
+    assert all(len(text) <= 30 for text in texts)
+    with pytest.raises(ValueError, match="n_samples must be an integer at least 1; got 0"):
+        model.sample(0)
 
 
 def test_greedy_text_is_that_of_the_full_pass(model):
@@ -100,7 +123,7 @@ def test_draws_follow_the_probabilities(model):
     module, ids = model._ready_module(), model._codes().joined(["the "], "")[:-1].tolist()
     logits = NextToken(module, 16).after(ids)
     p = np.exp(logits - np.logaddexp.reduce(logits))
-    draws = [next(continued(NextToken(module, 16), ids, 1, random_state=s), 0) for s in range(400)]
+    draws = [next(continued(NextToken(module, 16), ids, 1, Drawing(), s), 0) for s in range(400)]
     best = int(p.argmax())
     assert abs(np.mean(np.array(draws) == best) - p[best]) < 5 * math.sqrt(p[best] * (1 - p[best]) / 400)
 
@@ -128,7 +151,9 @@ def test_early_stopping_holds_out_the_end():
     assert len(model.validation_scores_) == model.n_iter_ == 3
     tokens = model._codes().joined(TEXTS, "")
     held = tokens[len(tokens) - math.ceil(0.1 * len(tokens)) :]
-    assert max(model.validation_scores_) == pytest.approx(model._scored(held).mean(), rel=1e-5)
+    assert max(model.validation_scores_) == pytest.approx(
+        token_log_probabilities(model._ready_module(), [held], 16)[0].mean(), rel=1e-5
+    )
 
 
 def test_a_warm_start_goes_on():
@@ -156,6 +181,7 @@ def test_other_tokens_and_parts_learn(options):
         ("short", ValueError, "more tokens to learn from than the context of 16; got 7"),
         (["fine", 3], TypeError, "must be strings; text 1 is of type int"),
         (["fine", ""], ValueError, "no empty strings; text 1 is empty"),
+        (["fine", "a\ud800"], ValueError, "valid Unicode; text 1 has half of a surrogate pair at position 1"),
     ],
 )
 def test_bad_texts_are_refused(X, error, sentence):
@@ -170,5 +196,23 @@ def test_bad_questions_are_refused(model):
         model.generate("a", stop=[""])
     with pytest.raises(ValueError, match="repetition_penalty must be above 0; got 0"):
         model.generate("a", repetition_penalty=0)
-    with pytest.raises(ValueError, match="n_heads must divide d_model 16; got 3"):
-        LanguageModel(**{**SMALL, "n_heads": 3}).fit(TEXTS)
+    with pytest.raises(ValueError, match="max_tokens must be an integer at least 1; got 0"):
+        model.generate("a", 0)
+    with pytest.raises(ValueError, match="top_p must be above 0 and at most 1; got 2"):
+        model.stream("a", top_p=2)  # told at once, not when the first piece is asked for
+
+
+@pytest.mark.parametrize(
+    "options,sentence",
+    [
+        ({"n_heads": 3}, "LanguageModel: n_heads must divide d_model 16; got 3"),
+        ({"n_kv_heads": 3, "n_heads": 4}, "LanguageModel: n_kv_heads must divide n_heads 4; got 3"),
+        ({"d_model": 6}, "LanguageModel: position 'rope' needs heads of even width; got d_model 6 and n_heads 2"),
+        ({"feed_forward": "experts", "top_k": 5}, "LanguageModel: top_k must be from 1 to n_experts 4; got 5"),
+    ],
+)
+def test_sizes_that_do_not_fit_together_are_refused_before_anything_changes(options, sentence):
+    model = LanguageModel(**{**SMALL, **options})
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(TEXTS)
+    assert not [name for name in vars(model) if name.endswith("_")]

@@ -12,6 +12,7 @@ from margin.neural.estimators import (
     SequenceRegressor,
     TabularNetClassifier,
     TabularNetRegressor,
+    VisionTransformer,
 )
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
@@ -33,6 +34,7 @@ __all__ = [
     "TabularNetRegressor",
     "TensorRows",
     "Training",
+    "VisionTransformer",
     "augment",
     "train",
 ]

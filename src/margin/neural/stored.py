@@ -25,8 +25,9 @@ from margin.core.invariants import (
 )
 from margin.core.trained import TRAINED
 from margin.neural.activations import ACTIVATIONS
+from margin.neural.stored_transformers import CONFIG, check_config
 
-__all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_built", "check_layers"]
+__all__ = ["DEFAULT_WIDTH", "FORMS", "MOST_PIXELS", "TRAINED", "check_built", "check_layers"]
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # affine maps of input and state in a recurrent cell
 MOST_PIXELS = 2**31
@@ -40,7 +41,7 @@ def check_built(weights: Mapping[str, np.ndarray], build: Callable[[], Any], *, 
     try:
         with torch.device("meta"):
             built = build()
-    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
+    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError, ZeroDivisionError) as error:
         raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
     wanted = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
     found = {name: array.shape for name, array in weights.items()}
@@ -123,6 +124,36 @@ def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None
         raise Violation("network_ must begin with the channels of the series and end with the outputs")
 
 
+def _image_shape(network: Mapping[str, Any], sizes: Sizes) -> tuple[int, ...]:
+    """Channels, height and width, which agree with the columns, the scaling and the outputs of the model."""
+    channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
+    if channels * height * width != sizes["n_features"]:
+        raise Violation("network_ must have images of as many values as X has columns")
+    if {len(network[name]) for name in ("center", "scale")} != {channels}:
+        raise Violation("network_ must have a center and a scale for every channel")
+    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
+        raise Violation("network_ must end with the outputs")
+    return shape
+
+
+def _patch_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.neural.attention.config import TransformerConfig
+    from margin.neural.nets.vision_transformer import ViT
+
+    network = model["network_"]
+    channels, height, width = _image_shape(network, sizes)
+    check_config(network["config"], model["weights_"])
+    check_built(
+        model["weights_"],
+        lambda: ViT(
+            (channels, height, width), network["patch"], network["n_outputs"], TransformerConfig(**network["config"])
+        ),
+        prefix="body.",
+    )
+
+
 def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """The described network, built without memory, has the names and shapes of the stored weights."""
     if "network_" not in model:
@@ -130,13 +161,7 @@ def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.neural.nets.images import ARCHITECTURES, image_network
 
     network = {name: value for name, value in model["network_"].items() if name not in ("center", "scale")}
-    channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
-    if channels * height * width != sizes["n_features"]:
-        raise Violation("network_ must have images of as many values as X has columns")
-    if {len(model["network_"][name]) for name in ("center", "scale")} != {channels}:
-        raise Violation("network_ must have a center and a scale for every channel")
-    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
-        raise Violation("network_ must end with the outputs")
+    shape = _image_shape(model["network_"], sizes)
     if isinstance(network["architecture"], str) and network["architecture"] not in ARCHITECTURES:
         raise Violation(f"network_ names no architecture: {network['architecture'][:40]!r}")
     check_built(model["weights_"], lambda: image_network(**{**network, "shape": shape}), prefix="body.")
@@ -186,22 +211,29 @@ SERIES: dict[str, Stored] = {
         }
     ),
 }
+SCALED_IMAGES: dict[str, Stored] = {
+    "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
+    "n_outputs": Count(low=1, high=MOST_PIXELS),
+    "center": ListOf(Real(finite=True)),
+    "scale": ListOf(Real(low=1e-38, finite=True)),
+}
 IMAGES: dict[str, Stored] = {
     **TRAINED,
     "input_dtype_": StringOf(("uint8", "float32")),
     "network_": FieldsOf(
         {
+            **SCALED_IMAGES,
             "architecture": OneOf(StringOf(), ListOf(StringOf())),
-            "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
-            "n_outputs": Count(low=1, high=MOST_PIXELS),
             "activation": StringOf(tuple(ACTIVATIONS)),
             "pooling": StringOf(("max", "avg")),
             "width": Real(0.0, 100.0, finite=True),
             "dropout": optional(Real(0.0, 1.0, finite=True)),
-            "center": ListOf(Real(finite=True)),
-            "scale": ListOf(Real(low=1e-38, finite=True)),
         }
     ),
+}
+PATCHES: dict[str, Stored] = {
+    **IMAGES,
+    "network_": FieldsOf({**SCALED_IMAGES, "patch": Count(low=1, high=MOST_PIXELS), "config": CONFIG}),
 }
 CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
 TARGETS: dict[str, Stored] = {
@@ -239,6 +271,7 @@ FORMS: Mapping[str, Form] = {
         },
         [_image_network_is_stored],
     ),
+    "VisionTransformer": Form({**CLASSES, **PATCHES}, [_patch_network_is_stored]),
     "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
     "NeuralRegressor": Form({**MODULE, "single_target_": TrueOrFalse()}, [_stand_in_is_stored]),
 }

@@ -4,17 +4,43 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from margin.core.randomness import RandomLike, as_generator
+from margin.core.threads import torch_threads
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.nets.transformer import DecoderTransformer
 from margin.text.decoding import next_token_log_probabilities
+from margin.text.scoring import window_start
 from margin.text.token_codes import END, TextCodes
 
-__all__ = ["NextToken", "continued", "penalized", "until"]
+__all__ = ["Drawing", "NextToken", "continued", "penalized", "until"]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How the next token is drawn: :func:`next_token_log_probabilities` and :func:`penalized` say what each does."""
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    repetition_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        next_token_log_probabilities(
+            np.zeros(1), temperature=self.temperature, top_k=self.top_k, top_p=self.top_p
+        )  # says what is wrong with them
+        if not self.repetition_penalty > 0:
+            raise ValueError(f"generate: repetition_penalty must be above 0; got {self.repetition_penalty}.")
+
+    def log_probabilities(self, logits: np.ndarray, seen: Iterable[int]) -> np.ndarray:
+        """Those that the next token is drawn from, given the tokens already ``seen``."""
+        if self.repetition_penalty != 1:
+            logits = penalized(logits, seen, self.repetition_penalty)
+        return next_token_log_probabilities(logits, temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)
 
 
 class NextToken:
@@ -25,16 +51,18 @@ class NextToken:
 
     def __init__(self, module: DecoderTransformer, context: int):
         self.module, self.context = module, context
-        self.cache, self.read = KeyValueCache(), [0][:0]
+        self.cache, self.start = KeyValueCache(), 0
+        self.read: list[int] = []
 
     def after(self, ids: Sequence[int]) -> np.ndarray:
         """The logits after the tokens read before and now ``ids``."""
         self.read += [int(token) for token in ids]
-        if self.cache.length() + len(ids) > self.context:
-            ids = self.read[-max(1, self.context // 2) :]
-            self.read, self.cache = list(ids), KeyValueCache()
-        with torch.inference_mode():
-            return self.module(torch.tensor([list(ids)]), self.cache)[0, -1].double().numpy()
+        start = window_start(len(self.read), self.context)
+        if start != self.start:
+            self.cache, self.start = KeyValueCache(), start
+        new = self.read[start + self.cache.length() :]
+        with torch.inference_mode(), torch_threads(1):  # a row of work: threads would only wait for each other
+            return self.module(torch.tensor([new]), self.cache)[0, -1].double().numpy()
 
 
 def penalized(logits: np.ndarray, seen: Iterable[int], penalty: float) -> np.ndarray:
@@ -49,26 +77,12 @@ def penalized(logits: np.ndarray, seen: Iterable[int], penalty: float) -> np.nda
 
 
 def continued(
-    model: NextToken,
-    prompt: Sequence[int],
-    n: int,
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    repetition_penalty: float = 1.0,
-    random_state: RandomLike = None,
+    model: NextToken, prompt: Sequence[int], n: int, drawing: Drawing, random_state: RandomLike = None
 ) -> Iterator[int]:
     """Up to ``n`` tokens after ``prompt``, each drawn given all before it; the end of a text ends it."""
-    if repetition_penalty <= 0:
-        raise ValueError(f"generate: repetition_penalty must be above 0; got {repetition_penalty}.")
-    rng, seen, new = as_generator(random_state), set(prompt) - {END}, list(prompt)[-model.context :]
+    rng, seen, new = as_generator(random_state), set(prompt) - {END}, list(prompt)
     for _ in range(n):
-        logits = model.after(new)
-        if repetition_penalty != 1:
-            logits = penalized(logits, seen, repetition_penalty)
-        log_p = next_token_log_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
-        cumulative = np.cumsum(np.exp(log_p))
+        cumulative = np.cumsum(np.exp(drawing.log_probabilities(model.after(new), seen)))
         token = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
         if token == END:
             return

@@ -236,26 +236,6 @@ def a_gpt_oss_style_decoder_trains(seed: int) -> Verdict:
     )
 
 
-@claim("vision-transformer")
-def a_vision_transformer_reads_digits(seed: int) -> Verdict:
-    from margin.data.bundled import digits
-    from margin.neural import NeuralClassifier
-    from margin.neural.attention import TransformerConfig
-    from margin.neural.nets.vision_transformer import ViT
-
-    data = digits()
-    rows = np.random.default_rng(seed).permutation(len(data.X))
-    images = (np.asarray(data.X).reshape(-1, 1, 8, 8)[rows] / 8 - 1).astype(np.float32)
-    labels = np.asarray(data.y)[rows]
-    config = TransformerConfig(d_model=32, n_heads=4, n_blocks=2, d_ff=64, position="none", norm="rms", qk_norm=True)
-    model = NeuralClassifier(
-        lambda n_outputs: ViT((1, 8, 8), 2, n_outputs, config), solver="adamw", learning_rate="cosine",
-        learning_rate_init=0.01, max_iter=12, batch_size=64, random_state=seed,
-    )  # fmt: skip
-    model.fit(images[:1000], labels[:1000])
-    return above(model.score(images[1000:], labels[1000:]), 0.9)
-
-
 @claim("transformer-backprop")
 def the_backward_pass_by_hand_is_autograds(seed: int) -> Verdict:
     import torch

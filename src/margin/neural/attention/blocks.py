@@ -41,15 +41,12 @@ class TransformerBlock(nn.Module):
         super().__init__()
         self.config, self.causal, self.layer = config, causal, layer
         rotary_base = config.rope_base if config.position == "rope" else None
-        common = {"n_kv_heads": config.n_kv_heads, "bias": config.bias, "qk_norm": config.qk_norm}
         self.attention_norm = norm_layer(config)
-        self.attention = MultiHeadAttention(
-            config.d_model, config.n_heads, rotary_base=rotary_base, window=config.window, **common
-        )  # type: ignore[arg-type]
+        self.attention = self._heads(rotary_base, config.window)
         relative = config.position == "relative"
         self.relative = RelativeBias(config.n_heads, config.context) if relative else None
         self.cross_norm = norm_layer(config) if cross else None
-        self.cross = MultiHeadAttention(config.d_model, config.n_heads, **common) if cross else None  # type: ignore[arg-type]
+        self.cross = self._heads() if cross else None
         self.feed_norm, self.feed = norm_layer(config), feed_forward(config)
         self.dropout = Dropout(config.dropout)
 
@@ -87,6 +84,18 @@ class TransformerBlock(nn.Module):
         if self.config.position == "alibi":
             return alibi_bias(self.config.n_heads, n, n_keys, like.device).to(like)
         return None
+
+    def _heads(self, rotary_base: float | None = None, window: int | None = None) -> MultiHeadAttention:
+        config = self.config
+        return MultiHeadAttention(
+            config.d_model,
+            config.n_heads,
+            n_kv_heads=config.n_kv_heads,
+            bias=config.bias,
+            qk_norm=config.qk_norm,
+            rotary_base=rotary_base,
+            window=window,
+        )
 
     def _residual(self, x: Tensor, norm: nn.Module, part: Callable[[Tensor], Tensor]) -> Tensor:
         if self.config.norm_first:

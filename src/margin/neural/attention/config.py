@@ -54,6 +54,21 @@ class TransformerConfig:
                 raise ValueError(f"TransformerConfig: {name} must be at least 1; got {getattr(self, name)!r}.")
         if self.d_model % self.n_heads:
             raise ValueError(f"TransformerConfig: n_heads must divide d_model {self.d_model}; got {self.n_heads}.")
+        if self.n_kv_heads is not None and (self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads):
+            raise ValueError(
+                f"TransformerConfig: n_kv_heads must divide n_heads {self.n_heads}; got {self.n_kv_heads}."
+            )
+        if self.position == "rope" and (self.d_model // self.n_heads) % 2:
+            raise ValueError(
+                "TransformerConfig: position 'rope' needs heads of even width; "
+                f"got d_model {self.d_model} and n_heads {self.n_heads}."
+            )
+        if self.position == "sinusoidal" and self.d_model % 2:
+            raise ValueError(f"TransformerConfig: position 'sinusoidal' needs an even d_model; got {self.d_model}.")
+        if self.feed_forward == "experts" and not 1 <= self.top_k <= self.n_experts:
+            raise ValueError(
+                f"TransformerConfig: top_k must be from 1 to n_experts {self.n_experts}; got {self.top_k}."
+            )
 
     @property
     def hidden(self) -> int:

@@ -8,6 +8,7 @@ from margin.neural.estimators.module import NeuralClassifier, NeuralRegressor
 from margin.neural.estimators.sequence import SequenceClassifier, SequenceRegressor
 from margin.neural.estimators.tabular_classifier import TabularNetClassifier
 from margin.neural.estimators.tabular_regressor import TabularNetRegressor
+from margin.neural.estimators.vision_transformer import VisionTransformer
 
 __all__ = [
     "CNNClassifier",
@@ -20,4 +21,5 @@ __all__ = [
     "SequenceRegressor",
     "TabularNetClassifier",
     "TabularNetRegressor",
+    "VisionTransformer",
 ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.attention.patches import patchify
@@ -18,7 +21,7 @@ VIT_B16 = TransformerConfig(d_model=768, n_heads=12, n_blocks=12, norm_eps=1e-6,
 class ViT(nn.Module):
     """Patches, projected; a class token in front; learned positions; encoder blocks; the class token's scores.
 
-    ``shape`` is (channels, height, width).
+    ``shape`` is (channels, height, width). Where patches do not fit, the image is padded with 0 to the right and below.
 
     >>> model = ViT((1, 8, 8), 4, 10, TransformerConfig(d_model=16, n_heads=2, position="none"))
     >>> model(torch.zeros(3, 1, 8, 8)).shape
@@ -28,10 +31,10 @@ class ViT(nn.Module):
     def __init__(self, shape: tuple[int, int, int], patch: int, n_outputs: int, config: TransformerConfig):
         super().__init__()
         channels, height, width = shape
-        if height % patch or width % patch:
-            raise ValueError(f"ViT: patch must divide height {height} and width {width}; got {patch}.")
-        n_patches = (height // patch) * (width // patch)
-        self.patch = patch
+        if patch < 1:
+            raise ValueError(f"ViT: patch must be at least 1; got {patch}.")
+        self.patch, self.padding = patch, (0, -width % patch, 0, -height % patch)
+        n_patches = math.ceil(height / patch) * math.ceil(width / patch)
         self.project = nn.Linear(channels * patch**2, config.d_model)
         self.first = nn.Parameter(torch.zeros(1, 1, config.d_model))
         self.positions = nn.Parameter(torch.empty(1, n_patches + 1, config.d_model))
@@ -43,7 +46,8 @@ class ViT(nn.Module):
 
     def tokens(self, images: Tensor) -> Tensor:
         """What enters the first block, (batch, 1 + patches, d)."""
-        patches = self.project(patchify(images, self.patch))
+        whole = functional.pad(images, self.padding) if any(self.padding) else images
+        patches = self.project(patchify(whole, self.patch))
         x = torch.cat([self.first.expand(len(patches), -1, -1), patches], dim=1) + self.positions
         out: Tensor = self.dropout(x)
         return out
