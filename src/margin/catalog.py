@@ -159,7 +159,10 @@ SEMI = (
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
 )
 
-GENERATIVE = (Entry("vae", "margin.generative.VAE", "density"),)
+GENERATIVE = (
+    Entry("vae", "margin.generative.VAE", "density"),
+    Entry("normalizing-flow", "margin.generative.NormalizingFlow", "density"),
+)
 
 ENTRIES: tuple[Entry, ...] = (
     *LINEAR,

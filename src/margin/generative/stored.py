@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation
 from margin.neural.stored import TRAINED, check_layers
 
 __all__ = ["FORMS"]
+
+FLOW_LAYERS = ("planar", "affine-coupling", "autoregressive", "spline-coupling", "continuous")
 
 
 def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
@@ -21,6 +23,34 @@ def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     rest = [name for name in weights if not name.startswith(("encoder.linears.", "decoder.linears."))]
     if p != sizes["n_features"] or rest != (["noise_level"] if network["likelihood"] == "gaussian" else []):
         raise Violation("weights_ must hold what network_ names and nothing else")
+    if len({array.dtype for array in weights.values()}) > 1:
+        raise Violation("weights_ must all have one dtype")
+
+
+def _flow_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """The described flow, built without memory, has the names and shapes of the stored weights."""
+    if "network_" not in model:
+        return
+    from margin.generative.flows import FlowNetwork
+
+    if model["network_"]["n_features"] != sizes["n_features"]:
+        raise Violation("network_ must have as many features as X has columns")
+    check_described(model["weights_"], lambda: FlowNetwork(**model["network_"]))
+
+
+def check_described(weights: Mapping[str, Any], factory: Callable[[], Any]) -> None:
+    """The weights are those of the network that ``factory`` builds, all of one dtype."""
+    import torch
+
+    try:
+        with torch.device("meta"):
+            wanted = {name: tuple(tensor.shape) for name, tensor in factory().state_dict().items()}
+    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
+        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
+    found = {name: array.shape for name, array in weights.items()}
+    if found != wanted:
+        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
     if len({array.dtype for array in weights.values()}) > 1:
         raise Violation("weights_ must all have one dtype")
 
@@ -43,5 +73,20 @@ FORMS: Mapping[str, Form] = {
             **TRAINED,
         },
         [_layers_are_stored],
-    )
+    ),
+    "NormalizingFlow": Form(
+        {
+            "center_": ArrayOf("n_features"),
+            "scale_": ArrayOf("n_features"),
+            "network_": FieldsOf(
+                {
+                    "n_features": Count(low=1),
+                    "layers": ListOf(StringOf(FLOW_LAYERS)),
+                    "hidden": ListOf(Count(low=1)),
+                }
+            ),
+            **TRAINED,
+        },
+        [_flow_is_stored],
+    ),
 }
