@@ -161,6 +161,7 @@ SEMI = (
 
 GENERATIVE = (
     Entry("vae", "margin.generative.VAE", "density"),
+    Entry("autoencoder", "margin.generative.Autoencoder", "transformation"),
     Entry("normalizing-flow", "margin.generative.NormalizingFlow", "density"),
 )
 

@@ -52,6 +52,7 @@ TEST_PARAMETERS = {
     "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
     "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "autoencoder": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "normalizing-flow": {"hidden_layer_sizes": (16,), "n_blocks": 2, "max_iter": 3},
 }
 

@@ -19,6 +19,7 @@ SCHEDULES = {
     "neural-classifier": "passes over the rows",
     "neural-regressor": "passes over the rows",
     "vae": "passes over the rows",
+    "autoencoder": "passes over the rows",
     "normalizing-flow": "passes over the rows",
 }
 LIMITED = [

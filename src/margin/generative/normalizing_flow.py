@@ -18,7 +18,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -92,7 +92,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
         "Rows per update; 'auto' is min(200, number of rows).",
     )
     clip_norm: float | None = parameter(
-        5.0, Either(Choice(None), Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
+        5.0, Optional(Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
     )
     max_iter: int = parameter(100, Integer(low=1), "Most epochs.")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation
+from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation, optional
+from margin.neural.activations import ACTIVATIONS
 from margin.neural.stored import TRAINED, check_layers
 
 __all__ = ["FORMS"]
@@ -33,9 +35,26 @@ def _flow_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         return
     from margin.generative.flows import FlowNetwork
 
-    if model["network_"]["n_features"] != sizes["n_features"]:
-        raise Violation("network_ must have as many features as X has columns")
+    check_columns(model["network_"], sizes)
     check_described(model["weights_"], lambda: FlowNetwork(**model["network_"]))
+
+
+def _autoencoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.generative.autoencoder_network import AutoencoderNetwork
+
+    check_columns(model["network_"], sizes)
+    check_described(model["weights_"], lambda: AutoencoderNetwork(**model["network_"]))
+
+
+def check_columns(network: Mapping[str, Any], sizes: Sizes) -> None:
+    """The network takes the columns of X, and as an image if it has a shape."""
+    if network["n_features"] != sizes["n_features"]:
+        raise Violation("network_ must have as many features as X has columns")
+    shape = network.get("image_shape")
+    if shape is not None and (len(shape) != 3 or prod(shape) != network["n_features"]):
+        raise Violation("network_ must have images of as many values as X has columns")
 
 
 def check_described(weights: Mapping[str, Any], factory: Callable[[], Any]) -> None:
@@ -73,6 +92,26 @@ FORMS: Mapping[str, Form] = {
             **TRAINED,
         },
         [_layers_are_stored],
+    ),
+    "Autoencoder": Form(
+        {
+            "center_": ArrayOf("n_features"),
+            "scale_": ArrayOf("n_features"),
+            "network_": FieldsOf(
+                {
+                    "n_features": Count(low=1),
+                    "n_components": Count(low=1),
+                    "hidden": ListOf(Count(low=1)),
+                    "activation": StringOf(tuple(ACTIVATIONS)),
+                    "code_activation": StringOf(tuple(ACTIVATIONS)),
+                    "out_activation": StringOf(("identity", "logistic")),
+                    "image_shape": optional(ListOf(Count(low=1))),
+                    "n_active": optional(Count(low=1)),
+                }
+            ),
+            **TRAINED,
+        },
+        [_autoencoder_is_stored],
     ),
     "NormalizingFlow": Form(
         {
