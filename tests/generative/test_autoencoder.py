@@ -57,7 +57,7 @@ def test_corruption_has_its_level(kind):
 
 
 def linear(X, k, **options):
-    return Autoencoder(k, (), solver="lbfgs", max_iter=200, standardize=False, random_state=0, **options).fit(X)
+    return Autoencoder(k, (), solver="lbfgs", max_iter=500, tol=1e-7, standardize=False, random_state=0, **options).fit(X)
 
 
 def test_a_linear_autoencoder_spans_the_principal_subspace():
