@@ -8,25 +8,20 @@ from typing import Any
 
 from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation, optional
 from margin.neural.activations import ACTIVATIONS
-from margin.neural.stored import TRAINED, check_layers
+from margin.neural.stored import TRAINED
 
 __all__ = ["FORMS"]
 
 FLOW_LAYERS = ("planar", "affine-coupling", "autoregressive", "spline-coupling", "continuous")
 
 
-def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+def _vae_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
-    network, weights = model["network_"], model["weights_"]
-    p, k, hidden = network["n_features"], network["n_components"], list(network["hidden"])
-    check_layers(weights, [p, *hidden, 2 * k], "encoder.")
-    check_layers(weights, [k, *reversed(hidden), p], "decoder.")
-    rest = [name for name in weights if not name.startswith(("encoder.linears.", "decoder.linears."))]
-    if p != sizes["n_features"] or rest != (["noise_level"] if network["likelihood"] == "gaussian" else []):
-        raise Violation("weights_ must hold what network_ names and nothing else")
-    if len({array.dtype for array in weights.values()}) > 1:
-        raise Violation("weights_ must all have one dtype")
+    from margin.generative.vae_network import VAENetwork
+
+    check_columns(model["network_"], sizes)
+    check_described(model["weights_"], lambda: VAENetwork(**model["network_"]))
 
 
 def _flow_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
@@ -87,11 +82,14 @@ FORMS: Mapping[str, Form] = {
                     "activation": StringOf(),
                     "likelihood": StringOf(("gaussian", "bernoulli")),
                     "variance": Real(0.0, finite=True),
+                    "latent": StringOf(("normal", "mixture", "von-mises-fisher")),
+                    "n_prior_components": Count(low=1),
+                    "image_shape": optional(ListOf(Count(low=1))),
                 }
             ),
             **TRAINED,
         },
-        [_layers_are_stored],
+        [_vae_is_stored],
     ),
     "Autoencoder": Form(
         {
