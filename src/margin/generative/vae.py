@@ -50,7 +50,7 @@ def negative_elbo(
     n_draws: int = 1,
     weighted: bool = False,
 ) -> dict[str, Tensor]:
-    r"""The loss :math:`\beta\,\mathrm{KL} - \log p(x|z^*)` of each row, a mean over draws of :math:`z^*`, and its parts.
+    r"""The loss :math:`\beta\,\mathrm{KL} - \log p(x|z^*)` of each row, a mean over draws, and its parts.
 
     The batch holds what the encoder sees and what the decoder must explain; ``log_volume`` is the logarithm of the
     factor by which the latter was scaled down, so that all terms are in nats of the original data. ``weighted``: the
