@@ -9,7 +9,7 @@ from scipy.stats import ks_2samp, vonmises_fisher
 from sklearn.datasets import load_digits
 
 from margin.generative import VAE
-from margin.generative.latents import MixtureLatent, SphereLatent
+from margin.generative.latents import MarkovLatent, MixtureLatent, NormalLatent, SphereLatent
 from margin.generative.sphere import (
     bessel_ratio,
     cosine_quantile,
@@ -75,7 +75,30 @@ def test_mixture_prior_equals_torchs():
     torch.testing.assert_close(latent.log_ratio(head, noise, z), prior.log_prob(z) - posterior.log_prob(z))
 
 
-@pytest.mark.parametrize("latent", ["mixture", "von-mises-fisher"])
+def test_a_chain_of_latents_adds_up_and_one_level_is_the_normal_latent():
+    from torch.distributions import Independent, Normal
+
+    chain = build(lambda: MarkovLatent(2, 3), seed=0, dtype=torch.float64)
+    head, noise = torch.randn(5, 4).double(), torch.randn(5, 6).double()
+    z = chain.place(head, noise)
+    levels = chain.chain(noise, z)
+
+    def log_density(at, normal):
+        mean, log_variance = normal
+        return Independent(Normal(mean, torch.exp(0.5 * log_variance)), 1).log_prob(at)
+
+    expected = log_density(levels[2], (torch.zeros(5, 2).double(), torch.zeros(5, 2).double()))
+    for k in (0, 1):
+        expected = expected + log_density(levels[k], chain.split(chain.down[k](levels[k + 1])))
+        expected = expected - log_density(levels[k + 1], chain.split(chain.up[k](levels[k])))
+    expected = expected - log_density(z, chain.split(head))
+    torch.testing.assert_close(chain.log_ratio(head, noise, z), expected)
+    one, plain = MarkovLatent(2, 1), NormalLatent(2)
+    torch.testing.assert_close(one.log_ratio(head, noise[:, :2], z), plain.log_ratio(head, noise[:, :2], z))
+    assert one.from_prior(3, np.random.default_rng(0)).shape == (3, 2)
+
+
+@pytest.mark.parametrize("latent", ["mixture", "von-mises-fisher", "hierarchical"])
 def test_latents_train_score_and_sample(latent):
     model = VAE(3, (16,), latent=latent, likelihood="bernoulli", max_iter=4, learning_rate_init=1e-2, random_state=0)
     model.fit(X)
@@ -87,7 +110,7 @@ def test_latents_train_score_and_sample(latent):
         np.testing.assert_allclose(np.linalg.norm(model.transform(X[:20]), axis=1), 1, rtol=1e-5)
         with pytest.raises(ValueError, match="responsibilities need latent 'mixture'"):
             model.responsibilities(X[:5])
-    else:
+    elif latent == "mixture":
         np.testing.assert_allclose(model.responsibilities(X[:20]).sum(axis=1), 1, rtol=1e-5)
 
 

@@ -1,7 +1,7 @@
 r"""The graph of a VAE's loss before and after reparameterization
 
-Drawn from q, the latent is a random node on the path and no derivative passes it. As :math:`z = \mu + \sigma\epsilon` the
-randomness is an input :math:`\epsilon` beside the path, and the derivative of the loss reaches :math:`\mu` and
+Drawn from q, the latent is a random node on the path and no derivative passes it. As :math:`z = \mu + \sigma\epsilon`
+the randomness is an input :math:`\epsilon` beside the path, and the derivative of the loss reaches :math:`\mu` and
 :math:`\log\sigma^2`.
 """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from torch.nn import functional
 
 from margin.generative.elbo import (
     LOG_TWO_PI,
+    gaussian_log_likelihood,
     kl_to_standard_normal,
     log_prior_over_posterior,
     reparameterize,
@@ -27,9 +29,20 @@ from margin.generative.sphere import (
     log_sphere_area,
     on_sphere,
 )
+from margin.neural.nets.mlp import MLP
 
-__all__ = ["LATENTS", "Latent", "MixtureLatent", "NormalLatent", "SphereLatent", "make_latent"]
+__all__ = [
+    "LATENTS",
+    "Latent",
+    "MarkovLatent",
+    "MixtureLatent",
+    "NormalLatent",
+    "SphereLatent",
+    "make_latent",
+    "markov_log_ratio",
+]
 
+LINK_WIDTH = 32  # hidden units between two levels of a hierarchy
 LEAST_CONCENTRATION = 0.01  # at 0 the Bessel functions vanish, and nothing depends on the direction
 
 
@@ -151,11 +164,75 @@ class SphereLatent(Latent):
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-LATENTS = ("normal", "mixture", "von-mises-fisher")
+class MarkovLatent(NormalLatent):
+    r"""A chain of normal latents, each given the one before: only the first one makes the data.
+
+    .. math:: q = q(z_1|x)\prod_{l \ge 2} q(z_l|z_{l-1}), \qquad p = p(z_L)\prod_{l < L} p(z_l|z_{l+1})
+
+    All levels have the same size; the links in both directions are perceptrons with one hidden layer, and
+    :math:`p(z_L) = N(0, I)`.
+    """
+
+    def __init__(self, n_components: int, n_levels: int):
+        super().__init__(n_components)
+        self.n_levels, self.n_noise = n_levels, n_levels * n_components
+        sizes = [n_components, LINK_WIDTH, 2 * n_components]
+        self.up = nn.ModuleList(MLP(sizes, "tanh") for _ in range(n_levels - 1))  # q(z_{l+1} | z_l)
+        self.down = nn.ModuleList(MLP(sizes, "tanh") for _ in range(n_levels - 1))  # p(z_l | z_{l+1})
+
+    def place(self, head: Tensor, noise: Tensor) -> Tensor:
+        return reparameterize(*self.split(head), noise[..., : self.n_components])
+
+    def chain(self, noise: Tensor, z: Tensor) -> list[Tensor]:
+        """All levels, from the first one up, with the noise that places them."""
+        levels = [z]
+        for k, link in enumerate(self.up, start=1):
+            part = noise[..., k * self.n_components : (k + 1) * self.n_components]
+            levels.append(reparameterize(*self.split(link(levels[-1])), part))
+        return levels
+
+    def log_ratio(self, head: Tensor, noise: Tensor, z: Tensor) -> Tensor:
+        levels = self.chain(noise, z)
+        forward = [self.split(head), *(self.split(link(below)) for link, below in zip(self.up, levels))]
+        backward = [self.split(link(above)) for link, above in zip(self.down, levels[1:])]
+        top = torch.zeros_like(levels[-1])
+        return markov_log_ratio(levels, forward, [*backward, (top, top)])
+
+    def divergence(self, head: Tensor, noise: Tensor, z: Tensor) -> Tensor:
+        return -self.log_ratio(head, noise, z)
+
+    def from_prior(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
+        dtype = next(self.parameters()).dtype if self.n_levels > 1 else torch.float64
+        noise = torch.from_numpy(rng.standard_normal((self.n_levels, n_samples, self.n_components))).to(dtype)
+        z = noise[-1]
+        with torch.no_grad():
+            for link, part in zip(reversed(self.down), reversed(noise[:-1])):
+                z = reparameterize(*self.split(link(z)), part)
+        return z.numpy()
 
 
-def make_latent(kind: str, n_components: int, n_prior_components: int) -> Latent:
+Normal = tuple[Tensor, Tensor]  # mean and log-variance
+
+
+def markov_log_ratio(levels: Sequence[Tensor], forward: Sequence[Normal], backward: Sequence[Normal]) -> Tensor:
+    r""":math:`\sum_l \log p(z_l|z_{l+1}) - \log q(z_l|z_{l-1})` of a Markov chain of normal latents.
+
+    ``forward`` and ``backward`` have the mean and log-variance of every level in both directions. Added to
+    :math:`\log p(x|z_1)` it is the bound of any Markovian hierarchy, a diffusion model included, from one draw.
+    """
+    ratio = torch.zeros(())
+    for z, towards_noise, towards_data in zip(levels, forward, backward, strict=True):
+        ratio = ratio + gaussian_log_likelihood(z, *towards_data) - gaussian_log_likelihood(z, *towards_noise)
+    return ratio
+
+
+LATENTS = ("normal", "mixture", "von-mises-fisher", "hierarchical")
+
+
+def make_latent(kind: str, n_components: int, n_prior_components: int, n_levels: int) -> Latent:
     """The latent of one of the names in ``LATENTS``."""
+    if kind == "hierarchical":
+        return MarkovLatent(n_components, n_levels)
     if kind == "mixture":
         return MixtureLatent(n_components, n_prior_components)
     return SphereLatent(n_components) if kind == "von-mises-fisher" else NormalLatent(n_components)

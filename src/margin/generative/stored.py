@@ -82,8 +82,9 @@ FORMS: Mapping[str, Form] = {
                     "activation": StringOf(),
                     "likelihood": StringOf(("gaussian", "bernoulli")),
                     "variance": Real(0.0, finite=True),
-                    "latent": StringOf(("normal", "mixture", "von-mises-fisher")),
+                    "latent": StringOf(("normal", "mixture", "von-mises-fisher", "hierarchical")),
                     "n_prior_components": Count(low=1),
+                    "n_levels": Count(low=1),
                     "image_shape": optional(ListOf(Count(low=1))),
                 }
             ),

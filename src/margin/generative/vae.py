@@ -102,10 +102,11 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     latent: str = parameter(
         "normal",
         Choice(*LATENTS),
-        "Latent variable: normal with a standard normal prior, normal with a learned mixture as prior, or a direction "
-        "on the sphere with a von Mises-Fisher posterior and the uniform prior.",
+        "Latent variable: normal with a standard normal prior, normal with a learned mixture as prior, a direction on "
+        "the sphere with a von Mises-Fisher posterior and the uniform prior, or a Markov chain of normal latents.",
     )
     n_prior_components: int = parameter(10, Integer(low=1), "Normal distributions in the prior of latent 'mixture'.")
+    n_levels: int = parameter(2, Integer(low=1), "Levels of latent 'hierarchical'; the first one makes the data.")
     image_shape: Sequence[int] | None = parameter(
         None,
         Optional(SequenceOf(Integer(low=1))),
@@ -173,6 +174,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             "variance": spread or 1.0,  # where the decoder starts: everything is noise of the size of the data
             "latent": self.latent,
             "n_prior_components": int(self.n_prior_components),
+            "n_levels": int(self.n_levels),
             "image_shape": None if self.image_shape is None else [int(size) for size in self.image_shape],
         }
         rows = TensorRows.of(self._seen(X), self._target(X))

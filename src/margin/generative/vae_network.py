@@ -41,6 +41,7 @@ class VAENetwork(nn.Module):
         variance: float = 1.0,
         latent: str = "normal",
         n_prior_components: int = 10,
+        n_levels: int = 2,
         image_shape: Sequence[int] | None = None,
     ):
         super().__init__()
@@ -49,7 +50,7 @@ class VAENetwork(nn.Module):
         if latent not in LATENTS:
             raise ValueError(f"VAENetwork: latent must be one of {', '.join(LATENTS)}; got {latent!r}.")
         self.likelihood = likelihood
-        self.latent = make_latent(latent, n_components, n_prior_components)
+        self.latent = make_latent(latent, n_components, n_prior_components, n_levels)
         self.encoder = make_encoder(n_features, hidden, self.latent.n_outputs, activation, image_shape)
         self.decoder = make_decoder(n_features, hidden, n_components, activation, image_shape)
         if likelihood == "gaussian":

@@ -50,7 +50,12 @@ def follow(model: VAE, X: Any, random_state: RandomLike = None) -> Workflow:
     return Workflow(center, width, noise, z, decoded, deviation, drawn)
 
 
-PRIORS = {"normal": "N(0, I)", "mixture": "sum_k pi_k N(m_k, diag s_k^2)", "von-mises-fisher": "uniform on the sphere"}
+PRIORS = {
+    "normal": "N(0, I)",
+    "mixture": "sum_k pi_k N(m_k, diag s_k^2)",
+    "von-mises-fisher": "uniform on the sphere",
+    "hierarchical": "a Markov chain from N(0, I)",
+}
 
 
 def describe(model: VAE) -> dict[str, str]:

@@ -206,3 +206,35 @@ def four_steps_from_a_row_to_a_row(seed: int) -> Verdict:
     )
     # With sigma as the second argument the variance of z would be sigma.
     return corrected(truth, printed=near(many.z.var(axis=0) / deviation, np.ones(2), tolerance=0.03))
+
+
+@claim("markovian-hvae")
+def a_chain_of_latents_has_the_bound_of_a_markovian_hierarchy(seed: int) -> Verdict:
+    import torch
+
+    from margin.generative import VAE
+    from margin.generative.latents import markov_log_ratio
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 1)) @ [[1.0, -1.0, 2.0]] + 0.3 * rng.normal(size=(300, 3))
+    model = VAE(2, (16,), latent="hierarchical", n_levels=3, max_iter=15, learning_rate_init=1e-2, random_state=seed)
+    model.set_params(bound_samples=32).fit(X)
+    # A chain with known links: z_1 | x ~ N(a x, 1 - a^2) and so on. With the exact posteriors backwards the bound
+    # is the log evidence, for every draw: the same routine as for a diffusion model with fixed links.
+    a, x = 0.8, torch.full((6, 1), 0.7, dtype=torch.float64)
+    log_variance = torch.full((6, 1), math.log(1 - a**2), dtype=torch.float64)
+    levels = [x]
+    for _ in range(3):
+        levels.append(a * levels[-1] + torch.from_numpy(math.sqrt(1 - a**2) * rng.normal(size=(6, 1))))
+    zero = torch.zeros_like(x)
+    forward = [(a * below, log_variance) for below in levels[:-1]]
+    backward = [*((a * above, log_variance) for above in levels[2:]), (zero, zero)]
+    ratio = markov_log_ratio(levels[1:], forward, backward)
+    log_likelihood = -0.5 * ((x - a * levels[1])[:, 0] ** 2 / (1 - a**2) + math.log(2 * math.pi * (1 - a**2)))
+    evidence = -0.5 * (0.7**2 + math.log(2 * math.pi))
+    return every(
+        learns=below(model.loss_curve_[-1], model.loss_curve_[0] - 0.5),
+        samples=equal(model.sample(5, random_state=seed).shape, (5, 3)),
+        bound=above(model.score(X), -4.5),
+        stationary_chain_is_tight=near((log_likelihood + ratio).numpy(), np.full(6, evidence), tolerance=1e-10),
+    )
