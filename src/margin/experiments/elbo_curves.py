@@ -32,9 +32,8 @@ def bound(phi: np.ndarray, mean: float, variance: float) -> np.ndarray:
 
     from margin.generative.elbo import kl_to_standard_normal
 
-    divergence = float(
-        kl_to_standard_normal(torch.tensor([mean]).double(), torch.tensor([math.log(variance)]).double())
-    )
+    q = torch.tensor([[mean], [math.log(variance)]], dtype=torch.float64)
+    divergence = float(kl_to_standard_normal(*q))
     expected = -0.5 * ((SEEN - phi * mean) ** 2 + phi**2 * variance + math.log(2 * math.pi))
     return expected - divergence
 

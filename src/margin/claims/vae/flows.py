@@ -29,7 +29,7 @@ def the_density_changes_with_the_volume(seed: int) -> Verdict:
         net = build(lambda kind=kind: FlowNetwork(2, [kind] * 2, [8]), seed=seed, dtype=torch.float64)
         with torch.no_grad():
             for weight in net.parameters():
-                weight += torch.from_numpy(0.15 * rng.normal(size=tuple(weight.shape)))
+                weight += torch.from_numpy(np.asarray(0.15 * rng.normal(size=tuple(weight.shape))))
             rows = torch.from_numpy(x)
             jacobian = [torch.func.jacrev(lambda row, net=net: net.to_noise(row[None])[0][0])(row) for row in rows]
             expected = torch.linalg.slogdet(torch.stack(jacobian))[1]
