@@ -26,7 +26,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.generative.latent_space import nearest_distances
 
     X = (load_digits().data / 16).astype(np.float32)[np.random.default_rng(seed).permutation(1797)][:1000]
-    common = {"n_components": 8, "hidden_layer_sizes": (64,), "learning_rate_init": 5e-3, "batch_size": 32}
+    common: dict[str, Any] = {
+        "n_components": 8,
+        "hidden_layer_sizes": (64,),
+        "learning_rate_init": 5e-3,
+        "batch_size": 32,
+    }
     common |= {"max_iter": 20 if fast else 150, "standardize": False, "random_state": seed}
     models = {
         "autoencoder": Autoencoder(**common, out_activation="logistic"),

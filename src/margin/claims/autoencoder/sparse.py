@@ -24,7 +24,12 @@ def digits(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def fitted(seed: int, **options: Any) -> Any:
     from margin.generative import Autoencoder
 
-    chosen = {"n_components": 16, "hidden_layer_sizes": (), "out_activation": "logistic", "max_iter": 15} | options
+    chosen: dict[str, Any] = {
+        "n_components": 16,
+        "hidden_layer_sizes": (),
+        "out_activation": "logistic",
+        "max_iter": 15,
+    } | options
     model = Autoencoder(**chosen, learning_rate_init=1e-2, standardize=False, batch_size=32, random_state=seed)
     return model.fit(digits(seed)[0])
 

@@ -28,7 +28,12 @@ def pair(seed: int) -> tuple[Any, Any]:
     from margin.generative import VAE, Autoencoder
 
     train = digits(seed)[0]
-    common = {"n_components": 4, "hidden_layer_sizes": (64,), "learning_rate_init": 5e-3, "batch_size": 32}
+    common: dict[str, Any] = {
+        "n_components": 4,
+        "hidden_layer_sizes": (64,),
+        "learning_rate_init": 5e-3,
+        "batch_size": 32,
+    }
     common |= {"max_iter": 20, "standardize": False, "random_state": seed}
     plain = Autoencoder(**common, out_activation="logistic")
     return plain.fit(train), VAE(**common, likelihood="bernoulli").fit(train)
