@@ -179,6 +179,9 @@ class MarkovLatent(NormalLatent):
         sizes = [n_components, LINK_WIDTH, 2 * n_components]
         self.up = nn.ModuleList(MLP(sizes, "tanh") for _ in range(n_levels - 1))  # q(z_{l+1} | z_l)
         self.down = nn.ModuleList(MLP(sizes, "tanh") for _ in range(n_levels - 1))  # p(z_l | z_{l+1})
+        for link in (*self.up, *self.down):  # every link begins as N(0, I): the model starts as a plain VAE
+            nn.init.zeros_(link.linears[-1].weight)
+            nn.init.zeros_(link.linears[-1].bias)
 
     def place(self, head: Tensor, noise: Tensor) -> Tensor:
         return reparameterize(*self.split(head), noise[..., : self.n_components])

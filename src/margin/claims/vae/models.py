@@ -215,8 +215,9 @@ def a_chain_of_latents_has_the_bound_of_a_markovian_hierarchy(seed: int) -> Verd
 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(300, 1)) @ [[1.0, -1.0, 2.0]] + 0.3 * rng.normal(size=(300, 3))
-    model = VAE(2, (16,), latent="hierarchical", n_levels=3, max_iter=15, learning_rate_init=1e-2, random_state=seed)
+    model = VAE(2, (16,), latent="hierarchical", n_levels=3, max_iter=40, learning_rate_init=1e-2, random_state=seed)
     model.set_params(bound_samples=32).fit(X)
+    independent = float(-0.5 * (np.log(2 * np.pi * X.var(axis=0)) + 1).sum())  # the best normal density per column
     # A chain with known links: z_1 | x ~ N(a x, 1 - a^2) and so on. With the exact posteriors backwards the bound
     # is the log evidence, for every draw: the same routine as for a diffusion model with fixed links.
     a, x = 0.8, torch.full((6, 1), 0.7, dtype=torch.float64)
@@ -233,6 +234,6 @@ def a_chain_of_latents_has_the_bound_of_a_markovian_hierarchy(seed: int) -> Verd
     return every(
         learns=below(model.loss_curve_[-1], model.loss_curve_[0] - 0.5),
         samples=equal(model.sample(5, random_state=seed).shape, (5, 3)),
-        bound=above(model.score(X), -4.5),
+        above_independent_columns=above(model.score(X), independent),
         stationary_chain_is_tight=near((log_likelihood + ratio).numpy(), np.full(6, evidence), tolerance=1e-10),
     )
