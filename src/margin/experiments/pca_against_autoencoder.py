@@ -64,6 +64,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     titles = {"rows": "data", "pca": "restored by PCA", "autoencoder": "restored by an autoencoder"}
     for row, p in enumerate((2, 3)):
         for column, (name, title) in enumerate(titles.items()):
-            ax = figure.add_subplot(2, 3, 3 * row + column + 1, **({"projection": "3d"} if p == 3 else {}))
+            options: dict[str, Any] = {"projection": "3d"} if p == 3 else {}
+            ax: Any = figure.add_subplot(2, 3, 3 * row + column + 1, **options)
             ax.scatter(*data[f"{name}_{p}"].T, s=6, c=data[f"rows_{p}"][:, 0])
             ax.set_title(f"{title}, {p - 1} of {p} coordinates" if column else f"{title} in {p} dimensions")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -26,10 +27,10 @@ def the_density_changes_with_the_volume(seed: int) -> Verdict:
     linear = change_of_variables(lambda row: inverse @ (row - center), torch.from_numpy(x)).numpy()
     parts = {"linear_map": near(linear, multivariate_normal(mean, lower @ lower.T).logpdf(x), tolerance=1e-10)}
     for kind in LAYERS:
-        net = build(lambda kind=kind: FlowNetwork(2, [kind] * 2, [8]), seed=seed, dtype=torch.float64)
+        net = build(partial(FlowNetwork, 2, [kind] * 2, [8]), seed=seed, dtype=torch.float64)
         with torch.no_grad():
             for weight in net.parameters():
-                weight += torch.from_numpy(np.asarray(0.15 * rng.normal(size=tuple(weight.shape))))
+                weight.add_(torch.from_numpy(np.asarray(0.15 * rng.normal(size=tuple(weight.shape)))))
             rows = torch.from_numpy(x)
             jacobian = [torch.func.jacrev(lambda row, net=net: net.to_noise(row[None])[0][0])(row) for row in rows]
             expected = torch.linalg.slogdet(torch.stack(jacobian))[1]

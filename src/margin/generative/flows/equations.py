@@ -25,7 +25,7 @@ __all__ = [
     "standard_normal_log_density",
 ]
 
-LEAST = 1e-3  # smallest width, height and slope of a spline, relative to equal bins and slope 1
+LEAST = 1e-3  # smallest slope of a planar map and of a spline, and its smallest width and height of an equal bin
 
 
 def standard_normal_log_density(z: Tensor) -> Tensor:
@@ -59,10 +59,13 @@ def affine_inverse(z: Tensor, log_scale: Tensor, shift: Tensor) -> Tensor:
 def planar_step(u: Tensor, w: Tensor) -> Tensor:
     r"""``u`` moved along ``w`` until :math:`w^\top u > -1`, which makes the planar map invertible.
 
-    .. math:: \hat u = u + \bigl(\log(1 + e^{w^\top u}) - 1 - w^\top u\bigr)\,\frac{w}{\|w\|^2}
+    .. math:: \hat u = u + \bigl(\log(1 + e^{w^\top u}) - 1 + \varepsilon - w^\top u\bigr)\,\frac{w}{\|w\|^2}
+
+    Without :math:`\varepsilon` the smallest slope, :math:`1 + w^\top\hat u`, is rounded to 0 or below for very
+    negative :math:`w^\top u`, and its logarithm is lost.
     """
     inner = w @ u
-    return u + (functional.softplus(inner) - 1 - inner) * w / w.square().sum().clamp_min(1e-12)
+    return u + (functional.softplus(inner) - 1 + LEAST - inner) * w / w.square().sum().clamp_min(1e-12)
 
 
 def planar(x: Tensor, u: Tensor, w: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
