@@ -31,6 +31,8 @@ COMPLETE = (
     "cnn",
     "bayesian-network",
     "generative-evaluation",
+    "autoencoder",
+    "vae",
 )
 
 

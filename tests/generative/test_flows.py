@@ -100,7 +100,7 @@ def test_steps_of_the_solver_converge_with_their_fourth_power():
     def error(n_steps):  # dx/dt = x, and the second part integrates x
         one = torch.ones(1, 1, dtype=torch.float64)
         x, area = runge_kutta(lambda state, t: (state[0], state[0][:, 0]), (one, 0 * one[:, 0]), 0.0, 1.0, n_steps)
-        assert float(area) == pytest.approx(np.e - 1, abs=1e-2 / n_steps**4)
+        assert float(area) == pytest.approx(np.e - 1, abs=0.025 / n_steps**4)  # the leading term is e h^4 / 120
         return abs(float(x) - np.e)
 
     assert error(8) / error(16) == pytest.approx(16, rel=0.1)
@@ -148,7 +148,7 @@ def test_the_steepest_planar_map_keeps_its_log_determinant():
     w = torch.tensor([30.0, 40.0])  # single precision, w.u = -500
     u = planar_step(torch.tensor([-6.0, -8.0]), w)
     _, log_determinant = planar(torch.zeros(1, 2), u, w, torch.tensor(0.0))
-    assert float(log_determinant) == pytest.approx(np.log(1e-3), abs=0.01)
+    assert float(log_determinant) == pytest.approx(np.log(1e-3), abs=0.1)  # w.u is 500 before it is moved
 
 
 def test_spline_is_smooth_monotone_and_the_identity_outside():
