@@ -125,11 +125,13 @@ TREES = (
 
 CLUSTER = (Entry("kmeans", "margin.cluster.KMeans", "clustering"),)
 
-MIXTURE = (Entry("gaussian-mixture", "margin.mixture.GaussianMixture", "density"),)
+MIXTURE = (Entry("gaussian-mixture", "margin.mixture.GaussianMixture", "density", settings={"n_components": 8}),)
 
 DENSITY = (
     Entry("histogram-density", "margin.density.HistogramDensity", "density"),
-    Entry("kernel-density", "margin.density.KernelDensity", "density", max_rows=50_000),
+    Entry(
+        "kernel-density", "margin.density.KernelDensity", "density", max_rows=50_000, settings={"bandwidth": "scott"}
+    ),
 )
 
 GRAPHICAL = (

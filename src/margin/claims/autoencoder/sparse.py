@@ -17,7 +17,7 @@ def digits(seed: int) -> tuple[np.ndarray, np.ndarray]:
     from sklearn.datasets import load_digits
 
     X = (load_digits().data / 16).astype(np.float32)[np.random.default_rng(seed).permutation(1797)]
-    return X[:600], X[600:900]
+    return X[:480], X[600:900]
 
 
 @cache

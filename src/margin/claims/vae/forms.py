@@ -57,7 +57,7 @@ def raising_the_bound_lowers_the_divergence_by_as_much() -> Verdict:
             expected = -0.5 * ((X - a * mean) ** 2 + a**2 * log_variance.exp() + math.log(2 * math.pi))
             bound = expected - kl_to_standard_normal(mean[None], log_variance[None])
             (step,) = torch.autograd.grad(bound, free)
-            m, v, slope = (float(value) for value in (mean, log_variance.exp(), a))
+            m, v, slope = (float(value.detach()) for value in (mean, log_variance.exp(), a))
             bounds.append(float(bound))
             precision = 1 + slope**2
             gaps.append(float(kl_normal(m, math.sqrt(v), slope * X / precision, math.sqrt(1 / precision))))

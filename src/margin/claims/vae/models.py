@@ -108,7 +108,7 @@ def a_shared_latent_decodes_to_the_average(seed: int) -> Verdict:
     weights = np.linspace(0, 1, 101)
     losses = [np.square(x_1 - m).sum() + np.square(x_2 - m).sum() for m in (t * x_1 + (1 - t) * x_2 for t in weights)]
     rows = np.repeat([[-1.0], [1.0]], 100, axis=0)
-    collapsed = VAE(1, (8,), beta=50.0, max_iter=20, learning_rate_init=1e-2, standardize=False, random_state=seed)
+    collapsed = VAE(1, (8,), beta=50.0, max_iter=80, learning_rate_init=1e-2, standardize=False, random_state=seed)
     middle = float(collapsed.fit(rows).decode(np.zeros((1, 1)))[0, 0])
     blurred, sharp = (float(sharpness(images, (8, 8)).mean()) for images in (variational.reconstruct(test), test))
     return every(
