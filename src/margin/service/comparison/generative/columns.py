@@ -25,6 +25,7 @@ __all__ = ["MOST_CATEGORIES", "ColumnCode", "TableCode", "rounding_step"]
 MOST_CATEGORIES = 10
 #: A column is rounded if fewer than this fraction of its values are different.
 REPEATED = 0.9
+NEARLY = 1e-6  # relative difference of a step from the decimal number it is meant to be
 DIGITS = 10  # decimals of the ratio of a number to its column's range beyond which differences are rounding errors
 
 
@@ -40,7 +41,8 @@ def rounding_step(values: np.ndarray) -> float:
     spread = different[-1] - different[0]
     gaps = np.diff(np.unique(np.round((different - different[0]) / spread, DIGITS))) * spread
     step = float(gaps.min())
-    return float(np.round(step, DIGITS)) or step
+    short = (float(np.round(step, decimals)) for decimals in range(DIGITS))
+    return next((value for value in short if abs(value - step) <= NEARLY * step), step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class ColumnCode:
         if self.is_category:
             states = np.clip(column, 0, len(self.categories) - 1).astype(int)
             return np.array(self.categories, dtype=None if isinstance(self.categories[0], float) else object)[states]
-        return np.floor(column / self.step + 1e-9) * self.step if self.step else column
+        return np.round(np.floor(column / self.step + NEARLY) * self.step, DIGITS) if self.step else column
 
 
 @dataclass(frozen=True, eq=False)
