@@ -84,8 +84,8 @@ class FittedGenerator:
         if self.takes_codes:
             return self.model.score_samples(rows)
         draws = NOISE_DRAWS if self.code.has_categories else 1
-        scores = [self.model.score_samples(self.code.continuous(rows, rng)) for _ in range(draws)]
-        return np.mean(scores, axis=0, dtype=np.float64) - self.code.log_volume
+        scores = np.stack([self.model.score_samples(self.code.continuous(rows, rng)) for _ in range(draws)])
+        return scores.mean(axis=0) - self.code.log_volume
 
 
 def make_model(name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int) -> Any:
