@@ -12,6 +12,8 @@ from margin.core.records import Record as Record
 from margin.core.watching import watch as watch
 from margin.density import HistogramDensity as HistogramDensity
 from margin.density import KernelDensity as KernelDensity
+from margin.generative import Autoencoder as Autoencoder
+from margin.generative import NormalizingFlow as NormalizingFlow
 from margin.generative import VAE as VAE
 from margin.graphical import BayesianNetwork as BayesianNetwork
 from margin.graphical import SumProductNetwork as SumProductNetwork

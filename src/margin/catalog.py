@@ -125,11 +125,13 @@ TREES = (
 
 CLUSTER = (Entry("kmeans", "margin.cluster.KMeans", "clustering"),)
 
-MIXTURE = (Entry("gaussian-mixture", "margin.mixture.GaussianMixture", "density"),)
+MIXTURE = (Entry("gaussian-mixture", "margin.mixture.GaussianMixture", "density", settings={"n_components": 8}),)
 
 DENSITY = (
     Entry("histogram-density", "margin.density.HistogramDensity", "density"),
-    Entry("kernel-density", "margin.density.KernelDensity", "density", max_rows=50_000),
+    Entry(
+        "kernel-density", "margin.density.KernelDensity", "density", max_rows=50_000, settings={"bandwidth": "scott"}
+    ),
 )
 
 GRAPHICAL = (
@@ -172,7 +174,11 @@ SEMI = (
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
 )
 
-GENERATIVE = (Entry("vae", "margin.generative.VAE", "density"),)
+GENERATIVE = (
+    Entry("vae", "margin.generative.VAE", "density"),
+    Entry("autoencoder", "margin.generative.Autoencoder", "transformation"),
+    Entry("normalizing-flow", "margin.generative.NormalizingFlow", "density"),
+)
 
 TEXT = (
     Entry("latent-dirichlet-allocation", "margin.text.LatentDirichletAllocation", "transformation", takes="counts"),

@@ -82,6 +82,8 @@ TEST_PARAMETERS = {
     "masked-language-model": {"d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 16, "max_iter": 3},
     "translator": {"tokens": "char", "d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 48, "max_iter": 2},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "autoencoder": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "normalizing-flow": {"hidden_layer_sizes": (16,), "n_blocks": 2, "max_iter": 3},
 }
 
 BOOTSTRAP = "a bootstrap draws rows, so a row of weight two and two equal rows are drawn with different luck"

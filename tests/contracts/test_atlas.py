@@ -33,6 +33,8 @@ COMPLETE = (
     "bayesian-network",
     "generative-evaluation",
     "text",
+    "autoencoder",
+    "vae",
 )
 
 

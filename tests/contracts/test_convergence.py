@@ -34,6 +34,8 @@ SCHEDULES = {
     "translator": "passes over the pairs",
     "masked-language-model": "passes over the texts",
     "glove": "passes over the table of co-occurrences",
+    "autoencoder": "passes over the rows",
+    "normalizing-flow": "passes over the rows",
 }
 LIMITED = [
     entry

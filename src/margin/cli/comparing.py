@@ -67,6 +67,9 @@ def compare(
         typer.Option("--curve/--no-curve", help="The winner's learning curve; default: if it costs little."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
+    generative: Annotated[
+        bool, typer.Option("--generative", help="Models that draw new rows, by density and samples.")
+    ] = False,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
     report: Annotated[bool, typer.Option(help="Write report.html into the folder.")] = True,
@@ -80,12 +83,17 @@ def compare(
     from margin.cli.live_board import watching
     from margin.service.comparison import ComparisonRequest, run_comparison
 
-    folder = out or Path("runs") / f"compare-{Path(data.partition(':')[0]).stem}"
+    kind = "generative" if generative else "compare"
+    folder = out or Path("runs") / f"{kind}-{Path(data.partition(':')[0]).stem}"
     request = ComparisonRequest(
         target, task, metric, tuple(models or ()), tuple(exclude or ()), tuple(settings or ()), folds, held_out, group,
         time, tuple(ignore or ()), _pairs(kinds or []), missing_target, _seconds_or_text(budget), tune, ensembles,
-        curve, seed,
+        curve, seed, generative,
     )  # fmt: skip
+    if generative:
+        from margin.cli.generating import compare_generators
+
+        return compare_generators(data, request, jobs, folder, quiet, as_json)
     with reported(), watching(quiet) as watch:
         comparison = run_comparison(data, None, request, out=folder, n_jobs=jobs, watch=watch)
     if as_json:

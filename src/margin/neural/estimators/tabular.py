@@ -114,7 +114,7 @@ class TabularNetEstimator(NeuralEstimator):
         labels: np.ndarray | None,
         state: Mapping[str, Any] | None,
     ) -> Iterator[Record]:
-        """Train on checked rows; ``score`` judges outputs (pairs of row and network, columns), given targets, weights."""
+        """Train on checked rows; ``score`` judges outputs (pairs of row and network, columns)."""
         sizes = [X.shape[1], *layer_sizes(self.hidden_layer_sizes), n_outputs]
         network = {
             "n_networks": int(self.n_networks),

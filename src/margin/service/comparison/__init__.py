@@ -2,14 +2,14 @@
 
 To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``candidates`` (models), ``folder``
 (what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit),
-``job`` (all the work), ``showing``.
+``job`` (all the work), ``showing``. ``generative`` compares models that draw new rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from margin.metrics import Metric
 from margin.metrics import metric as metric_named
@@ -24,6 +24,9 @@ from margin.service.comparison.request import AUTO, ComparisonRequest, budget_se
 from margin.service.comparison.result import Comparison
 from margin.service.requests import BadRequest
 
+if TYPE_CHECKING:
+    from margin.service.comparison.generative import GenerativeComparison
+
 __all__ = ["BASELINE", "PRIMARY", "Comparison", "ComparisonRequest", "compare", "open_comparison", "run_comparison"]
 
 PRIMARY = {"classification": "accuracy", "regression": "rmse"}
@@ -31,6 +34,23 @@ PRIMARY = {"classification": "accuracy", "regression": "rmse"}
 PRIMARY_IF_LOPSIDED = "roc_auc"
 
 
+@overload
+def compare(
+    data: Any,
+    *,
+    generative: Literal[True],
+    models: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    settings: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
+    held_out: float | None = None,
+    ignore: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    budget: str | float | None = AUTO,
+    seed: int = 0,
+    out: str | Path | None = None,
+    watch: Callable[[GenerativeComparison], None] | None = None,
+) -> GenerativeComparison: ...
+@overload
 def compare(
     data: Any,
     y: Any = None,
@@ -53,10 +73,38 @@ def compare(
     ensembles: bool = True,
     curve: bool | None = None,
     seed: int = 0,
+    generative: Literal[False] = False,
     n_jobs: int | None = None,
     out: str | Path | None = None,
     watch: Watch | None = None,
-) -> Comparison:
+) -> Comparison: ...
+def compare(
+    data: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    metric: str | None = None,
+    models: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    settings: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
+    folds: int = 5,
+    held_out: float | None = None,
+    group: Any = None,
+    time: Any = None,
+    ignore: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    missing_target: str = "drop",
+    budget: str | float | None = AUTO,
+    tune: int = 0,
+    ensembles: bool = True,
+    curve: bool | None = None,
+    seed: int = 0,
+    generative: bool = False,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    watch: Any = None,
+) -> Comparison | GenerativeComparison:
     """Compare every suitable model on a table: cross-validated scores with intervals, costs, failures as rows.
 
     Parameters
@@ -98,6 +146,10 @@ def compare(
         Whether the winner's learning curve is measured; by default if that costs little.
     seed, n_jobs : int
         Seed of folds and models; processes, by default one per core.
+    generative : bool
+        Whether models that draw new rows are compared, by the density of rows they have not seen and by their samples.
+        All columns are described and none is predicted, so only ``models``, ``exclude``, ``settings``, ``held_out`` (a
+        quarter by default), ``ignore``, ``kinds``, ``budget``, ``seed``, ``out`` and ``watch`` act.
     out : path, optional
         Folder that keeps everything: killed, the same call continues. A temporary one by default.
     watch : function, optional
@@ -111,9 +163,15 @@ def compare(
     """
     request = ComparisonRequest(
         target, task, metric, tuple(models), tuple(exclude), settings, folds, held_out, group, time, tuple(ignore),
-        dict(kinds or {}), missing_target, budget, tune, ensembles, curve, seed,
+        dict(kinds or {}), missing_target, budget, tune, ensembles, curve, seed, generative,
     )  # fmt: skip
     folder = None if out is None else Path(out)
+    if generative:
+        if y is not None or n_jobs is not None:
+            raise BadRequest(f"compare: {'y' if y is not None else 'n_jobs'} does not act on generative models.")
+        from margin.service.comparison.generative import run_generative
+
+        return run_generative(data, request, out=folder, watch=watch)
     return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch)
 
 
