@@ -1,0 +1,139 @@
+r"""From noise to data: ways to run a diffusion backwards with a given denoiser.
+
+A denoiser is a function of :math:`(x_t, t)` that predicts the noise in :math:`x_t`. All samplers start from
+``x_T`` and yield the state after every step, the last one being the sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from margin.generative.diffusion.chain import posterior
+from margin.generative.diffusion.schedules import NoiseSchedule
+
+__all__ = ["SAMPLERS", "CleanPredictor", "ancestral", "ddim", "last", "second_order", "spaced_steps"]
+
+# The clean data that a denoiser sees behind x_t at step t, which is the same for all rows.
+CleanPredictor = Callable[[Tensor, int], Tensor]
+
+
+def spaced_steps(n_steps: int, n_chosen: int | None = None, *, power: float = 1.0) -> list[int]:
+    """At most ``n_chosen`` steps from T down to 1, and 0 at the end; None: all of them.
+
+    They are evenly spaced in the ``power``-th root of t: a power above 1 puts more of them near the clean data.
+
+    >>> spaced_steps(10, 3), spaced_steps(100, 4, power=2)
+    ([10, 7, 3, 0], [100, 56, 25, 6, 0])
+    """
+    if n_chosen is None:
+        n_chosen = n_steps
+    if not 1 <= n_chosen <= n_steps:
+        raise ValueError(f"spaced_steps: n_chosen must be from 1 to the {n_steps} steps; got {n_chosen!r}.")
+    if n_chosen == n_steps:
+        return list(range(n_steps, -1, -1))
+    steps = n_steps * np.linspace(1, 0, n_chosen + 1) ** power
+    return sorted({round(step) for step in steps}, reverse=True)
+
+
+def last(states: Iterator[Tensor]) -> Tensor:
+    """The last of the states, which is the sample."""
+    for state in states:  # noqa: B007  a deque would keep one too, and say less
+        pass
+    return state
+
+
+def ancestral(
+    schedule: NoiseSchedule, clean: CleanPredictor, x: Tensor, generator: torch.Generator, n_chosen: int | None = None
+) -> Iterator[Tensor]:
+    r"""DDPM: draw :math:`x_{t-1} \sim N(\mu_\theta(x_t, t), \sigma_q^2(t))`, without noise in the last step.
+
+    With fewer steps than the diffusion has, it is the chain of the chosen steps.
+    """
+    steps = spaced_steps(schedule.n_steps, n_chosen)
+    for now, before in zip(steps[:-1], steps[1:]):
+        if before == now - 1:
+            mean, variance = posterior(schedule, x, clean(x, now), now)
+        else:
+            mean, variance = _leap(schedule, x, clean(x, now), now, before)
+        x = mean
+        if before:
+            x = x + variance.sqrt() * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        yield x
+
+
+def ddim(
+    schedule: NoiseSchedule,
+    clean: CleanPredictor,
+    x: Tensor,
+    generator: torch.Generator,
+    n_chosen: int | None = None,
+    *,
+    eta: float = 0.0,
+) -> Iterator[Tensor]:
+    r"""DDIM: a step to :math:`s < t` that keeps the predicted noise and replaces a part ``eta`` of it by new noise.
+
+    .. math:: x_s = \sqrt{\bar\alpha_s}\,\hat x_0 + \sqrt{1 - \bar\alpha_s - \sigma^2}\,\hat\epsilon + \sigma z,
+              \qquad \sigma^2 = \eta^2\,\frac{1 - \bar\alpha_s}{1 - \bar\alpha_t}
+              \Bigl(1 - \frac{\bar\alpha_t}{\bar\alpha_s}\Bigr)
+
+    With ``eta`` 0 the sample is a function of the noise it starts from; with 1 it is the ancestral chain.
+    """
+    steps = spaced_steps(schedule.n_steps, n_chosen)
+    for now, before in zip(steps[:-1], steps[1:]):
+        bar, bar_before = (float(schedule.alpha_bars[t]) for t in (now, before))
+        x_0 = clean(x, now)
+        noise = (x - bar**0.5 * x_0) / (1 - bar) ** 0.5
+        variance = eta**2 * (1 - bar_before) / (1 - bar) * (1 - bar / bar_before)
+        x = bar_before**0.5 * x_0 + max(1 - bar_before - variance, 0.0) ** 0.5 * noise
+        if variance:
+            x = x + variance**0.5 * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        yield x
+
+
+def second_order(
+    schedule: NoiseSchedule, clean: CleanPredictor, x: Tensor, generator: torch.Generator, n_chosen: int | None = None
+) -> Iterator[Tensor]:
+    r"""DPM-Solver++(2M): the deterministic path with the clean data extrapolated from the last two predictions.
+
+    With :math:`\lambda = \log(a/b)`, :math:`h = \lambda_s - \lambda_t` and the same for the step before,
+    :math:`r = h_{before}/h`:
+
+    .. math:: x_s = \frac{b_s}{b_t}x_t - a_s(e^{-h} - 1)\Bigl[\bigl(1 + \tfrac1{2r}\bigr)\hat x_0(t)
+              - \tfrac1{2r}\hat x_0(t_{before})\Bigr]
+
+    Steps are evenly spaced in the root of t. One evaluation of the denoiser per step, an error of second order. The last step, to clean data, is
+    :math:`\hat x_0` itself. ``generator`` is not used: all randomness is in the noise it starts from.
+    """
+    steps = spaced_steps(schedule.n_steps, n_chosen, power=2.0)
+    signal = schedule.alpha_bars.sqrt().tolist()
+    noise = (1 - schedule.alpha_bars).sqrt().tolist()
+    earlier: Tensor | None = None
+    width_earlier = 0.0
+    for now, before in zip(steps[:-1], steps[1:]):
+        x_0 = clean(x, now)
+        if before == 0:
+            x = x_0
+        else:
+            width = float(np.log(signal[before] / noise[before]) - np.log(signal[now] / noise[now]))
+            blend = x_0
+            if earlier is not None:
+                slope = width / (2 * width_earlier)
+                blend = (1 + slope) * x_0 - slope * earlier
+            x = noise[before] / noise[now] * x - signal[before] * np.expm1(-width) * blend
+            earlier, width_earlier = x_0, width
+        yield x
+
+
+def _leap(schedule: NoiseSchedule, x: Tensor, x_0: Tensor, now: int, before: int) -> tuple[Tensor, Tensor]:
+    """Mean and variance of the posterior when steps between ``before`` and ``now`` are left out."""
+    bar, bar_before = schedule.alpha_bars[now], schedule.alpha_bars[before]
+    ratio = bar / bar_before
+    mean = ratio.sqrt() * (1 - bar_before) / (1 - bar) * x + bar_before.sqrt() * (1 - ratio) / (1 - bar) * x_0
+    return mean.to(x.dtype), ((1 - ratio) * (1 - bar_before) / (1 - bar)).to(x.dtype)
+
+
+SAMPLERS = {"ddpm": ancestral, "ddim": ddim, "dpm2": second_order}
