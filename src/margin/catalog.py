@@ -159,7 +159,11 @@ SEMI = (
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
 )
 
-GENERATIVE = (Entry("vae", "margin.generative.VAE", "density"),)
+GENERATIVE = (
+    Entry("vae", "margin.generative.VAE", "density"),
+    Entry("gan", "margin.generative.GAN", "density", compared=False),
+    Entry("diffusion-model", "margin.generative.DiffusionModel", "density"),
+)
 
 ENTRIES: tuple[Entry, ...] = (
     *LINEAR,

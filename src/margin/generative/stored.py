@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    FieldsOf,
+    Form,
+    ListOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    TrueOrFalse,
+    Violation,
+    optional,
+)
 from margin.neural.stored import TRAINED, check_layers
 
 __all__ = ["FORMS"]
@@ -25,7 +39,92 @@ def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("weights_ must all have one dtype")
 
 
+def _described_network_is_stored(model: Mapping[str, Any], sizes: Sizes, build: Callable[..., Any]) -> None:
+    """The described network, built without memory, has the names and shapes of the stored weights."""
+    if "network_" not in model:
+        return
+    import torch
+
+    network, classes = model["network_"], model["classes_"]
+    if network["n_features"] != sizes["n_features"] or network["n_classes"] != (0 if classes is None else len(classes)):
+        raise Violation("network_ must have the columns of X and the classes of classes_")
+    if network["shape"] and (len(network["shape"]) != 3 or math.prod(network["shape"]) != network["n_features"]):
+        raise Violation("network_ must have images of as many values as X has columns")
+    try:
+        with torch.device("meta"):
+            built = build(network)
+    except (ValueError, RuntimeError, TypeError, OverflowError, IndexError, KeyError) as error:
+        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
+    wanted = {name: tuple(tensor.shape) for name, tensor in built.state_dict().items()}
+    found = {name: array.shape for name, array in model["weights_"].items()}
+    if found != wanted:
+        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
+    if len({array.dtype for array in model["weights_"].values() if array.dtype.kind == "f"}) > 1:
+        raise Violation("weights_ must all have one dtype")
+
+
+def _denoiser_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    from margin.generative.diffusion.model import NETWORK_FIELDS, denoiser_network
+
+    _described_network_is_stored(
+        model, sizes, lambda network: denoiser_network(**{name: network[name] for name in NETWORK_FIELDS})
+    )
+
+
+def _game_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    from margin.generative.gan.model import gan_network
+
+    _described_network_is_stored(model, sizes, lambda network: gan_network(**network))
+
+
+MOST_UNITS = 2**20
+SCALED: dict[str, Stored] = {
+    "center_": ArrayOf("n_features"),
+    "scale_": ArrayOf("n_features"),
+    "classes_": optional(ArrayOf("n_classes", kind="labels")),
+    **TRAINED,
+}
+SHAPED: dict[str, Stored] = {
+    "n_features": Count(low=1),
+    "shape": ListOf(Count(low=1, high=MOST_UNITS)),
+    "hidden": ListOf(Count(low=1, high=MOST_UNITS)),
+    "n_classes": Count(high=MOST_UNITS),
+}
+
 FORMS: Mapping[str, Form] = {
+    "DiffusionModel": Form(
+        {
+            **SCALED,
+            "network_": FieldsOf(
+                {
+                    **SHAPED,
+                    "denoiser": StringOf(("mlp", "unet", "transformer")),
+                    "n_steps": Count(low=2, high=MOST_UNITS),
+                    "noise_schedule": StringOf(("linear", "cosine")),
+                    "prediction": StringOf(("epsilon", "x0", "v", "score")),
+                }
+            ),
+        },
+        [_denoiser_is_stored],
+    ),
+    "GAN": Form(
+        {
+            **SCALED,
+            "network_": FieldsOf(
+                {
+                    **SHAPED,
+                    "architecture": StringOf(("mlp", "dcgan", "style")),
+                    "n_latents": Count(low=1, high=MOST_UNITS),
+                    "n_discriminators": Count(low=1, high=1000),
+                    "spectral_norm": TrueOrFalse(),
+                    "dropout": Real(0.0, 1.0, finite=True),
+                    "bounded": TrueOrFalse(),
+                }
+            ),
+        },
+        [_game_is_stored],
+    ),
     "VAE": Form(
         {
             "center_": ArrayOf("n_features"),
@@ -43,5 +142,5 @@ FORMS: Mapping[str, Form] = {
             **TRAINED,
         },
         [_layers_are_stored],
-    )
+    ),
 }
