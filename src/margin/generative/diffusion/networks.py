@@ -6,6 +6,7 @@ layer starts at 0, so that an untrained denoiser predicts 0 whatever it sees.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -60,7 +61,7 @@ class MLPDenoiser(nn.Module):
         super().__init__()
         self.embedding = NoiseEmbedding(embedding, n_classes)
         sizes = [n_features, *hidden]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:]))
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
         self.told = nn.ModuleList(nn.Linear(embedding, width) for width in hidden)
         self.last = starts_at_zero(nn.Linear(sizes[-1], n_features))
 

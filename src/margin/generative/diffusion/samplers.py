@@ -6,6 +6,7 @@ A denoiser is a function of :math:`(x_t, t)` that predicts the noise in :math:`x
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -54,7 +55,7 @@ def ancestral(
     With fewer steps than the diffusion has, it is the chain of the chosen steps.
     """
     steps = spaced_steps(schedule.n_steps, n_chosen)
-    for now, before in zip(steps[:-1], steps[1:]):
+    for now, before in itertools.pairwise(steps):
         if before == now - 1:
             mean, variance = posterior(schedule, x, clean(x, now), now)
         else:
@@ -83,7 +84,7 @@ def ddim(
     With ``eta`` 0 the sample is a function of the noise it starts from; with 1 it is the ancestral chain.
     """
     steps = spaced_steps(schedule.n_steps, n_chosen)
-    for now, before in zip(steps[:-1], steps[1:]):
+    for now, before in itertools.pairwise(steps):
         bar, bar_before = (float(schedule.alpha_bars[t]) for t in (now, before))
         x_0 = clean(x, now)
         noise = (x - bar**0.5 * x_0) / (1 - bar) ** 0.5
@@ -113,7 +114,7 @@ def second_order(
     noise = (1 - schedule.alpha_bars).sqrt().tolist()
     earlier: Tensor | None = None
     width_earlier = 0.0
-    for now, before in zip(steps[:-1], steps[1:]):
+    for now, before in itertools.pairwise(steps):
         x_0 = clean(x, now)
         if before == 0:
             x = x_0

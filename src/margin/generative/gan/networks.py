@@ -6,6 +6,7 @@ class) and gives one logit per row.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -39,7 +40,7 @@ class MLPGenerator(nn.Module):
         self.bounded = bounded
         self.classes = nn.Embedding(n_classes, CLASS_WIDTH) if n_classes else None
         sizes = [n_latents + (CLASS_WIDTH if n_classes else 0), *hidden, n_features]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:]))
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
 
     def forward(self, z: Tensor, label: Tensor | None = None) -> Tensor:
         h = z if self.classes is None else torch.cat([z, self.classes(label)], dim=1)
@@ -56,7 +57,7 @@ class MLPDiscriminator(nn.Module):
         super().__init__()
         self.classes = nn.Embedding(n_classes, CLASS_WIDTH) if n_classes else None
         sizes = [n_features + (CLASS_WIDTH if n_classes else 0), *hidden, 1]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:]))
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, label: Tensor | None = None) -> Tensor:

@@ -20,7 +20,7 @@ TINY = 1e-8
 
 
 def modulated_kernels(kernels: Tensor, style: Tensor, *, demodulate: bool = True) -> Tensor:
-    """Kernels (o, i, k, k) scaled by the styles (n, i) of the input channels, every output of norm 1: (n, o, i, k, k)."""
+    """Kernels (o, i, k, k) scaled by the styles (n, i) of the input channels, every output of norm 1."""
     scaled = kernels[None] * style[:, None, :, None, None]
     if not demodulate:
         return scaled
