@@ -76,13 +76,3 @@ class ExactMixture:
         gain = signal * self.variances / noisy.variances
         given = self.means + gain[:, None] * (y[:, None, :] - noisy.means)
         return (noisy.responsibilities(y)[:, :, None] * given).sum(dim=1)
-
-    def noise_predictor(self, schedule: NoiseSchedule) -> Any:
-        r"""The best :math:`\epsilon_\theta(x_t, t)` there is: :math:`E[\epsilon | x_t]`; ``t`` is the same for all rows."""
-
-        def predict(x_t: Tensor, t: Tensor | int) -> Tensor:
-            step = int(torch.as_tensor(t).reshape(-1)[0])
-            b = math.sqrt(1 - float(schedule.alpha_bars[step]))
-            return (-b * self.diffused(schedule, step).score(x_t.double())).to(x_t.dtype)
-
-        return predict

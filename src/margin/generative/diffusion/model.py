@@ -1,4 +1,4 @@
-r"""The estimator of a diffusion: learns to see the noise in noisy rows, and draws new rows by removing it step by step."""
+"""The estimator of a diffusion: learns to see the noise in noisy rows, and draws new ones by removing it."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def ddim(
 
 
 def second_order(
-    schedule: NoiseSchedule, clean: CleanPredictor, x: Tensor, generator: torch.Generator, n_chosen: int | None = None
+    schedule: NoiseSchedule, clean: CleanPredictor, x: Tensor, _generator: torch.Generator, n_chosen: int | None = None
 ) -> Iterator[Tensor]:
     r"""DPM-Solver++(2M): the deterministic path with the clean data extrapolated from the last two predictions.
 
@@ -106,8 +106,8 @@ def second_order(
     .. math:: x_s = \frac{b_s}{b_t}x_t - a_s(e^{-h} - 1)\Bigl[\bigl(1 + \tfrac1{2r}\bigr)\hat x_0(t)
               - \tfrac1{2r}\hat x_0(t_{before})\Bigr]
 
-    Steps are evenly spaced in the root of t. One evaluation of the denoiser per step, an error of second order. The last step, to clean data, is
-    :math:`\hat x_0` itself. ``generator`` is not used: all randomness is in the noise it starts from.
+    Steps are evenly spaced in the root of t. One evaluation of the denoiser per step, an error of second order. The
+    last step, to clean data, is :math:`\hat x_0` itself. All randomness is in the noise it starts from.
     """
     steps = spaced_steps(schedule.n_steps, n_chosen, power=2.0)
     signal = schedule.alpha_bars.sqrt().tolist()
