@@ -138,9 +138,7 @@ def divergence_and_error(kind: str) -> tuple[float, float]:
 
     schedule = small()
     x_t = noised(schedule, column(X_0), LAST, column(NOISE))
-    right, wrong = (
-        convert(schedule, column(x), x_t, LAST, given="x0", wanted=kind) for x in (X_0, GUESS)
-    )
+    right, wrong = (convert(schedule, column(x), x_t, LAST, given="x0", wanted=kind) for x in (X_0, GUESS))
     mean, variance = posterior(schedule, x_t, column(X_0), LAST)
     guess = reverse_mean(schedule, wrong, x_t, LAST, kind)
     divergence = float(kl_round_normals(mean, variance, guess, variance))
@@ -171,9 +169,7 @@ def equal_covariances_leave_the_distance_of_the_means(seed: int) -> Verdict:
 @claim("diffusion-x0-prediction")
 def the_weighted_error_of_clean_data_is_the_divergence() -> Verdict:
     divergence, weighted = divergence_and_error("x0")
-    return every(
-        number=near(weighted, 0.1048757, tolerance=5e-8), equal=near(weighted, divergence, tolerance=1e-12)
-    )
+    return every(number=near(weighted, 0.1048757, tolerance=5e-8), equal=near(weighted, divergence, tolerance=1e-12))
 
 
 @claim("diffusion-epsilon-prediction")
@@ -187,9 +183,7 @@ def the_weighted_error_of_the_noise_is_the_same_divergence() -> Verdict:
     divergence, weighted = divergence_and_error("epsilon")
     return every(
         mean=near(mean, 0.534976, tolerance=5e-7),
-        mean_of_the_clean_form=near(
-            mean, float(reverse_mean(schedule, column(X_0), x_t, LAST, "x0")), tolerance=1e-12
-        ),
+        mean_of_the_clean_form=near(mean, float(reverse_mean(schedule, column(X_0), x_t, LAST, "x0")), tolerance=1e-12),
         number=near(weighted, 0.1048757, tolerance=5e-8),
         equal=near(weighted, divergence, tolerance=1e-12),
     )
@@ -222,7 +216,11 @@ def the_weighted_error_of_the_score_is_the_same_divergence(seed: int) -> Verdict
         round_trips=below(trips, 1e-10),
     )
     # The score is the slope of the log-density at x_t; the gradient of x_t by itself is 1 wherever one looks.
-    density = ExactMixture(math.sqrt(float(schedule.alpha_bars[LAST])) * column(X_0), [float((1 - schedule.alpha_bars[LAST]).sqrt())], [1.0])
+    density = ExactMixture(
+        math.sqrt(float(schedule.alpha_bars[LAST])) * column(X_0),
+        [float((1 - schedule.alpha_bars[LAST]).sqrt())],
+        [1.0],
+    )
     return corrected(
         every(truth=truth, slope=near(float(density.score(x_t)), float(score), tolerance=1e-10)),
         gradient_of_x_t=near(1.0, float(score), tolerance=0.1),
