@@ -225,7 +225,7 @@ def the_discriminator_climbs_and_the_generator_descends(seed: int) -> Verdict:
         player = Player(name, network.get_submodule(name), lambda *args: terms(*args, rules=rules), schedule=0.02)
         game = Adversarial([player], seed=seed)
         game.modules = {"generator": network.generator, "discriminator": network.discriminator}
-        return [float(game(Batch((real,)), t)[f"{name}_loss"].total) for t in range(steps)]
+        return [float(game(Batch((real,)), t)[f"{name}_loss"].total.detach()) for t in range(steps)]
 
     up = climb("discriminator", discriminator_terms, 40)
     down = climb("generator", generator_terms, 40)
