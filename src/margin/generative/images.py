@@ -22,4 +22,4 @@ def check_image_shape(estimator: Any, n_columns: int) -> tuple[int, int, int]:
             f"{owner}: image_shape must be (height, width) or (channels, height, width) with a product of {n_columns}, "
             f"the columns of X; got {shape}."
         )
-    return (1, *shape) if len(shape) == 2 else shape  # type: ignore[return-value]
+    return (1, *shape) if len(shape) == 2 else shape

@@ -6,6 +6,7 @@ r"""Sampling by following the score with noise.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -56,5 +57,9 @@ def annealed_langevin(
     rows and the level.
     """
     for sigma in levels:
-        x = langevin(lambda rows, level=sigma: score(rows, level), x, step * sigma**2, steps_per_level, generator)
+        x = langevin(partial(_at_level, score, sigma), x, step * sigma**2, steps_per_level, generator)
     return x
+
+
+def _at_level(score: Callable[[Tensor, float], Tensor], sigma: float, x: Tensor) -> Tensor:
+    return score(x, sigma)

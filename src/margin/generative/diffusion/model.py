@@ -211,8 +211,9 @@ class DiffusionModel(NeuralEstimator):
         x = torch.from_numpy(self._shaped(Scaling(self.center_, self.scale_).apply(X.astype(np.float64))))
 
         def reverse(x_t: Tensor, t: int) -> tuple[Tensor, Tensor]:
-            mean, variance = posterior(schedule, x_t, self._clean(module, schedule, None, 1.0, x_t, t), t)
-            return mean, variance if t > 1 else schedule.betas[1]  # at t = 1 the posterior is a point
+            # The variance of the forward step is exact for standard normal data; the posterior's, for one point.
+            clean = self._clean(module, schedule, None, 1.0, x_t, t)
+            return posterior(schedule, x_t, clean, t)[0], schedule.betas[t]
 
         parts = [
             bound_from_posteriors(schedule, piece, reverse, torch.Generator().manual_seed(BOUND_SEED), shared=True)
