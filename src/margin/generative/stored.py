@@ -96,6 +96,7 @@ FORMS: Mapping[str, Form] = {
     "DiffusionModel": Form(
         {
             **SCALED,
+            "range_": ArrayOf(2, "n_features"),
             "network_": FieldsOf(
                 {
                     **SHAPED,

@@ -130,6 +130,7 @@ class DiffusionModel(NeuralEstimator):
 
     center_: np.ndarray = attribute("What is subtracted from every column before noise is added.")
     scale_: np.ndarray = attribute("What every column is divided by before noise is added.")
+    range_: np.ndarray = attribute("Smallest and largest value of every column, (2, p): new rows stay between them.")
     classes_: np.ndarray | None = attribute("Classes of a conditional model, sorted; None without.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
@@ -146,6 +147,7 @@ class DiffusionModel(NeuralEstimator):
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
             self.center_, self.scale_ = self._scaling(X[train], shape is not None)
+            self.range_ = np.stack([X[train].min(axis=0), X[train].max(axis=0)]).astype(np.float64)
         self.network_ = {
             "denoiser": self.denoiser,
             "n_features": X.shape[1],
@@ -190,7 +192,7 @@ class DiffusionModel(NeuralEstimator):
         dtype = next(module.parameters()).dtype
         shape = tuple(self.network_["shape"]) or (self.network_["n_features"],)
         start = torch.randn((n_samples, *shape), generator=generator, dtype=dtype)
-        clean = partial(self._clean, module, schedule, numbers, scale)
+        clean = partial(self._clean_inside, module, schedule, numbers, scale)
         states = SAMPLERS[self.sampler](schedule, clean, start, generator, self.sampling_steps)
         steps = self.sampling_steps or schedule.n_steps
         for done, x in enumerate(states, 1):
@@ -252,6 +254,26 @@ class DiffusionModel(NeuralEstimator):
                     value = guided(predicted(module, schedule, piece, steps, None, kind), value, scale)
                 found.append(value)
         return convert(schedule, torch.cat(found).to(x.dtype), x, t, given=kind, wanted="x0")
+
+    def _clean_inside(
+        self,
+        module: nn.Module,
+        schedule: NoiseSchedule,
+        numbers: Tensor | None,
+        scale: float,
+        x: Tensor,
+        t: int,
+    ) -> Tensor:
+        """Clean data within the range of the training rows, where every mean of them lies.
+
+        Where hardly any signal is left, clean data are a small difference divided by a small number, and an error of
+        the predicted noise would throw the sampler far out.
+        """
+        low, high = (
+            torch.from_numpy(self._shaped(bound[None])).to(x.dtype)
+            for bound in (self.range_ - self.center_) / self.scale_
+        )
+        return torch.clamp(self._clean(module, schedule, numbers, scale, x, t), low, high)
 
     def _schedule(self) -> NoiseSchedule:
         return noise_schedule(self.network_["noise_schedule"], self.network_["n_steps"])
