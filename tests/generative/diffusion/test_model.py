@@ -111,7 +111,6 @@ def test_untrained_denoisers_predict_zero():
         ({"denoiser": "unet", "image_shape": (3, 5)}, "product of 16"),
         ({"denoiser": "transformer", "image_shape": (4, 4), "hidden_layer_sizes": (8, 16)}, "all be the same"),
         ({"denoiser": "transformer", "image_shape": (4, 4), "hidden_layer_sizes": (6,)}, "multiple of the 4 heads"),
-        ({"sampling_steps": 30}, "at most n_steps"),
         ({"solver": "lbfgs"}, "solver must take batches"),
         ({"conditional": True}, "y must hold a class per row"),
     ],

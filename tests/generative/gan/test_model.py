@@ -80,6 +80,7 @@ def test_the_ring_is_covered():
         ({"architecture": "dcgan", "hidden_layer_sizes": (8, 4)}, "image_shape must be"),
         ({"architecture": "dcgan", "image_shape": (4, 4), "hidden_layer_sizes": (8,)}, "two numbers of channels"),
         ({"architecture": "style", "image_shape": (3, 4), "hidden_layer_sizes": (8, 4)}, "product of 16"),
+        ({"architecture": "dcgan", "image_shape": (2, 8), "hidden_layer_sizes": (8, 4)}, "sides of at least 4"),
         ({"early_stopping": True}, "early_stopping must be False"),
         ({"solver": "lbfgs"}, "solver must take batches"),
         ({"alpha": 0.1}, "alpha must be 0"),

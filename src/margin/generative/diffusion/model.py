@@ -100,7 +100,7 @@ class DiffusionModel(NeuralEstimator):
         "dpm2", Choice(*SAMPLERS), "How new rows are drawn: 'ddpm' with noise in every step, 'ddim' and 'dpm2' without."
     )
     sampling_steps: int | None = parameter(
-        25, Optional(Integer(low=1)), "Steps of the sampler, at most n_steps; None: all of them."
+        25, Optional(Integer(low=1)), "Steps of the sampler, of which there are at most n_steps; None: all of them."
     )
     standardize: bool = parameter(
         True, Flag(), "Whether columns (of an image: all pixels alike) are brought to mean 0 and deviation 1."
@@ -138,10 +138,6 @@ class DiffusionModel(NeuralEstimator):
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         shape = check_image_shape(self, X.shape[1]) if self.denoiser != "mlp" else None
-        if self.sampling_steps is not None and self.sampling_steps > self.n_steps:
-            raise ValueError(
-                f"DiffusionModel: sampling_steps must be at most n_steps, {self.n_steps}; got {self.sampling_steps}."
-            )
         self.classes_, numbers = encode_labels(self, y, len(X)) if self.conditional else (None, None)
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
@@ -175,7 +171,8 @@ class DiffusionModel(NeuralEstimator):
         self, n_samples: int = 1, random_state: RandomLike = None, *, y: Any = None, guidance_scale: float | None = None
     ) -> np.ndarray:
         """New rows; a conditional model draws the classes ``y`` (one, or one per row), or any without."""
-        *_, (_, rows) = self.sample_path(n_samples, random_state, y=y, guidance_scale=guidance_scale)
+        for _, rows in self.sample_path(n_samples, random_state, y=y, guidance_scale=guidance_scale):  # noqa: B007
+            pass
         return rows
 
     def sample_path(
@@ -193,8 +190,8 @@ class DiffusionModel(NeuralEstimator):
         shape = tuple(self.network_["shape"]) or (self.network_["n_features"],)
         start = torch.randn((n_samples, *shape), generator=generator, dtype=dtype)
         clean = partial(self._clean_inside, module, schedule, numbers, scale)
-        states = SAMPLERS[self.sampler](schedule, clean, start, generator, self.sampling_steps)
-        steps = self.sampling_steps or schedule.n_steps
+        steps = min(self.sampling_steps or schedule.n_steps, schedule.n_steps)
+        states = SAMPLERS[self.sampler](schedule, clean, start, generator, steps)
         for done, x in enumerate(states, 1):
             yield min(done / steps, 1.0), Scaling(self.center_, self.scale_).undo(x.reshape(n_samples, -1).numpy())
 

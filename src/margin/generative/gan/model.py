@@ -39,6 +39,7 @@ from margin.neural.training.stopping import Patience
 __all__ = ["ARCHITECTURES", "GAN", "gan_network"]
 
 ARCHITECTURES = ("mlp", "dcgan", "style")
+SMALLEST_SIDE = 4  # two halvings must leave a pixel
 PENALTY_OF_LOSS = {"non-saturating": "real", "minimax": "real", "wasserstein": "between"}
 
 
@@ -142,6 +143,8 @@ class GAN(NeuralEstimator):
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         shape = check_image_shape(self, X.shape[1]) if self.architecture != "mlp" else None
+        if shape is not None and min(shape[1:]) < SMALLEST_SIDE:
+            raise ValueError(f"GAN: image_shape must have sides of at least {SMALLEST_SIDE} pixels; got {shape[1:]}.")
         self.classes_, numbers = encode_labels(self, y, len(X)) if self.conditional else (None, None)
         seed = self._seed(state)
         if not self._goes_on():

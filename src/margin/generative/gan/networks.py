@@ -80,7 +80,8 @@ class ConvGenerator(nn.Module):
         self.start = (wide, math.ceil(self.height / 4), math.ceil(self.breadth / 4))
         self.classes = nn.Embedding(n_classes, CLASS_WIDTH) if n_classes else None
         self.first = nn.Linear(n_latents + (CLASS_WIDTH if n_classes else 0), math.prod(self.start))
-        self.norm_1, self.norm_2 = nn.BatchNorm2d(wide), nn.BatchNorm2d(narrow)
+        # Over the channels of one image: a norm over the batch would make a row depend on the others.
+        self.norm_1, self.norm_2 = nn.GroupNorm(1, wide), nn.GroupNorm(1, narrow)
         self.grow_1 = nn.ConvTranspose2d(wide, narrow, 4, stride=2, padding=1)
         self.grow_2 = nn.ConvTranspose2d(narrow, channels, 4, stride=2, padding=1)
 
