@@ -52,7 +52,7 @@ TEST_PARAMETERS = {
     "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
     "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
     "gan": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
-    "diffusion-model": {"hidden_layer_sizes": (16,), "n_steps": 20, "sampling_steps": 5, "max_iter": 3},
+    "diffusion-model": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 

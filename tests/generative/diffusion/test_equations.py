@@ -8,6 +8,7 @@ import torch
 from scipy.integrate import quad
 
 from margin.generative.diffusion.bound import (
+    bound_at_draws,
     bound_direct,
     bound_from_pairs,
     bound_from_posteriors,
@@ -173,6 +174,14 @@ def test_bounds_of_normal_data_are_exact():
         assert float(values.var()) == pytest.approx(variance, rel=0.15)
     printed = bound_from_pairs(schedule, x, exact_kernel(schedule), seeded(1)).total
     assert float(printed.mean()) == pytest.approx(-47.3, abs=0.5)
+
+
+def test_balanced_draws_give_the_bound_of_a_linear_kernel_exactly():
+    """For a linear reverse mean every term is quadratic in the noise, so draws of mean 0 and variance 1 are enough."""
+    schedule, x = NoiseSchedule([0.06] * 50), column(0.8, -1.3)
+    both = torch.tensor([[1.0], [-1.0]], dtype=torch.float64)
+    found = bound_at_draws(schedule, x, exact_kernel(schedule), lambda t: both).total
+    np.testing.assert_allclose(found, -0.5 * (math.log(2 * math.pi) + x[:, 0] ** 2), atol=1e-9)
 
 
 def test_forms_agree_for_a_wrong_model():

@@ -24,6 +24,7 @@ from margin.generative.diffusion.schedules import NoiseSchedule
 __all__ = [
     "BoundParts",
     "ReverseKernel",
+    "bound_at_draws",
     "bound_direct",
     "bound_from_pairs",
     "bound_from_posteriors",
@@ -118,21 +119,33 @@ def bound_from_pairs(
 
 
 def bound_from_posteriors(
-    schedule: NoiseSchedule,
-    x_0: Tensor,
-    reverse: ReverseKernel,
-    generator: torch.Generator,
-    *,
-    shared: bool = False,
+    schedule: NoiseSchedule, x_0: Tensor, reverse: ReverseKernel, generator: torch.Generator
 ) -> BoundParts:
-    r"""The second, denoising-matching form: one path of the chain and exact KL divergences along it.
-
-    With ``shared`` noise all rows have the same draws, so the number of a row does not depend on the others.
-    """
-    states = walk(schedule, x_0, generator, shared=shared)
+    """The second, denoising-matching form: one path of the chain and exact KL divergences along it."""
+    states = walk(schedule, x_0, generator)
     reconstruction = log_normal(x_0, *reverse(states[1], 1))
     terms = consistency_terms(schedule, states, reverse)
     return BoundParts(reconstruction, prior_matching(schedule, x_0), terms.sum(dim=0))
+
+
+def bound_at_draws(
+    schedule: NoiseSchedule, x_0: Tensor, reverse: ReverseKernel, draws: Callable[[int], Tensor]
+) -> BoundParts:
+    """The second form with given noise, (K, *shape of a row) for every step, the same for all rows.
+
+    The number of a row then does not depend on the others, and balanced draws leave little to chance.
+    """
+    reconstruction = torch.zeros(len(x_0), dtype=x_0.dtype)
+    consistency = torch.zeros_like(reconstruction)
+    for t in range(1, schedule.n_steps + 1):
+        noise = draws(t)
+        for one in noise:
+            x_t = noised(schedule, x_0, t, one)
+            if t == 1:
+                reconstruction = reconstruction + log_normal(x_0, *reverse(x_t, 1)) / len(noise)
+            else:
+                consistency = consistency + _consistency(schedule, x_0, reverse, t, x_t) / len(noise)
+    return BoundParts(reconstruction, prior_matching(schedule, x_0), consistency)
 
 
 def consistency_terms(schedule: NoiseSchedule, states: Tensor, reverse: ReverseKernel) -> Tensor:

@@ -30,14 +30,11 @@ def noised(schedule: NoiseSchedule, x_0: Tensor, t: Tensor | int, noise: Tensor)
     return schedule.signal(t, x_0) * x_0 + schedule.noise(t, x_0) * noise
 
 
-def walk(schedule: NoiseSchedule, x_0: Tensor, generator: torch.Generator, *, shared: bool = False) -> Tensor:
-    """The whole chain step by step: (T + 1, *shape of x_0), from clean data to noise.
-
-    With ``shared`` noise all rows get the same, so that the path of a row does not depend on the others.
-    """
+def walk(schedule: NoiseSchedule, x_0: Tensor, generator: torch.Generator) -> Tensor:
+    """The whole chain step by step: (T + 1, *shape of x_0), from clean data to noise."""
     states = [x_0]
     for t in range(1, schedule.n_steps + 1):
-        noise = torch.randn((1 if shared else len(x_0), *x_0.shape[1:]), generator=generator, dtype=x_0.dtype)
+        noise = torch.randn(x_0.shape, generator=generator, dtype=x_0.dtype)
         states.append(forward_step(schedule, states[-1], t, noise))
     return torch.stack(states)
 

@@ -18,7 +18,7 @@ from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
-from margin.generative.diffusion.bound import BoundParts, bound_from_posteriors
+from margin.generative.diffusion.bound import BoundParts, bound_at_draws
 from margin.generative.diffusion.chain import posterior
 from margin.generative.diffusion.guidance import guided
 from margin.generative.diffusion.networks import MLPDenoiser, TransformerDenoiser, UNetDenoiser
@@ -50,8 +50,7 @@ class DiffusionModel(NeuralEstimator):
     added from :math:`x_t` at a random step; a sampler goes from noise back to data. With ``conditional`` the network
     also sees the class in ``y``, which ``sample`` can then ask for, more or less strongly by ``guidance_scale``.
 
-    ``score_samples`` is the variational lower bound of the log-density, along one path of the chain that is the same
-    for all rows.
+    ``score_samples`` is the variational lower bound of the log-density, from draws that are the same for all rows.
 
     Examples
     --------
@@ -102,6 +101,7 @@ class DiffusionModel(NeuralEstimator):
     sampling_steps: int | None = parameter(
         25, Optional(Integer(low=1)), "Steps of the sampler, of which there are at most n_steps; None: all of them."
     )
+    bound_samples: int = parameter(4, Integer(low=1), "Draws of the noise of every step behind score_samples.")
     standardize: bool = parameter(
         True, Flag(), "Whether columns (of an image: all pixels alike) are brought to mean 0 and deviation 1."
     )
@@ -214,10 +214,8 @@ class DiffusionModel(NeuralEstimator):
             clean = self._clean(module, schedule, None, 1.0, x_t, t)
             return posterior(schedule, x_t, clean, t)[0], schedule.betas[t]
 
-        parts = [
-            bound_from_posteriors(schedule, piece, reverse, torch.Generator().manual_seed(BOUND_SEED), shared=True)
-            for piece in x.split(ROWS_AT_ONCE)
-        ]
+        draws = partial(_balanced_draws, self.bound_samples, tuple(x.shape[1:]))
+        parts = [bound_at_draws(schedule, piece, reverse, draws) for piece in x.split(ROWS_AT_ONCE)]
         reconstruction, prior, consistency = (torch.cat(part) for part in zip(*parts))
         return BoundParts(reconstruction - float(np.log(self.scale_).sum()), prior, consistency)
 
@@ -296,6 +294,13 @@ class DiffusionModel(NeuralEstimator):
         super()._check_parameters()
         if self.solver == "lbfgs":
             raise ValueError("DiffusionModel: solver must take batches, since every step draws new noise; got 'lbfgs'.")
+
+
+def _balanced_draws(n_draws: int, shape: tuple[int, ...], t: int) -> Tensor:
+    """Fixed normal draws for step ``t`` in pairs of opposite sign, of variance 1 in every coordinate."""
+    half = np.random.default_rng([BOUND_SEED, t]).standard_normal(((n_draws + 1) // 2, *shape))
+    half /= np.sqrt(np.mean(half**2, axis=0))
+    return torch.from_numpy(np.concatenate([half, -half])[:n_draws])
 
 
 NETWORK_FIELDS = ("denoiser", "n_features", "shape", "hidden", "n_classes")

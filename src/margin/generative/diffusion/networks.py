@@ -73,7 +73,7 @@ class MLPDenoiser(nn.Module):
         return self.last(h)
 
 
-class ResidualBlock(nn.Module):
+class DenoisingBlock(nn.Module):
     """Two convolutions around the noise embedding, added to their input."""
 
     def __init__(self, n_in: int, n_out: int, embedding: int):
@@ -109,9 +109,9 @@ class UNetDenoiser(nn.Module):
         self.embedding = NoiseEmbedding(embedding, n_classes)
         self.first = nn.Conv2d(channels + condition, widths[0], 3, padding=1)
         pairs = list(zip([widths[0], *widths[:-1]], widths))
-        self.down = nn.ModuleList(ResidualBlock(a, b, embedding) for a, b in pairs)
-        self.middle = ResidualBlock(widths[-1], widths[-1], embedding)
-        self.up = nn.ModuleList(ResidualBlock(2 * b, a, embedding) for a, b in reversed(pairs))
+        self.down = nn.ModuleList(DenoisingBlock(a, b, embedding) for a, b in pairs)
+        self.middle = DenoisingBlock(widths[-1], widths[-1], embedding)
+        self.up = nn.ModuleList(DenoisingBlock(2 * b, a, embedding) for a, b in reversed(pairs))
         self.norm = nn.GroupNorm(math.gcd(GROUPS, widths[0]), widths[0])
         self.last = starts_at_zero(nn.Conv2d(widths[0], channels, 3, padding=1))
 
