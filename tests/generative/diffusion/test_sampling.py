@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import brentq
 from scipy.stats import kstest, norm
 
 from margin.generative.diffusion.flow_matching import between, exact_velocity, flow_matching_loss, integrate
@@ -12,7 +13,7 @@ from margin.generative.diffusion.guidance import drop_condition, guided
 from margin.generative.diffusion.langevin import annealed_langevin, geometric_levels, langevin
 from margin.generative.diffusion.mixture import ExactMixture
 from margin.generative.diffusion.samplers import ancestral, ddim, last, second_order, spaced_steps
-from margin.generative.diffusion.schedules import NoiseSchedule, linear_betas
+from margin.generative.diffusion.schedules import NOISE_SCHEDULES, NoiseSchedule, linear_betas, noise_schedule
 from margin.generative.diffusion.scores import (
     denoised_by_score,
     denoising_score_matching,
@@ -78,18 +79,29 @@ def test_fewer_steps_give_the_data_too(sampler):
     assert kstest(x[:, 0].numpy(), cdf(LINE)).statistic < 0.04
 
 
-def test_orders_of_the_deterministic_samplers():
+def quantile_map(mixture, u):
+    """Where the deterministic flow of a law on the line carries normal quantiles: it keeps the order of points."""
+    law = cdf(mixture)
+    return np.array([brentq(lambda x, p=p: law([x])[0] - p, -9, 9) for p in u])[:, None]
+
+
+@pytest.mark.parametrize("name", NOISE_SCHEDULES)
+def test_deterministic_samplers_reach_the_quantiles_at_their_order(name):
     """Twice the steps halve the error of DDIM and divide that of the second-order sampler by about four."""
-    start, clean = normals(300, 1, seed=2), clean_of(LINE, LONG)
-    reference = last(second_order(LONG, clean, start, seeded()))
+    u = (np.arange(100) + 0.5) / 100
+    start, truth = torch.from_numpy(norm.ppf(u))[:, None], torch.from_numpy(quantile_map(LINE, u))
+    schedule = noise_schedule(name, 1000)
     errors = {
-        (sampler.__name__, n): float((last(sampler(LONG, clean, start, seeded(), n)) - reference).abs().mean())
+        (sampler.__name__, n): float(
+            (last(sampler(schedule, clean_of(LINE, schedule), start, seeded(), n)) - truth).abs().mean()
+        )
         for sampler in (ddim, second_order)
-        for n in (20, 40)
+        for n in (10, 20, 40)
     }
-    assert 1.5 < errors["ddim", 20] / errors["ddim", 40] < 2.8
-    assert errors["second_order", 20] / errors["second_order", 40] > 2.8
+    assert 1.7 < errors["ddim", 20] / errors["ddim", 40] < 2.3
+    assert errors["second_order", 10] / errors["second_order", 40] > 16
     assert errors["second_order", 20] < 0.5 * errors["ddim", 40]
+    assert errors["second_order", 20] < 0.01
 
 
 def test_ddim_with_full_noise_is_the_ancestral_chain():
@@ -109,10 +121,22 @@ def test_leaping_to_the_next_step_is_the_step():
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", NOISE_SCHEDULES)
+def test_chosen_steps_are_evenly_spaced_in_the_angle_of_the_noise(name):
+    schedule = noise_schedule(name, 1000)
+    steps = spaced_steps(schedule, 20)
+    bars = schedule.alpha_bars.numpy()[steps]
+    angles = np.arctan2(np.sqrt(1 - bars), np.sqrt(bars))
+    assert steps[0] == 1000
+    assert steps[-1] == 0
+    np.testing.assert_allclose(-np.diff(angles), angles[0] / 20, atol=0.01)
+    assert spaced_steps(schedule) == list(range(1000, -1, -1))
+
+
 @pytest.mark.parametrize("n", [0, 11])
 def test_steps_must_be_some_of_those_there_are(n):
     with pytest.raises(ValueError, match="n_chosen must be from 1 to the 10 steps"):
-        spaced_steps(10, n)
+        spaced_steps(NoiseSchedule(linear_betas(10)), n)
 
 
 def test_langevin_finds_mean_and_covariance():

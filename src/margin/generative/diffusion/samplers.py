@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from margin.generative.diffusion.chain import posterior
-from margin.generative.diffusion.schedules import NoiseSchedule
+from margin.generative.diffusion.schedules import NoiseSchedule, noise_schedule
 
 __all__ = ["SAMPLERS", "CleanPredictor", "ancestral", "ddim", "last", "second_order", "spaced_steps"]
 
@@ -22,22 +22,27 @@ __all__ = ["SAMPLERS", "CleanPredictor", "ancestral", "ddim", "last", "second_or
 CleanPredictor = Callable[[Tensor, int], Tensor]
 
 
-def spaced_steps(n_steps: int, n_chosen: int | None = None, *, power: float = 1.0) -> list[int]:
-    """At most ``n_chosen`` steps from T down to 1, and 0 at the end; None: all of them.
+def spaced_steps(schedule: NoiseSchedule, n_chosen: int | None = None) -> list[int]:
+    r"""At most ``n_chosen`` steps from T down to 1, and 0 at the end; None: all of them.
 
-    They are evenly spaced in the ``power``-th root of t: a power above 1 puts more of them near the clean data.
+    They are evenly spaced in the angle :math:`\varphi` of :math:`x_t = \cos\varphi\,x_0 + \sin\varphi\,\epsilon`, so
+    that which levels of noise a sampler visits does not depend on the schedule. (The cosine schedule moves the angle
+    evenly, the linear one slowly near the noise.)
 
-    >>> spaced_steps(10, 3), spaced_steps(100, 4, power=2)
-    ([10, 7, 3, 0], [100, 56, 25, 6, 0])
+    >>> spaced_steps(noise_schedule("cosine", 100), 4), spaced_steps(noise_schedule("linear", 100), 4)
+    ([100, 75, 50, 24, 0], [100, 43, 26, 12, 0])
     """
+    n_steps = schedule.n_steps
     if n_chosen is None:
         n_chosen = n_steps
     if not 1 <= n_chosen <= n_steps:
         raise ValueError(f"spaced_steps: n_chosen must be from 1 to the {n_steps} steps; got {n_chosen!r}.")
     if n_chosen == n_steps:
         return list(range(n_steps, -1, -1))
-    steps = n_steps * np.linspace(1, 0, n_chosen + 1) ** power
-    return sorted({round(step) for step in steps}, reverse=True)
+    angles = torch.atan2((1 - schedule.alpha_bars).sqrt(), schedule.alpha_bars.sqrt()).numpy()
+    wanted = np.linspace(angles[-1], 0, n_chosen + 1)
+    steps = np.interp(wanted, angles, np.arange(n_steps + 1))
+    return sorted({round(step) for step in steps.tolist()}, reverse=True)
 
 
 def last(states: Iterator[Tensor]) -> Tensor:
@@ -54,7 +59,7 @@ def ancestral(
 
     With fewer steps than the diffusion has, it is the chain of the chosen steps.
     """
-    steps = spaced_steps(schedule.n_steps, n_chosen)
+    steps = spaced_steps(schedule, n_chosen)
     for now, before in itertools.pairwise(steps):
         if before == now - 1:
             mean, variance = posterior(schedule, x, clean(x, now), now)
@@ -83,7 +88,7 @@ def ddim(
 
     With ``eta`` 0 the sample is a function of the noise it starts from; with 1 it is the ancestral chain.
     """
-    steps = spaced_steps(schedule.n_steps, n_chosen)
+    steps = spaced_steps(schedule, n_chosen)
     for now, before in itertools.pairwise(steps):
         bar, bar_before = (float(schedule.alpha_bars[t]) for t in (now, before))
         x_0 = clean(x, now)
@@ -106,10 +111,10 @@ def second_order(
     .. math:: x_s = \frac{b_s}{b_t}x_t - a_s(e^{-h} - 1)\Bigl[\bigl(1 + \tfrac1{2r}\bigr)\hat x_0(t)
               - \tfrac1{2r}\hat x_0(t_{before})\Bigr]
 
-    Steps are evenly spaced in the root of t. One evaluation of the denoiser per step, an error of second order. The
+    One evaluation of the denoiser per step, an error of second order. The
     last step, to clean data, is :math:`\hat x_0` itself. All randomness is in the noise it starts from.
     """
-    steps = spaced_steps(schedule.n_steps, n_chosen, power=2.0)
+    steps = spaced_steps(schedule, n_chosen)
     signal = schedule.alpha_bars.sqrt().tolist()
     noise = (1 - schedule.alpha_bars).sqrt().tolist()
     earlier: Tensor | None = None
