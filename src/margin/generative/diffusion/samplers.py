@@ -18,19 +18,24 @@ from margin.generative.diffusion.schedules import NoiseSchedule, noise_schedule
 
 __all__ = ["SAMPLERS", "CleanPredictor", "ancestral", "ddim", "last", "second_order", "spaced_steps"]
 
+LEAST_SIGNAL = 0.006  # below this ratio of signal to noise, predicted noise says nothing about clean data
+
 # The clean data that a denoiser sees behind x_t at step t, which is the same for all rows.
 CleanPredictor = Callable[[Tensor, int], Tensor]
 
 
 def spaced_steps(schedule: NoiseSchedule, n_chosen: int | None = None) -> list[int]:
-    r"""At most ``n_chosen`` steps from T down to 1, and 0 at the end; None: all of them.
+    r"""At most ``n_chosen`` steps down to 1, and 0 at the end; None: all of them.
 
-    They are evenly spaced in the angle :math:`\varphi` of :math:`x_t = \cos\varphi\,x_0 + \sin\varphi\,\epsilon`, so
+    They begin at the last step with a ratio of signal to noise of 0.006, where noise and :math:`x_t` are all but the
+    same: the cosine schedule goes further, to where clean data are an error divided by almost 0.
+
+    The rest is evenly spaced in the angle :math:`\varphi` of :math:`x_t = \cos\varphi\,x_0 + \sin\varphi\,\epsilon`, so
     that which levels of noise a sampler visits does not depend on the schedule. (The cosine schedule moves the angle
     evenly, the linear one slowly near the noise.)
 
     >>> spaced_steps(noise_schedule("cosine", 100), 4), spaced_steps(noise_schedule("linear", 100), 4)
-    ([100, 75, 50, 24, 0], [100, 43, 26, 12, 0])
+    ([99, 74, 49, 24, 0], [98, 43, 26, 12, 0])
     """
     n_steps = schedule.n_steps
     if n_chosen is None:
@@ -40,7 +45,8 @@ def spaced_steps(schedule: NoiseSchedule, n_chosen: int | None = None) -> list[i
     if n_chosen == n_steps:
         return list(range(n_steps, -1, -1))
     angles = torch.atan2((1 - schedule.alpha_bars).sqrt(), schedule.alpha_bars.sqrt()).numpy()
-    wanted = np.linspace(angles[-1], 0, n_chosen + 1)
+    first = max(int(np.flatnonzero(angles <= np.arctan2(1, LEAST_SIGNAL))[-1]), n_chosen)
+    wanted = np.linspace(angles[first], 0, n_chosen + 1)
     steps = np.interp(wanted, angles, np.arange(n_steps + 1))
     return sorted({round(step) for step in steps.tolist()}, reverse=True)
 

@@ -10,15 +10,17 @@ __all__ = ["ModeCoverage", "grid_modes", "mode_coverage", "ring_modes"]
 
 
 class ModeCoverage(NamedTuple):
-    """``covered`` modes have a sample within the radius; ``high_quality`` is the fraction of samples near any."""
+    """``covered`` modes have enough samples in the radius; ``high_quality`` is the fraction of samples near any."""
 
     covered: int
     high_quality: float
     counts: np.ndarray
 
 
-def mode_coverage(samples: Any, modes: Any, radius: float) -> ModeCoverage:
+def mode_coverage(samples: Any, modes: Any, radius: float, *, least: int = 1) -> ModeCoverage:
     """Samples (n, d) counted at the nearest of the modes (k, d), if they are within ``radius`` (3 deviations) of it.
+
+    A mode is covered from ``least`` such samples on. The literature counts one, which a cloud over all modes reaches too.
 
     >>> found = mode_coverage([[0.1, 0.0], [5.0, 5.0]], [[0.0, 0.0], [1.0, 0.0]], radius=0.3)
     >>> found.covered, found.high_quality
@@ -31,7 +33,7 @@ def mode_coverage(samples: Any, modes: Any, radius: float) -> ModeCoverage:
     nearest = squared.argmin(axis=1)
     near = squared[np.arange(len(samples)), nearest] <= radius**2
     counts = np.bincount(nearest[near], minlength=len(modes))
-    return ModeCoverage(int((counts > 0).sum()), float(near.mean()), counts)
+    return ModeCoverage(int((counts >= least).sum()), float(near.mean()), counts)
 
 
 def ring_modes(n: int = 8, radius: float = 1.0) -> np.ndarray:

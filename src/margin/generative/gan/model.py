@@ -112,7 +112,7 @@ class GAN(NeuralEstimator):
     alpha: float = parameter(
         0.0, Number(low=0, search=(1e-5, 10.0), log=True), "Decoupled weight decay of 'adamw' and 'muon'."
     )
-    beta_1: float = parameter(0.5, Number(low=0, below=1), "Decay of Adam's mean of the gradient; low, since it turns.")
+    beta_1: float = parameter(0.0, Number(low=0, below=1), "Decay of Adam's mean of the gradient; 0, since it turns.")
     beta_2: float = parameter(0.99, Number(low=0, below=1), "Decay of Adam's mean of the squared gradient.")
     learning_rate: str = parameter(
         "cosine",
@@ -120,7 +120,7 @@ class GAN(NeuralEstimator):
         "How the learning rates go on from learning_rate_init over max_iter epochs.",
     )
     learning_rate_init: float = parameter(
-        1e-3, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+        3e-3, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
     weight_average: float | None = parameter(
         0.99,

@@ -28,27 +28,29 @@ def modulated_kernels(kernels: Tensor, style: Tensor, *, demodulate: bool = True
 
 
 class ModulatedConv(nn.Module):
-    """A convolution whose kernels depend on the style of each row; all rows at once as groups."""
+    r"""A convolution whose kernels depend on the style of each row.
+
+    A kernel that is scaled by input channel is the plain kernel on scaled channels, and its norm a factor of the output:
+    one convolution for all rows instead of one for each.
+    """
 
     def __init__(self, n_in: int, n_out: int, size: int, n_styles: int, *, demodulate: bool = True):
         super().__init__()
         self.kernels = nn.Parameter(torch.randn(n_out, n_in, size, size) / math.sqrt(n_in * size**2))
         self.bias = nn.Parameter(torch.zeros(n_out))
         self.style = nn.Linear(n_styles, n_in)
+        # Styles vary around 1 by about 1 from the start: by much less, all images would begin alike.
+        nn.init.normal_(self.style.weight, std=1 / math.sqrt(n_styles))
         nn.init.ones_(self.style.bias)
         self.demodulate = demodulate
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
-        n, _, height, breadth = x.shape
-        kernels = modulated_kernels(self.kernels, self.style(w), demodulate=self.demodulate)
-        _, n_out, n_in, size, _ = kernels.shape
-        together = functional.conv2d(
-            x.reshape(1, -1, height, breadth),
-            kernels.reshape(n * n_out, n_in, size, size),
-            padding=size // 2,
-            groups=n,
-        )
-        return together.reshape(n, n_out, height, breadth) + self.bias[:, None, None]
+        style = self.style(w)
+        found = functional.conv2d(x * style[:, :, None, None], self.kernels, padding=self.kernels.shape[2] // 2)
+        if self.demodulate:
+            squares = style.square() @ self.kernels.square().sum(dim=(2, 3)).T  # (n, o)
+            found = found * torch.rsqrt(squares + TINY)[:, :, None, None]
+        return found + self.bias[:, None, None]
 
 
 class StyleGenerator(nn.Module):
@@ -66,6 +68,9 @@ class StyleGenerator(nn.Module):
         self.classes = nn.Embedding(n_classes, CLASS_WIDTH) if n_classes else None
         n_inputs = n_latents + (CLASS_WIDTH if n_classes else 0)
         self.mapping = nn.ModuleList([nn.Linear(n_inputs, wide), nn.Linear(wide, wide)])
+        for layer in self.mapping:
+            nn.init.kaiming_normal_(layer.weight, a=SLOPE)
+            nn.init.zeros_(layer.bias)
         self.constant = nn.Parameter(torch.randn(wide, math.ceil(self.height / 4), math.ceil(self.breadth / 4)))
         self.layers = nn.ModuleList(
             [

@@ -3,11 +3,13 @@ r"""Translation between two domains by adversarial networks: from pairs, or from
 .. math:: L_{pairs} = -\log D(a, G(a)) + \lambda\,|b - G(a)|_1, \qquad
           L_{cycle} = -\log D_B(G(a)) - \log D_A(F(b)) + \lambda\,\bigl(|F(G(a)) - a|_1 + |G(F(b)) - b|_1\bigr)
 
-Both are games of the shared training loop: :func:`pair_game` and :func:`cycle_game` give a ``Training``.
+Both are games of the shared training loop. The judges of a cycle are flattened at the real rows (R1 penalty), without
+which the game goes round in circles, and learning rates go down to 0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -17,9 +19,20 @@ import torch
 from torch import Tensor, nn
 
 from margin.core.randomness import as_generator, spawn_seeds
-from margin.generative.gan.losses import discriminator_loss, generator_loss
+from margin.generative.gan.losses import discriminator_loss, generator_loss, real_gradient_penalty
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator
-from margin.neural.training import Adversarial, Optimization, Plan, Player, RowBatches, TensorRows, Training, train
+from margin.neural.training import (
+    Adversarial,
+    Optimization,
+    Plan,
+    Player,
+    RowBatches,
+    TensorRows,
+    Training,
+    rate_schedule,
+    train,
+)
+from margin.neural.scaling import Scaling
 from margin.neural.weights import build
 
 __all__ = ["CycleTranslation", "PairTranslation", "cycle_terms", "judge_terms", "pair_terms"]
@@ -45,14 +58,18 @@ class BothJudges(nn.Module):
         self.of_a, self.of_b = MLPDiscriminator(n_a, hidden), MLPDiscriminator(n_b, hidden)
 
 
-def judge_terms(modules: Modules, batch: tuple[Tensor, ...], _: torch.Generator) -> dict[str, Tensor]:
+def judge_terms(
+    modules: Modules, batch: tuple[Tensor, ...], _: torch.Generator, *, penalty_weight: float
+) -> dict[str, Tensor]:
     """Both discriminators of a cycle against the translations of the other domain."""
     a, b = batch
     maps, judges = modules["generator"], modules["discriminator"]
     with torch.no_grad():
         made_a, made_b = maps.back(b), maps.forth(a)  # type: ignore[operator]
     of_a = discriminator_loss(judges.of_a(a), judges.of_a(made_a))  # type: ignore[operator]
-    return {"loss": (of_a + discriminator_loss(judges.of_b(b), judges.of_b(made_b))).mean()}  # type: ignore[operator]
+    of_b = discriminator_loss(judges.of_b(b), judges.of_b(made_b))  # type: ignore[operator]
+    slopes = real_gradient_penalty(judges.of_a, a) + real_gradient_penalty(judges.of_b, b)  # type: ignore[arg-type]
+    return {"loss": (of_a + of_b + penalty_weight * slopes).mean()}
 
 
 def cycle_terms(
@@ -107,12 +124,15 @@ class _Translation:
             self.records.append(record.as_dict())
         self.maps = step.result.eval()
 
-    def _player(self, name: str, module: nn.Module, objective: Any) -> Player:
-        return Player(name, module, objective, ADAM, self.learning_rate)
+    def _player(self, name: str, module: nn.Module, objective: Any, n_rows: int) -> Player:
+        steps = self.max_iter * math.ceil(n_rows / self.batch_size)
+        return Player(name, module, objective, ADAM, rate_schedule("cosine", self.learning_rate, steps=steps))
 
 
 class CycleTranslation(_Translation):
     """Maps between two domains of which only separate samples are known; row k of one need not belong to row k.
+
+    Both are brought to mean 0 and deviation 1 in every column for the networks; what is given back is not.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(64, 2)), rng.normal(3, 1, size=(64, 2))
@@ -124,40 +144,45 @@ class CycleTranslation(_Translation):
         self,
         hidden: tuple[int, ...] = (64,),
         *,
-        cycle_weight: float = 5.0,
+        cycle_weight: float = 2.0,
+        penalty_weight: float = 0.1,
         max_iter: int = 50,
         batch_size: int = 64,
-        learning_rate: float = 2e-3,
+        learning_rate: float = 5e-3,
         seed: int = 0,
     ):
         super().__init__(hidden, max_iter, batch_size, learning_rate, seed)
-        self.cycle_weight = cycle_weight
+        self.cycle_weight, self.penalty_weight = cycle_weight, penalty_weight
 
     def fit(self, A: np.ndarray, B: np.ndarray) -> CycleTranslation:
         A, B = np.asarray(A, dtype=np.float32), np.asarray(B, dtype=np.float32)
         if len(A) != len(B):
             raise ValueError(f"CycleTranslation: A and B must have as many rows; got {len(A)} and {len(B)}.")
+        self._of_a, self._of_b = Scaling.of(A), Scaling.of(B)
         seeds = spawn_seeds(as_generator(self.seed), 4)
         maps = build(lambda: BothWays(A.shape[1], B.shape[1], self.hidden), seeds[0])
         judges = build(lambda: BothJudges(A.shape[1], B.shape[1], self.hidden), seeds[1])
         objective = partial(cycle_terms, cycle_weight=self.cycle_weight)
         self._play(
-            self._player("discriminator", judges, judge_terms),
-            self._player("generator", maps, objective),
-            TensorRows.of(A, B),
+            self._player("discriminator", judges, partial(judge_terms, penalty_weight=self.penalty_weight), len(A)),
+            self._player("generator", maps, objective, len(A)),
+            TensorRows.of(self._of_a.apply(A), self._of_b.apply(B)),
             seeds,
         )
         return self
 
     def transform(self, A: np.ndarray) -> np.ndarray:
         """Rows of the first domain as rows of the second."""
-        with torch.no_grad():
-            return self.maps.forth(torch.from_numpy(np.asarray(A, dtype=np.float32))).numpy()  # type: ignore[operator]
+        return self._mapped("forth", A, self._of_a, self._of_b)
 
     def inverse_transform(self, B: np.ndarray) -> np.ndarray:
         """Rows of the second domain as rows of the first."""
+        return self._mapped("back", B, self._of_b, self._of_a)
+
+    def _mapped(self, name: str, rows: np.ndarray, there: Scaling, back: Scaling) -> np.ndarray:
+        seen = torch.from_numpy(there.apply(np.asarray(rows, dtype=np.float32)))
         with torch.no_grad():
-            return self.maps.back(torch.from_numpy(np.asarray(B, dtype=np.float32))).numpy()  # type: ignore[operator]
+            return back.undo(self.maps.get_submodule(name)(seen).numpy())
 
 
 class PairTranslation(_Translation):
@@ -192,8 +217,8 @@ class PairTranslation(_Translation):
         judge = build(lambda: MLPDiscriminator(n_seen, self.hidden), seeds[1])
         shared = {"n_latents": self.n_latents, "sees": self.judge_sees_input}
         self._play(
-            self._player("discriminator", judge, partial(pair_judge_terms, **shared)),
-            self._player("generator", maps, partial(pair_terms, l1_weight=self.l1_weight, **shared)),
+            self._player("discriminator", judge, partial(pair_judge_terms, **shared), len(A)),
+            self._player("generator", maps, partial(pair_terms, l1_weight=self.l1_weight, **shared), len(A)),
             TensorRows.of(A, B),
             seeds,
         )
