@@ -6,10 +6,12 @@ tells from :math:`N(0, I)`. A network that learned to remove noise runs it backw
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, every, near
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     import torch
     from sklearn.datasets import load_digits
 
+    from margin.claims.diffusion.distances import frechet
     from margin.generative import DiffusionModel
     from margin.generative.diffusion.chain import walk
     from margin.generative.diffusion.schedules import noise_schedule
@@ -48,29 +51,25 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     return {
         "errors": np.array(errors),
         "forward": states[frames][:, :SHOWN].numpy(),
+        "n_values": X.size,
         "last_mean": float(states[-1].mean()),
         "last_variance": float(states[-1].var()),
         "backward": np.stack([backwards[k] for k in chosen]),
         "made": made,
-        "distance": _energy(made, X),
-        "noise_distance": _energy(X.mean(axis=0) + X.std(axis=0) * states[-1, :300].numpy(), X),
+        "distance": frechet(made, X),
+        "noise_distance": frechet(X.mean(axis=0) + X.std(axis=0) * states[-1, :300].numpy(), X),
     }
-
-
-def _energy(x: np.ndarray, y: np.ndarray) -> float:
-    from scipy.spatial.distance import cdist
-
-    return float(2 * cdist(x, y).mean() - cdist(x, x).mean() - cdist(y, y).mean())
 
 
 def check(data: dict[str, Any]) -> Verdict:
     change = [float(np.abs(b - a).mean()) for a, b in zip(data["backward"][:-1], data["backward"][1:])]
+    n = data["n_values"]
     return every(
-        error_falls=below(float(data["errors"][-1]), 0.8 * float(data["errors"][0])),
-        ends_with_mean_0=near(data["last_mean"], 0.0, tolerance=0.03),
-        ends_with_variance_1=near(data["last_variance"], 1.0, tolerance=0.05),
+        error_half_of_predicting_nothing=below(float(data["errors"][-1]), 0.5),
+        ends_with_mean_0=near(data["last_mean"], 0.0, tolerance=ERRORS / math.sqrt(n)),
+        ends_with_variance_1=near(data["last_variance"], 1.0, tolerance=ERRORS * math.sqrt(2 / n)),
         every_frame_changes=above(min(change), 0.0),
-        nearer_to_digits_than_noise=below(data["distance"], data["noise_distance"]),
+        nearer_to_digits_than_independent_pixels=below(data["distance"], 0.5 * data["noise_distance"]),
     )
 
 

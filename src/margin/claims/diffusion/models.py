@@ -125,7 +125,6 @@ def _evaluations_per_update(seed: int) -> int:
 def mapped_predictions_have_equal_weighted_losses(seed: int) -> Verdict:
     import torch
 
-    from margin.generative import DiffusionModel
     from margin.generative.diffusion.chain import noised
     from margin.generative.diffusion.predictions import convert, kl_weight
     from margin.generative.diffusion.schedules import noise_schedule
@@ -162,7 +161,8 @@ def _nearer_than_noise(prediction: str, seed: int) -> dict[str, float]:
     drawn = DiffusionModel((256,), max_iter=25, **{**options, "learning_rate_init": 5e-3}).fit(pixels)
     return {
         "moons": squared_mmd(made, moons, MOON_WIDTH) / squared_mmd(independent(moons, seed, 400), moons, MOON_WIDTH),
-        "digits": frechet(drawn.sample(400, random_state=seed), pixels) / frechet(independent(pixels, seed, 400), pixels),
+        "digits": frechet(drawn.sample(400, random_state=seed), pixels)
+        / frechet(independent(pixels, seed, 400), pixels),
     }
 
 
@@ -234,7 +234,8 @@ def codes_are_denoised_and_decoded_at_lower_cost(seed: int) -> Verdict:
     latent = LatentDiffusion(codes, DiffusionModel((64, 64), max_iter=40, **options)).fit(X)
     pixels = DiffusionModel((256, 256), max_iter=30, **{**options, "learning_rate_init": 3e-3}).fit(X)
     distances = {
-        name: frechet(model.sample(400, random_state=seed), X) for name, model in (("latent", latent), ("pixels", pixels))
+        name: frechet(model.sample(400, random_state=seed), X)
+        for name, model in (("latent", latent), ("pixels", pixels))
     }
     weights = {
         name: sum(array.size for array in model.weights_.values())

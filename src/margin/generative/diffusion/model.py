@@ -137,17 +137,18 @@ class DiffusionModel(NeuralEstimator):
         """Learn from ``X`` (and the classes ``y`` if conditional), yielding records; ``state`` continues a fit."""
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        shape = check_image_shape(self, X.shape[1]) if self.denoiser != "mlp" else None
+        images = self.denoiser != "mlp" or self.image_shape is not None
+        shape = check_image_shape(self, X.shape[1]) if images else None
         self.classes_, numbers = encode_labels(self, y, len(X)) if self.conditional else (None, None)
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
-            self.center_, self.scale_ = self._scaling(X[train], shape is not None)
+            self.center_, self.scale_ = self._scaling(X[train], images)
             self.range_ = np.stack([X[train].min(axis=0), X[train].max(axis=0)]).astype(np.float64)
         self.network_ = {
             "denoiser": self.denoiser,
             "n_features": X.shape[1],
-            "shape": list(shape or ()),
+            "shape": list(shape or ()) if self.denoiser != "mlp" else [],
             "hidden": layer_sizes(self.hidden_layer_sizes),
             "n_classes": 0 if self.classes_ is None else len(self.classes_),
             "n_steps": int(self.n_steps),

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from margin.generative.diffusion.chain import posterior
-from margin.generative.diffusion.schedules import NoiseSchedule, noise_schedule
+from margin.generative.diffusion.schedules import NoiseSchedule
 
 __all__ = ["SAMPLERS", "CleanPredictor", "ancestral", "ddim", "last", "second_order", "spaced_steps"]
 

@@ -20,7 +20,7 @@ class ModeCoverage(NamedTuple):
 def mode_coverage(samples: Any, modes: Any, radius: float, *, least: int = 1) -> ModeCoverage:
     """Samples (n, d) counted at the nearest of the modes (k, d), if they are within ``radius`` (3 deviations) of it.
 
-    A mode is covered from ``least`` such samples on. The literature counts one, which a cloud over all modes reaches too.
+    A mode is covered from ``least`` such samples on; the literature counts one, which a cloud over all modes has too.
 
     >>> found = mode_coverage([[0.1, 0.0], [5.0, 5.0]], [[0.0, 0.0], [1.0, 0.0]], radius=0.3)
     >>> found.covered, found.high_quality

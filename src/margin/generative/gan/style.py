@@ -30,8 +30,8 @@ def modulated_kernels(kernels: Tensor, style: Tensor, *, demodulate: bool = True
 class ModulatedConv(nn.Module):
     r"""A convolution whose kernels depend on the style of each row.
 
-    A kernel that is scaled by input channel is the plain kernel on scaled channels, and its norm a factor of the output:
-    one convolution for all rows instead of one for each.
+    A kernel scaled by input channel is the plain kernel on scaled channels, and its norm a factor of the output: one
+    convolution for all rows instead of one for each.
     """
 
     def __init__(self, n_in: int, n_out: int, size: int, n_styles: int, *, demodulate: bool = True):

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.generative.gan.losses import discriminator_loss, generator_loss, real_gradient_penalty
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator
+from margin.neural.scaling import Scaling
 from margin.neural.training import (
     Adversarial,
     Optimization,
@@ -32,7 +33,6 @@ from margin.neural.training import (
     rate_schedule,
     train,
 )
-from margin.neural.scaling import Scaling
 from margin.neural.weights import build
 
 __all__ = ["CycleTranslation", "PairTranslation", "cycle_terms", "judge_terms", "pair_terms"]
