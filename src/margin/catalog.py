@@ -178,6 +178,8 @@ GENERATIVE = (
     Entry("vae", "margin.generative.VAE", "density"),
     Entry("autoencoder", "margin.generative.Autoencoder", "transformation"),
     Entry("normalizing-flow", "margin.generative.NormalizingFlow", "density"),
+    Entry("gan", "margin.generative.GAN", "density", compared=False),
+    Entry("diffusion-model", "margin.generative.DiffusionModel", "density"),
 )
 
 TEXT = (

@@ -81,6 +81,8 @@ TEST_PARAMETERS = {
     },
     "masked-language-model": {"d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 16, "max_iter": 3},
     "translator": {"tokens": "char", "d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 48, "max_iter": 2},
+    "gan": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "diffusion-model": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "autoencoder": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "normalizing-flow": {"hidden_layer_sizes": (16,), "n_blocks": 2, "max_iter": 3},

@@ -35,6 +35,8 @@ COMPLETE = (
     "text",
     "autoencoder",
     "vae",
+    "gan",
+    "diffusion",
 )
 
 

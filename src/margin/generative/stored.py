@@ -6,9 +6,22 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation, optional
+from margin.core.invariants import (
+    ArrayOf,
+    Count,
+    FieldsOf,
+    Form,
+    ListOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    TrueOrFalse,
+    Violation,
+    optional,
+)
 from margin.neural.activations import ACTIVATIONS
-from margin.neural.stored import TRAINED
+from margin.neural.stored import TRAINED, check_built
 
 __all__ = ["FORMS"]
 
@@ -21,7 +34,7 @@ def _vae_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.generative.vae_network import VAENetwork
 
     check_columns(model["network_"], sizes)
-    check_described(model["weights_"], lambda: VAENetwork(**model["network_"]))
+    check_built(model["weights_"], lambda: VAENetwork(**model["network_"]), float32=False)
 
 
 def _flow_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
@@ -31,7 +44,7 @@ def _flow_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.generative.flows import FlowNetwork
 
     check_columns(model["network_"], sizes)
-    check_described(model["weights_"], lambda: FlowNetwork(**model["network_"]))
+    check_built(model["weights_"], lambda: FlowNetwork(**model["network_"]), float32=False)
 
 
 def _autoencoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
@@ -40,7 +53,7 @@ def _autoencoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.generative.autoencoder_network import AutoencoderNetwork
 
     check_columns(model["network_"], sizes)
-    check_described(model["weights_"], lambda: AutoencoderNetwork(**model["network_"]))
+    check_built(model["weights_"], lambda: AutoencoderNetwork(**model["network_"]), float32=False)
 
 
 def check_columns(network: Mapping[str, Any], sizes: Sizes) -> None:
@@ -52,24 +65,79 @@ def check_columns(network: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("network_ must have images of as many values as X has columns")
 
 
-def check_described(weights: Mapping[str, Any], factory: Callable[[], Any]) -> None:
-    """The weights are those of the network that ``factory`` builds, all of one dtype."""
-    import torch
+def _described_network_is_stored(model: Mapping[str, Any], sizes: Sizes, build: Callable[..., Any]) -> None:
+    if "network_" not in model:
+        return
+    network, classes = model["network_"], model["classes_"]
+    if network["n_features"] != sizes["n_features"] or network["n_classes"] != (0 if classes is None else len(classes)):
+        raise Violation("network_ must have the columns of X and the classes of classes_")
+    if network["shape"] and (len(network["shape"]) != 3 or prod(network["shape"]) != network["n_features"]):
+        raise Violation("network_ must have images of as many values as X has columns")
+    check_built(model["weights_"], lambda: build(network), float32=False)
 
-    try:
-        with torch.device("meta"):
-            wanted = {name: tuple(tensor.shape) for name, tensor in factory().state_dict().items()}
-    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
-        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
-    found = {name: array.shape for name, array in weights.items()}
-    if found != wanted:
-        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
-    if len({array.dtype for array in weights.values()}) > 1:
-        raise Violation("weights_ must all have one dtype")
 
+def _denoiser_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    from margin.generative.diffusion.model import NETWORK_FIELDS, denoiser_network
+
+    _described_network_is_stored(
+        model, sizes, lambda network: denoiser_network(**{name: network[name] for name in NETWORK_FIELDS})
+    )
+
+
+def _game_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    from margin.generative.gan.model import gan_network
+
+    _described_network_is_stored(model, sizes, lambda network: gan_network(**network))
+
+
+MOST_UNITS = 2**20
+SCALED: dict[str, Stored] = {
+    "center_": ArrayOf("n_features"),
+    "scale_": ArrayOf("n_features"),
+    "classes_": optional(ArrayOf("n_classes", kind="labels")),
+    **TRAINED,
+}
+SHAPED: dict[str, Stored] = {
+    "n_features": Count(low=1),
+    "shape": ListOf(Count(low=1, high=MOST_UNITS)),
+    "hidden": ListOf(Count(low=1, high=MOST_UNITS)),
+    "n_classes": Count(high=MOST_UNITS),
+}
 
 FORMS: Mapping[str, Form] = {
+    "DiffusionModel": Form(
+        {
+            **SCALED,
+            "range_": ArrayOf(2, "n_features"),
+            "network_": FieldsOf(
+                {
+                    **SHAPED,
+                    "denoiser": StringOf(("mlp", "unet", "transformer")),
+                    "n_steps": Count(low=2, high=MOST_UNITS),
+                    "noise_schedule": StringOf(("linear", "cosine")),
+                    "prediction": StringOf(("epsilon", "x0", "v", "score")),
+                }
+            ),
+        },
+        [_denoiser_is_stored],
+    ),
+    "GAN": Form(
+        {
+            **SCALED,
+            "network_": FieldsOf(
+                {
+                    **SHAPED,
+                    "architecture": StringOf(("mlp", "dcgan", "style")),
+                    "n_latents": Count(low=1, high=MOST_UNITS),
+                    "n_discriminators": Count(low=1, high=1000),
+                    "spectral_norm": TrueOrFalse(),
+                    "dropout": Real(0.0, 1.0, finite=True),
+                    "bounded": TrueOrFalse(),
+                }
+            ),
+        },
+        [_game_is_stored],
+    ),
     "VAE": Form(
         {
             "center_": ArrayOf("n_features"),

@@ -34,22 +34,30 @@ MOST_PIXELS = 2**31
 DEFAULT_WIDTH = 100  # units of the perceptron that stands in where a user gives no module of their own
 
 
-def check_built(weights: Mapping[str, np.ndarray], build: Callable[[], Any], *, prefix: str = "") -> None:
-    """The network that ``build`` makes, built without memory, has the names and shapes of the stored weights."""
+def check_built(
+    weights: Mapping[str, np.ndarray], build: Callable[[], Any], *, prefix: str = "", float32: bool = True
+) -> None:
+    """The network that ``build`` makes, built without memory, has the names and shapes of the stored weights.
+
+    With ``float32`` they are all of that precision, otherwise of any one.
+    """
     import torch
 
     try:
         with torch.device("meta"):
             built = build()
-    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError, ZeroDivisionError) as error:
+    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError, IndexError, ZeroDivisionError) as error:
         raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
     wanted = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
     found = {name: array.shape for name, array in weights.items()}
     if found != wanted:
         different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
         raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
-    if {array.dtype for array in weights.values()} != {np.dtype(np.float32)}:
+    dtypes = {array.dtype for array in weights.values()}
+    if float32 and dtypes != {np.dtype(np.float32)}:
         raise Violation("weights_ must all be float32")
+    if len({dtype for dtype in dtypes if dtype.kind == "f"}) > 1:
+        raise Violation("weights_ must all have one dtype")
 
 
 def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix: str = "") -> None:
