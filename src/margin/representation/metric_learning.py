@@ -1,0 +1,130 @@
+r"""A linear map that makes nearest neighbors agree with the classes: Mahalanobis metric learning.
+
+The distance :math:`(x - y)^\top M (x - y)` with :math:`M = A^\top A` is the Euclidean distance of Ax and Ay, so
+learning M is learning A; fewer rows of A make M of lower rank. Neighborhood components analysis (Goldberger et al.
+2004) maximizes the expected number of rows that a neighbor drawn at random classifies rightly,
+
+.. math:: f(A) = \sum_i p_i, \quad p_i = \sum_{j: y_j = y_i} p_{ij}, \quad
+          p_{ij} = \frac{e^{-\|Ax_i - Ax_j\|^2}}{\sum_{k \ne i} e^{-\|Ax_i - Ax_k\|^2}}.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from margin.core.domains import Choice, Integer, Number, Optional, Seed
+from margin.core.estimator import Estimator
+from margin.core.parameters import attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
+
+__all__ = ["NeighborhoodComponentsAnalysis", "nca_objective"]
+
+
+def nca_objective(A: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    r"""f(A) and its gradient :math:`2A\sum_{ij} W_{ij}(x_i - x_j)(x_i - x_j)^\top`, :math:`W = p \odot (p_i - 1_{same})`.
+
+    The sum over pairs is computed with the Laplacian of the symmetrized weights: no array of pairs and columns.
+    """
+    Z = X @ A.T
+    squares = (Z**2).sum(axis=1)
+    distance = np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0)
+    np.fill_diagonal(distance, np.inf)
+    distance -= distance.min(axis=1, keepdims=True)  # the nearest neighbor has weight 1 before dividing
+    p = np.exp(-distance)
+    p /= p.sum(axis=1, keepdims=True)
+    same = p * (y[:, None] == y)
+    right = same.sum(axis=1)
+    weight = p * right[:, None] - same
+    weight = weight + weight.T
+    laplacian = -weight
+    np.fill_diagonal(laplacian, weight.sum(axis=1))
+    return float(right.sum()), 2 * Z.T @ laplacian @ X
+
+
+class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    r"""A linear map under which the neighbors of a row have its class; L-BFGS from a start.
+
+    ``mahalanobis_`` is the metric :math:`M = A^\top A` that the map stands for.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=60), 100 * rng.normal(size=60)])
+    >>> model = NeighborhoodComponentsAnalysis().fit(X, X[:, 0] > 0)
+    >>> M = model.mahalanobis_
+    >>> bool(M[0, 0] > 1000 * M[1, 1])  # the large column says nothing of the class
+    True
+    """
+
+    n_components: int | None = parameter(
+        None, Optional(Integer(low=1)), "Rows of the map, the rank of the metric; None: one per column."
+    )
+    _: KW_ONLY
+    init: str = parameter(
+        "auto",
+        Choice("auto", "pca", "identity", "random"),
+        "Where the map starts: principal directions, the first columns, or normal numbers; 'auto': 'pca' if it "
+        "reduces the dimension, else 'identity'.",
+    )
+    max_iter: int = parameter(50, Integer(low=1), "Most iterations of L-BFGS.")
+    tol: float = parameter(1e-5, Number(low=0), "Gradient at which it ends.")
+    random_state: RandomLike = parameter(None, Seed(), "Draws the 'random' start.")
+
+    components_: np.ndarray = attribute("The map A, (n_components, p).")
+    n_iter_: int = attribute("Iterations of L-BFGS.")
+    scale_: np.ndarray = attribute("Deviations of the columns, by which they are divided while A is learned.")
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn the map from rows ``X`` and classes ``y``."""
+        from scipy.optimize import minimize
+
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        codes = np.unique(y, return_inverse=True)[1]
+        k = X.shape[1] if self.n_components is None else int(self.n_components)
+        if k > X.shape[1]:
+            raise ValueError(f"NeighborhoodComponentsAnalysis: n_components must be at most {X.shape[1]}; got {k}.")
+        # Exponentials of squared distances need columns of order 1; the map is given back in the units of X.
+        deviation = X.std(axis=0)
+        self.scale_ = np.where(deviation > 0, deviation, 1.0)
+        rows = (X - X.mean(axis=0)) / self.scale_
+        start = self._start(rows, k)
+
+        def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = nca_objective(flat.reshape(start.shape), rows, codes)
+            return -value, -gradient.ravel()
+
+        found = minimize(negative, start.ravel(), jac=True, method="L-BFGS-B", tol=self.tol, options={"maxiter": self.max_iter})  # fmt: skip
+        self.components_ = found.x.reshape(start.shape) / self.scale_
+        self.n_iter_ = int(found.nit)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Rows under the map, whose Euclidean distances are the learned ones."""
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False) @ self.components_.T
+
+    @property
+    def mahalanobis_(self) -> np.ndarray:
+        """The metric M, (p, p), of rank n_components."""
+        check_is_fitted(self)
+        return self.components_.T @ self.components_
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _start(self, rows: np.ndarray, k: int) -> np.ndarray:
+        p = rows.shape[1]
+        init = ("pca" if k < p else "identity") if self.init == "auto" else self.init
+        if init == "random":
+            return as_generator(self.random_state).standard_normal((k, p))
+        if init == "identity":
+            return np.eye(k, p)
+        _, directions = np.linalg.eigh(rows.T @ rows)
+        return directions[:, ::-1].T[:k].copy()
