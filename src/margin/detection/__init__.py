@@ -3,11 +3,14 @@
 from margin.detection.anchors import anchor_targets, make_anchors, sample_anchors
 from margin.detection.average_precision import average_precision, coco_map, mean_average_precision, precision_recall
 from margin.detection.boxes import box_decode, box_encode, paired_giou, pairwise_giou, pairwise_iou
+from margin.detection.detector import ObjectDetector
 from margin.detection.matching import match_sets, set_loss
 from margin.detection.regions import roi_align, roi_pool, warp_regions
+from margin.detection.selective_search import selective_search
 from margin.detection.suppression import non_maximum_suppression
 
 __all__ = [
+    "ObjectDetector",
     "anchor_targets",
     "average_precision",
     "box_decode",
@@ -24,6 +27,7 @@ __all__ = [
     "roi_align",
     "roi_pool",
     "sample_anchors",
+    "selective_search",
     "set_loss",
     "warp_regions",
 ]
