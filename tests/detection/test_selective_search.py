@@ -16,8 +16,7 @@ def slow_segments(image, k, min_size):
             for c in range(w):
                 r2, c2 = r + moves[0], c + moves[1]
                 if r2 < h and 0 <= c2 < w:
-                    a, b = ((r, c), (r2, c2)) if moves != (1, -1) else ((r, c), (r2, c2))
-                    edges.append((abs(image[r, c] - image[r2, c2]), a, b))
+                    edges.append((abs(image[r, c] - image[r2, c2]), (r, c), (r2, c2)))
     edges.sort(key=lambda edge: edge[0])
     groups = {(r, c): frozenset([(r, c)]) for r in range(h) for c in range(w)}
     steep = {}

@@ -18,7 +18,9 @@ from margin.neural.weights import build
 
 def pooled_network(seed):
     def make():
-        return nn.Sequential(nn.Conv2d(1, 5, 3), nn.Tanh(), nn.Conv2d(5, 4, 3), nn.ReLU(), GlobalAvgPool(), nn.Linear(4, 3))
+        return nn.Sequential(
+            nn.Conv2d(1, 5, 3), nn.Tanh(), nn.Conv2d(5, 4, 3), nn.ReLU(), GlobalAvgPool(), nn.Linear(4, 3)
+        )
 
     return build(make, seed=seed, dtype=torch.float64)
 
@@ -47,7 +49,9 @@ def test_grad_cam_behind_average_pooling_is_the_positive_map_over_its_size():
 
 def test_grad_cam_without_pooling_is_its_definition():
     def make():
-        return nn.Sequential(nn.Conv2d(1, 3, 3), nn.Tanh(), nn.Flatten(), nn.Linear(3 * 8 * 7, 6), nn.Tanh(), nn.Linear(6, 2))
+        return nn.Sequential(
+            nn.Conv2d(1, 3, 3), nn.Tanh(), nn.Flatten(), nn.Linear(3 * 8 * 7, 6), nn.Tanh(), nn.Linear(6, 2)
+        )
 
     net, x = build(make, seed=2, dtype=torch.float64).requires_grad_(False), images(2)
     maps = net[:2](x)
@@ -78,7 +82,7 @@ def test_integrated_gradients_are_complete():
 
 def test_integrated_gradients_of_a_cubic_are_exact():
     x = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
-    found = integrated_gradients(lambda p: (p[:, :1] ** 3 * p[:, 1:]), x, 0, steps=4)
+    found = integrated_gradients(lambda p: p[:, :1] ** 3 * p[:, 1:], x, 0, steps=4)
     torch.testing.assert_close(found, torch.tensor([[1.5, 0.5]], dtype=torch.float64))  # 3/4 and 1/4 of 2
 
 

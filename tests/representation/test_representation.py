@@ -68,7 +68,9 @@ def test_clip_loss_is_the_mean_of_both_directions():
 
 def test_triplet_loss():
     a, p, n = rows(7), rows(8), rows(9)
-    expected = [max(0, ((x - y) ** 2).sum() - ((x - z) ** 2).sum() + 0.5) for x, y, z in zip(*(t.numpy() for t in (a, p, n)))]
+    expected = [
+        max(0, ((x - y) ** 2).sum() - ((x - z) ** 2).sum() + 0.5) for x, y, z in zip(*(t.numpy() for t in (a, p, n)))
+    ]
     np.testing.assert_allclose(triplet_loss(a, p, n, 0.5).numpy(), expected)
 
 
@@ -112,7 +114,9 @@ def test_slope_of_the_energy_is_its_gradient():
     metric = local_metric(half_circle(1), 0.2, 0.01)
     curve = np.linspace([-1.0, 0.0], [1.0, 0.1], 6) + 0.05 * np.random.default_rng(2).normal(size=(6, 2))
     error = check_grad(
-        lambda flat: _energy(flat.reshape(6, 2), metric), lambda flat: _slope(flat.reshape(6, 2), metric).ravel(), curve.ravel()
+        lambda flat: _energy(flat.reshape(6, 2), metric),
+        lambda flat: _slope(flat.reshape(6, 2), metric).ravel(),
+        curve.ravel(),
     )
     assert error < 1e-4 * np.linalg.norm(_slope(curve, metric))
 

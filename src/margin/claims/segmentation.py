@@ -28,7 +28,9 @@ def fitted(seed: int, architecture: str) -> Any:
     from margin.segmentation import Segmenter
 
     train, _ = shapes(seed)
-    model = Segmenter(architecture, channels=8, depth=2, max_iter=6, batch_size=12, learning_rate_init=0.02, random_state=seed)
+    model = Segmenter(
+        architecture, channels=8, depth=2, max_iter=6, batch_size=12, learning_rate_init=0.02, random_state=seed
+    )
     return model.fit(train.images, (train.masks > 0).astype(int))
 
 
@@ -83,7 +85,11 @@ def skips_are_concatenated_and_they_help(seed: int) -> Verdict:
     plain = build(lambda: UNet(1, 1, depth=2, channels=6, skips=False), seed=seed)
     errors = {
         name: descend(
-            module.parameters(), lambda m=module: (m(noisy) - clean).square().mean(), steps=30, rate=0.02, rule=torch.optim.Adam
+            module.parameters(),
+            lambda m=module: (m(noisy) - clean).square().mean(),
+            steps=30,
+            rate=0.02,
+            rule=torch.optim.Adam,
         )[-1]
         for name, module in (("skips", net), ("none", plain))
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -69,7 +70,7 @@ class Backbone(nn.Sequential):
     def __init__(self, in_channels: int, channels: int):
         widths = [in_channels, channels, 2 * channels, 4 * channels, 4 * channels]
         layers: list[nn.Module] = []
-        for k, (a, b) in enumerate(zip(widths, widths[1:])):
+        for k, (a, b) in enumerate(pairwise(widths)):
             layers += [nn.Conv2d(a, b, 3, padding=1, bias=False), BatchNorm2d(b), nn.ReLU()]
             if k in (0, 1):
                 layers.append(nn.MaxPool2d(2))

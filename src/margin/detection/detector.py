@@ -20,7 +20,7 @@ from margin.data.image_arrays import channel_scaling, check_images
 from margin.detection.average_precision import mean_average_precision
 from margin.detection.backbone import Detected, DetectorNetwork, Scene
 from margin.detection.detr import DETR
-from margin.detection.rcnn import RCNN, FasterRCNN, FastRCNN
+from margin.detection.rcnn import RCNN, FasterRCNN, FastRCNN, RegionNetwork
 from margin.detection.selective_search import selective_search
 from margin.detection.suppression import non_maximum_suppression
 from margin.detection.yolo import YOLO
@@ -134,6 +134,22 @@ class ObjectDetector(NeuralEstimator):
     def score(self, X: Any, y: Any) -> float:
         """Mean average precision at IoU 0.5, as Pascal VOC defines it."""
         return mean_average_precision(_objects(y, self._images(X)), self.predict(X))
+
+    def explain(self, image: Any) -> dict[str, Any]:
+        """The stages of a network of regions for one image: proposals, features and class scores of each, final boxes.
+
+        Faster R-CNN tells its ``anchors`` too.
+        """
+        check_is_fitted(self)
+        module: Any = self._ready_module()
+        if not isinstance(module.body, RegionNetwork):
+            name = self.network_["architecture"]
+            raise ValueError(f"ObjectDetector: explain needs an architecture with regions; got {name!r}.")
+        images = self._images(np.asarray(image)[None])
+        with torch.inference_mode(), torch_threads(available()):
+            x = module.prepare(torch.from_numpy(images))
+            stages = module.body.stages(x, torch.from_numpy(self._proposals(images)))
+        return {name: tensor.numpy() for name, tensor in stages.items()} | {"boxes": self.predict(images)[0]}
 
     def _final(self, found: Detected, suppresses: bool) -> Boxes:
         """Good enough, of some area, and with ``suppresses`` no two of a class on one object."""

@@ -7,6 +7,7 @@ loss matches predictions and objects one to one (:mod:`margin.detection.matching
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -41,9 +42,11 @@ class DETR(DetectorNetwork):
         super().__init__()
         self.backbone = Backbone(in_channels, channels)
         d = self.backbone.out_channels
-        options = {"dim_feedforward": 2 * d, "dropout": 0.0, "batch_first": True, "norm_first": True}
-        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(d, 4, **options), n_layers, enable_nested_tensor=False)  # fmt: skip
-        self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(d, 4, **options), n_layers, norm=nn.LayerNorm(d))
+        options: dict[str, Any] = {"dim_feedforward": 2 * d, "dropout": 0.0, "batch_first": True, "norm_first": True}
+        encoder = nn.TransformerEncoderLayer(d, 4, **options)
+        decoder = nn.TransformerDecoderLayer(d, 4, **options)
+        self.encoder = nn.TransformerEncoder(encoder, n_layers, enable_nested_tensor=False)
+        self.decoder = nn.TransformerDecoder(decoder, n_layers, norm=nn.LayerNorm(d))
         self.queries = nn.Parameter(torch.randn(n_queries, d))
         self.classify = nn.Linear(d, n_classes + 1)
         self.place = nn.Sequential(nn.Linear(d, d), nn.ReLU(), nn.Linear(d, 4))

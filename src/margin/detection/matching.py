@@ -61,6 +61,4 @@ def set_loss(logits: Tensor, boxes: Tensor, labels: Tensor, objects: Tensor) -> 
     mine, theirs = boxes[rows], objects[columns]
     distance = (mine - theirs).abs().sum(dim=1).mean()
     overlap = paired_giou(to_corners(mine), to_corners(theirs)).mean()
-    return (
-        functional.cross_entropy(logits, wanted, weight=weight) + L1_WEIGHT * distance + GIOU_WEIGHT * (1 - overlap)
-    )
+    return functional.cross_entropy(logits, wanted, weight=weight) + L1_WEIGHT * distance + GIOU_WEIGHT * (1 - overlap)

@@ -2,7 +2,7 @@ r"""R-CNN, Fast R-CNN and Faster R-CNN: propose regions, then say what is in eac
 
 | network | proposals | features of a region |
 |---|---|---|
-| R-CNN (Girshick et al. 2014) | selective search | the region, stretched to a square, through the network: a pass for each |
+| R-CNN (Girshick et al. 2014) | selective search | the region as a square through the network: a pass for each |
 | Fast R-CNN (Girshick 2015) | selective search | pooled from the map of the image: one pass |
 | Faster R-CNN (Ren et al. 2015) | a network on the same map | pooled from the map of the image: one pass |
 
@@ -12,6 +12,8 @@ features they do not change.
 """
 
 from __future__ import annotations
+
+from abc import abstractmethod
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +25,7 @@ from margin.detection.boxes import box_decode, box_encode, clip_boxes, pairwise_
 from margin.detection.regions import roi_align, roi_pool, warp_regions
 from margin.detection.suppression import non_maximum_suppression
 
-__all__ = ["RCNN", "RPN", "FastRCNN", "FasterRCNN", "region_targets"]
+__all__ = ["RCNN", "RPN", "FastRCNN", "FasterRCNN", "RegionNetwork", "region_targets"]
 
 FOREGROUND = 0.5  # IoU with an object from which a region is its class
 REGIONS_PER_IMAGE, FOREGROUND_FRACTION = 32, 0.25
@@ -65,6 +67,10 @@ class RegionNetwork(DetectorNetwork):
         boxes, image, wanted, matched = (torch.cat(column) for column in zip(*parts))
         return boxes, image, wanted, matched
 
+    @abstractmethod
+    def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
+        """Proposals of the first image, their features and their scores."""
+
     def head_losses(self, hidden: Tensor, boxes: Tensor, wanted: Tensor, matched: Tensor) -> dict[str, Tensor]:
         """Cross-entropy of the classes and smooth L1 of the offsets of regions that have one."""
         classes = functional.cross_entropy(self.classify(hidden), wanted)
@@ -104,6 +110,12 @@ class RCNN(RegionNetwork):
         hinge = (1 - signs * self.machines(hidden.detach())).relu().mean()
         return terms | {"loss": terms["loss"] + hinge, "machine_loss": hinge}
 
+    def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
+        """Proposals of the first image, their features and their scores."""
+        regions = proposals[0][~proposals[0, :, 0].isnan()]
+        hidden = self.features(images, regions, torch.zeros(len(regions), dtype=torch.int64))
+        return {"proposals": regions, "features": hidden, "class_scores": torch.sigmoid(2 * self.machines(hidden))}
+
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         found, scene = [], Scene(images, proposals[:, :0], proposals[:, :0, 0].long(), proposals)
         for k in range(len(images)):
@@ -132,6 +144,13 @@ class FastRCNN(RegionNetwork):
         maps = self.backbone(scene.images)
         boxes, image, wanted, matched = self.regions_of(scene, noise)
         return self.head_losses(self.features(maps, boxes, image), boxes, wanted, matched)
+
+    def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
+        """Proposals of the first image, their features and their scores."""
+        regions = proposals[0][~proposals[0, :, 0].isnan()]
+        hidden = self.features(self.backbone(images), regions, torch.zeros(len(regions), dtype=torch.int64))
+        odds = self.classify(hidden).softmax(dim=1)[:, : self.n_classes]
+        return {"proposals": regions, "features": hidden, "class_scores": odds}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         return self.detect_on(self.backbone(images), images, proposals)
@@ -174,7 +193,9 @@ class FasterRCNN(FastRCNN):
 
     needs_proposals = False
 
-    def __init__(self, in_channels: int, n_classes: int, channels: int, scales: tuple[float, ...], n_proposals: int = 32):
+    def __init__(
+        self, in_channels: int, n_classes: int, channels: int, scales: tuple[float, ...], n_proposals: int = 32
+    ):
         super().__init__(in_channels, n_classes, channels)
         self.scales, self.ratios, self.n_proposals = tuple(scales), (0.5, 1.0, 2.0), n_proposals
         self.rpn = RPN(self.backbone.out_channels, len(self.scales) * len(self.ratios))
@@ -232,3 +253,7 @@ class FasterRCNN(FastRCNN):
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         maps = self.backbone(images)
         return self.detect_on(maps, images, self.proposals(maps, *self.rpn(maps), images.shape[2:]))
+
+    def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
+        """As in Fast R-CNN, on proposals of its own, and the anchors they come from."""
+        return super().stages(images, self.propose(images)) | {"anchors": self.anchors(self.backbone(images))}

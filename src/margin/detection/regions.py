@@ -80,7 +80,8 @@ def _sampled(maps: Tensor, boxes: Tensor, size: tuple[int, int]) -> Tensor:
     down = boxes[:, None, 1] + y * (boxes[:, None, 3] - boxes[:, None, 1])  # (N, h)
     height, width = maps.shape[2:]
     shape = (len(boxes), *size)
-    grid = torch.stack([(2 * across / width - 1)[:, None].expand(shape), (2 * down / height - 1)[..., None].expand(shape)], -1)  # fmt: skip
+    x, y = (2 * across / width - 1)[:, None], (2 * down / height - 1)[..., None]  # -1 and 1 are the edges of the map
+    grid = torch.stack([x.expand(shape), y.expand(shape)], dim=-1)
     return functional.grid_sample(maps, grid, padding_mode="border", align_corners=False)
 
 
@@ -91,5 +92,6 @@ def _maps(features: Tensor, boxes: Tensor, image: Tensor | None) -> Tensor:
 def _check(owner: str, features: Tensor, boxes: Tensor) -> None:
     if features.ndim != 4 or boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ValueError(
-            f"{owner}: features must be (B, C, H, W) and boxes (N, 4); got {tuple(features.shape)}, {tuple(boxes.shape)}."
+            f"{owner}: features must be (B, C, H, W) and boxes (N, 4); "
+            f"got {tuple(features.shape)} and {tuple(boxes.shape)}."
         )

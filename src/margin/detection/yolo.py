@@ -57,7 +57,9 @@ class YOLO(DetectorNetwork):
         presence = functional.binary_cross_entropy_with_logits(out[..., 4], there, reduction="none")
         presence = (presence * torch.where(there > 0, 1.0, EMPTY_WEIGHT)).sum() / len(out)
         mine = out[image, row, column]
-        place = functional.mse_loss(torch.sigmoid(mine[:, :2]), centers[:, :2] / self.backbone.stride - cell, reduction="sum")
+        place = functional.mse_loss(
+            torch.sigmoid(mine[:, :2]), centers[:, :2] / self.backbone.stride - cell, reduction="sum"
+        )
         # Roots of the sides, so that a pixel counts more on a small box.
         roots = torch.exp(mine[:, 2:4].clip(max=4.0) / 2), torch.sqrt(centers[:, 2:] / self.prior)
         place = (place + functional.mse_loss(*roots, reduction="sum")) / len(out)

@@ -27,7 +27,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     images, labels = load_digits().images[order].astype(np.float32), load_digits().target[order]
     n = 700 if fast else 1500
     captions = [f"a photo of a {WORDS[k]}" for k in labels]
-    model = CLIP(n_components=32, max_iter=10 if fast else 30, batch_size=64, random_state=seed).fit(images[:n], captions[:n])
+    model = CLIP(n_components=32, max_iter=10 if fast else 30, batch_size=64, random_state=seed).fit(
+        images[:n], captions[:n]
+    )
     test = images[1500:], labels[1500:]
     batch = [int(np.flatnonzero(test[1] == k)[0]) for k in range(10)]  # one image of every digit
     probabilities = model.zero_shot(test[0], WORDS)
@@ -53,7 +55,9 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     left, right = figure.subplots(1, 2)
     left.imshow(data["similarity"], cmap="viridis")
-    left.set(xticks=range(10), yticks=range(10), xticklabels=WORDS, ylabel="image of the digit", title="cosine similarity")
+    left.set(
+        xticks=range(10), yticks=range(10), xticklabels=WORDS, ylabel="image of the digit", title="cosine similarity"
+    )
     left.tick_params(axis="x", rotation=60)
     right.barh(WORDS, data["probabilities"])
     right.set(title="one image of a three, by name", xlabel="probability")

@@ -59,7 +59,9 @@ def check(data: dict[str, Any]) -> Verdict:
     loss, terms = data["loss"], data["terms"]
     importance = data["importance"]["perceptron"]
     return every(
-        perceptron_predicts_better=below(loss["perceptron"], min(loss["logistic regression"], loss["small tree"]) - 0.03),
+        perceptron_predicts_better=below(
+            loss["perceptron"], min(loss["logistic regression"], loss["small tree"]) - 0.03
+        ),
         and_is_longer=above(terms["perceptron"], 10 * max(terms["logistic regression"], terms["small tree"])),
         importance_finds_the_columns=above(min(importance[:3]), 5 * abs(importance[3]) + 0.01),
     )

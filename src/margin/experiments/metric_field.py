@@ -66,7 +66,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     for ax in (left, right):
         ax.plot(*X.T, ".", ms=3, alpha=0.5)
         ax.set_aspect("equal")
-    left.add_patch(Ellipse(X.mean(axis=0), *(4 * np.sqrt(values)), angle=np.degrees(np.arctan2(*vectors[::-1, 0])), fill=False))
+    left.add_patch(
+        Ellipse(X.mean(axis=0), *(4 * np.sqrt(values)), angle=np.degrees(np.arctan2(*vectors[::-1, 0])), fill=False)
+    )
     left.set_title("covariance of all data")
     for point, spread in zip(data["grid"], data["spread"]):
         right.add_patch(Ellipse(point, *(0.15 * np.sqrt(spread)), fill=False, color="C1"))

@@ -48,7 +48,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         rows = (rows - rows[train].mean(axis=0)) / (rows[train].std(axis=0) + 1e-3)
         model = LogisticRegression(C=0.1, max_iter=200).fit(rows[train], labels[train])
         accuracy[name] = float(model.score(rows[test], labels[test]))
-    return {"accuracy": accuracy, "columns": {name: rows.shape[1] for name, rows in represented.items()}, "images": images[:8]}
+    return {
+        "accuracy": accuracy,
+        "columns": {name: rows.shape[1] for name, rows in represented.items()},
+        "images": images[:8],
+    }
 
 
 def check(data: dict[str, Any]) -> Verdict:

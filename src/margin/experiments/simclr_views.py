@@ -41,7 +41,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     def probe(rows: np.ndarray) -> float:
         rows = (rows - rows.mean(axis=0)) / (rows.std(axis=0) + 1e-6)
-        return float(LogisticRegression(C=0.1, max_iter=200).fit(rows[few], labels[few]).score(rows[test], labels[test]))
+        return float(
+            LogisticRegression(C=0.1, max_iter=200).fit(rows[few], labels[few]).score(rows[test], labels[test])
+        )
 
     trained = model().fit(images[:n])
     untrained = model(max_iter=1, learning_rate_init=1e-12).fit(images[:n])

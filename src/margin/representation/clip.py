@@ -206,7 +206,7 @@ class CLIP(NeuralEstimator):
         return None  # what convolutions cost is counted in the first step
 
 
-def _pair_loss(module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
+def _pair_loss(module: Any, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
     images, tokens = batch
     return {"loss": clip_loss(module.images(images), module.texts(tokens), module.scale)}
 

@@ -27,7 +27,9 @@ __all__ = ["NeighborhoodComponentsAnalysis", "nca_objective"]
 
 
 def nca_objective(A: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    r"""f(A) and its gradient :math:`2A\sum_{ij} W_{ij}(x_i - x_j)(x_i - x_j)^\top`, :math:`W = p \odot (p_i - 1_{same})`.
+    r"""f(A) and its gradient :math:`2A\sum_{ij} W_{ij}(x_i - x_j)(x_i - x_j)^\top`.
+
+    There :math:`W_{ij} = p_{ij}\,(p_i - 1)` for two rows of one class and :math:`p_{ij}\,p_i` for others.
 
     The sum over pairs is computed with the Laplacian of the symmetrized weights: no array of pairs and columns.
     """
@@ -99,7 +101,8 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
             value, gradient = nca_objective(flat.reshape(start.shape), rows, codes)
             return -value, -gradient.ravel()
 
-        found = minimize(negative, start.ravel(), jac=True, method="L-BFGS-B", tol=self.tol, options={"maxiter": self.max_iter})  # fmt: skip
+        options = {"maxiter": self.max_iter}
+        found = minimize(negative, start.ravel(), jac=True, method="L-BFGS-B", tol=self.tol, options=options)
         self.components_ = found.x.reshape(start.shape) / self.scale_
         self.n_iter_ = int(found.nit)
         return self

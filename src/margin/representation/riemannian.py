@@ -98,7 +98,11 @@ def geodesic_curve(
         return _energy(whole, metric), _slope(whole, metric)[1:-1].ravel()
 
     found = minimize(
-        energy_and_slope, curve[1:-1].ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter, "maxfun": 10 * max_iter}
+        energy_and_slope,
+        curve[1:-1].ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter, "maxfun": 10 * max_iter},
     )
     return joined(found.x)
 

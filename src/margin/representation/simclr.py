@@ -41,7 +41,8 @@ class ProjectedEncoder(nn.Module):
     def __init__(self, encoder: nn.Module, n_features: int, n_projected: int):
         super().__init__()
         self.encoder = encoder
-        self.head = nn.Sequential(nn.ReLU(), nn.Linear(n_features, n_features), nn.ReLU(), nn.Linear(n_features, n_projected))  # fmt: skip
+        hidden = nn.Linear(n_features, n_features)
+        self.head = nn.Sequential(nn.ReLU(), hidden, nn.ReLU(), nn.Linear(n_features, n_projected))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.encoder(x)
@@ -67,7 +68,9 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator)
     _: KW_ONLY
     n_components: int = parameter(64, Integer(low=1), "Numbers of a representation.")
     n_projected: int = parameter(16, Integer(low=1), "Numbers behind the projection head.")
-    temperature: float = parameter(0.5, Number(above=0, search=(0.05, 1.0), log=True), "By which similarities are divided.")
+    temperature: float = parameter(
+        0.5, Number(above=0, search=(0.05, 1.0), log=True), "By which similarities are divided."
+    )
     augment: Sequence[str] = parameter(
         ("shift 1", "crop 2", "noise 0.1"),
         SequenceOf(Text()),

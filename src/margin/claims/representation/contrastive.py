@@ -77,7 +77,9 @@ def captioned(seed: int) -> dict[str, Any]:
     pairs = np.array(images), np.array(captions)
     train = np.flatnonzero(~held)[:320]
     test = np.setdiff1d(np.arange(480), np.concatenate([train, np.flatnonzero(held)]))
-    model = CLIP(["conv 8 3", "pool 2", "conv 16 3", "pool 2"], n_components=512, max_iter=10, batch_size=32, random_state=seed)
+    model = CLIP(
+        ["conv 8 3", "pool 2", "conv 16 3", "pool 2"], n_components=512, max_iter=10, batch_size=32, random_state=seed
+    )
     model.fit(pairs[0][train], pairs[1][train].tolist())
     names = [f"{light} {kind}" for light in lights for kind in kinds]
     return {"model": model, "images": pairs[0], "captions": pairs[1], "held": held, "test": test, "names": names}

@@ -50,7 +50,11 @@ def an_embedding_is_a_product_with_one_hot_rows(seed: int) -> Verdict:
     target = torch.from_numpy(ratings[seen])
     model = FactorModel(20, 15, 2, seed=seed).double()
     losses = descend(
-        model.parameters(), lambda: (model(who, what) - target).square().mean(), steps=400, rate=0.05, rule=torch.optim.Adam
+        model.parameters(),
+        lambda: (model(who, what) - target).square().mean(),
+        steps=400,
+        rate=0.05,
+        rule=torch.optim.Adam,
     )
     with torch.no_grad():
         everyone = [torch.from_numpy(part) for part in np.nonzero(~seen)]
@@ -101,7 +105,9 @@ def a_learned_metric_ignores_a_large_column_of_noise(seed: int) -> Verdict:
         linear_map=near(gap @ full.mahalanobis_ @ gap / np.sum((mapped[0] - mapped[1]) ** 2), 1.0, tolerance=1e-9),
         gain=above(accuracy(full.transform(X[train]), full.transform(X[test])), accuracy(X[train], X[test]) + 0.2),
         rank=equal(int(np.linalg.matrix_rank(low.mahalanobis_)), 1),
-        low_rank_gain=above(accuracy(low.transform(X[train]), low.transform(X[test])), accuracy(X[train], X[test]) + 0.2),
+        low_rank_gain=above(
+            accuracy(low.transform(X[train]), low.transform(X[test])), accuracy(X[train], X[test]) + 0.2
+        ),
     )
 
 

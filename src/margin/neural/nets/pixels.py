@@ -12,6 +12,8 @@ image and know less and less where; what joins the way up is what tells them apa
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -40,7 +42,7 @@ def enlarged(x: Tensor, like: Tensor) -> Tensor:
 
 
 class FCN(nn.Module):
-    """Convolutions and halvings, a 1 x 1 convolution in place of dense layers at every scale, scores enlarged and added.
+    """Convolutions and halvings; at every scale a 1 x 1 convolution in place of dense layers; scores are added.
 
     >>> FCN(1, 3)(torch.zeros(2, 1, 20, 30)).shape
     torch.Size([2, 3, 20, 30])
@@ -78,7 +80,7 @@ class UNet(nn.Module):
         super().__init__()
         widths = [channels * 2**k for k in range(depth + 1)]
         self.down = nn.ModuleList(convolutions(a, b) for a, b in zip([in_channels, *widths], widths))
-        self.up = nn.ModuleList(UpStep(b, a, skips) for a, b in reversed(list(zip(widths, widths[1:]))))
+        self.up = nn.ModuleList(UpStep(b, a, skips) for a, b in reversed(list(pairwise(widths))))
         self.head = nn.Conv2d(channels, n_outputs, 1)
 
     def forward(self, x: Tensor) -> Tensor:
