@@ -161,6 +161,21 @@ SEMI = (
 
 GENERATIVE = (Entry("vae", "margin.generative.VAE", "density"),)
 
+DETECTION = (Entry("object-detector", "margin.detection.ObjectDetector", "detection", data="images"),)
+
+SEGMENTATION = (Entry("segmenter", "margin.segmentation.Segmenter", "segmentation", data="images"),)
+
+REPRESENTATION = (
+    Entry("simclr", "margin.representation.SimCLR", "transformation", data="images"),
+    Entry("clip", "margin.representation.CLIP", "retrieval", data="images"),
+    Entry(
+        "neighborhood-components-analysis",
+        "margin.representation.NeighborhoodComponentsAnalysis",
+        "transformation",
+        max_rows=5_000,
+    ),
+)
+
 ENTRIES: tuple[Entry, ...] = (
     *LINEAR,
     *KERNELS,
@@ -174,6 +189,9 @@ ENTRIES: tuple[Entry, ...] = (
     *VISION,
     *SEMI,
     *GENERATIVE,
+    *DETECTION,
+    *SEGMENTATION,
+    *REPRESENTATION,
 )
 
 # What `margin` offers besides the estimators, and where it is defined.

@@ -5,6 +5,8 @@ from sklearn.datasets import load_diabetes, load_iris, make_blobs
 
 from margin import catalog
 from margin.core.parameters import parameters_of
+from margin.data.boxes import Boxes
+from margin.data.scenes import SHAPES, shape_scenes
 
 ITERATIVE = [entry for entry in catalog.ENTRIES if hasattr(catalog.class_of(entry.name), "iterate")]
 
@@ -51,6 +53,10 @@ TEST_PARAMETERS = {
     "visual-words": {"n_words": 4},
     "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
     "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
+    "object-detector": {"architecture": "yolo", "base_channels": 4, "max_iter": 3, "batch_size": 4},
+    "segmenter": {"architecture": "fcn", "depth": 1, "base_channels": 4, "max_iter": 3, "batch_size": 4},
+    "simclr": {"encoder": ("conv 4 3", "pool 2"), "n_components": 6, "n_projected": 4, "max_iter": 3, "batch_size": 64},
+    "clip": {"encoder": ("conv 4 3", "pool 4"), "n_components": 8, "max_iter": 3, "batch_size": 4},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 
@@ -89,25 +95,41 @@ def build(entry, **params):
     return cls(**chosen)
 
 
+def pictures(task):
+    """Scenes of shapes with what the task learns: boxes, masks or captions."""
+    scenes = shape_scenes(np.random.default_rng(0), n_samples=12, side=16, sizes=(6, 9), n_objects=(1, 2))
+    captions = [" and ".join(f"a {SHAPES[label]}" for label in boxes.labels) for boxes in scenes.boxes]
+    return scenes.images, {"detection": scenes.boxes, "segmentation": scenes.masks, "retrieval": captions}[task]
+
+
 def problem(entry):
     """X and y (None where the task has none), scaled so that every family can work with them."""
+    if entry.task in ("detection", "segmentation", "retrieval"):
+        return pictures(entry.task)
     if entry.task == "classification":
         X, y = load_iris(return_X_y=True)
     elif entry.task == "regression":
         X, y = load_diabetes(return_X_y=True)
         X, y = X[:150], y[:150]
     else:
-        X, _ = make_blobs(120, 4, centers=3, random_state=0)
-        y = None
+        X, y = make_blobs(120, 4, centers=3, random_state=0)
+        y = y if build(entry).__sklearn_tags__().target_tags.required else None
     X = np.asarray(X, dtype=float)
     X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))  # non-negative: some models count
     rows = np.random.default_rng(0).permutation(len(X))
     return X[rows], None if y is None else y[rows]
 
 
+def as_array(said):
+    """An array of what a model says; of all images one after another where each has boxes of its own."""
+    if isinstance(said, list) and said and isinstance(said[0], Boxes):
+        return np.concatenate([np.column_stack([boxes.xyxy, boxes.labels, boxes.scores]) for boxes in said])
+    return np.asarray(said)
+
+
 def outputs(model, X):
     """Every array the fitted model gives for X."""
-    said = {name: np.asarray(getattr(model, name)(X)) for name in OUTPUTS if hasattr(model, name)}
+    said = {name: as_array(getattr(model, name)(X)) for name in OUTPUTS if hasattr(model, name)}
     if hasattr(model, "sample"):
         said["sample"] = np.asarray(model.sample(5, random_state=1))
     return said

@@ -23,6 +23,10 @@ SCHEDULES = {
     "sequence-classifier": "passes over the rows",
     "sequence-regressor": "passes over the rows",
     "vae": "passes over the rows",
+    "object-detector": "passes over the images while the learning rate falls",
+    "segmenter": "passes over the images while the learning rate falls",
+    "simclr": "passes over the images while the learning rate falls",
+    "clip": "passes over the pairs while the learning rate falls",
 }
 LIMITED = [
     entry

@@ -24,7 +24,7 @@ def scenes():
 
 @pytest.mark.parametrize("architecture", DETECTORS)
 def test_detectors_learn_resume_and_repeat(scenes, architecture):
-    model = ObjectDetector(architecture, channels=4, max_iter=2, batch_size=5, random_state=2, score_threshold=0.0)
+    model = ObjectDetector(architecture, base_channels=4, max_iter=2, batch_size=5, random_state=2, score_threshold=0.0)
     model.fit(scenes.images, scenes.boxes)
     assert model.loss_curve_[-1] < model.loss_curve_[0]
     found = model.predict(scenes.images)

@@ -66,7 +66,7 @@ def test_dice_part_of_the_loss():
 @pytest.mark.parametrize("architecture", ["fcn", "unet", "hourglass"])
 def test_segmenter_learns_resumes_and_repeats(architecture):
     scenes = shape_scenes(np.random.default_rng(2), n_samples=24, side=16, sizes=(6, 9), n_objects=(1, 1))
-    model = Segmenter(architecture, channels=4, max_iter=3, batch_size=6, random_state=3, dice_weight=0.3)
+    model = Segmenter(architecture, base_channels=4, max_iter=3, batch_size=6, random_state=3, dice_weight=0.3)
     model.fit(scenes.images, scenes.masks)
     assert model.loss_curve_[-1] < model.loss_curve_[0]
     assert model.predict(scenes.images[:2, :12]).shape == (2, 12, 16)

@@ -11,21 +11,21 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Integer, Number
+from margin.core.domains import Choice, Either, Integer, Number, Optional
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.boxes import Boxes
-from margin.data.image_arrays import channel_scaling, check_images
+from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.detection.average_precision import mean_average_precision
-from margin.detection.backbone import Detected, DetectorNetwork, Scene
+from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
 from margin.detection.detr import DETR
 from margin.detection.rcnn import RCNN, FasterRCNN, FastRCNN, RegionNetwork
 from margin.detection.selective_search import selective_search
 from margin.detection.suppression import non_maximum_suppression
 from margin.detection.yolo import YOLO
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.image_input import ImageRows
+from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.training.schedules import SCHEDULES
 
@@ -49,7 +49,7 @@ def detector_network(
     return (RCNN if architecture == "r-cnn" else FastRCNN)(in_channels, n_classes, channels)
 
 
-class ObjectDetector(NeuralEstimator):
+class ObjectDetector(ImageParameters, NeuralEstimator):
     """Boxes, classes and scores of the objects in images.
 
     ``X`` are images (n, h, w) or with channels, ``y`` one :class:`~margin.data.boxes.Boxes` per image. All
@@ -59,7 +59,7 @@ class ObjectDetector(NeuralEstimator):
 
     >>> from margin.data.scenes import shape_scenes
     >>> scenes = shape_scenes(np.random.default_rng(0), n_samples=8)
-    >>> model = ObjectDetector("yolo", channels=4, max_iter=1, random_state=0).fit(scenes.images, scenes.boxes)
+    >>> model = ObjectDetector("yolo", base_channels=4, max_iter=1, random_state=0).fit(scenes.images, scenes.boxes)
     >>> found = model.predict(scenes.images[:2])
     >>> len(found), found[0].xyxy.shape[1]
     (2, 4)
@@ -67,7 +67,7 @@ class ObjectDetector(NeuralEstimator):
 
     architecture: str = parameter("faster-r-cnn", Choice(*DETECTORS), "Method.")
     _: KW_ONLY
-    channels: int = parameter(16, Integer(low=1, search=(8, 32), log=True), "Feature maps of the first layer.")
+    base_channels: int = parameter(16, Integer(low=1, search=(8, 32), log=True), "Feature maps of the first layer.")
     n_queries: int = parameter(10, Integer(low=1), "Predictions per image of 'detr': more than objects in any image.")
     score_threshold: float = parameter(0.05, Number(low=0, high=1), "Score below which nothing is predicted.")
     nms_threshold: float = parameter(0.5, Number(low=0, high=1), "IoU above which the better of two boxes suppresses.")
@@ -89,7 +89,9 @@ class ObjectDetector(NeuralEstimator):
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    clip_norm: float | None = parameter(5.0, Number(above=0), "Bound on the Euclidean norm of the whole gradient.")
+    clip_norm: float | None = parameter(
+        5.0, Optional(Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
+    )
     max_iter: int = parameter(20, Integer(low=1), "Most epochs.")
 
     classes_: np.ndarray = attribute("The classes of the objects.")
@@ -101,7 +103,7 @@ class ObjectDetector(NeuralEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        images = check_images(self, X, None, "auto")
+        images = self._images(X, reset=True)
         objects = _objects(y, images)
         classes = np.unique(np.concatenate([boxes.labels for boxes in objects]))
         if not len(classes):
@@ -165,12 +167,19 @@ class ObjectDetector(NeuralEstimator):
         best = best[: self.max_detections]
         return Boxes(boxes[best], self.classes_[labels[best]], scores[best])
 
-    def _images(self, X: Any) -> np.ndarray:
-        shape = np.shape(X)
-        channels = self.network_["in_channels"]
-        first = len(shape) == 4 and shape[1] == channels
-        size = shape[2:] if first else shape[1:3]
-        return check_images(self, X, None, "auto", fitted=(channels, *size))
+    def _images(self, X: Any, *, reset: bool = False) -> np.ndarray:
+        fitted = None if reset else (self.network_["in_channels"], None, None)
+        images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
+        height, width = images.shape[2:]
+        if min(height, width) < Backbone.stride:
+            raise ValueError(
+                f"ObjectDetector: X must have images of at least {Backbone.stride} x {Backbone.stride} pixels; "
+                f"got {height} x {width}."
+            )
+        return images
+
+    def __sklearn_tags__(self) -> Any:
+        return image_tags(super().__sklearn_tags__())
 
     def _describe(self, images: np.ndarray, objects: Sequence[Boxes], classes: np.ndarray) -> None:
         center, scale = channel_scaling(images, np.ones(len(images)))
@@ -179,7 +188,7 @@ class ObjectDetector(NeuralEstimator):
             "architecture": self.architecture,
             "in_channels": int(images.shape[1]),
             "n_classes": len(classes),
-            "channels": int(self.channels),
+            "channels": int(self.base_channels),
             "usual_side": float(np.exp(np.log(areas).mean() / 2)),
             "n_queries": int(self.n_queries),
             "center": center,
@@ -218,15 +227,20 @@ def _scene_loss(module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) 
 
 
 def _objects(y: Any, images: np.ndarray) -> list[Boxes]:
-    if y is None or not all(isinstance(boxes, Boxes) for boxes in y):
-        raise ValueError("ObjectDetector: y must be a sequence of Boxes, one per image; got something else.")
+    if y is None:
+        raise ValueError("ObjectDetector: y must be given: a sequence of Boxes, one per image; got None.")
+    other = next((boxes for boxes in y if not isinstance(boxes, Boxes)), None)
+    if other is not None:
+        raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {type(other).__name__}.")
     if len(y) != len(images):
         raise ValueError(f"ObjectDetector: y must have {len(images)} entries, one per image; got {len(y)}.")
     height, width = images.shape[2:]
     for k, boxes in enumerate(y):
         if not boxes.inside(height, width):
+            outside = next(box for box in boxes.xyxy if not Boxes([box], [0]).inside(height, width))
             raise ValueError(
-                f"ObjectDetector: boxes must lie in the image of {height} x {width} pixels; those of image {k} do not."
+                f"ObjectDetector: y must have boxes inside the image of {height} x {width} pixels; "
+                f"got {outside.tolist()} for image {k}."
             )
     return list(y)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
 from margin.detection.boxes import to_centers, to_corners
-from margin.detection.matching import set_loss
+from margin.detection.matching import batch_set_loss
 
 __all__ = ["DETR", "sine_positions"]
 
@@ -63,11 +63,8 @@ class DETR(DetectorNetwork):
         logits, boxes = self(scene.images)
         height, width = scene.images.shape[2:]
         size = torch.tensor([width, height, width, height], dtype=boxes.dtype)
-        losses = []
-        for k in range(len(logits)):
-            objects, labels = scene.objects(k)
-            losses.append(set_loss(logits[k], boxes[k], labels, to_centers(objects) / size))
-        return {"loss": torch.stack(losses).mean()}
+        objects, labels = zip(*(scene.objects(k) for k in range(len(logits))))
+        return {"loss": batch_set_loss(logits, boxes, labels, [to_centers(part) / size for part in objects])}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         logits, boxes = self(images)

@@ -9,13 +9,15 @@ twice and nothing has to be suppressed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from margin.detection.boxes import paired_giou, pairwise_giou, to_corners
 
-__all__ = ["GIOU_WEIGHT", "L1_WEIGHT", "NO_OBJECT_WEIGHT", "match_sets", "matching_cost", "set_loss"]
+__all__ = ["GIOU_WEIGHT", "L1_WEIGHT", "NO_OBJECT_WEIGHT", "batch_set_loss", "match_sets", "matching_cost", "set_loss"]
 
 L1_WEIGHT, GIOU_WEIGHT = 5.0, 2.0  # the paper's
 NO_OBJECT_WEIGHT = 0.1  # most predictions have no object; without this they would drown the others
@@ -49,16 +51,27 @@ def set_loss(logits: Tensor, boxes: Tensor, labels: Tensor, objects: Tensor) -> 
 
     ``logits`` (Q, classes + 1) have "no object" last; ``boxes`` (Q, 4) and ``objects`` (n, 4) have centers and sides.
     """
-    n_classes = logits.shape[1] - 1
-    wanted = torch.full((len(logits),), n_classes, dtype=torch.int64)
+    return batch_set_loss(logits[None], boxes[None], [labels], [objects])
+
+
+def batch_set_loss(logits: Tensor, boxes: Tensor, labels: Sequence[Tensor], objects: Sequence[Tensor]) -> Tensor:
+    """The same over a batch, (N, Q, classes + 1) and (N, Q, 4): means over all predictions and over all objects."""
+    n_classes = logits.shape[2] - 1
+    wanted = torch.full(logits.shape[:2], n_classes, dtype=torch.int64)
     weight = torch.ones(n_classes + 1, dtype=logits.dtype)
     weight[-1] = NO_OBJECT_WEIGHT
-    if not len(objects):
-        return functional.cross_entropy(logits, wanted, weight=weight)
+    matched: list[tuple[Tensor, Tensor]] = []
     with torch.no_grad():
-        rows, columns = match_sets(matching_cost(logits.softmax(dim=1), boxes, labels, objects))
-    wanted[rows] = labels[columns]
-    mine, theirs = boxes[rows], objects[columns]
+        p = logits.softmax(dim=2)
+        for k in range(len(logits)):
+            rows, columns = match_sets(matching_cost(p[k], boxes[k], labels[k], objects[k]))
+            wanted[k, rows] = labels[k][columns]
+            matched.append((k * logits.shape[1] + rows, objects[k][columns]))
+    entropy = functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), weight=weight)
+    rows, theirs = (torch.cat(part) for part in zip(*matched))
+    if not len(rows):
+        return entropy
+    mine = boxes.flatten(0, 1)[rows]
     distance = (mine - theirs).abs().sum(dim=1).mean()
     overlap = paired_giou(to_corners(mine), to_corners(theirs)).mean()
-    return functional.cross_entropy(logits, wanted, weight=weight) + L1_WEIGHT * distance + GIOU_WEIGHT * (1 - overlap)
+    return entropy + L1_WEIGHT * distance + GIOU_WEIGHT * (1 - overlap)

@@ -2,8 +2,9 @@ r"""Class activation maps: feature maps, their weights, and where they add up
 
 .. math:: \mathrm{CAM}_c = \sum_k W_{ck} A_k
 
-A network that averages its last feature maps learns to tell shapes, never told where they are; the peak of the map of
-the right class lies on the shape.
+A network that averages its last feature maps learns to tell shapes from each other and from an empty image, never told
+where they are; the peak of the map of the right class lies on the shape. The empty images matter: without them a class
+can be what is left where there is no evidence for the others, and its map has no peak.
 """
 
 from __future__ import annotations
@@ -17,23 +18,25 @@ from margin.core.verdict import Verdict, above, every, near
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIDE, SHOWN = 20, 4
+SIDE, SHOWN, NOISE = 20, 4, 0.05
 LAYERS = ["conv 8 3", "conv 16 3", "conv 16 3", "global-avg-pool"]
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     import torch
 
-    from margin.data.scenes import shape_scenes
+    from margin.data.scenes import SHAPES, shape_scenes
     from margin.interpretation.attribution import class_activation_map, grad_cam, resize_map
     from margin.neural.estimators import CNNClassifier
 
     rng = np.random.default_rng(seed)
-    options: dict[str, Any] = {"side": SIDE, "sizes": (7, 9), "n_objects": (1, 1)}
+    options: dict[str, Any] = {"side": SIDE, "sizes": (7, 9), "n_objects": (1, 1), "noise": NOISE}
     train = shape_scenes(rng, 300 if fast else 2000, **options)
     test = shape_scenes(rng, 60, **options)
     model = CNNClassifier(LAYERS, max_iter=8 if fast else 20, batch_size=20, learning_rate_init=0.01, random_state=seed)
-    model.fit(train.images, [boxes.labels[0] for boxes in train.boxes])
+    empty = np.clip(NOISE * rng.standard_normal((len(train.images) // 3, SIDE, SIDE)), 0, 1).astype(np.float32)
+    names = [*(int(boxes.labels[0]) for boxes in train.boxes), *[len(SHAPES)] * len(empty)]
+    model.fit(np.concatenate([train.images, empty]), names)
     net: Any = model._ready_module()
     x = net.prepare(torch.from_numpy(test.images[:, None]))
     labels = torch.tensor([int(boxes.labels[0]) for boxes in test.boxes])

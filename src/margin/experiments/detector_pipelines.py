@@ -29,7 +29,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     data: dict[str, Any] = {"image": test.images[0], "objects": test.boxes[0].xyxy, "stages": {}}
     for name in NAMES:
         model = ObjectDetector(
-            name, channels=8, max_iter=6 if fast else 20, batch_size=8, learning_rate_init=0.005, random_state=seed
+            name, base_channels=8, max_iter=6 if fast else 20, batch_size=8, learning_rate_init=0.005, random_state=seed
         )
         model.fit(train.images, train.boxes)
         data["stages"][name] = model.explain(test.images[0])

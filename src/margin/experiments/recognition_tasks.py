@@ -33,7 +33,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     common: dict[str, Any] = {"batch_size": 20, "learning_rate_init": 0.005, "random_state": seed}
     classifier = CNNClassifier(layers, max_iter=8 if fast else 20, **common).fit(train.images, labels)
     localizer = fit_localizer(train.images, train.boxes, layers, max_iter=12 if fast else 30, **common)
-    detector = ObjectDetector("yolo", channels=8, max_iter=8 if fast else 20, **common).fit(train.images, train.boxes)
+    detector = ObjectDetector("yolo", base_channels=8, max_iter=8 if fast else 20, **common).fit(train.images, train.boxes)
     placed = localize(localizer, test.images)  # (n, 4): x, y, width, height
     corners = np.concatenate([placed[:, :2], placed[:, :2] + placed[:, 2:]], axis=1)
     overlap = [pairwise_iou(box[None], objects.xyxy)[0, 0] for box, objects in zip(corners, test.boxes)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +26,16 @@ from margin.core.invariants import (
 )
 from margin.neural.activations import ACTIVATIONS
 
-__all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers"]
+__all__ = [
+    "DEFAULT_WIDTH",
+    "FORMS",
+    "MOST_PIXELS",
+    "SCALING",
+    "TRAINED",
+    "check_built",
+    "check_channels",
+    "check_layers",
+]
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # affine maps of input and state in a recurrent cell
 MOST_PIXELS = 2**31
@@ -93,32 +102,42 @@ def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """The described network, built without memory, has the names and shapes of the stored weights."""
     if "network_" not in model:
         return
-    import torch
-
     from margin.neural.nets.images import ARCHITECTURES, image_network
 
     network = {name: value for name, value in model["network_"].items() if name not in ("center", "scale")}
     channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
     if channels * height * width != sizes["n_features"]:
         raise Violation("network_ must have images of as many values as X has columns")
-    if {len(model["network_"][name]) for name in ("center", "scale")} != {channels}:
-        raise Violation("network_ must have a center and a scale for every channel")
+    check_channels(model["network_"], channels)
     if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
         raise Violation("network_ must end with the outputs")
     if isinstance(network["architecture"], str) and network["architecture"] not in ARCHITECTURES:
         raise Violation(f"network_ names no architecture: {network['architecture'][:40]!r}")
+    check_built(model["weights_"], lambda: image_network(**{**network, "shape": shape}), "body.")
+
+
+def check_built(weights: Mapping[str, np.ndarray], build: Callable[[], Any], prefix: str = "") -> None:
+    """The described network, built without memory, has the names and shapes of the stored weights."""
+    import torch
+
     try:
         with torch.device("meta"):
-            built = image_network(**{**network, "shape": shape})
+            built = build()
     except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
         raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
-    wanted = {f"body.{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
-    found = {name: array.shape for name, array in model["weights_"].items()}
+    wanted = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
+    found = {name: array.shape for name, array in weights.items()}
     if found != wanted:
         different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
         raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
-    if {array.dtype for array in model["weights_"].values()} != {np.dtype(np.float32)}:
+    if {array.dtype for array in weights.values()} != {np.dtype(np.float32)}:
         raise Violation("weights_ must all be float32")
+
+
+def check_channels(network: Mapping[str, Any], channels: int) -> None:
+    """A center and a scale for every channel of the images."""
+    if {len(network[name]) for name in ("center", "scale")} != {channels}:
+        raise Violation("network_ must have a center and a scale for every channel")
 
 
 TRAINED: dict[str, Stored] = {
@@ -159,6 +178,7 @@ SERIES: dict[str, Stored] = {
         }
     ),
 }
+SCALING: dict[str, Stored] = {"center": ListOf(Real(finite=True)), "scale": ListOf(Real(low=1e-38, finite=True))}
 IMAGES: dict[str, Stored] = {
     **TRAINED,
     "input_dtype_": StringOf(("uint8", "float32")),
@@ -171,8 +191,7 @@ IMAGES: dict[str, Stored] = {
             "pooling": StringOf(("max", "avg")),
             "width": Real(0.0, 100.0, finite=True),
             "dropout": optional(Real(0.0, 1.0, finite=True)),
-            "center": ListOf(Real(finite=True)),
-            "scale": ListOf(Real(low=1e-38, finite=True)),
+            **SCALING,
         }
     ),
 }

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
@@ -24,16 +25,16 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
-from margin.data.image_arrays import channel_scaling, check_images
+from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.image_input import ImageRows
+from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.layer_list import layer_list_network, parse_layer
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.schedules import SCHEDULES
 from margin.representation.contrastive import clip_loss
 
-__all__ = ["CLIP", "CLIPNetwork", "TextEncoder", "zero_shot_probabilities"]
+__all__ = ["CLIP", "CLIPNetwork", "TextEncoder", "clip_network", "zero_shot_probabilities"]
 
 FIRST_SCALE, LARGEST_SCALE = 1 / 0.07, 100.0  # the paper's
 PADDING, UNKNOWN = 0, 1
@@ -83,7 +84,16 @@ class CLIPNetwork(nn.Module):
         return self.log_scale.exp().clip(max=LARGEST_SCALE)
 
 
-class CLIP(NeuralEstimator):
+def clip_network(described: Mapping[str, Any]) -> CLIPNetwork:
+    """The network that the attribute ``network_`` of a :class:`CLIP` describes."""
+    c, h, w = described["shape"]
+    n = described["n_components"]
+    images = layer_list_network(described["encoder"], (c, h, w), n)
+    texts = TextEncoder(described["n_words"], described["n_positions"], described["text_width"], n)
+    return CLIPNetwork(Standardized(images, described["center"], described["scale"]), texts)
+
+
+class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, NeuralEstimator):
     """Images and captions in one space; classes of images by their names, without training on them.
 
     >>> images = np.stack([np.full((8, 8), k % 2.0) for k in range(40)])
@@ -125,7 +135,7 @@ class CLIP(NeuralEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from pairs, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        images = check_images(self, X, None, "auto")
+        images = check_images(self, X, self.image_shape, self.channels)
         captions = _texts("y", y)
         check_consistent_length(images, captions)
         seed = self._seed(state)
@@ -146,12 +156,16 @@ class CLIP(NeuralEstimator):
         rows = ImageRows.of(images, self._tokens(captions))
         yield from self._train(_pair_loss, rows, train, valid, seed=seed, state=state)
 
+    def transform(self, X: Any) -> np.ndarray:
+        """Unit vectors (n, n_components) of images, as :meth:`encode_images`."""
+        return self.encode_images(X)
+
     def encode_images(self, X: Any) -> np.ndarray:
         """Unit vectors (n, n_components) of images."""
         check_is_fitted(self)
         module: Any = self._ready_module()
         c, h, w = self.network_["shape"]
-        images = check_images(self, X, None, "auto", fitted=(c, h, w))
+        images = check_images(self, X, self.image_shape, self.channels, fitted=(c, h, w))
         parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
             found = torch.cat([module.images(part.tensors[0]) for part in parts])
@@ -178,6 +192,15 @@ class CLIP(NeuralEstimator):
         """Cosine similarities (n, m) of images and texts."""
         return self.encode_images(X) @ self.encode_texts(texts).T
 
+    @property
+    def _n_features_out(self) -> int:
+        return self.network_["n_components"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = image_tags(super().__sklearn_tags__())
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
     def _tokens(self, texts: Sequence[str]) -> np.ndarray:
         code = {word: k for k, word in enumerate(self.vocabulary_, start=2)}
         most = self.network_["n_positions"]
@@ -196,11 +219,7 @@ class CLIP(NeuralEstimator):
                 raise ValueError(f"CLIP: encoder: {error}.") from None
 
     def _network(self) -> nn.Module:
-        told = self.network_
-        c, h, w = told["shape"]
-        images = layer_list_network(told["encoder"], (c, h, w), told["n_components"])
-        texts = TextEncoder(told["n_words"], told["n_positions"], told["text_width"], told["n_components"])
-        return CLIPNetwork(Standardized(images, told["center"], told["scale"]), texts)
+        return clip_network(self.network_)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what convolutions cost is counted in the first step

@@ -10,15 +10,19 @@ learning M is learning A; fewer rows of A make M of lower rank. Neighborhood com
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Integer, Number, Optional, Seed
+from margin.bayes import LinearDiscriminantAnalysis
+from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -66,12 +70,14 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
         None, Optional(Integer(low=1)), "Rows of the map, the rank of the metric; None: one per column."
     )
     _: KW_ONLY
-    init: str = parameter(
+    init: str | np.ndarray = parameter(
         "auto",
-        Choice("auto", "pca", "identity", "random"),
-        "Where the map starts: principal directions, the first columns, or normal numbers; 'auto': 'pca' if it "
-        "reduces the dimension, else 'identity'.",
+        Either(Choice("auto", "pca", "lda", "identity", "random"), Array(ndim=2)),
+        "Where the map of the standardized columns starts: principal directions, those of discriminant analysis, the "
+        "first columns, normal numbers, or a matrix in the units of X; 'auto': 'lda' if the classes are enough, else "
+        "'pca' if it reduces the dimension, else 'identity'.",
     )
+    warm_start: bool = parameter(False, Flag(), "Whether fit goes on from the map of the last fit.")
     max_iter: int = parameter(50, Integer(low=1), "Most iterations of L-BFGS.")
     tol: float = parameter(1e-5, Number(low=0), "Gradient at which it ends.")
     random_state: RandomLike = parameter(None, Seed(), "Draws the 'random' start.")
@@ -82,20 +88,15 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
 
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the map from rows ``X`` and classes ``y``."""
-        from scipy.optimize import minimize
-
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         codes = np.unique(y, return_inverse=True)[1]
-        k = X.shape[1] if self.n_components is None else int(self.n_components)
-        if k > X.shape[1]:
-            raise ValueError(f"NeighborhoodComponentsAnalysis: n_components must be at most {X.shape[1]}; got {k}.")
         # Exponentials of squared distances need columns of order 1; the map is given back in the units of X.
         deviation = X.std(axis=0)
-        self.scale_ = np.where(deviation > 0, deviation, 1.0)
-        rows = (X - X.mean(axis=0)) / self.scale_
-        start = self._start(rows, k)
+        scale = np.where(deviation > 0, deviation, 1.0)
+        rows = (X - X.mean(axis=0)) / scale
+        start = self._start(rows, codes, scale)
 
         def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
             value, gradient = nca_objective(flat.reshape(start.shape), rows, codes)
@@ -103,7 +104,13 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
 
         options = {"maxiter": self.max_iter}
         found = minimize(negative, start.ravel(), jac=True, method="L-BFGS-B", tol=self.tol, options=options)
-        self.components_ = found.x.reshape(start.shape) / self.scale_
+        if not found.success and self.max_iter <= found.nit:
+            warnings.warn(
+                f"{type(self).__name__}: not converged after max_iter={self.max_iter} iterations.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.components_, self.scale_ = found.x.reshape(start.shape) / scale, scale
         self.n_iter_ = int(found.nit)
         return self
 
@@ -122,12 +129,47 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def _start(self, rows: np.ndarray, k: int) -> np.ndarray:
-        p = rows.shape[1]
-        init = ("pca" if k < p else "identity") if self.init == "auto" else self.init
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _start(self, rows: np.ndarray, codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """The first map (n_components, p) of standardized rows."""
+        owner, p = type(self).__name__, rows.shape[1]
+        given = self.init * scale if isinstance(self.init, np.ndarray) and self.init.shape[1:] == (p,) else None
+        if isinstance(self.init, np.ndarray) and given is None:
+            raise ValueError(f"{owner}: init must have {p} columns like X; got shape {self.init.shape}.")
+        if self.warm_start and hasattr(self, "components_"):
+            if self.components_.shape[1] != p:
+                raise ValueError(f"{owner}: warm_start must go on with {self.components_.shape[1]} columns; got {p}.")
+            given = self.components_ * scale
+        k = self.n_components if self.n_components is not None else p if given is None else len(given)
+        if k > p:
+            raise ValueError(f"{owner}: n_components must be at most {p}, the columns of X; got {k}.")
+        if given is not None:
+            if len(given) != k:
+                raise ValueError(f"{owner}: n_components must be {len(given)}, the rows of the start; got {k}.")
+            return given
+        return self._named_start(rows, codes, int(k))
+
+    def _named_start(self, rows: np.ndarray, codes: np.ndarray, k: int) -> np.ndarray:
+        n, p = rows.shape
+        enough = int(codes.max())  # directions that tell the classes apart
+        init = self.init
+        if init == "auto":
+            init = "lda" if k <= min(p, enough) else "pca" if k < min(n, p) else "identity"
         if init == "random":
             return as_generator(self.random_state).standard_normal((k, p))
         if init == "identity":
             return np.eye(k, p)
+        if init == "lda":
+            directions = LinearDiscriminantAnalysis(solver="svd").fit(rows, codes).scalings_
+            if directions.shape[1] < k:
+                raise ValueError(
+                    f"{type(self).__name__}: n_components must be at most {directions.shape[1]} with init='lda', "
+                    f"one less than the classes; got {k}."
+                )
+            return directions.T[:k].copy()
         _, directions = np.linalg.eigh(rows.T @ rows)
         return directions[:, ::-1].T[:k].copy()

@@ -7,7 +7,7 @@ head is thrown away and :math:`h = f(x)` is the representation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -17,12 +17,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Integer, Number, Optional, Text
+from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
-from margin.data.image_arrays import channel_scaling, check_images
+from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows
 from margin.neural.nets.image_parts import Standardized
@@ -32,7 +32,7 @@ from margin.neural.training.schedules import SCHEDULES
 from margin.representation.contrastive import nt_xent
 from margin.representation.views import parse_view_change, two_views
 
-__all__ = ["ProjectedEncoder", "SimCLR"]
+__all__ = ["ProjectedEncoder", "SimCLR", "simclr_network"]
 
 
 class ProjectedEncoder(nn.Module):
@@ -48,7 +48,15 @@ class ProjectedEncoder(nn.Module):
         return self.encoder(x)
 
 
-class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
+def simclr_network(described: Mapping[str, Any]) -> Standardized:
+    """The network that the attribute ``network_`` of a :class:`SimCLR` describes."""
+    c, h, w = described["shape"]
+    encoder = layer_list_network(described["encoder"], (c, h, w), described["n_components"])
+    body = ProjectedEncoder(encoder, described["n_components"], described["n_projected"])
+    return Standardized(body, described["center"], described["scale"])
+
+
+class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, NeuralEstimator):
     """Representations of images from two views of each, without labels.
 
     ``transform`` gives the representation h, ``project`` what the loss sees; for what follows h is the better one.
@@ -75,17 +83,6 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator)
         ("shift 1", "crop 2", "noise 0.1"),
         SequenceOf(Text()),
         "Random changes that make a view: flip, shift, crop, cutout, noise, contrast, blur, each with a strength.",
-    )
-    image_shape: Sequence[int] | None = parameter(
-        None,
-        Optional(SequenceOf(Integer(low=1), min_length=2)),
-        "(height, width) or (height, width, channels) of the image that a flat row holds; None: rows are images one "
-        "pixel high.",
-    )
-    channels: str = parameter(
-        "auto",
-        Choice("auto", "first", "last", search=False),
-        "Where images have their channels; 'auto': the axis with at most 4 entries.",
     )
     batch_size: int | str = parameter(
         128,
@@ -144,6 +141,11 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator)
             found = torch.cat([module(part.tensors[0]) for part in parts])
             return (module.body.head(found) if project else found).numpy()
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
     @property
     def _n_features_out(self) -> int:
         return self.network_["n_components"]
@@ -158,11 +160,7 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator)
                     raise ValueError(f"SimCLR: {name} must name {error}.") from None
 
     def _network(self) -> nn.Module:
-        told = self.network_
-        c, h, w = told["shape"]
-        encoder = layer_list_network(told["encoder"], (c, h, w), told["n_components"])
-        body = ProjectedEncoder(encoder, told["n_components"], told["n_projected"])
-        return Standardized(body, told["center"], told["scale"])
+        return simclr_network(self.network_)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what convolutions cost is counted in the first step

@@ -16,9 +16,9 @@ from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
-from margin.data.image_arrays import channel_scaling, check_images
+from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.image_input import ImageRows
+from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, pixel_network
 from margin.neural.training.evaluation import EVALUATION_ROWS
@@ -28,7 +28,7 @@ from margin.segmentation.overlap import mean_iou
 __all__ = ["Segmenter"]
 
 
-class Segmenter(NeuralEstimator):
+class Segmenter(ImageParameters, NeuralEstimator):
     """Semantic segmentation: every pixel of an image gets one of the classes of the masks.
 
     ``X`` are images as :class:`~margin.neural.estimators.CNNClassifier` takes them, ``y`` masks (n, h, w) of classes.
@@ -37,7 +37,7 @@ class Segmenter(NeuralEstimator):
 
     >>> from margin.data.scenes import shape_scenes
     >>> scenes = shape_scenes(np.random.default_rng(0), n_samples=12, side=16, sizes=(6, 8))
-    >>> model = Segmenter("fcn", channels=4, max_iter=2, random_state=0).fit(scenes.images, scenes.masks)
+    >>> model = Segmenter("fcn", base_channels=4, max_iter=2, random_state=0).fit(scenes.images, scenes.masks)
     >>> model.predict(scenes.images).shape
     (12, 16, 16)
     """
@@ -45,7 +45,7 @@ class Segmenter(NeuralEstimator):
     architecture: str = parameter("unet", Choice(*PIXEL_NETWORKS), "Network.")
     _: KW_ONLY
     depth: int = parameter(2, Integer(low=1, high=8, search=(1, 4)), "How often the image is halved.")
-    channels: int = parameter(16, Integer(low=1, search=(8, 64), log=True), "Feature maps at full size.")
+    base_channels: int = parameter(16, Integer(low=1, search=(8, 64), log=True), "Feature maps at full size.")
     dice_weight: float = parameter(0.0, Number(low=0, high=1), "Part of the loss that is 1 minus the Dice coefficient.")
     batch_size: int | str = parameter(
         "auto",
@@ -71,7 +71,7 @@ class Segmenter(NeuralEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        images = check_images(self, X, None, "auto")
+        images = check_images(self, X, self.image_shape, self.channels)
         masks = _masks(y, images)
         classes, codes = np.unique(masks, return_inverse=True)
         if self._goes_on() and not np.array_equal(classes, self.classes_):
@@ -85,7 +85,7 @@ class Segmenter(NeuralEstimator):
                 "in_channels": int(images.shape[1]),
                 "n_outputs": len(classes),
                 "depth": int(self.depth),
-                "channels": int(self.channels),
+                "channels": int(self.base_channels),
                 "center": center,
                 "scale": scale,
             }
@@ -96,7 +96,8 @@ class Segmenter(NeuralEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class in every pixel, (n, classes, h, w); images may have another size than in fit."""
         check_is_fitted(self)
-        module, images = self._ready_module(), check_images(self, X, None, "auto", fitted=self._shape_of(X))
+        module, fitted = self._ready_module(), (self.network_["in_channels"], None, None)
+        images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
         parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
             return torch.cat([module(part.tensors[0]).softmax(dim=1) for part in parts]).numpy()
@@ -106,19 +107,16 @@ class Segmenter(NeuralEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def score(self, X: Any, y: Any) -> float:
-        """Mean IoU over the classes."""
-        code = {label: k for k, label in enumerate(self.classes_.tolist())}
-        truth = np.vectorize(code.__getitem__, otypes=[np.int64])(np.asarray(y))
-        return mean_iou(truth, self.predict_proba(X).argmax(axis=1), len(code))
+        """Mean IoU over the classes of the fit."""
+        codes = self.predict_proba(X).argmax(axis=1)
+        masks = _masks(y, codes)
+        unknown = np.setdiff1d(masks, self.classes_)
+        if len(unknown):
+            raise ValueError(f"Segmenter: y must have the classes of the fit, {self.classes_}; got {unknown[0]!r}.")
+        return mean_iou(np.searchsorted(self.classes_, masks), codes, len(self.classes_))
 
-    def _shape_of(self, X: Any) -> tuple[int, int, int]:
-        """Images of any size are taken, as long as the channels are those of the fit."""
-        shape = np.shape(X)
-        if len(shape) == 3:
-            return self.network_["in_channels"], shape[1], shape[2]
-        channels = self.network_["in_channels"]
-        first = len(shape) == 4 and shape[1] == channels
-        return (channels, *shape[2:]) if first else (channels, *shape[1:3])
+    def __sklearn_tags__(self) -> Any:
+        return image_tags(super().__sklearn_tags__())
 
     def _network(self) -> nn.Module:
         described = dict(self.network_)
@@ -153,13 +151,16 @@ def pixel_loss(scores: Tensor, codes: Tensor, dice_weight: float = 0.0) -> Tenso
 
 
 def _masks(y: Any, images: np.ndarray) -> np.ndarray:
+    """Masks (n, h, w) of the size of ``images`` (n, ..., h, w)."""
     if y is None:
         raise ValueError("Segmenter: y must be given: masks (n, h, w) with a class for every pixel; got None.")
     masks = np.asarray(y)
     check_consistent_length(images, masks)
-    if masks.shape != (len(images), *images.shape[2:]):
+    if masks.shape != (len(images), *images.shape[-2:]):
         raise ValueError(
-            f"Segmenter: y must have masks of {images.shape[2]} x {images.shape[3]} pixels like the images; "
+            f"Segmenter: y must have masks of {images.shape[-2]} x {images.shape[-1]} pixels like the images; "
             f"got shape {masks.shape}."
         )
+    if masks.dtype.kind not in "biuU" and not (masks.dtype.kind == "f" and np.all(masks == np.floor(masks))):
+        raise ValueError(f"Segmenter: y must have classes, integers or strings, for pixels; got {masks.dtype} numbers.")
     return masks

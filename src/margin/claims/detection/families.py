@@ -39,7 +39,7 @@ def fitted(seed: int, architecture: str) -> Any:
 
     train, _ = scenes(seed)
     model = ObjectDetector(
-        architecture, channels=8, max_iter=EPOCHS[architecture], batch_size=8, learning_rate_init=0.005,
+        architecture, base_channels=8, max_iter=EPOCHS[architecture], batch_size=8, learning_rate_init=0.005,
         n_queries=5, random_state=seed,
     )  # fmt: skip
     return model.fit(train.images, train.boxes)

@@ -95,7 +95,7 @@ def images_find_their_captions(seed: int) -> Verdict:
     same = torch.ones(16, 4, dtype=torch.float64)
     a, b = (torch.from_numpy(rows(seed + k, 6, 4)) for k in range(2))
     return every(
-        retrieval=above(right, 3 / len(names)),
+        retrieval=above(right, 0.9),  # chance is 1 / 7; seeds 0 to 4 find all
         coincide=near(float(clip_loss(same, same, 5.0).mean()), math.log(16), tolerance=1e-12),
         symmetric=near(float(clip_loss(a, b, 5.0).mean()), float(clip_loss(b, a, 5.0).mean()), tolerance=1e-12),
         loss_falls=below(model.loss_curve_[-1], model.loss_curve_[0]),
@@ -116,8 +116,8 @@ def names_of_classes_are_a_classifier(seed: int) -> Verdict:
     return every(
         sums=near(p.sum(axis=1), np.ones(len(p)), tolerance=1e-6),
         scale_100=near(zero_shot_probabilities(images, texts).sum(axis=1), np.ones(len(p)), tolerance=1e-6),
-        held_out_images=above(float(right), 2 / len(names)),
-        unseen_combination=above(float(np.mean(unseen == 2)), 1 / len(kinds)),
+        held_out_images=above(float(right), 0.9),
+        unseen_combination=above(float(np.mean(unseen == 2)), 0.6),  # chance is 1 / 4; 0.83 to 1 at seeds 0 to 4
     )
 
 

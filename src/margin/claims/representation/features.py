@@ -98,7 +98,7 @@ def a_learned_metric_ignores_a_large_column_of_noise(seed: int) -> Verdict:
         return float(KNeighborsClassifier(n_neighbors=5).fit(fit, y[train]).score(ask, y[test]))
 
     full = NeighborhoodComponentsAnalysis(random_state=seed).fit(X[train], y[train])
-    low = NeighborhoodComponentsAnalysis(n_components=1, init="random", random_state=seed).fit(X[train], y[train])
+    low = NeighborhoodComponentsAnalysis(n_components=1).fit(X[train], y[train])
     gap = X[test][0] - X[test][1]
     mapped = full.transform(X[test][:2])
     return every(
@@ -168,7 +168,7 @@ def geodesics_are_drawn_towards_data(seed: int) -> Verdict:
         positive=above(float(on_data.min()), 0.0),
         small_on_data=below(float(on_data.min(axis=1).max()), float(far.min())),
         shorter=below(curve_length(curve, metric), 0.8 * curve_length(line, metric)),
-        bends=below(abs(float(np.linalg.norm(curve[12])) - 1), 0.15),
+        bends=below(abs(float(np.linalg.norm(curve[12])) - 1), 0.3),  # the middle of the line is 1 away from the arc
     )
     first = short[1] - short[0]
     return corrected(truth, printed=equal(int(np.argmax(np.abs(first))), cheapest))
@@ -181,6 +181,7 @@ def embeddings_have_coordinates_and_metrics_have_geodesics(seed: int) -> Verdict
 
     X = half_circle(seed)
     angle = np.arctan2(X[:, 1], X[:, 0])
+    angle[angle < -np.pi / 2] += 2 * np.pi  # noise may carry the left end of the arc below the axis
     order = np.abs(np.corrcoef(Isomap(n_components=1, n_neighbors=8).fit_transform(X)[:, 0], angle)[0, 1])
     # The metric knows points between the data too: a new one needs no fit.
     metric = local_metric(X, 0.15, 0.01)
