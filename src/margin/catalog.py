@@ -195,6 +195,21 @@ TEXT = (
     Entry("masked-language-model", "margin.text.MaskedLanguageModel", "transformation", data="text"),
 )
 
+DETECTION = (Entry("object-detector", "margin.detection.ObjectDetector", "detection", data="images"),)
+
+SEGMENTATION = (Entry("segmenter", "margin.segmentation.Segmenter", "segmentation", data="images"),)
+
+REPRESENTATION = (
+    Entry("simclr", "margin.representation.SimCLR", "transformation", data="images"),
+    Entry("clip", "margin.representation.CLIP", "retrieval", data="images"),
+    Entry(
+        "neighborhood-components-analysis",
+        "margin.representation.NeighborhoodComponentsAnalysis",
+        "transformation",
+        max_rows=5_000,
+    ),
+)
+
 ENTRIES: tuple[Entry, ...] = (
     *LINEAR,
     *KERNELS,
@@ -211,6 +226,9 @@ ENTRIES: tuple[Entry, ...] = (
     *SEMI,
     *GENERATIVE,
     *TEXT,
+    *DETECTION,
+    *SEGMENTATION,
+    *REPRESENTATION,
 )
 
 # What `margin` offers besides the estimators, and where it is defined.

@@ -5,6 +5,8 @@ from sklearn.datasets import load_diabetes, load_iris, make_blobs
 
 from margin import catalog
 from margin.core.parameters import parameters_of
+from margin.data.boxes import Boxes
+from margin.data.scenes import SHAPES, shape_scenes
 from margin.neural.estimators.base import NeuralEstimator
 
 ITERATIVE = [entry for entry in catalog.ENTRIES if hasattr(catalog.class_of(entry.name), "iterate")]
@@ -83,6 +85,10 @@ TEST_PARAMETERS = {
     "translator": {"tokens": "char", "d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 48, "max_iter": 2},
     "gan": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "diffusion-model": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
+    "object-detector": {"architecture": "yolo", "base_channels": 4, "max_iter": 3, "batch_size": 4},
+    "segmenter": {"architecture": "fcn", "depth": 1, "base_channels": 4, "max_iter": 3, "batch_size": 4},
+    "simclr": {"encoder": ("conv 4 3", "pool 2"), "n_components": 6, "n_projected": 4, "max_iter": 3, "batch_size": 64},
+    "clip": {"encoder": ("conv 4 3", "pool 4"), "n_components": 8, "max_iter": 3, "batch_size": 4},
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "autoencoder": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "normalizing-flow": {"hidden_layer_sizes": (16,), "n_blocks": 2, "max_iter": 3},
@@ -107,7 +113,9 @@ EXPECTED_FAILURES = {
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
-TORCH_PACKAGES = {"neural", "generative", "detection", "graphs", "physics", "meta"}
+TORCH_PACKAGES = {
+    "neural", "generative", "detection", "segmentation", "representation", "graphs", "physics", "meta"
+}  # fmt: skip
 
 
 def ids(entry):
@@ -140,18 +148,27 @@ def texts(task):
     return X, subjects if task == "classification" else None
 
 
+def pictures(task):
+    """Scenes of shapes with what the task learns: boxes, masks or captions."""
+    scenes = shape_scenes(np.random.default_rng(0), n_samples=12, side=16, sizes=(6, 9), n_objects=(1, 2))
+    captions = [" and ".join(f"a {SHAPES[label]}" for label in boxes.labels) for boxes in scenes.boxes]
+    return scenes.images, {"detection": scenes.boxes, "segmentation": scenes.masks, "retrieval": captions}[task]
+
+
 def problem(entry):
     """X and y (None where the task has none), scaled so that every family can work with them."""
     if entry.data == "text":
         return texts(entry.task)
+    if entry.task in ("detection", "segmentation", "retrieval"):
+        return pictures(entry.task)
     if entry.task == "classification":
         X, y = load_iris(return_X_y=True)
     elif entry.task == "regression":
         X, y = load_diabetes(return_X_y=True)
         X, y = X[:150], y[:150]
     else:
-        X, _ = make_blobs(120, 4, centers=3, random_state=0)
-        y = None
+        X, y = make_blobs(120, 4, centers=3, random_state=0)
+        y = y if build(entry).__sklearn_tags__().target_tags.required else None
     X = np.asarray(X, dtype=float)
     X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))  # non-negative: some models count
     rows = np.random.default_rng(0).permutation(len(X))
@@ -159,7 +176,9 @@ def problem(entry):
 
 
 def as_array(said):
-    """An array of what a model says; of texts, what it says of all words one after another."""
+    """An array of what a model says; of texts and images with several answers each, one after another."""
+    if isinstance(said, list) and said and isinstance(said[0], Boxes):
+        return np.concatenate([np.column_stack([boxes.xyxy, boxes.labels, boxes.scores]) for boxes in said])
     per_text = isinstance(said, list) and said and isinstance(said[0], list | np.ndarray)
     return np.concatenate([np.asarray(part) for part in said]) if per_text else np.asarray(said)
 

@@ -36,6 +36,10 @@ SCHEDULES = {
     "glove": "passes over the table of co-occurrences",
     "autoencoder": "passes over the rows",
     "normalizing-flow": "passes over the rows",
+    "object-detector": "passes over the images while the learning rate falls",
+    "segmenter": "passes over the images while the learning rate falls",
+    "simclr": "passes over the images while the learning rate falls",
+    "clip": "passes over the pairs while the learning rate falls",
 }
 LIMITED = [
     entry

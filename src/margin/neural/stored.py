@@ -27,7 +27,16 @@ from margin.core.trained import TRAINED
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.stored_transformers import CONFIG, check_config
 
-__all__ = ["DEFAULT_WIDTH", "FORMS", "MOST_PIXELS", "TRAINED", "check_built", "check_layers"]
+__all__ = [
+    "DEFAULT_WIDTH",
+    "FORMS",
+    "MOST_PIXELS",
+    "SCALING",
+    "TRAINED",
+    "check_built",
+    "check_channels",
+    "check_layers",
+]
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # affine maps of input and state in a recurrent cell
 MOST_PIXELS = 2**31
@@ -132,13 +141,18 @@ def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None
         raise Violation("network_ must begin with the channels of the series and end with the outputs")
 
 
+def check_channels(network: Mapping[str, Any], channels: int) -> None:
+    """A center and a scale for every channel of the images."""
+    if {len(network[name]) for name in ("center", "scale")} != {channels}:
+        raise Violation("network_ must have a center and a scale for every channel")
+
+
 def _image_shape(network: Mapping[str, Any], sizes: Sizes) -> tuple[int, ...]:
     """Channels, height and width, which agree with the columns, the scaling and the outputs of the model."""
     channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
     if channels * height * width != sizes["n_features"]:
         raise Violation("network_ must have images of as many values as X has columns")
-    if {len(network[name]) for name in ("center", "scale")} != {channels}:
-        raise Violation("network_ must have a center and a scale for every channel")
+    check_channels(network, channels)
     if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
         raise Violation("network_ must end with the outputs")
     return shape
@@ -219,11 +233,11 @@ SERIES: dict[str, Stored] = {
         }
     ),
 }
+SCALING: dict[str, Stored] = {"center": ListOf(Real(finite=True)), "scale": ListOf(Real(low=1e-38, finite=True))}
 SCALED_IMAGES: dict[str, Stored] = {
     "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
     "n_outputs": Count(low=1, high=MOST_PIXELS),
-    "center": ListOf(Real(finite=True)),
-    "scale": ListOf(Real(low=1e-38, finite=True)),
+    **SCALING,
 }
 IMAGES: dict[str, Stored] = {
     **TRAINED,
