@@ -137,7 +137,10 @@ def follow(
     events: Sequence[Event],
     max_steps: int,
 ) -> Solution:
-    """Take steps until the end, each as long as the error lets it; ``step`` gives state, error, curve and what to carry."""
+    """Take steps until the end, each as long as its error allows.
+
+    ``step`` gives the new state, its error, the curve to it and what the next step is handed.
+    """
     t, end = float(span[0]), float(span[1])
     sign = 1.0 if end >= t else -1.0
     times, states, pieces, rejected = [t], [y], [], 0

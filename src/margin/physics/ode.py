@@ -6,6 +6,7 @@ r"""Ordinary differential equations: one way in for all methods, linear equation
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def solve_ode(
         return dormand_prince(slope, y0, span, rtol=rtol, atol=atol)(times)
     y = np.atleast_1d(np.array(y0, dtype=np.float64))
     states = [y]
-    for start, end in zip(times[:-1], times[1:]):
+    for start, end in pairwise(times):
         if steps is None and method in IMPLICIT:
             y = solve_stiff(slope, y, (start, end), method=method, rtol=rtol, atol=atol).y[-1]
         elif steps is None:
@@ -64,9 +65,7 @@ def solve_ode(
     return np.stack(states)
 
 
-def linear_system(
-    coefficients: Sequence[Callable[[float], float]], b: Callable[[float], float] = lambda x: 0.0
-) -> Slope:
+def linear_system(coefficients: Sequence[Callable[[float], float]], b: Callable[[float], float] | None = None) -> Slope:
     r"""The system behind :math:`a_0(x) y + a_1(x) y' + \dots + a_n(x) y^{(n)} + b(x) = 0`.
 
     Its state is :math:`(y, y', \ldots, y^{(n-1)})`; the last one changes by
@@ -80,7 +79,7 @@ def linear_system(
         *lower, highest = (float(a(x)) for a in coefficients)
         if highest == 0:
             raise ZeroDivisionError(f"linear_system: the highest coefficient vanishes at x = {x:g}.")
-        return np.append(state[1:], -(b(x) + np.dot(lower, state)) / highest)
+        return np.append(state[1:], -((0.0 if b is None else b(x)) + np.dot(lower, state)) / highest)
 
     return slope
 
