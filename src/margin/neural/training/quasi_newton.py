@@ -9,13 +9,13 @@ Wolfe conditions (:mod:`margin.optimize`). One step is one iteration.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from torch.nn.utils import parameters_to_vector
 
 from margin.neural.generators import generator_array, load_generator
 from margin.neural.layers.dropout import use_generator
@@ -85,7 +85,7 @@ class QuasiNewton(Step):
             self.batch_number = batch.number
         found, direction = self._search(x, batch)
         if found is None:
-            vector_to_parameters(x, self.parameters)  # the last probe stands elsewhere
+            write_parameters(x, self.parameters)  # the last probe stands elsewhere
             self.value, self.gradient = self._evaluate(x, batch)
             self.converged, self.alpha = True, 0.0
             return self.means
@@ -134,7 +134,7 @@ class QuasiNewton(Step):
     def _evaluate(self, x: Tensor, batch: Batch) -> tuple[float, Tensor]:
         """Loss and gradient at ``x``, always with the same noise."""
         self.evaluations += 1
-        vector_to_parameters(x, self.parameters)
+        write_parameters(x, self.parameters)
         before = self.noise.get_state()
         terms = self.objective(self.module, batch.tensors, self.noise)
         self.noise.set_state(before)
@@ -176,6 +176,13 @@ class QuasiNewton(Step):
         self.gradient, self.value = tensor(state["gradient"]), float(state["value"])
         self.batch_number, self.evaluations = state["batch_number"], int(state["evaluations"])
         self.converged = bool(state["converged"])
+
+
+def write_parameters(x: Tensor, parameters: Sequence[nn.Parameter]) -> None:
+    """The entries of ``x`` in the memory of ``parameters``, which the arrays of the weights share."""
+    with torch.no_grad():
+        for parameter, part in zip(parameters, x.split([p.numel() for p in parameters])):
+            parameter.copy_(part.view_as(parameter))
 
 
 def two_loop(gradient: Tensor, pairs: deque[CurvaturePair]) -> Tensor:
