@@ -4,7 +4,8 @@ A layer of message passing gathers what the neighbors hold, aggregates it and up
 
 .. math:: x_i' = \mathrm{update}\bigl(x_i, \mathrm{agg}\{\mathrm{message}(x_j, e_{ji}) : j \to i\}\bigr)
 
-Relabeling the nodes relabels the outputs (equivariance); only what is pooled over all nodes stays the same (invariance).
+Relabeling the nodes relabels the outputs (equivariance); only what is pooled over all nodes stays as it is
+(invariance).
 """
 
 from __future__ import annotations

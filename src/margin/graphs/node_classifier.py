@@ -25,7 +25,8 @@ __all__ = ["NodeClassifier"]
 class NodeClassifier(ClassifierMixin, GraphEstimator):
     """A graph network for classes of nodes: all nodes pass messages, those with a label have a loss.
 
-    ``X`` is one :class:`~margin.graphs.graph.Graph`; a table is a graph without edges. Every step takes the whole graph.
+    ``X`` is one :class:`~margin.graphs.graph.Graph`; a table is a graph without edges. Every step
+    takes the whole graph.
 
     >>> from margin.graphs.generators import karate_club
     >>> club = karate_club()
