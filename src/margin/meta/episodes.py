@@ -15,7 +15,7 @@ __all__ = ["Episode", "EpisodeBatches", "sample_episode"]
 
 
 class Episode(NamedTuple):
-    """A task: labeled support rows, query rows to be labeled from them, labels 0..k-1, and the classes they stand for."""
+    """A task: labeled support rows, query rows to be labeled from them, labels 0..k-1, and what they stand for."""
 
     support: Any
     support_labels: np.ndarray

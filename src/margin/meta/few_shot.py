@@ -110,7 +110,7 @@ class FewShotLearner(NeuralEstimator):
         classes, codes = np.unique(np.asarray(labels), return_inverse=True)
         if len(classes) < 2 or len(codes) != len(support):
             raise ValueError(
-                f"FewShotLearner: support must have at least 2 classes and a label per row; got {len(classes)} classes, "
+                f"FewShotLearner: support must have 2 classes or more and a label per row; got {len(classes)} classes, "
                 f"{len(codes)} labels and {len(support)} rows."
             )
         y, k, module = torch.from_numpy(codes), len(classes), self._ready_module()
