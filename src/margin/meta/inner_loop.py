@@ -2,7 +2,8 @@ r"""Learning to learn by an inner loop of descent.
 
 MAML: a start :math:`\theta` from which one step on a task is good,
 :math:`\min_\theta \sum_T L_T^{query}(\theta - \alpha \nabla L_T^{support}(\theta))`; the first-order version leaves out
-the second derivatives. Reptile moves to where a few steps lead: :math:`\theta \leftarrow \theta + \epsilon(\phi_T - \theta)`.
+the second derivatives. Reptile moves to where a few steps lead,
+:math:`\theta \leftarrow \theta + \epsilon(\phi_T - \theta)`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Weights = Mapping[str, Tensor]
 def adapt(
     module: nn.Module, loss: Loss, x: Tensor, y: Tensor, *, rate: float, steps: int = 1, second_order: bool = True
 ) -> dict[str, Tensor]:
-    """Weights after ``steps`` steps of descent on a task; with ``second_order`` differentiable in where they started."""
+    """Weights after ``steps`` steps of descent on a task; with ``second_order`` differentiable in their start."""
     weights = dict(module.named_parameters())
     for _ in range(steps):
         value = loss(functional_call(module, weights, (x,)), y)

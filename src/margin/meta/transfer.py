@@ -37,7 +37,7 @@ def fine_tune(
     weight: Any = None,
     random_state: int = 0,
 ) -> nn.Module:
-    """A copy of ``module`` trained on classes ``y``; parameters whose names begin with one of ``freeze`` stay, bit for bit."""
+    """A copy of ``module`` trained on classes ``y``; parameters with names that begin with one of ``freeze`` stay."""
     tuned = deepcopy(module).requires_grad_(True)
     for start in freeze:
         named = [p for name, p in tuned.named_parameters() if name.startswith(start)]

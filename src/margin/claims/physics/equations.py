@@ -133,7 +133,7 @@ def the_loss_has_a_part_for_data_and_one_for_the_equation(seed: int) -> Verdict:
         equation=below(parts[1], 1e-20),
         data_by_hand=near(wrong[0], (0 + 1 + 0.7**4) / 3, tolerance=1e-12),
         equation_by_hand=near(wrong[1], expected, tolerance=1e-9),
-        wrong_shape=raises(ValueError, lambda: pinn_loss(exact, lambda u, p: u[:2], [], inside), match="per point"),
+        wrong_shape=raises(ValueError, lambda: pinn_loss(exact, lambda u, _: u[:2], [], inside), match="per point"),
     )
     # As printed: the residual over the data points, where it says nothing about the inside.
     printed = pinn_loss(lambda p: p[:, :1] ** 2, residual, [(edge, zeros)], edge)[1].item()

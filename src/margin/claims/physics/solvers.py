@@ -14,7 +14,7 @@ from margin.core.verdict import Verdict, above, below, corrected, equal, every, 
 STEPS = (0.1, 0.05, 0.025)
 
 
-def growth(t: Any, y: Any) -> Any:
+def growth(_t: Any, y: Any) -> Any:
     return y
 
 
@@ -29,15 +29,15 @@ def linear_equations_of_any_order_are_systems(seed: int) -> Verdict:
 
     rng = np.random.default_rng(seed)
     rate, x = float(rng.uniform(0.5, 2)), np.linspace(0, 2, 9)
-    exponential = linear_system([lambda x: -rate, lambda x: 1.0])
-    oscillator = linear_system([lambda x: rate**2, lambda x: 0.0, lambda x: 1.0])
+    exponential = linear_system([lambda _: -rate, lambda _: 1.0])
+    oscillator = linear_system([lambda _: rate**2, lambda _: 0.0, lambda _: 1.0])
     truth = every(
         exponential=near(solve_ode(exponential, 1.0, x)[:, 0], np.exp(rate * x), tolerance=1e-6),
         oscillator=near(solve_ode(oscillator, [1.0, 0.0], x)[:, 0], np.cos(rate * x), tolerance=1e-6),
-        not_linear=near(solve_ode(lambda t, y: y**2, 1.0, [0.0, 0.5])[1], [2.0], tolerance=1e-6),
+        not_linear=near(solve_ode(lambda _, y: y**2, 1.0, [0.0, 0.5])[1], [2.0], tolerance=1e-6),
     )
     # If y' = y^2 were linear without b, twice a solution would be one.
-    once, twice = (solve_ode(lambda t, y: y**2, start, [0.0, 0.25])[1] for start in (1.0, 2.0))
+    once, twice = (solve_ode(lambda _, y: y**2, start, [0.0, 0.25])[1] for start in (1.0, 2.0))
     return corrected(truth, every_ode_is_linear=near(twice, 2 * once, tolerance=1e-3))
 
 
@@ -87,12 +87,12 @@ def equal_slopes_make_rk4_an_euler_step(seed: int) -> Verdict:
     from margin.physics.tableaus import EXPLICIT
 
     slope, start = np.random.default_rng(seed).normal(size=(2, 3))
-    _, slopes = explicit_step(lambda t, y: slope, 0.0, start, 0.3, EXPLICIT["rk4"])
+    _, slopes = explicit_step(lambda *_: slope, 0.0, start, 0.3, EXPLICIT["rk4"])
     return every(
         weights=near(sum(EXPLICIT["rk4"].b), 1.0, tolerance=1e-15),
         equal_slopes=equal(np.stack(slopes), np.stack([slope] * 4)),
         one_step=near(
-            rk4(lambda t, y: slope, start, 0.0, 0.3, 1)[1], euler(lambda t, y: slope, start, 0.0, 0.3, 1)[1],
+            rk4(lambda *_: slope, start, 0.0, 0.3, 1)[1], euler(lambda *_: slope, start, 0.0, 0.3, 1)[1],
             tolerance=1e-15,
         ),
         not_otherwise=above(abs(float(rk4(growth, 1.0, 0.0, 0.3, 1)[1][1] - euler(growth, 1.0, 0.0, 0.3, 1)[1][1])), 0.01),
@@ -105,10 +105,10 @@ def numerical_curves_approximate_integral_curves() -> Verdict:
     from margin.physics.steps import euler, rk4
 
     x = np.linspace(0, 2, 21)
-    area = solve_ode(lambda t, y: [math.exp(-(t**2))], 0.0, x)[:, 0]
+    area = solve_ode(lambda t, _: [math.exp(-(t**2))], 0.0, x)[:, 0]
     erf = np.array([math.sqrt(math.pi) / 2 * math.erf(v) for v in x])
     constant = 3.0
-    curve = rk4(lambda t, y: np.exp(t), 1 + constant, 0.0, 0.1, 10)[1]
+    curve = rk4(lambda t, _: np.exp(t), 1 + constant, 0.0, 0.1, 10)[1]
     truth = every(
         exponential=near(curve, np.exp(np.linspace(0, 1, 11)) + constant, tolerance=1e-6),
         no_elementary_integral=near(area, erf, tolerance=1e-7),
