@@ -12,28 +12,13 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import margin
 from margin import atlas, catalog
-from margin.cli import app
 from margin.cli.output import reported
 from margin.core.watching import watch
 
 FAST = ["--set", "hidden_layer_sizes=8", "--set", "max_iter=3", "--quiet"]
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Call ``margin`` in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments, code=0):
-        outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        assert outcome.exit_code == code, f"{outcome.stdout}\n{outcome.stderr}\n{outcome.exception!r}"
-        return outcome
-
-    return call
 
 
 @pytest.fixture

@@ -12,24 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from margin.cli import app
 from margin.cli.completion import data_names, metric_names, model_names, shown_names
 from margin.cli.output import strict
 from margin.service.changes import differences
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments, code=0):
-        outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        assert outcome.exit_code == code, f"{outcome.stdout}\n{outcome.stderr}\n{outcome.exception!r}"
-        return outcome
-
-    return call
 
 
 @pytest.fixture

@@ -18,6 +18,10 @@ SCHEDULES = {
     "self-training-classifier": "rounds of labeling; termination_condition_ says what ended them",
     "neural-classifier": "passes over the rows",
     "neural-regressor": "passes over the rows",
+    "cnn-classifier": "passes over the rows while the learning rate falls",
+    "cnn-regressor": "passes over the rows while the learning rate falls",
+    "sequence-classifier": "passes over the rows",
+    "sequence-regressor": "passes over the rows",
     "vae": "passes over the rows",
 }
 LIMITED = [

@@ -13,14 +13,37 @@ Inside, pictures are (n, c, h, w), bytes as they came and all else as float32.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
-__all__ = ["CHUNK_VALUES", "channel_scaling", "check_images", "first_channels"]
+from margin.core.domains import Choice, Integer, Optional
+from margin.core.domains import Sequence as SequenceOf
+from margin.core.parameters import Declared, parameter
+
+__all__ = ["CHUNK_VALUES", "ImageParameters", "channel_scaling", "check_images", "first_channels"]
 
 MOST_CHANNELS = 4  # gray, gray with transparency, RGB, RGB with transparency
 CHUNK_VALUES = 2**23  # input values evaluated at once: bounds the memory of the feature maps
+
+
+class ImageParameters(Declared):
+    """What images in flat rows look like."""
+
+    _: KW_ONLY
+    image_shape: Sequence[int] | None = parameter(
+        None,
+        Optional(SequenceOf(Integer(low=1), min_length=2)),
+        "(height, width) or (height, width, channels) of the image that a flat row holds; None: rows are images one "
+        "pixel high.",
+    )
+    channels: str = parameter(
+        "auto",
+        Choice("auto", "first", "last", search=False),
+        "Where images have their channels; 'auto': the axis with at most 4 entries.",
+    )
 
 
 def first_channels(owner: str, images: np.ndarray, channels: str) -> np.ndarray:

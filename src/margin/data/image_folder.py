@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from margin.data.images import MODES, decode_picture
+
 __all__ = ["ImageFolder", "Pictures", "open_image_folder", "read_images"]
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
-MODES = {"gray": "L", "rgb": "RGB"}
 UNREADABLE = ("refuse", "skip")
 
 
@@ -128,15 +129,7 @@ def _check(resize: tuple[int, int] | None, color: str, unreadable: str) -> None:
 
 
 def _decode(path: Path, size: tuple[int, int] | None, color: str) -> np.ndarray:
-    from PIL import Image, UnidentifiedImageError
-
     try:
-        with Image.open(path) as opened:
-            picture = opened.convert(MODES[color])
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as problem:
-        if isinstance(problem, FileNotFoundError):
-            raise ValueError(f"{path}: there is no such file.") from None
-        raise ValueError(f"{path}: cannot be read as a picture ({str(problem).rstrip('.')}).") from None
-    if size is not None and picture.size != (size[1], size[0]):
-        picture = picture.resize((size[1], size[0]), Image.Resampling.BILINEAR)
-    return np.asarray(picture)
+        return decode_picture(path, size, color)
+    except FileNotFoundError as problem:
+        raise ValueError(str(problem)) from None

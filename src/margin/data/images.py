@@ -9,10 +9,10 @@ import numpy as np
 
 from margin.data.dataset import Dataset
 
-__all__ = ["read_image", "read_image_folder"]
+__all__ = ["MODES", "decode_picture", "read_image", "read_image_folder"]
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
-_MODES = {"gray": "L", "rgb": "RGB"}
+MODES = {"gray": "L", "rgb": "RGB"}
 
 
 def read_image(path: str | os.PathLike[str], size: tuple[int, int] | None = None, color: str = "rgb") -> np.ndarray:
@@ -20,22 +20,27 @@ def read_image(path: str | os.PathLike[str], size: tuple[int, int] | None = None
 
     ``size`` is (height, width); a picture of another size is resized (bilinear), not cropped.
     """
-    from PIL import Image, UnidentifiedImageError
-
-    if color not in _MODES:
+    if color not in MODES:
         raise ValueError(f"read_image: color must be 'gray' or 'rgb'; got {color!r}.")
     if size is not None and (len(size) != 2 or min(size) < 1):
         raise ValueError(f"read_image: size must be two positive numbers (height, width); got {size!r}.")
+    return np.asarray(decode_picture(path, size, color), dtype=np.float32) / np.float32(255)
+
+
+def decode_picture(path: str | os.PathLike[str], size: tuple[int, int] | None, color: str) -> np.ndarray:
+    """The bytes of a picture (height, width) or (height, width, 3), resized to ``size`` if it has another."""
+    from PIL import Image, UnidentifiedImageError
+
     try:
         with Image.open(path) as opened:
-            picture = opened.convert(_MODES[color])
+            picture = opened.convert(MODES[color])
     except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as problem:
         if isinstance(problem, FileNotFoundError):
             raise FileNotFoundError(f"{path}: there is no such file.") from None
-        raise ValueError(f"{path}: cannot be read as a picture ({problem}).") from None
+        raise ValueError(f"{path}: cannot be read as a picture ({str(problem).rstrip('.')}).") from None
     if size is not None and picture.size != (size[1], size[0]):
         picture = picture.resize((size[1], size[0]), Image.Resampling.BILINEAR)
-    return np.asarray(picture, dtype=np.float32) / np.float32(255)
+    return np.asarray(picture)
 
 
 def read_image_folder(path: str | os.PathLike[str], size: tuple[int, int] = (32, 32), color: str = "rgb") -> Dataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -11,35 +11,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.cluster import KMeans
-from margin.core.domains import Choice, Integer, Number, Optional, Seed
-from margin.core.domains import Sequence as SequenceOf
+from margin.core.domains import Choice, Integer, Number, Seed
 from margin.core.estimator import Estimator
-from margin.core.parameters import Declared, attribute, parameter
+from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike
-from margin.data.image_arrays import check_images
+from margin.data.image_arrays import ImageParameters, check_images
 from margin.vision.filters import FILTERS, high_pass, low_pass
 from margin.vision.hog import hog
 from margin.vision.sift import describe_sift, sift
 from margin.vision.surf import describe_surf, surf
 
 __all__ = ["HOG", "ImageFilter", "VisualWords"]
-
-
-class ImageParameters(Declared):
-    """What images in flat rows look like."""
-
-    _: KW_ONLY
-    image_shape: Sequence[int] | None = parameter(
-        None,
-        Optional(SequenceOf(Integer(low=1), min_length=2)),
-        "(height, width) or (height, width, channels) of the image that a flat row holds; None: rows are images one "
-        "pixel high.",
-    )
-    channels: str = parameter(
-        "auto",
-        Choice("auto", "first", "last", search=False),
-        "Where images have their channels; 'auto': the axis with at most 4 entries.",
-    )
 
 
 class ImageTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, Estimator):
@@ -66,8 +48,9 @@ class ImageTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageP
     def _learn(self, images: np.ndarray) -> None:
         pass
 
+    @abstractmethod
     def _features(self, images: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """One row of numbers per image (n, c, h, w)."""
 
     @property
     def _n_features_out(self) -> int:

@@ -19,7 +19,7 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
-from margin.data.image_arrays import channel_scaling, check_images
+from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.augmentation import Augmentation, parse_augmentation
 from margin.neural.estimators.base import NeuralEstimator
@@ -38,7 +38,7 @@ SMALLEST_BATCH, LARGEST_BATCH = 8, 128
 BYTE = 255.0
 
 
-class CNNEstimator(NeuralEstimator):
+class CNNEstimator(ImageParameters, NeuralEstimator):
     """A convolutional network with the face of an estimator; a subclass says what its outputs and its loss are."""
 
     architecture: str | Sequence[str] = parameter(
@@ -47,17 +47,6 @@ class CNNEstimator(NeuralEstimator):
         "Name of a network, or a list of layers such as ['conv 16 3', 'pool 2', 'residual 32 stride=2', 'dense 64'].",
     )
     _: KW_ONLY
-    image_shape: Sequence[int] | None = parameter(
-        None,
-        Optional(SequenceOf(Integer(low=1), min_length=2)),
-        "(height, width) or (height, width, channels) of the image that a flat row holds; None: rows are images one "
-        "pixel high.",
-    )
-    channels: str = parameter(
-        "auto",
-        Choice("auto", "first", "last", search=False),
-        "Where images have their channels; 'auto': the axis with at most 4 entries.",
-    )
     width: float = parameter(
         1.0, Number(above=0), "Factor on the channels and units of a named network; a list of layers has its own."
     )
