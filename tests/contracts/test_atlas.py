@@ -28,6 +28,8 @@ COMPLETE = (
     "bias-variance",
     "neural-core",
     "rnn",
+    "graph",
+    "physics",
 )
 
 

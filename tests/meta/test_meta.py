@@ -6,11 +6,13 @@ import torch
 from sklearn.datasets import load_digits
 from torch.nn import functional
 
+from margin.meta.domains import coral, domain_adapt, importance_weights, reverse_gradient
 from margin.meta.episodes import sample_episode
-from margin.meta.few_shot import METHODS, FewShotLearner
+from margin.meta.few_shot import FewShotLearner
 from margin.meta.inner_loop import adapt, adapted_loss, reptile_gradients
 from margin.meta.similarity import matching_log_probabilities, nearest_support, prototype_scores
-from margin.meta.transfer import coral, domain_adapt, fine_tune, importance_weights, reverse_gradient
+from margin.meta.objectives import METHODS
+from margin.meta.transfer import fine_tune
 from margin.meta.zero_shot import ZeroShot
 from margin.neural.nets.mlp import MLP
 from margin.neural.weights import build
@@ -142,7 +144,7 @@ def test_domain_methods_are_named():
 
 
 def test_zero_shot_needs_attributes():
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        ZeroShot({"a": [1.0]})
+    with pytest.raises(ValueError, match="2 classes or more"):
+        ZeroShot({"a": [1.0]}).fit([[1.0], [2.0]], ["a", "a"])
     with pytest.raises(ValueError, match="got none for 'z'"):
         ZeroShot({"a": [1.0], "b": [0.0]}).fit([[1.0], [2.0]], ["a", "z"])

@@ -22,31 +22,33 @@ ERROR = 0.05  # relative to the exact solution
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
+    from scipy.stats.qmc import LatinHypercube
+
     from margin.physics.burgers import VISCOSITY, burgers_exact, burgers_residual
     from margin.physics.pinn import PINN, Condition
 
     viscosity = 10 * VISCOSITY if fast else VISCOSITY
     rng = np.random.default_rng(seed)
-    n_conditions, n_inside = (40, 200) if fast else (100, 5000)
+    n_conditions, n_inside = (40, 250) if fast else (100, 5000)
     x = rng.uniform(-1, 1, n_conditions)
     t, end = rng.random(n_conditions), rng.choice([-1.0, 1.0], n_conditions)
     known = np.concatenate([np.stack([0 * x, x], axis=1), np.stack([t, end], axis=1)])
     values = np.concatenate([-np.sin(math.pi * x), 0 * t])
-    inside = np.stack([rng.random(n_inside), rng.uniform(-1, 1, n_inside)], axis=1)
+    inside = LatinHypercube(2, rng=rng).random(n_inside) * [1, 2] - [0, 1]  # as even as few points can be
     model = PINN(
         lambda u, p: burgers_residual(u, p, viscosity),
         Condition(known, values),
         hidden_layer_sizes=(16, 16) if fast else (20,) * 8,
         condition_weight=10.0,
-        max_iter=150 if fast else 10_000,
+        max_iter=300 if fast else 10_000,
         random_state=seed,
     ).fit(inside)
-    times, places = np.linspace(0.02, 1, 50), np.linspace(-1, 1, 101)
-    T, X = np.meshgrid(times, places, indexing="ij")
+    times, positions = np.linspace(0.02, 1, 50), np.linspace(-1, 1, 101)
+    T, X = np.meshgrid(times, positions, indexing="ij")
     found = model.predict(np.stack([T.ravel(), X.ravel()], axis=1)).reshape(T.shape)
     exact = burgers_exact(T, X, viscosity)
     return {
-        "t": times, "x": places, "u": found, "exact": exact, "known": known,
+        "t": times, "x": positions, "u": found, "exact": exact, "known": known,
         "error": float(np.linalg.norm(found - exact) / np.linalg.norm(exact)),
         "condition_loss": model.condition_loss_, "residual_loss": model.residual_loss_,
     }  # fmt: skip

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from margin.core.randomness import RandomLike, as_generator
-from margin.neural.training import Batch, Batches
+from margin.neural.training import Batch, Batches, Rows
 
-__all__ = ["Episode", "EpisodeBatches", "sample_episode"]
+__all__ = ["Episode", "EpisodeBatches", "EpisodeRows", "sample_episode"]
+
+HELD_OUT_EPISODES = 20  # by which a training is judged: enough that their mean moves less than an epoch changes it
 
 
 class Episode(NamedTuple):
@@ -57,19 +60,56 @@ def _take(X: Any, rows: np.ndarray) -> Any:
     return X[rows] if isinstance(X, np.ndarray) else [X[int(i)] for i in rows]
 
 
-class EpisodeBatches(Batches):
-    """Episodes as batches: support, its labels, query, its labels."""
+class EpisodeRows(Rows):
+    """Rows with their classes, from which episodes of ``sizes`` (k, n, q) are drawn; held-out ones in fixed episodes."""
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, k: int, n: int, q: int, seed: int, steps_per_epoch: int = 50):
-        self.X, self.y, self.sizes, self.seed = X, y, (k, n, q), seed
-        self.steps_per_epoch, self.drawn = steps_per_epoch, 0
+    dtype = torch.float32
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, sizes: tuple[int, int, int]):
+        self.X, self.y, self.sizes = X, y, sizes
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def batch(self, index: Tensor | slice) -> Batch:
+        rows = index if isinstance(index, slice) else index.numpy()
+        return Batch((torch.from_numpy(self.X[rows]), torch.from_numpy(self.y[rows])))
+
+    def take(self, index: Tensor) -> EpisodeRows:
+        return EpisodeRows(self.X[index.numpy()], self.y[index.numpy()], self.sizes)
+
+    def chunks(self, size: int) -> Iterator[Batch]:
+        k, n, q = self.sizes
+        fewer = (min(k, len(np.unique(self.y))), n, q)
+        for number in range(HELD_OUT_EPISODES):
+            yield Batch(episode_tensors(self, fewer, [number], seed=0))
+
+
+def episode_tensors(
+    rows: EpisodeRows, sizes: tuple[int, int, int], numbers: list[int], seed: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Support (episodes, k n, p), its labels, query and its labels; every number has a generator of its own."""
+    drawn = [sample_episode(rows.X, rows.y, *sizes, np.random.default_rng([seed, number])) for number in numbers]
+    support, labels, query, wanted = (torch.from_numpy(np.stack(part)) for part in list(zip(*drawn))[:4])
+    return support, labels, query, wanted
+
+
+class EpisodeBatches(Batches):
+    """``batch_size`` episodes at a time, new ones for ever or, with ``fresh`` False, the same ones in every epoch.
+
+    Every episode has a generator of its own, so that where a training stands is one number.
+    """
+
+    def __init__(self, rows: EpisodeRows, seed: int, *, steps_per_epoch: int = 50, batch_size: int = 1,
+                 fresh: bool = True):  # fmt: skip
+        self.rows, self.seed, self.fresh = rows, seed, fresh
+        self.steps_per_epoch, self.batch_size, self.drawn = steps_per_epoch, batch_size, 0
 
     def draw(self) -> Batch:
-        # Every episode has a generator of its own, so that where a training stands is one number.
-        episode = sample_episode(self.X, self.y, *self.sizes, np.random.default_rng([self.seed, self.drawn]))
+        step = self.drawn if self.fresh else self.drawn % self.steps_per_epoch
+        numbers = [step * self.batch_size + i for i in range(self.batch_size)]
         self.drawn += 1
-        arrays = (episode.support, episode.support_labels, episode.query, episode.query_labels)
-        return Batch(tuple(torch.from_numpy(np.array(array)) for array in arrays), number=self.drawn)
+        return Batch(episode_tensors(self.rows, self.rows.sizes, numbers, self.seed), number=self.drawn)
 
     def state(self) -> dict[str, Any]:
         return {"drawn": self.drawn}

@@ -7,11 +7,22 @@ Siamese: two rows are of one class with probability :math:`\sigma(b - a \|z - z'
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["matching_log_probabilities", "nearest_support", "pair_logits", "prototype_scores", "prototypes"]
+__all__ = [
+    "matching_log_probabilities",
+    "nearest_support",
+    "one_shot_classify",
+    "pair_logits",
+    "prototype_scores",
+    "prototypes",
+]
 
 
 def prototypes(embedding: Tensor, labels: Tensor, k: int) -> Tensor:
@@ -46,3 +57,21 @@ def pair_logits(a: Tensor, b: Tensor, scale: Tensor | float = 1.0, offset: Tenso
 def nearest_support(support: Tensor, labels: Tensor, query: Tensor) -> Tensor:
     """The label of the nearest support row: one-shot classification where there is one per class."""
     return labels[torch.cdist(query, support).argmin(dim=1)]
+
+
+def one_shot_classify(
+    embed: Callable[[Any], np.ndarray], support: Any, support_labels: Any, query: Any
+) -> np.ndarray:
+    """The label of every query from one labeled row per class: that of the nearest embedding.
+
+    >>> one_shot_classify(np.asarray, [[0.0], [4.0]], ["low", "high"], [[1.0], [3.0]]).tolist()
+    ['low', 'high']
+    """
+    labels = np.asarray(support_labels)
+    if len(np.unique(labels)) != len(labels) or len(labels) < 2 or len(labels) != len(support):
+        raise ValueError(
+            f"one_shot_classify: support must have one row per class and 2 classes or more; got {len(support)} rows "
+            f"with {len(np.unique(labels))} different labels."
+        )
+    near, far = (torch.from_numpy(np.asarray(embed(rows))) for rows in (support, query))
+    return labels[nearest_support(near, torch.arange(len(labels)), far).numpy()]

@@ -1,9 +1,4 @@
-r"""Transfer: weights learned on one task start another, and domains with shifted rows are brought together.
-
-CORAL turns the covariance of the source into that of the target,
-:math:`X_s \leftarrow X_s C_s^{-1/2} C_t^{1/2}`; importance weights are :math:`p_t(x) / p_s(x)`, from a classifier that
-tells the domains apart; a gradient that is reversed on its way makes features from which none could.
-"""
+"""Transfer: weights learned on one task start another."""
 
 from __future__ import annotations
 
@@ -13,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
-from margin.linear import LogisticRegression
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
 from margin.neural.training.objectives import cross_entropy
 from margin.neural.weights import build
 
-__all__ = ["coral", "domain_adapt", "fine_tune", "importance_weights", "pretrain_then_finetune", "reverse_gradient"]
+__all__ = ["accuracy", "fine_tune", "pretrain_then_finetune", "transfer_curve", "with_new_head"]
 
 
 def fine_tune(
@@ -53,6 +46,15 @@ def fine_tune(
     return tuned.eval()
 
 
+def with_new_head(module: MLP, n_outputs: int, random_state: int = 0) -> MLP:
+    """A copy of a perceptron whose last layer is new and gives ``n_outputs`` scores."""
+    last = module.linears[-1]
+    assert isinstance(last, nn.Linear)
+    copied = deepcopy(module)
+    copied.linears[-1] = build(lambda: MLP([last.in_features, n_outputs]), random_state).linears[0]
+    return copied
+
+
 def pretrain_then_finetune(
     source: tuple[Any, Any],
     target: tuple[Any, Any],
@@ -63,122 +65,65 @@ def pretrain_then_finetune(
     random_state: int = 0,
 ) -> tuple[nn.Module, nn.Module]:
     """A perceptron learned on ``source`` and then, with a new last layer, on ``target``; and one from scratch."""
-    (X, y), (Z, labels) = source, target
-    n_outputs = int(np.max(labels)) + 1
-
-    def fresh(n: int, seed: int) -> MLP:
-        return build(lambda: MLP([np.shape(X)[1], *hidden, n]), seed)
-
-    learned = fine_tune(fresh(int(np.max(y)) + 1, random_state), X, y, epochs=epochs[0], random_state=random_state)
-    start = fresh(n_outputs, random_state + 1)
-    own = {name: w for name, w in learned.state_dict().items() if not name.startswith(f"linears.{len(hidden)}.")}
-    scratch = fine_tune(start, Z, labels, epochs=epochs[1], random_state=random_state)
-    start = deepcopy(start)
-    start.load_state_dict(own, strict=False)
-    return fine_tune(start, Z, labels, freeze=freeze, epochs=epochs[1], random_state=random_state), scratch
+    learned = _pretrained(source, hidden, epochs[0], random_state)
+    n_outputs = int(np.max(target[1])) + 1
+    start = with_new_head(learned, n_outputs, random_state + 1)
+    fresh = build(lambda: MLP([np.shape(source[0])[1], *hidden, n_outputs]), random_state + 1)
+    tuned = fine_tune(start, *target, freeze=freeze, epochs=epochs[1], random_state=random_state)
+    return tuned, fine_tune(fresh, *target, epochs=epochs[1], random_state=random_state)
 
 
-def coral(source: Any, target: Any, shrinkage: float = 1e-3) -> np.ndarray:
-    """Source rows with the mean and the covariance of the target."""
-    source, target = (np.asarray(X, dtype=np.float64) for X in (source, target))
-    covariances = [np.cov(X.T) + shrinkage * np.eye(X.shape[1]) for X in (source, target)]
-    whiten, color = _power(covariances[0], -0.5), _power(covariances[1], 0.5)
-    return (source - source.mean(axis=0)) @ whiten @ color + target.mean(axis=0)
+def _pretrained(source: tuple[Any, Any], hidden: Sequence[int], epochs: int, seed: int) -> MLP:
+    X, y = source
+    fresh = build(lambda: MLP([np.shape(X)[1], *hidden, int(np.max(y)) + 1]), seed)
+    learned = fine_tune(fresh, X, y, epochs=epochs, random_state=seed)
+    assert isinstance(learned, MLP)
+    return learned
 
 
-def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * values**exponent) @ vectors.T
-
-
-def importance_weights(source: Any, target: Any, C: float = 1.0) -> np.ndarray:
-    """How much likelier each source row is in the target, from a logistic regression between both; of mean 1."""
-    X = np.concatenate([source, target])
-    domain = np.repeat([0, 1], [len(source), len(target)])
-    p = LogisticRegression(C=C).fit(X, domain).predict_proba(np.asarray(source))[:, 1]
-    weights = p / (1 - p)
-    return weights / weights.mean()
-
-
-class _Reverse(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, strength: float) -> Tensor:  # type: ignore[override]
-        ctx.strength = strength
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
-        return -ctx.strength * gradients[0], None
-
-
-def reverse_gradient(x: Tensor, strength: float = 1.0) -> Tensor:
-    """``x`` itself, whose gradient comes back with the other sign and ``strength`` times as large."""
-    return _Reverse.apply(x, strength)  # type: ignore[no-untyped-call]
-
-
-class DomainAdversarial(nn.Module):
-    """Features, a head for classes, and a head for domains that the features learn to mislead."""
-
-    def __init__(self, n_features: int, width: int, n_classes: int, strength: float):
-        super().__init__()
-        self.features = MLP([n_features, width, width])
-        self.classes, self.domain = nn.Linear(width, n_classes), MLP([width, width, 1])
-        self.strength = strength
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.classes(functional.relu(self.features(x)))
-
-    def domain_logit(self, x: Tensor) -> Tensor:
-        return self.domain(reverse_gradient(functional.relu(self.features(x)), self.strength))[:, 0]
-
-
-def domain_adapt(
+def transfer_curve(
     source: tuple[Any, Any],
-    target: Any,
+    target: tuple[Any, Any],
+    n_labels: Sequence[int],
     *,
-    method: str = "coral",
-    width: int = 32,
-    epochs: int = 60,
-    strength: float = 1.0,
+    hidden: Sequence[int] = (64, 32),
+    freeze: Sequence[str] = ("linears.0",),
+    epochs: tuple[int, int] = (30, 50),
+    repeats: int = 5,
     random_state: int = 0,
-) -> nn.Module:
-    """A network for classes of the target, of which only rows are known: 'coral', 'importance', 'dann' or 'none'."""
-    methods = ("none", "coral", "importance", "dann")
-    if method not in methods:
-        raise ValueError(f"domain_adapt: method must be one of {', '.join(methods)}; got {method!r}.")
-    X, y = np.asarray(source[0], dtype=np.float64), np.asarray(source[1], dtype=np.int64)
-    target = np.asarray(target, dtype=np.float64)
-    n_classes = int(y.max()) + 1
-    if method == "dann":
-        return _adversarial(X, y, target, n_classes, width, epochs, strength, random_state)
-    weight = importance_weights(X, target) if method == "importance" else None
-    rows = coral(X, target) if method == "coral" else X
-    net = build(lambda: MLP([X.shape[1], width, n_classes]), random_state)
-    return fine_tune(net, rows, y, epochs=epochs, weight=weight, random_state=random_state)
+) -> dict[str, np.ndarray]:
+    """Accuracy on the rest of ``target`` after learning from ``n_labels`` rows of each of its classes 0..k-1.
+
+    ``pretrained`` and ``scratch`` have shape (repeats, counts): each repeat draws other labeled rows. Without any label
+    the last layer stays as it was drawn, so both are at chance.
+    """
+    Z, labels = np.asarray(target[0]), np.asarray(target[1])
+    k, learned = int(labels.max()) + 1, _pretrained(source, hidden, epochs[0], random_state)
+    found: dict[str, list[list[float]]] = {"pretrained": [], "scratch": []}
+    for repeat in range(repeats):
+        rng = np.random.default_rng([random_state, repeat])
+        order = [rng.permutation(np.flatnonzero(labels == c)) for c in range(k)]
+        starts = {
+            "pretrained": (with_new_head(learned, k, repeat), freeze),
+            "scratch": (build(lambda: MLP([Z.shape[1], *hidden, k]), repeat), ()),
+        }
+        for name, (start, frozen) in starts.items():
+            row = []
+            for n in n_labels:
+                shown = np.concatenate([rows[:n] for rows in order])
+                rest = np.concatenate([rows[max(n_labels) :] for rows in order])
+                net: nn.Module = start
+                if n:
+                    net = fine_tune(
+                        start, Z[shown], labels[shown], freeze=frozen, epochs=epochs[1], random_state=repeat
+                    )
+                row.append(accuracy(net, Z[rest], labels[rest]))
+            found[name].append(row)
+    return {name: np.array(rows) for name, rows in found.items()}
 
 
-def _adversarial(
-    X: np.ndarray,
-    y: np.ndarray,
-    target: np.ndarray,
-    n_classes: int,
-    width: int,
-    epochs: int,
-    strength: float,
-    seed: int,
-) -> nn.Module:
-    module = build(lambda: DomainAdversarial(X.shape[1], width, n_classes, strength), seed)
-    drawn = np.random.default_rng(seed).integers(0, len(target), len(X))  # a target row beside every source row
-
-    def objective(net: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-        assert isinstance(net, DomainAdversarial)
-        rows, labels, other = batch
-        classes = functional.cross_entropy(net(rows), labels, reduction="none")
-        domains = functional.softplus(net.domain_logit(rows)) + functional.softplus(-net.domain_logit(other))
-        return {"loss": classes + domains, "class_loss": classes, "domain_loss": domains}
-
-    rows = TensorRows.of(X.astype(np.float32), y, target[drawn].astype(np.float32))
-    step = Minimize(module, objective, schedule=5e-3, seed=seed)
-    for _ in train(Training(RowBatches(rows, 64, seed), step, Plan(epochs, record_steps=None), threads=1)):
-        pass
-    return module.eval()
+def accuracy(module: nn.Module, X: Any, y: Any) -> float:
+    """Fraction of rows whose highest score is that of their class."""
+    with torch.inference_mode():
+        scores = module.eval()(torch.from_numpy(np.asarray(X, dtype=np.float32)))
+    return float(np.mean(scores.argmax(dim=1).numpy() == np.asarray(y)))
