@@ -23,6 +23,12 @@ SCHEDULES = {
     "sequence-classifier": "passes over the rows",
     "sequence-regressor": "passes over the rows",
     "vae": "passes over the rows",
+    "node-classifier": "passes over the nodes",
+    "graph-classifier": "passes over the graphs",
+    "graph-regressor": "passes over the graphs",
+    "link-predictor": "passes over the edges",
+    "neural-ode": "passes over the windows",
+    "few-shot-learner": "epochs of episodes, which are drawn anew for ever",
 }
 LIMITED = [
     entry

@@ -77,7 +77,7 @@ def test_relations_of_a_scene_are_found():
         (lambda: NodeClassifier().fit(Graph([[0], [1]], np.ones((2, 1)), [[1.0]]), [0, 1]), "does not use edge"),
         (lambda: GraphClassifier().fit(ring(4), [0, 1]), "sequence of graphs; got one graph"),
         (lambda: GraphClassifier().fit([ring(3), ring(4)], [0, 0]), "at least 2 classes"),
-        (lambda: GraphRegressor().fit([ring(3)], [1.0, 2.0]), "of one length; got 1 and 2"),
+        (lambda: GraphRegressor().fit([ring(3)], [1.0, 2.0]), "one finite number per graph, 1; got 2"),
         (lambda: LinkPredictor().fit(np.ones((3, 2))), "a graph with edges"),
         (lambda: LinkPredictor().fit(ring(4), [0, 1]), "one class per edge, 8"),
         (lambda: NodeClassifier(architecture="gat", width=6).fit(ring(4), [0, 1, 0, 1]), "multiple of heads"),

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor, nn
 
 from margin.core.domains import Choice, Integer, Number
@@ -17,7 +19,9 @@ from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
 from margin.neural.estimators.base import NeuralEstimator
 
-__all__ = ["GraphEstimator"]
+__all__ = ["GraphEstimator", "coded_classes", "softmax_rows"]
+
+FLOATS = [np.float64, np.float32]
 
 
 class GraphEstimator(NeuralEstimator):
@@ -44,20 +48,13 @@ class GraphEstimator(NeuralEstimator):
 
     def _describe(self, n_outputs: int, graph: Graph, **more: Any) -> None:
         """Set ``network_`` for graphs like ``graph``."""
-        n_edge_features = 0 if graph.edge_features is None else graph.edge_features.shape[1]
-        if n_edge_features and self.architecture not in USES_EDGE_FEATURES:
-            raise ValueError(
-                f"{type(self).__name__}: architecture {self.architecture!r} does not use edge features, which these "
-                f"graphs have; {', '.join(USES_EDGE_FEATURES)} do."
-            )
         if self.architecture == "gat" and self.width % self.heads:
             raise ValueError(
                 f"{type(self).__name__}: width must be a multiple of heads; got {self.width} and {self.heads}."
             )
-        self.n_features_in_ = graph.node_features.shape[1]
-        self.network_ = {
-            "n_features": self.n_features_in_,
-            "n_edge_features": n_edge_features,
+        network = {
+            "n_features": graph.node_features.shape[1],
+            "n_edge_features": _edge_size(graph),
             "n_outputs": n_outputs,
             "architecture": self.architecture,
             "width": int(self.width),
@@ -67,28 +64,54 @@ class GraphEstimator(NeuralEstimator):
             "level": self._level,
             **more,
         }
+        if self._goes_on() and network != self.network_:
+            raise ValueError(f"{type(self).__name__}: warm_start must go on with the same network and outputs.")
+        self.network_ = network
 
-    def _tensors(self, graphs: Sequence[Graph]) -> GraphTensors:
-        return with_edge_features(disjoint_union(graphs), self.network_["architecture"])
+    def _graph(self, X: Any, *, reset: bool) -> Graph:
+        """One graph of nodes; the rows of a table are nodes without edges."""
+        if not isinstance(X, Graph):
+            X = as_graph(validate_data(self, X, dtype=FLOATS, reset=reset))
+        return self._checked([X], reset=reset)[0]
 
-    def _checked(self, graph: Any) -> Graph:
-        """A graph like those of the fit."""
-        graph = as_graph(graph)
-        edge_size = 0 if graph.edge_features is None else graph.edge_features.shape[1]
-        wanted = (self.network_["n_features"], self.network_["n_edge_features"])
-        if (graph.node_features.shape[1], edge_size) != wanted:
+    def _graphs(self, X: Any, *, reset: bool) -> list[Graph]:
+        """A sequence of graphs; the rows of a table are graphs of one node each."""
+        if isinstance(X, Graph):
+            raise ValueError(f"{type(self).__name__}: X must be a sequence of graphs; got one graph.")
+        if not is_sequence_of_graphs(X):
+            X = [as_graph(row[None]) for row in validate_data(self, X, dtype=FLOATS, reset=reset)]
+        return self._checked(list(X), reset=reset)
+
+    def _checked(self, graphs: list[Graph], *, reset: bool) -> list[Graph]:
+        """``graphs``, if they are like those of the fit and the architecture uses all that they have."""
+        name = type(self).__name__
+        if reset:
+            if getattr(self, "n_features_in_", None) != graphs[0].node_features.shape[1]:
+                self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = graphs[0].node_features.shape[1]
+        wanted = (self.n_features_in_, _edge_size(graphs[0]) if reset else self.network_["n_edge_features"])
+        if wanted[1] and self.architecture not in USES_EDGE_FEATURES:
             raise ValueError(
-                f"{type(self).__name__}: graphs must have {wanted[0]} node and {wanted[1]} edge features as in fit; "
-                f"got {graph.node_features.shape[1]} and {edge_size}."
+                f"{name}: architecture {self.architecture!r} does not use edge features, which these graphs have; "
+                f"{', '.join(USES_EDGE_FEATURES)} do."
             )
-        return graph
+        for graph in graphs:
+            found = (graph.node_features.shape[1], _edge_size(graph))
+            if found != wanted:
+                raise ValueError(
+                    f"{name}: graphs must all have {wanted[0]} node and {wanted[1]} edge features; got {found[0]} and "
+                    f"{found[1]}."
+                )
+        return graphs
+
+    def _tensors(self, graphs: Sequence[Graph], dtype: torch.dtype) -> GraphTensors:
+        return with_edge_features(disjoint_union(graphs, dtype), self.network_["architecture"])
 
     def _outputs(self, graphs: Sequence[Graph]) -> np.ndarray:
         """What the network gives for every node or every graph."""
         module = self._ready_module()
-        checked = [self._checked(graph) for graph in graphs]
         with torch.inference_mode(), torch_threads(1):
-            outputs: Tensor = module(self._tensors(checked))
+            outputs: Tensor = module(self._tensors(graphs, next(module.parameters()).dtype))
         return outputs.numpy().astype(np.float64)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
@@ -101,12 +124,32 @@ def softmax_rows(scores: np.ndarray) -> np.ndarray:
     return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
-def graphs_of(name: str, X: Any) -> list[Graph]:
-    """A sequence of graphs; rows of a table are graphs of one node each."""
-    if isinstance(X, Graph):
-        raise ValueError(f"{name}: X must be a sequence of graphs; got one graph.")
-    if isinstance(X, Sequence) and len(X) and all(isinstance(graph, Graph) for graph in X):
-        return list(X)
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        return [as_graph(row[None]) for row in X]
-    raise ValueError(f"{name}: X must be a sequence of graphs, at least one; got {type(X).__name__}.")
+def is_sequence_of_graphs(X: Any) -> bool:
+    """Whether ``X`` is a list, tuple or array of graphs, at least one."""
+    several = isinstance(X, Sequence) or (isinstance(X, np.ndarray) and X.dtype == object)
+    return several and len(X) > 0 and all(isinstance(graph, Graph) for graph in X)
+
+
+def precision(X: Any) -> np.ndarray:
+    """An empty array in the precision that a network for ``X`` computes in: float64 for a table of such numbers.
+
+    It stands first among the rows of a training, whose precision is that of its first array.
+    """
+    graphs = isinstance(X, Graph) or is_sequence_of_graphs(X)
+    wide = not graphs and np.asarray(X).dtype != np.float32
+    return np.empty((len(X), 0), dtype=np.float64 if wide else np.float32)
+
+
+def coded_classes(name: str, y: Any, n: int, what: str) -> np.ndarray:
+    """Classes ``y``, one for each of ``n`` things that ``what`` calls."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n:
+        raise ValueError(f"{name}: y must have one class per {what}, {n}; got {len(y)}.")
+    check_classification_targets(y)
+    return y
+
+
+def _edge_size(graph: Graph) -> int:
+    return 0 if graph.edge_features is None else graph.edge_features.shape[1]

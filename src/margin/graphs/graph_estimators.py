@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.domains import Choice, Integer
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
-from margin.graphs.base import GraphEstimator, graphs_of, softmax_rows
+from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.graphs.graph import Graph
 from margin.graphs.network import ARCHITECTURES
 from margin.graphs.pooling import AGGREGATIONS
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
+from margin.neural.training.steps import Objective
 
 __all__ = ["GraphClassifier", "GraphRegressor"]
+
+GRAPHS_AT_ONCE = 512  # predicted as one union: bounds memory
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class WholeGraphEstimator(GraphEstimator):
@@ -37,19 +42,37 @@ class WholeGraphEstimator(GraphEstimator):
 
     _level = "graph"
 
-    def _begin(self, X: Any, y: Any, n_outputs: int) -> list[Graph]:
-        graphs = graphs_of(type(self).__name__, X)
-        if len(graphs) != len(y):
-            raise ValueError(f"{type(self).__name__}: X and y must be of one length; got {len(graphs)} and {len(y)}.")
-        self._describe(n_outputs, graphs[0], readout=self.readout)
-        for graph in graphs:
-            self._checked(graph)
-        return graphs
+    def _objective(self, graphs: list[Graph], dtype: torch.dtype, loss: Loss) -> Objective:
+        """``loss`` of the outputs for the union of the graphs that a batch numbers."""
+
+        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+            _, numbers, wanted = batch
+            return {"loss": loss(module(self._tensors([graphs[i] for i in numbers.tolist()], dtype)), wanted)}
+
+        return objective
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        graphs = self._graphs(X, reset=False)
+        pieces = [graphs[i : i + GRAPHS_AT_ONCE] for i in range(0, len(graphs), GRAPHS_AT_ONCE)]
+        return np.concatenate([self._outputs(piece) for piece in pieces])
+
+
+def _cross_entropy(scores: Tensor, wanted: Tensor) -> Tensor:
+    return functional.cross_entropy(scores, wanted, reduction="none")
+
+
+def _half_square(found: Tensor, wanted: Tensor) -> Tensor:
+    return 0.5 * (found[:, 0] - wanted).square()
 
 
 class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
     """A graph network for classes of whole graphs.
 
+    ``X`` is a sequence of graphs; the rows of a table are graphs of one node.
+
+    Examples
+    --------
     >>> from margin.graphs.generators import ring
     >>> graphs = [ring(n) for n in (3, 4, 5, 6, 7, 8) for _ in range(4)]
     >>> labels = [len(graph) > 5 for graph in graphs]
@@ -60,33 +83,37 @@ class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
     classes_: np.ndarray = attribute("The classes, sorted.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"GraphClassifier: y must have at least 2 classes; got {len(self.classes_)}.")
-        graphs = self._begin(X, y, len(self.classes_))
+        graphs = self._graphs(X, reset=True)
+        y = coded_classes("GraphClassifier", y, len(graphs), "graph")
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError("GraphClassifier: y must have at least 2 classes; got 1 class.")
+        self._describe(len(classes), graphs[0], readout=self.readout)
+        self.classes_ = classes
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed, codes)
-
-        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-            scores = module(self._tensors([graphs[i] for i in batch[0].tolist()]))
-            return {"loss": functional.cross_entropy(scores, batch[1], reduction="none")}
-
-        rows = TensorRows.of(np.arange(len(graphs)), codes.astype(np.int64))
+        rows = TensorRows.of(precision(X), np.arange(len(graphs)), codes.astype(np.int64))
+        objective = self._objective(graphs, rows.dtype, _cross_entropy)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes of every graph."""
-        return softmax_rows(self._outputs(graphs_of("GraphClassifier", X)))
+        return softmax_rows(self._scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every graph."""
-        return self.classes_[self._outputs(graphs_of("GraphClassifier", X)).argmax(axis=1)]
+        return self.classes_[self._scores(X).argmax(axis=1)]
 
 
 class GraphRegressor(RegressorMixin, WholeGraphEstimator):
     """A graph network for one number per graph, standardized in training.
 
+    ``X`` is a sequence of graphs; the rows of a table are graphs of one node.
+
+    Examples
+    --------
     >>> from margin.graphs.generators import ring
     >>> graphs = [ring(n) for n in range(3, 15)]
     >>> y = [float(len(graph)) for graph in graphs]
@@ -98,24 +125,29 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
     target_scale_: float = attribute("What the targets are divided by.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        y = np.asarray(y, dtype=np.float64)
-        if y.ndim != 1 or not np.isfinite(y).all():
-            raise ValueError(f"GraphRegressor: y must be one finite number per graph; got shape {y.shape}.")
-        graphs = self._begin(X, y, 1)
+        if y is None:
+            raise ValueError("GraphRegressor requires y to be passed, but the target y is None.")
+        graphs = self._graphs(X, reset=True)
+        y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        if len(y) != len(graphs) or not np.isfinite(y).all():
+            raise ValueError(
+                f"GraphRegressor: y must be one finite number per graph, {len(graphs)}; got {len(y)} with "
+                f"{int((~np.isfinite(y)).sum())} NaN or inf."
+            )
+        self._describe(1, graphs[0], readout=self.readout)
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed)
-        center, scale = Scaling.of(y[train][:, None])
-        self.target_center_, self.target_scale_ = float(center[0]), float(scale[0])
-
-        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-            found = module(self._tensors([graphs[i] for i in batch[0].tolist()]))[:, 0]
-            return {"loss": 0.5 * (found - batch[1]).square()}
-
-        standard = ((y - self.target_center_) / self.target_scale_).astype(np.float32)
-        rows = TensorRows.of(np.arange(len(graphs)), standard)
+        if not self._goes_on():
+            center, scale = Scaling.of(y[train][:, None])
+            self.target_center_, self.target_scale_ = float(center[0]), float(scale[0])
+        empty = precision(X)
+        standard = ((y - self.target_center_) / self.target_scale_).astype(empty.dtype)
+        rows = TensorRows.of(empty, np.arange(len(graphs)), standard)
+        objective = self._objective(graphs, rows.dtype, _half_square)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict(self, X: Any) -> np.ndarray:
         """The number of every graph."""
-        return self._outputs(graphs_of("GraphRegressor", X))[:, 0] * self.target_scale_ + self.target_center_
+        return self._scores(X)[:, 0] * self.target_scale_ + self.target_center_

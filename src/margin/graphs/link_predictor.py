@@ -20,7 +20,7 @@ from margin.core.domains import Choice, Either, Integer
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
-from margin.graphs.base import GraphEstimator, softmax_rows
+from margin.graphs.base import GraphEstimator, coded_classes, softmax_rows
 from margin.graphs.graph import Graph, GraphTensors
 from margin.graphs.network import GraphNetwork
 from margin.neural.nets.mlp import MLP
@@ -52,6 +52,8 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
     ``fit(graph)`` learns which pairs are joined: against every edge stands a pair drawn at random. ``fit(graph, y)``
     learns the class ``y`` of every edge. Predictions are about ``pairs`` (m, 2), by default the graph's own edges.
 
+    Examples
+    --------
     >>> from margin.graphs.generators import block_model
     >>> graph = block_model([20, 20], 0.5, 0.02, random_state=0)
     >>> model = LinkPredictor(max_iter=100, random_state=0).fit(graph)
@@ -68,41 +70,46 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
     classes_: np.ndarray = attribute("The classes of edges, or 0 and 1 for pairs that are not or are joined.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         if not isinstance(X, Graph) or X.edges.shape[1] == 0:
             raise ValueError("LinkPredictor: X must be a graph with edges.")
-        m, n = X.edges.shape[1], len(X)
-        codes = np.ones(m, dtype=np.int64)
-        if y is None:
-            self.classes_ = np.array([0, 1])
-        else:
-            if len(y) != m:
-                raise ValueError(f"LinkPredictor: y must have one class per edge, {m}; got {len(y)}.")
-            self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
-        self._describe(int(self.width), X, n_relations=0 if y is None else len(self.classes_))
-        tensors, seed = self._tensors([X]), self._seed(state)
+        graph, n = self._graph(X, reset=True), len(X)
+        m = graph.edges.shape[1]
+        classes, codes = np.array([0, 1]), np.ones(m, dtype=np.int64)
+        if y is not None:
+            classes, codes = np.unique(coded_classes("LinkPredictor", y, m, "edge"), return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError("LinkPredictor: y must have at least 2 classes; got 1 class.")
+        self._describe(int(self.width), graph, n_relations=0 if y is None else len(classes))
+        self.classes_ = classes
+        tensors, seed = self._tensors([graph], torch.float32), self._seed(state)
         train, valid = self._split(m, seed)
 
         def links(module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
-            source, target, _ = batch
+            _, source, target, _ = batch
             other = torch.randint(0, n, (2, len(source)), generator=noise)
             there, drawn = module(tensors, source, target), module(tensors, *other)
             return {"loss": functional.softplus(-there) + functional.softplus(drawn)}
 
         def relations(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-            source, target, classes = batch
-            return {"loss": functional.cross_entropy(module(tensors, source, target), classes, reduction="none")}
+            _, source, target, wanted = batch
+            return {"loss": functional.cross_entropy(module(tensors, source, target), wanted, reduction="none")}
 
-        rows = TensorRows.of(X.edges[0], X.edges[1], codes.astype(np.int64))
+        empty = np.empty((m, 0), dtype=np.float32)
+        rows = TensorRows.of(empty, graph.edges[0], graph.edges[1], codes.astype(np.int64))
         objective = links if y is None else relations
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Probabilities of the classes of every pair of nodes."""
-        module, graph = self._ready_module(), self._checked(X)
+        module = self._ready_module()
+        if not isinstance(X, Graph):
+            raise ValueError(f"LinkPredictor: X must be a graph; got {type(X).__name__}.")
+        graph = self._graph(X, reset=False)
         source, target = graph.edges if pairs is None else _ends(pairs, len(graph))
         with torch.inference_mode(), torch_threads(1):
-            scores = module(self._tensors([graph]), torch.from_numpy(source), torch.from_numpy(target))
+            scores = module(self._tensors([graph], torch.float32), torch.from_numpy(source), torch.from_numpy(target))
         scores = scores.numpy().astype(np.float64)
         return softmax_rows(np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores)
 
@@ -113,6 +120,12 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the edges of ``X``."""
         return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # a graph with edges, which no table is
+        tags.target_tags.required = False
+        return tags
 
     def _network(self) -> nn.Module:
         return LinkNetwork(**self.network_)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
-from margin.graphs.base import GraphEstimator, softmax_rows
-from margin.graphs.graph import as_graph
+from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.neural.training import TensorRows
 
 __all__ = ["NodeClassifier"]
@@ -25,9 +25,11 @@ __all__ = ["NodeClassifier"]
 class NodeClassifier(ClassifierMixin, GraphEstimator):
     """A graph network for classes of nodes: all nodes pass messages, those with a label have a loss.
 
-    ``X`` is one :class:`~margin.graphs.graph.Graph`; a table is a graph without edges. Every step
-    takes the whole graph.
+    ``X`` is one :class:`~margin.graphs.graph.Graph`; a table is a graph without edges. Every step takes the whole
+    graph.
 
+    Examples
+    --------
     >>> from margin.graphs.generators import karate_club
     >>> club = karate_club()
     >>> model = NodeClassifier(max_iter=100, random_state=0).fit(club, club.target, labeled=[0, 33])
@@ -52,34 +54,39 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
     def iterate(
         self, X: Any, y: Any = None, labeled: Any = None, *, state: dict[str, Any] | None = None
     ) -> Iterator[Record]:
+        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
-        graph = as_graph(X)
-        y = np.asarray(y)
-        if y.shape != (len(graph),):
-            raise ValueError(f"NodeClassifier: y must have one class per node, {len(graph)}; got shape {y.shape}.")
+        graph = self._graph(X, reset=True)
+        y = coded_classes("NodeClassifier", y, len(graph), "node")
         nodes = _numbers(labeled, len(graph))
-        self.classes_, codes = np.unique(y[nodes], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"NodeClassifier: labeled nodes must have at least 2 classes; got {len(self.classes_)}.")
-        self._describe(len(self.classes_), graph)
-        tensors = self._tensors([graph])
+        classes, codes = np.unique(y[nodes], return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError("NodeClassifier: labeled nodes must have at least 2 classes; got 1 class.")
+        self._describe(len(classes), graph)
+        self.classes_ = classes
+        empty = precision(X)
+        tensors = self._tensors([graph], torch.from_numpy(empty).dtype)
         seed = self._seed(state)
         train, valid = self._split(len(nodes), seed, codes)
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-            numbers, classes = batch
-            return {"loss": functional.cross_entropy(module(tensors)[numbers], classes, reduction="none")}
+            _, numbers, wanted = batch
+            return {"loss": functional.cross_entropy(module(tensors)[numbers], wanted, reduction="none")}
 
-        rows = TensorRows.of(nodes, codes.astype(np.int64))
+        rows = TensorRows.of(empty[nodes], nodes, codes.astype(np.int64))
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes of every node."""
-        return softmax_rows(self._outputs([as_graph(X)]))
+        return softmax_rows(self._scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every node."""
-        return self.classes_[self._outputs([as_graph(X)]).argmax(axis=1)]
+        return self.classes_[self._scores(X).argmax(axis=1)]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self._outputs([self._graph(X, reset=False)])
 
     def _rows_per_update(self, n_rows: int) -> int:
         return n_rows if self.batch_size == "auto" else int(self.batch_size)

@@ -7,6 +7,8 @@ tells the domains apart; a gradient that is reversed on its way makes features f
 
 from __future__ import annotations
 
+import math
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,11 @@ from margin.meta.transfer import fine_tune
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
 from margin.neural.weights import build
+from margin.optimize.schedules import cosine
 
 __all__ = ["coral", "domain_adapt", "importance_weights", "reverse_gradient"]
+
+BATCH_SIZE = 64  # source rows of an adversarial update, and as many of the target
 
 
 def coral(source: Any, target: Any, shrinkage: float = 1e-3) -> np.ndarray:
@@ -64,17 +69,16 @@ def reverse_gradient(x: Tensor, strength: float = 1.0) -> Tensor:
 class DomainAdversarial(nn.Module):
     """Features, a head for classes, and a head for domains that the features learn to mislead."""
 
-    def __init__(self, n_features: int, width: int, n_classes: int, strength: float):
+    def __init__(self, n_features: int, width: int, n_classes: int):
         super().__init__()
         self.features = MLP([n_features, width, width])
         self.classes, self.domain = nn.Linear(width, n_classes), MLP([width, width, 1])
-        self.strength = strength
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classes(functional.relu(self.features(x)))
 
-    def domain_logit(self, x: Tensor) -> Tensor:
-        return self.domain(reverse_gradient(functional.relu(self.features(x)), self.strength))[:, 0]
+    def domain_logit(self, x: Tensor, strength: float) -> Tensor:
+        return self.domain(reverse_gradient(functional.relu(self.features(x)), strength))[:, 0]
 
 
 def domain_adapt(
@@ -112,18 +116,24 @@ def _adversarial(
     strength: float,
     seed: int,
 ) -> nn.Module:
-    module = build(lambda: DomainAdversarial(X.shape[1], width, n_classes, strength), seed)
+    module = build(lambda: DomainAdversarial(X.shape[1], width, n_classes), seed)
     drawn = np.random.default_rng(seed).integers(0, len(target), len(X))  # a target row beside every source row
+    rows = TensorRows.of(X.astype(np.float32), y, target[drawn].astype(np.float32))
+    batches = RowBatches(rows, min(BATCH_SIZE, len(rows)), seed)
+    steps = epochs * batches.steps_per_epoch
+    done = count()
 
     def objective(net: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
         assert isinstance(net, DomainAdversarial)
-        rows, labels, other = batch
-        classes = functional.cross_entropy(net(rows), labels, reduction="none")
-        domains = functional.softplus(net.domain_logit(rows)) + functional.softplus(-net.domain_logit(other))
+        own, labels, other = batch
+        # Misleading the domain head pays only once it can tell something: the reversal grows from 0, as in the paper.
+        reversal = strength * (2 / (1 + math.exp(-10 * next(done) / steps)) - 1)
+        classes = functional.cross_entropy(net(own), labels, reduction="none")
+        here, there = (net.domain_logit(part, reversal) for part in (own, other))
+        domains = functional.softplus(here) + functional.softplus(-there)
         return {"loss": classes + domains, "class_loss": classes, "domain_loss": domains}
 
-    rows = TensorRows.of(X.astype(np.float32), y, target[drawn].astype(np.float32))
-    step = Minimize(module, objective, schedule=5e-3, seed=seed)
-    for _ in train(Training(RowBatches(rows, 64, seed), step, Plan(epochs, record_steps=None), threads=1)):
+    step = Minimize(module, objective, schedule=cosine(1e-2, steps=steps), seed=seed)
+    for _ in train(Training(batches, step, Plan(epochs, record_steps=None), threads=1)):
         pass
     return module.eval()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +26,7 @@ from margin.core.invariants import (
 )
 from margin.neural.activations import ACTIVATIONS
 
-__all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers"]
+__all__ = ["DEFAULT_WIDTH", "FORMS", "TRAINED", "check_layers", "check_network"]
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # affine maps of input and state in a recurrent cell
 MOST_PIXELS = 2**31
@@ -43,6 +43,24 @@ def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix
     known = [name for name in weights if name.startswith(f"{prefix}linears.")]
     if len(known) != 2 * (len(sizes) - 1):
         raise Violation("weights_ must hold the layers that network_ names and no others")
+
+
+def check_network(weights: Mapping[str, np.ndarray], build: Callable[[], Any], prefix: str = "") -> None:
+    """The network that ``build`` makes, without memory, has the names and shapes of the stored weights, of one dtype."""
+    import torch
+
+    try:
+        with torch.device("meta"):
+            built = build()
+    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
+        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
+    wanted = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
+    found = {name: array.shape for name, array in weights.items()}
+    if found != wanted:
+        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
+    if len({array.dtype for array in weights.values()}) > 1:
+        raise Violation("weights_ must all have one dtype")
 
 
 def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
@@ -93,8 +111,6 @@ def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """The described network, built without memory, has the names and shapes of the stored weights."""
     if "network_" not in model:
         return
-    import torch
-
     from margin.neural.nets.images import ARCHITECTURES, image_network
 
     network = {name: value for name, value in model["network_"].items() if name not in ("center", "scale")}
@@ -107,16 +123,7 @@ def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("network_ must end with the outputs")
     if isinstance(network["architecture"], str) and network["architecture"] not in ARCHITECTURES:
         raise Violation(f"network_ names no architecture: {network['architecture'][:40]!r}")
-    try:
-        with torch.device("meta"):
-            built = image_network(**{**network, "shape": shape})
-    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
-        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
-    wanted = {f"body.{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
-    found = {name: array.shape for name, array in model["weights_"].items()}
-    if found != wanted:
-        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
+    check_network(model["weights_"], lambda: image_network(**{**network, "shape": shape}), prefix="body.")
     if {array.dtype for array in model["weights_"].values()} != {np.dtype(np.float32)}:
         raise Violation("weights_ must all be float32")
 

@@ -2,12 +2,17 @@
 
 from margin.physics.adaptive import dormand_prince
 from margin.physics.implicit import solve_stiff
+from margin.physics.neural_ode import NeuralODE
 from margin.physics.ode import integral_curve, linear_system, solve_ode
+from margin.physics.pinn import PINN, Condition
 from margin.physics.solution import Event, Solution
 from margin.physics.steps import euler, midpoint, rk4
 
 __all__ = [
+    "PINN",
+    "Condition",
     "Event",
+    "NeuralODE",
     "Solution",
     "dormand_prince",
     "euler",

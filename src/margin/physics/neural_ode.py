@@ -118,6 +118,8 @@ class NeuralODE(NeuralEstimator):
     ``X`` is (trajectories, times, d), seen every ``interval``. Training looks at windows of ``window`` intervals: the
     state at their start is integrated and compared with the rest. ``predict(y0, times)`` goes on as far as asked.
 
+    Examples
+    --------
     >>> t = 0.1 * np.arange(40)
     >>> circle = np.stack([np.cos(t), np.sin(t)], axis=1)[None]
     >>> model = NeuralODE(interval=0.1, max_iter=60, random_state=0).fit(circle)
@@ -154,7 +156,10 @@ class NeuralODE(NeuralEstimator):
             )
         self.n_features_in_ = X.shape[2]
         sizes = [X.shape[2], *layer_sizes(self.hidden_layer_sizes), X.shape[2]]
-        self.network_ = {"sizes": sizes, "activation": self.activation}
+        network = {"sizes": sizes, "activation": self.activation}
+        if self._goes_on() and network != self.network_:
+            raise ValueError("NeuralODE: warm_start must go on with the same network.")
+        self.network_ = network
         starts = np.arange(X.shape[1] - self.window)
         windows = np.concatenate([X[:, s : s + self.window + 1] for s in starts])
         solve = integrate if self.gradient == "backprop" else integrate_adjoint
@@ -168,17 +173,39 @@ class NeuralODE(NeuralEstimator):
         train, valid = self._split(len(windows), seed)
         yield from self._train(objective, TensorRows.of(windows), train, valid, seed=seed, state=state)
 
-    def predict(self, X: Any, times: Any) -> np.ndarray:
-        """States at ``times``, the first of which is where the rows of ``X`` (n, d) hold: (n, times, d)."""
+    def predict(self, X: Any, times: Any = None) -> np.ndarray:
+        """States (n, times, d) at ``times``, the first of which is where the rows of ``X`` (n, d) hold.
+
+        From trajectories (n, times, d) their first states go on; their own times are the default.
+        """
         check_is_fitted(self)
-        start = torch.from_numpy(np.atleast_2d(np.asarray(X, dtype=np.float32)))
-        if start.shape[1] != self.n_features_in_:
-            raise ValueError(f"NeuralODE: X must have {self.n_features_in_} columns; got {start.shape[1]}.")
+        X = np.asarray(X, dtype=np.float32)
+        if X.ndim not in (2, 3) or X.shape[-1] != self.n_features_in_ or not np.isfinite(X).all():
+            raise ValueError(
+                f"NeuralODE: X must be finite states (n, {self.n_features_in_}) or trajectories (n, times, "
+                f"{self.n_features_in_}); got shape {X.shape}."
+            )
+        if times is None:
+            if X.ndim == 2:
+                raise ValueError("NeuralODE: times must be given where X has states and not trajectories.")
+            times = self.interval * np.arange(X.shape[1])
+        start = torch.from_numpy(np.ascontiguousarray(X[:, 0] if X.ndim == 3 else X))
         with torch.inference_mode(), torch_threads(1):
             times = [float(t) for t in times]
             most = max((abs(b - a) for a, b in pairwise(times)), default=0.0)
             steps = max(1, int(np.ceil(self.steps * most / self.interval)))
             return integrate(self._ready_module(), start, times, steps, self.method).transpose(0, 1).numpy()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """R^2 of trajectories predicted from their first states: 1 where they agree, 0 as good as their mean."""
+        X = np.asarray(X, dtype=np.float64)
+        around = X - X.mean(axis=(0, 1))
+        return float(1 - np.square(self.predict(X) - X).sum() / np.square(around).sum())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True
+        return tags
 
     def _network(self) -> nn.Module:
         return SlopeNetwork(**self.network_)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
@@ -122,14 +123,20 @@ def pinn_loss(
     return data, torch.stack([part.square().mean() for part in equations]).sum()
 
 
-class PINN(NeuralEstimator):
+class PINN(RegressorMixin, NeuralEstimator):
     """A network that solves a differential equation given by its residual and its conditions.
 
     ``fit(X)`` takes the collocation points (n, d), the rows at which the residual is to vanish; the box around them and
-    the conditions is the domain. ``residual(u, x, **coefficients)`` is written with torch: ``u`` (n, outputs) is the
-    network at ``x`` (n, d), and :mod:`margin.physics.derivatives` has its derivatives. Float64 points make a network in
-    float64, in which the quasi-Newton method goes several digits further.
+    the conditions is the domain. ``fit(X, y)`` adds measured values ``y`` at these points to the conditions.
+    ``residual(u, x, **coefficients)`` is written with torch: ``u`` (n, outputs) is the network at ``x`` (n, d), and
+    :mod:`margin.physics.derivatives` has its derivatives. Float64 points make a network in float64, in which the
+    quasi-Newton method goes several digits further.
 
+    A model file holds the solution and not the equation: what is loaded predicts, and is given its residual and
+    conditions again before it is fitted anew.
+
+    Examples
+    --------
     >>> from margin.physics.derivatives import derivative
     >>> decay = PINN(lambda u, x: derivative(u, x, 0) + u[:, 0], Condition([[0.0]], [1.0]), random_state=0)
     >>> t = np.linspace(0, 1, 20)[:, None]
@@ -156,6 +163,8 @@ class PINN(NeuralEstimator):
     max_iter: int = parameter(1000, Integer(low=1), "Most epochs, or iterations of 'lbfgs'.")
     tol: float = parameter(1e-8, Number(low=0), "Smallest fall of the loss that counts as a gain; gradient of 'lbfgs'.")
 
+    _python_only = frozenset({"residual", "conditions"})  # code and data that a model file leaves out
+
     coefficients_: dict[str, float] = attribute("The learned coefficients by name.")
     residual_loss_: float = attribute("Mean square of the residual over the points of the last fit.")
     condition_loss_: float = attribute("Mean square of the misfit at the conditions.")
@@ -163,8 +172,8 @@ class PINN(NeuralEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from collocation points, yielding records with both parts of the loss; ``state`` continues exactly."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=True)
-        conditions = self._conditions(X)
+        X, y = self._points(X, y)
+        conditions = self._conditions(X, y)
         self._describe(X, conditions)
         residual, known = self.residual or _nothing, [tuple(map(_tensor(X.dtype), pair)) for pair in conditions]
 
@@ -191,15 +200,26 @@ class PINN(NeuralEstimator):
         """What the equation leaves of the solution at points: where it is large, more points help."""
         module = self._ready_module()
         assert isinstance(module, SolutionNetwork)
+        if self.residual is None:
+            raise ValueError("PINN: residual must be a function to be evaluated; got None.")
         x = _tensor(next(module.parameters()).detach().numpy().dtype)(np.asarray(X)).requires_grad_()
         with torch_threads(1):
-            found = (self.residual or _nothing)(module(x), x, **dict(module.coefficients.items()))
+            found = self.residual(module(x), x, **dict(module.coefficients.items()))
         parts = found if isinstance(found, list | tuple) else [found]
         return torch.stack([part.detach().reshape(-1).square() for part in parts]).sum(dim=0).sqrt().numpy()
 
-    def _conditions(self, X: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _points(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        """Collocation points, and values (n, outputs) that were measured there."""
+        floats = [np.float64, np.float32]
+        if y is None:
+            return validate_data(self, X, dtype=floats, reset=True), None
+        X, y = validate_data(self, X, y, dtype=floats, reset=True, y_numeric=True, multi_output=True)
+        return X, np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+
+    def _conditions(self, X: np.ndarray, y: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
         given = self.conditions if isinstance(self.conditions, Sequence) else [self.conditions]
         found = [(item.points, item.values) for item in given if item is not None]
+        found += [] if y is None else [(X.astype(np.float64), y)]
         for points, values in found:
             if points.shape[1] != X.shape[1] or values.shape[1] != self.n_outputs:
                 raise ValueError(
@@ -207,25 +227,33 @@ class PINN(NeuralEstimator):
                     f"got {points.shape[1]} and {values.shape[1]}."
                 )
         if not found and self.residual is None:
-            raise ValueError("PINN: needs a residual or conditions; got neither.")
+            raise ValueError("PINN: needs a residual, conditions or measured values y; got none of them.")
         return found
 
     def _describe(self, X: np.ndarray, conditions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         everything = np.concatenate([X, *(points for points, _ in conditions)]).astype(np.float64)
         low, high = everything.min(axis=0), everything.max(axis=0)
         high = np.where(high > low, high, low + 1)
-        self.network_ = {
+        network = {
             "sizes": [X.shape[1], *layer_sizes(self.hidden_layer_sizes), int(self.n_outputs)],
             "activation": self.activation,
-            "low": low.tolist(),
-            "high": high.tolist(),
             "coefficients": {name: float(value) for name, value in (self.coefficients or {}).items()},
         }
+        if self._goes_on():  # in the box of the first fit, so that the weights mean the same
+            if any(self.network_[name] != value for name, value in network.items()):
+                raise ValueError("PINN: warm_start must go on with the same network and coefficients.")
+            return
+        self.network_ = {**network, "low": low.tolist(), "high": high.tolist()}
 
     def _learned(self, record: Record) -> None:
         names = self.network_["coefficients"]
         self.coefficients_ = {name: float(self.weights_[f"coefficients.{name}"]) for name in names}
         self.residual_loss_, self.condition_loss_ = float(record["residual_loss"]), float(record["condition_loss"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
 
     def _network(self) -> nn.Module:
         return SolutionNetwork(**self.network_)
