@@ -210,6 +210,23 @@ REPRESENTATION = (
     ),
 )
 
+GRAPHS = (
+    Entry("node-classifier", "margin.graphs.NodeClassifier", "classification", data="graph"),
+    Entry("graph-classifier", "margin.graphs.GraphClassifier", "classification", data="graph"),
+    Entry("graph-regressor", "margin.graphs.GraphRegressor", "regression", data="graph"),
+    Entry("link-predictor", "margin.graphs.LinkPredictor", "classification", data="graph"),
+)
+
+PHYSICS = (
+    Entry("pinn", "margin.physics.PINN", "regression", data="points"),
+    Entry("neural-ode", "margin.physics.NeuralODE", "forecasting", data="points"),
+)
+
+META = (
+    Entry("few-shot-learner", "margin.meta.FewShotLearner", "classification", compared=False),
+    Entry("zero-shot", "margin.meta.ZeroShot", "classification", compared=False),
+)
+
 ENTRIES: tuple[Entry, ...] = (
     *LINEAR,
     *KERNELS,
@@ -229,6 +246,9 @@ ENTRIES: tuple[Entry, ...] = (
     *DETECTION,
     *SEGMENTATION,
     *REPRESENTATION,
+    *GRAPHS,
+    *PHYSICS,
+    *META,
 )
 
 # What `margin` offers besides the estimators, and where it is defined.

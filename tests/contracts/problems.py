@@ -92,6 +92,13 @@ TEST_PARAMETERS = {
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "autoencoder": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "normalizing-flow": {"hidden_layer_sizes": (16,), "n_blocks": 2, "max_iter": 3},
+    "node-classifier": {"width": 16, "max_iter": 60, "learning_rate_init": 0.03},
+    "graph-classifier": {"width": 16, "n_layers": 2, "max_iter": 12, "learning_rate_init": 0.02, "batch_size": 32},
+    "graph-regressor": {"width": 16, "n_layers": 2, "max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
+    "link-predictor": {"width": 8, "max_iter": 10},
+    "pinn": {"hidden_layer_sizes": (16,), "max_iter": 40},
+    "neural-ode": {"hidden_layer_sizes": (8,), "interval": 0.2, "window": 3, "steps": 1, "max_iter": 5},
+    "few-shot-learner": {"ways": 2, "queries": 2, "hidden_layer_sizes": (16,), "episodes": 20, "max_iter": 4},
 }
 
 BOOTSTRAP = "a bootstrap draws rows, so a row of weight two and two equal rows are drawn with different luck"
@@ -155,12 +162,38 @@ def pictures(task):
     return scenes.images, {"detection": scenes.boxes, "segmentation": scenes.masks, "retrieval": captions}[task]
 
 
+def graphs(name):
+    """Nodes of two blocks, rings and trees, or links: a graph or several, and what is to be learned about them."""
+    from margin.graphs.generators import block_model, rings_and_trees
+
+    if name in ("node-classifier", "link-predictor"):
+        graph = block_model([20, 20], 0.3, 0.05, random_state=0)
+        return graph, graph.target if name == "node-classifier" else None
+    several, closed = rings_and_trees(40, random_state=0)
+    return several, closed if name == "graph-classifier" else np.array([float(len(graph)) for graph in several])
+
+
+def trajectories():
+    """Three circles from different starts, (3, 20, 2)."""
+    angle = 0.2 * np.arange(20) + np.arange(3)[:, None]
+    return np.stack([np.cos(angle), np.sin(angle)], axis=2)
+
+
+def is_table(X):
+    """Whether ``X`` is rows of columns, which scikit-learn's scalers can be put in front of."""
+    return isinstance(X, np.ndarray) and X.ndim == 2
+
+
 def problem(entry):
     """X and y (None where the task has none), scaled so that every family can work with them."""
     if entry.data == "text":
         return texts(entry.task)
     if entry.task in ("detection", "segmentation", "retrieval"):
         return pictures(entry.task)
+    if entry.data == "graph":
+        return graphs(entry.name)
+    if entry.name == "neural-ode":
+        return trajectories(), None
     if entry.task == "classification":
         X, y = load_iris(return_X_y=True)
     elif entry.task == "regression":

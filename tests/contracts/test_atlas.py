@@ -37,6 +37,8 @@ COMPLETE = (
     "vae",
     "gan",
     "diffusion",
+    "graph",
+    "physics",
 )
 
 

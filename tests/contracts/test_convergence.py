@@ -40,6 +40,12 @@ SCHEDULES = {
     "segmenter": "passes over the images while the learning rate falls",
     "simclr": "passes over the images while the learning rate falls",
     "clip": "passes over the pairs while the learning rate falls",
+    "node-classifier": "passes over the nodes",
+    "graph-classifier": "passes over the graphs",
+    "graph-regressor": "passes over the graphs",
+    "link-predictor": "passes over the edges",
+    "neural-ode": "passes over the windows",
+    "few-shot-learner": "epochs of episodes, which are drawn anew for ever",
 }
 LIMITED = [
     entry
