@@ -54,8 +54,8 @@ __all__ = [
     "named_kernel",
 ]
 
-NAMES = ("linear", "poly", "rbf", "laplace", "periodic", "sigmoid", "laplacian", "cosine", "chi2", "additive_chi2")
-NAMES += ("polynomial",)
+NAMES: tuple[str, ...] = ("linear", "poly", "rbf", "laplace", "periodic", "sigmoid", "laplacian", "cosine", "chi2")
+NAMES += ("additive_chi2", "polynomial")
 KERNEL_SENTENCE = "Name of the kernel, 'precomputed' (X holds its values), a kernel object or a function of two arrays."
 GAMMA_SENTENCE = "Inverse width of the named kernels; 'scale' is 1 / (columns * variance of X), 'auto' is 1 / columns."
 DEGREE_SENTENCE = "Degree of 'poly'."

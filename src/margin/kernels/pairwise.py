@@ -44,7 +44,7 @@ class SigmoidKernel(Kernel):
 
     def diag(self, X: Any) -> Floats:
         rows = rows_of(X)
-        return np.tanh(self.gamma * np.einsum("ij,ij->i", rows, rows) + self.coef0)
+        return np.asarray(np.tanh(self.gamma * np.einsum("ij,ij->i", rows, rows) + self.coef0))
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
         return np.zeros(0)
@@ -61,7 +61,7 @@ class CosineKernel(Kernel):
         return linear_kernel(unit_rows(rows_of(X)), None if Z is None else unit_rows(rows_of(Z)))
 
     def diag(self, X: Any) -> Floats:
-        return rows_of(X).any(axis=1).astype(np.float64)
+        return np.asarray(rows_of(X).any(axis=1), dtype=np.float64)
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
         return np.zeros(0)
