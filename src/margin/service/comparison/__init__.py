@@ -1,14 +1,15 @@
 """Every suitable model of the catalog on one table, with evidence, surviving a kill.
 
 To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``candidates`` (models), ``folder``
-(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit),
-``job`` (all the work), ``showing``.
+(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit) and
+``last_fits`` (the same within a budget), ``job`` (all the work), ``showing``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from margin.metrics import Metric
@@ -127,7 +128,9 @@ def run_comparison(
     watch: Watch | None = None,
 ) -> Comparison:
     """Prepare, run what is missing, and save the winner fitted to all rows."""
+    started = monotonic()
     comparison = prepare(data, y, request, out)
+    comparison.started = started  # reading the table is a part of what a budget pays for
     run_job(comparison, n_jobs, watch or (lambda _: None))
     if comparison.run.status == "finished":
         write_winners_card(comparison)
@@ -225,6 +228,7 @@ def _take_up(comparison: Comparison) -> None:
     manifest = comparison.run.manifest
     if manifest.get("cut_budget") == comparison.budget:  # with another budget, what was given up is tried again
         comparison.given_up.update(manifest.get("cut", {}))
+    comparison.passed_over.update(manifest.get("passed_over", {}))
     settings = {candidate.name: candidate.settings for candidate in comparison.candidates}
     kept = comparison.kept.trials(settings, comparison.metric, comparison.plan, comparison.y)
     comparison.trials = [t for t in kept if t.model in settings or t.model in ("blend", "stack") or _tuned(t, request)]

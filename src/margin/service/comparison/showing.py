@@ -53,7 +53,7 @@ def verdict(comparison: Comparison) -> list[str]:
     winner, standings = comparison.winner, comparison.standings
     if not winner:
         return []
-    said = []
+    said = [f"{model} is not the winner: {reason}." for model, reason in comparison.passed_over.items()]
     tied = [s.model for s in standings if s.tied and s.model != "baseline"]
     if tied:
         named = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
