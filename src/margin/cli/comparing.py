@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,6 +78,7 @@ def compare(
 
     Ctrl-C prints the board so far and saves the best; the same command continues.
     """
+    started = monotonic()  # importing what follows is a part of what a budget pays for
     from margin.cli.live_board import watching
     from margin.service.comparison import ComparisonRequest, run_comparison
 
@@ -87,7 +89,7 @@ def compare(
         curve, seed,
     )  # fmt: skip
     with reported(), watching(quiet) as watch:
-        comparison = run_comparison(data, None, request, out=folder, n_jobs=jobs, watch=watch)
+        comparison = run_comparison(data, None, request, out=folder, n_jobs=jobs, watch=watch, started=started)
     if as_json:
         print_json(as_plain(comparison))
     else:
@@ -137,7 +139,7 @@ def _end(comparison: Comparison, as_json: bool, report: bool) -> None:
 def _write_report(comparison: Comparison, console: Any) -> None:
     """The board stands whatever becomes of the report; only a file that was written is spoken of as one."""
     try:
-        path = comparison.report()
+        path = comparison.report(seconds=comparison.seconds_left)
     except Exception as problem:
         log().print(f"margin: the report was not written: {problem}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(FAILED) from None

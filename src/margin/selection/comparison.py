@@ -32,7 +32,7 @@ SCREEN_TEST_ROWS = 3_000
 
 @dataclass
 class Budget:
-    """Seconds for a comparison from ``started`` on, by default from now; ``used`` were spent by earlier starts of it."""
+    """Seconds for a comparison from ``started`` on (by default from now); earlier starts of it have ``used`` some."""
 
     seconds: float
     used: float = 0.0

@@ -63,8 +63,9 @@ class TrialData:
 class Task:
     """A trial to be run: which model on which rows.
 
-    It is given up after ``limit`` seconds of fitting and predicting, and at ``deadline`` (of ``time.monotonic``) however
-    long importing and compiling took. ``keep``, if given, is called with the fitted model; what it says is the note.
+    It is given up after ``limit`` seconds of fitting and predicting, and at ``deadline`` (of ``time.monotonic``)
+    however long importing and compiling took. ``keep``, if given, is called with the fitted model; what it says is the
+    note.
     """
 
     model: str

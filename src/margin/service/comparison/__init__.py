@@ -126,9 +126,13 @@ def run_comparison(
     out: Path | None,
     n_jobs: int | None = None,
     watch: Watch | None = None,
+    started: float | None = None,
 ) -> Comparison:
-    """Prepare, run what is missing, and save the winner fitted to all rows."""
-    started = monotonic()
+    """Prepare, run what is missing, and save the winner fitted to all rows.
+
+    A budget counts from ``started`` (of ``time.monotonic``), by default from now.
+    """
+    started = monotonic() if started is None else started
     comparison = prepare(data, y, request, out)
     comparison.started = started  # reading the table is a part of what a budget pays for
     run_job(comparison, n_jobs, watch or (lambda _: None))

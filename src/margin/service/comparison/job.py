@@ -21,25 +21,31 @@ from margin.service.comparison.leaders import put_together
 from margin.service.comparison.result import Comparison
 from margin.store.models import library_versions
 
-__all__ = ["Watch", "restore", "run_job"]
+__all__ = ["Watch", "restore", "run_job", "screening_order"]
 
 #: Of a budget, what is kept for tuning when it is asked for; how many leaders are tuned.
 TUNING, TUNED = 0.4, 3
 #: Parts of a fold's training rows, and folds, of the learning curve; the seconds or the part of the rest it may cost.
 CURVE_PARTS, CURVE_FOLDS, CURVE_SECONDS, CURVE_FRACTION = (0.125, 0.25, 0.5, 1.0), 3, 10.0, 0.25
 #: Where time may run out during screening, these come first: cheap ones, and those that win most often.
-FIRST = {
-    name: place
-    for place, name in enumerate(
-        (BASELINE, "logistic-regression", "ridge", "linear-regression")
-        + tuple(
-            f"{model}-{kind}"
-            for model in ("hist-gradient-boosting", "random-forest", "decision-tree", "extra-trees")
-            for kind in ("classifier", "regressor")
-        )
-        + ("gaussian-nb", "linear-discriminant-analysis", "gradient-boosting-classifier", "gradient-boosting-regressor")
-    )
-}
+EARLY = (
+    "logistic-regression", "ridge", "linear-regression", "hist-gradient-boosting", "random-forest", "decision-tree",
+    "extra-trees", "gradient-boosting", "gaussian-nb", "linear-discriminant-analysis",
+)  # fmt: skip
+
+
+def screening_order(names: Iterable[str]) -> list[str]:
+    """The baseline, what should be tried first, and the rest as in the catalog.
+
+    >>> screening_order(["c45", "gaussian-nb", "random-forest-classifier", "baseline"])
+    ['baseline', 'random-forest-classifier', 'gaussian-nb', 'c45']
+    """
+
+    def place(name: str) -> int:
+        plain = name.removesuffix("-classifier").removesuffix("-regressor")
+        return -1 if name == BASELINE else EARLY.index(plain) if plain in EARLY else len(EARLY)
+
+    return sorted(names, key=place)
 
 
 def run_job(comparison: Comparison, n_jobs: int | None, watch: Watch) -> None:
@@ -150,8 +156,7 @@ class _Job:
         common: dict[str, Any] = {"stop": self.stop, "given_up": comparison.given_up, "keep": keep}
         if self.budget is not None and rungs(len(comparison.plan.folds[0][0])):
             rest = (comparison.plan, comparison.trials, comparison.metric, self.budget)
-            order = sorted(names, key=lambda name: FIRST.get(name, len(FIRST)))
-            self._take(screen(workers, order, *rest, **common, spared=[BASELINE]))
+            self._take(screen(workers, screening_order(names), *rest, **common, spared=[BASELINE]))
             common["promising"] = [BASELINE, *self._survivors(names)]
         self._take(run_folds(workers, names, comparison.plan, comparison.trials, **common, budget=self.budget))
         if self.budget is not None and not self.stop.is_set():

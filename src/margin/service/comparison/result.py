@@ -251,11 +251,19 @@ class Comparison:
 
         return draw_board(self, figure)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write the report, one HTML file that needs nothing else, and return its path."""
+    def report(self, path: str | Path | None = None, seconds: float | None = None) -> Path:
+        """Write the report, one HTML file that needs nothing else, and return its path.
+
+        Parts that would take more than ``seconds`` are left for another time.
+        """
         from margin.report import write
 
-        return write(self, Path(path) if path is not None else self.folder / "report.html")
+        return write(self, Path(path) if path is not None else self.folder / "report.html", seconds)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What this start has left of the budget, None without one."""
+        return None if self.budget is None else max(self.started + self.budget - time.monotonic(), 0.0)
 
     def _repr_html_(self) -> str:
         from margin.service.comparison.showing import board_html
