@@ -98,11 +98,10 @@ def compare(
 
 
 def as_plain(comparison: Comparison) -> list[dict[str, Any]]:
-    """The board as JSON: one object per model, best first; what is not a number is null."""
+    """The board as plain objects: one per model, best first."""
     from dataclasses import asdict
 
-    rows = [asdict(standing) for standing in comparison.standings]
-    return [{k: None if isinstance(v, float) and v != v else v for k, v in row.items()} for row in rows]
+    return [asdict(standing) for standing in comparison.standings]
 
 
 def _print(comparison: Comparison) -> None:
