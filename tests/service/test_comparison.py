@@ -372,6 +372,15 @@ def test_without_a_single_fold_the_best_on_a_part_of_the_rows_is_fitted(monkeypa
     assert (found.winner, found.status) == (found.standings[0].model, "finished")
 
 
+def test_a_baseline_that_is_as_good_as_the_best_is_named():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"noise": rng.normal(size=120), "more": rng.normal(size=120), "y": rng.choice(["a", "b"], 120)}
+    )
+    found = compare(frame, target="y", models=TWO, ensembles=False, **FAST)
+    assert any("baseline" in said and "nothing was found to learn" in said for said in verdict(found))
+
+
 def test_the_folder_is_strict_json_and_complete(tmp_path):
     chosen = {**FAST, "curve": True}
     found = compare(table(), target="sold", models=["gaussian-nb"], held_out=0.2, out=tmp_path / "c", **chosen)

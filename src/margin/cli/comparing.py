@@ -1,4 +1,4 @@
-"""``margin compare``."""
+"""``margin compare`` and ``margin report``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from margin.cli.arguments import DATA
 from margin.cli.completion import data_names, metric_names, model_names
 from margin.cli.output import FAILED, INTERRUPTED, USAGE, log, print_json, reported, result
 
@@ -21,14 +22,13 @@ Many = list[str] | None
 
 def register(app: typer.Typer) -> None:
     app.command("compare")(compare)
+    app.command("report")(report)
 
 
 def compare(
     data: Annotated[
         str,
-        typer.Argument(
-            help="A file, a folder of Parquet files, - for stdin, or a named set.", autocompletion=data_names
-        ),
+        typer.Argument(help=DATA, autocompletion=data_names),
     ],
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression; default: found out.")] = None,
@@ -70,7 +70,15 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
-    report: Annotated[bool, typer.Option(help="Write report.html into the folder.")] = True,
+    new: Annotated[
+        bool, typer.Option("--new", help="Where the folder holds another comparison, take one beside it.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Where the folder holds another comparison, start it over.")
+    ] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html into the folder.")
+    ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No board while it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -81,6 +89,7 @@ def compare(
     started = monotonic()  # importing what follows is a part of what a budget pays for
     from margin.cli.live_board import watching
     from margin.service.comparison import ComparisonRequest, run_comparison
+    from margin.service.requests import BadRequest
 
     folder = out or Path("runs") / f"compare-{Path(data.partition(':')[0]).stem}"
     request = ComparisonRequest(
@@ -89,12 +98,30 @@ def compare(
         curve, seed,
     )  # fmt: skip
     with reported(), watching(quiet) as watch:
-        comparison = run_comparison(data, None, request, out=folder, n_jobs=jobs, watch=watch, started=started)
+        if new and force:
+            raise BadRequest("compare: --new keeps what is in the folder and --force starts it over; give one of them.")
+        existing = "new" if new else "force" if force else "refuse"
+        comparison = run_comparison(
+            data, None, request, out=folder, n_jobs=jobs, watch=watch, started=started, existing=existing
+        )
     if as_json:
         print_json(as_plain(comparison))
     else:
         _print(comparison)
-    _end(comparison, as_json, report)
+    _end(comparison, as_json, with_report)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="The folder of a comparison.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File; default report.html in the folder.")] = None,
+) -> None:
+    """Write the report of a comparison again, in full: one HTML file that needs nothing else. Nothing is fitted."""
+    from margin.service.comparison import open_comparison
+
+    with reported():
+        comparison = open_comparison(run)
+        path = comparison.report(out)
+    result().print(str(path), highlight=False, soft_wrap=True)
 
 
 def as_plain(comparison: Comparison) -> list[dict[str, Any]]:
@@ -115,14 +142,14 @@ def _print(comparison: Comparison) -> None:
         console.print(note, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def _end(comparison: Comparison, as_json: bool, report: bool) -> None:
+def _end(comparison: Comparison, as_json: bool, with_report: bool) -> None:
     """The last lines: what was written where, and how to go on."""
     run = comparison.run
     saved = run.model_path.exists()
     if run.status == "finished" and saved:
         console = log() if as_json else result()
         console.print(f"{comparison.winner} fitted on all rows: {run.folder}", highlight=False, soft_wrap=True)
-        if report:
+        if with_report:
             _write_report(comparison, console)
     if run.status == "interrupted":
         best = (

@@ -18,6 +18,7 @@ from margin.runs import Run
 from margin.selection import Trial, plan_folds
 from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
+from margin.service.changes import EXISTING, folder_for
 from margin.service.comparison.candidates import BASELINE, candidates_for, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
 from margin.service.comparison.job import Watch, restore, run_job
@@ -56,6 +57,7 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     out: str | Path | None = None,
+    existing: str = "refuse",
     watch: Watch | None = None,
 ) -> Comparison:
     """Compare every suitable model on a table: cross-validated scores with intervals, costs, failures as rows.
@@ -101,6 +103,9 @@ def compare(
         Seed of folds and models; processes, by default one per core.
     out : path, optional
         Folder that keeps everything: killed, the same call continues. A temporary one by default.
+    existing : {"refuse", "new", "force"}
+        What happens if ``out`` holds another comparison (other data, folds or seed): refuse it with what differs, keep
+        it and take a folder beside it, or start it over.
     watch : function, optional
         Called with the comparison after every trial.
 
@@ -115,7 +120,7 @@ def compare(
         dict(kinds or {}), missing_target, budget, tune, ensembles, curve, seed,
     )  # fmt: skip
     folder = None if out is None else Path(out)
-    return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch)
+    return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch, existing=existing)
 
 
 def run_comparison(
@@ -127,13 +132,17 @@ def run_comparison(
     n_jobs: int | None = None,
     watch: Watch | None = None,
     started: float | None = None,
+    existing: str = "refuse",
 ) -> Comparison:
     """Prepare, run what is missing, and save the winner fitted to all rows.
 
-    A budget counts from ``started`` (of ``time.monotonic``), by default from now.
+    A budget counts from ``started`` (of ``time.monotonic``), by default from now. Where the folder holds another
+    comparison, ``existing`` says what happens: "refuse", "force" or "new".
     """
+    if existing not in EXISTING:
+        raise BadRequest(f"compare: existing must be one of {', '.join(EXISTING)}; got {existing!r}.")
     started = monotonic() if started is None else started
-    comparison = prepare(data, y, request, out)
+    comparison = prepare(data, y, request, out, existing)
     comparison.started = started  # reading the table is a part of what a budget pays for
     run_job(comparison, n_jobs, watch or (lambda _: None))
     if comparison.run.status == "finished":
@@ -154,7 +163,7 @@ def open_comparison(folder: str | Path) -> Comparison:
     return comparison
 
 
-def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> Comparison:
+def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, existing: str = "refuse") -> Comparison:
     """Everything but the trials: rows, folds, candidates, and what an earlier start has kept."""
     request.check()
     opened = open_data(data, y, request)
@@ -177,7 +186,9 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> 
     if len(plan.folds) < request.folds:
         remarks.append(f"There are only {len(plan.folds)} folds: more would leave some without rows of their own.")
     given = "spec" if isinstance(data, str | Path) else "arrays" if opened.source.table is None else "frame"
-    comparison = Comparison(opened, request, decides, plan, out, given)
+    identity, facts = _identity(opened, request)
+    folder = None if out is None else folder_for(out, identity, facts, existing)
+    comparison = Comparison(opened, request, decides, plan, folder, given)
     comparison.budget = budget_seconds(request.budget, len(source.X))
     if request.budget == AUTO and comparison.budget is not None:
         comparison.remarks.append(
@@ -185,7 +196,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> 
             " --budget 10m gives it more time, --budget none all it takes."
         )
     comparison.candidates, comparison.left_out = candidates_for(opened, request)
-    _take_up(comparison)
+    _take_up(comparison, identity, facts)
     return comparison
 
 
@@ -212,22 +223,18 @@ def _metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
     return found
 
 
-def _take_up(comparison: Comparison) -> None:
-    """Create the folder or take it up again; another comparison's is refused."""
-    source, request = comparison.source, comparison.request
-    comparison.run = Run.open(
-        comparison.folder,
-        {
-            "kind": "comparison",
-            "data_hash": source.hash,
-            "target": source.target,
-            "task": source.task,
-            **request.identity,
-        },
-        data=source.name,
-        task=source.task,
-        features=list(source.features),
-    )
+def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What makes it this comparison, and what else its folder says about it."""
+    source = opened.source
+    identity = {"kind": "comparison", "data_hash": source.hash, "target": source.target, "task": source.task}
+    facts = {"data": source.name, "task": source.task, "features": list(source.features), "rows": len(source.X)}
+    return {**identity, **request.identity}, facts
+
+
+def _take_up(comparison: Comparison, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Create the folder or take it up again."""
+    request = comparison.request
+    comparison.run = Run.open(comparison.folder, identity, **facts)
     comparison.kept.run = comparison.run
     manifest = comparison.run.manifest
     if manifest.get("cut_budget") == comparison.budget:  # with another budget, what was given up is tried again
