@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from margin.cli.arguments import DATA
 from margin.cli.completion import data_names, model_names
 from margin.cli.models import parameters_as_table
 from margin.cli.output import INTERRUPTED, log, print_json, print_table, reported, result
@@ -21,7 +22,7 @@ Trained = Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a m
 Data = Annotated[
     str,
     typer.Argument(
-        help="A file, a folder of Parquet files, - for stdin, or a named set, e.g. moons:n_samples=500.",
+        help=DATA,
         autocompletion=data_names,
     ),
 ]
