@@ -117,7 +117,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.components_, self.n_iter_ = loop.topics(), loop.iteration
 
     def _posterior(self, counts: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-        limits = {"tol": self.mean_change_tol, "max_iter": self.max_doc_update_iter}
+        limits: dict[str, Any] = {"tol": self.mean_change_tol, "max_iter": self.max_doc_update_iter}
         return document_posterior(counts, self.components_, self.doc_topic_prior_, **limits)
 
     def _bound(self, counts: sparse.csr_matrix) -> float:
@@ -179,7 +179,7 @@ class _Variational:
 
     def _expected(self, counts: sparse.csr_matrix) -> np.ndarray:
         model = self.model
-        limits = {"tol": model.mean_change_tol, "max_iter": model.max_doc_update_iter}
+        limits: dict[str, Any] = {"tol": model.mean_change_tol, "max_iter": model.max_doc_update_iter}
         return document_posterior(counts, self.components, model.doc_topic_prior_, **limits)[1]
 
     def state(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.claims import claim
@@ -29,7 +29,7 @@ def small_bert(vocabulary: int, seed: int) -> BERT:
     return model
 
 
-def train(model: BERT, loss: Callable[[int], Tensor], steps: int, rate: float = 5e-3) -> None:
+def train(model: nn.Module, loss: Callable[[int], Tensor], steps: int, rate: float = 5e-3) -> None:
     """Adam on ``loss(step)``."""
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     for step in range(steps):

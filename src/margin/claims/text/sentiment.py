@@ -68,14 +68,19 @@ def fine_tuned(seed: int, *, pretrained: bool) -> float:
 
     if pretrained:
         train(model, masked, len(given))
-    model.head = build(lambda: nn.Linear(model.config.d_model, 1), seed)  # the added output layer
+    head = build(lambda: nn.Linear(model.config.d_model, 1), seed)  # the added output layer
     tokens, good = (torch.from_numpy(part) for part in ids(rng, 64, 0, LABELED))
 
     def log_odds(tokens: Tensor) -> Tensor:
-        out: Tensor = model.head(model.states(tokens).mean(dim=1))[:, 0]
+        out: Tensor = head(model.states(tokens).mean(dim=1))[:, 0]
         return out
 
-    train(model, lambda _: functional.binary_cross_entropy_with_logits(log_odds(tokens), good.float()), 20, 2e-3)
+    train(
+        nn.ModuleList([model, head]),
+        lambda _: functional.binary_cross_entropy_with_logits(log_odds(tokens), good.float()),
+        20,
+        2e-3,
+    )
     tokens, good = (torch.from_numpy(part) for part in ids(rng, 300, LABELED, 6))
     with torch.no_grad():
         return float(((torch.sigmoid(log_odds(tokens)) > 0.5) == (good == 1)).double().mean())

@@ -16,6 +16,7 @@ from margin.text.glove import GloVe, glove_loss
 from margin.text.lda import LatentDirichletAllocation
 from margin.text.synsets import WORDNET, class_hierarchy, hypernyms, lexicon, path_similarity, synsets
 from margin.text.taggers import CRFTagger, HMMTagger
+from margin.text.token_tagger import TokenTagger
 from margin.text.topics import draw_documents
 from margin.text.word2vec import Word2Vec
 from margin.text.word_vectors import analogy, hierarchical_softmax, huffman, negative_sampling_loss
@@ -201,7 +202,10 @@ def every_word_gets_a_class(seed: int) -> Verdict:
     X, y = sentences(seed, 50)
     new, true = sentences(seed + 1000, 30)
     parts = {}
-    for model in (HMMTagger(), CRFTagger(alpha=1.0)):
+    network = TokenTagger(
+        chain=False, d_model=8, hidden_size=8, max_iter=10, learning_rate_init=0.02, random_state=seed
+    )
+    for model in (HMMTagger(), CRFTagger(alpha=1.0), network):
         model.fit(X, y)
         precision, recall, f1 = entity_scores(true, model.predict(new))
         sums = np.concatenate(model.predict_proba(new)).sum(axis=1)
