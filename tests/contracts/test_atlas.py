@@ -28,6 +28,7 @@ COMPLETE = (
     "bias-variance",
     "neural-core",
     "rnn",
+    "transformer",
 )
 
 
