@@ -39,6 +39,7 @@ COMPLETE = (
     "diffusion",
     "graph",
     "physics",
+    "transformer",
 )
 
 

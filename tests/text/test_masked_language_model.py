@@ -97,8 +97,10 @@ def test_vectors_do_not_depend_on_the_texts_beside_them(model):
 def test_next_sentences(tmp_path):
     rng = np.random.default_rng(0)
     words = [[name + letter for letter in "abcd"] for name in ("sea", "wine", "sky")]
-    documents = ["\n".join(" ".join(rng.choice(w, 4)) for _ in range(30)) for w in words for _ in range(2)]
-    model = MaskedLanguageModel(**{**SMALL, "next_sentence": True, "max_iter": 30}).fit(documents)
+    documents = ["\n".join(" ".join(rng.choice(w, 4)) for _ in range(50)) for w in words]
+    model = MaskedLanguageModel(**{**SMALL, "next_sentence": True, "max_iter": 40}, learning_rate_init=0.01).fit(
+        documents
+    )
     pairs = list(itertools.product(range(3), repeat=2))
     first, second = [[" ".join(words[i][:4]) for i in side] for side in zip(*pairs)]
     p = model.predict_next(first, second)

@@ -34,6 +34,7 @@ CONFIG = FieldsOf(
         "bias": TrueOrFalse(),
         "dropout": Real(0.0, 1.0, finite=True),
         "zero_init": TrueOrFalse(),
+        "init_std": Real(0.0, finite=True),
     }
 )
 

@@ -78,7 +78,8 @@ class MaskedLanguageModel(
         """Learn from the texts ``X``, yielding records; ``state`` continues a fit exactly where it was taken."""
         self._check_parameters()
         owner = type(self).__name__
-        texts, config = texts_of(owner, X), self._config()
+        # Twice the usual deviation: with less, what the context tells is noticed late or never (measured).
+        texts, config = texts_of(owner, X), self._config(init_std=self.d_model**-0.5)
         codes = self._codes() if self._goes_on() else TextCodes.learn(self.tokens, texts, self.vocab_size)
         marks, seed = Marks.after(codes.size), self._seed(state)
         arrays = self._pairs(texts, codes, marks, seed) if self.next_sentence else self._pieces(texts, codes, marks)

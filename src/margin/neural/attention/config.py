@@ -17,8 +17,8 @@ class TransformerConfig:
     """Sizes and choices of all blocks; ``d_ff`` None is 4 times ``d_model``.
 
     ``norm_first`` normalizes what enters attention and the feed-forward part (GPT-2), else what leaves the sum
-    (the first transformer, BERT). ``context`` is the most tokens where positions are learned. ``zero_init`` starts
-    every block as the identity.
+    (the first transformer, BERT). ``context`` is the most tokens where positions are learned. ``init_std`` is the
+    deviation of the initial weights, 0.02 in GPT-2 and BERT; ``zero_init`` starts every block as the identity.
     """
 
     d_model: int
@@ -41,6 +41,7 @@ class TransformerConfig:
     bias: bool = True
     dropout: float = 0.0
     zero_init: bool = False
+    init_std: float = 0.02
 
     def __post_init__(self) -> None:
         choices = {"position": POSITIONS, "norm": NORMS, "feed_forward": FEED_FORWARDS, "activation": ACTIVATION_NAMES}

@@ -10,7 +10,6 @@ from torch.nn import functional
 
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.nets.transformer import (
-    DEVIATION,
     DecoderTransformer,
     TokenEmbedding,
     TransformerStack,
@@ -131,7 +130,7 @@ class BERT(nn.Module):
         self.token_bias = nn.Parameter(torch.zeros(vocabulary))
         self.next_sentence = nn.Linear(d, 2)
         initialize_transformer(self, config)
-        nn.init.normal_(self.segments.weight, std=DEVIATION)
+        nn.init.normal_(self.segments.weight, std=config.init_std)
 
     def states(self, ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """(batch, n) tokens to (batch, n, d) vectors."""

@@ -27,8 +27,6 @@ __all__ = [
     "initialize_transformer",
 ]
 
-DEVIATION = 0.02  # of GPT-2's and BERT's initial weights
-
 
 class TokenEmbedding(nn.Module):
     """A vector for every token, plus one for its position where positions are added.
@@ -190,7 +188,9 @@ class EncoderDecoderTransformer(nn.Module):
 
 
 def initialize_transformer(module: nn.Module, config: TransformerConfig) -> None:
-    r"""GPT-2's: normal weights of deviation 0.02, :math:`1/\sqrt{2L}` of it where a block adds to its input, biases 0.
+    r"""Normal weights of deviation ``init_std``, :math:`1/\sqrt{2L}` of it where a block adds to its input, biases 0.
+
+    With 0.02 that is GPT-2's.
 
     With ``zero_init`` the matrices that end a branch are 0, so that every block starts as the identity.
     """
@@ -200,9 +200,9 @@ def initialize_transformer(module: nn.Module, config: TransformerConfig) -> None
             nn.init.zeros_(parameter)
         elif name.endswith(ends):
             shrink = 0.0 if config.zero_init else 1 / math.sqrt(2 * config.n_blocks)
-            nn.init.normal_(parameter, std=DEVIATION * shrink)
+            nn.init.normal_(parameter, std=config.init_std * shrink)
         elif parameter.ndim > 1 and not name.endswith("table"):
-            nn.init.normal_(parameter, std=DEVIATION)
+            nn.init.normal_(parameter, std=config.init_std)
 
 
 def balance(module: nn.Module) -> Tensor | float:

@@ -11,7 +11,7 @@ from torch.nn import functional
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.attention.patches import patchify
 from margin.neural.layers.dropout import Dropout
-from margin.neural.nets.transformer import DEVIATION, TransformerStack, initialize_transformer
+from margin.neural.nets.transformer import TransformerStack, initialize_transformer
 
 __all__ = ["VIT_B16", "ViT", "vit_b16"]
 
@@ -42,7 +42,7 @@ class ViT(nn.Module):
         self.stack = TransformerStack(config)
         self.head = nn.Linear(config.d_model, n_outputs)
         initialize_transformer(self, config)
-        nn.init.normal_(self.positions, std=DEVIATION)
+        nn.init.normal_(self.positions, std=config.init_std)
 
     def tokens(self, images: Tensor) -> Tensor:
         """What enters the first block, (batch, 1 + patches, d)."""
