@@ -87,9 +87,9 @@ def steps_and_closed_form_agree_and_the_end_is_standard_normal(seed: int) -> Ver
 
 
 def _error_of_the_reverse_step(betas: tuple[float, ...], seed: int) -> float:
-    r"""How far the printed :math:`(x_t - \frac{1-\alpha_t}{\sqrt{1-\bar\alpha_t}}\epsilon)/\sqrt{\alpha_t}` is from conditioning.
+    r"""How far :math:`(x_t - (1-\alpha_t)\epsilon/\sqrt{1-\bar\alpha_t})/\sqrt{\alpha_t}` is from conditioning.
 
-    On simulated steps, with the noise that is really in :math:`x_t`.
+    On simulated steps, with the noise that is really in :math:`x_t`, as printed.
     """
     rng = np.random.default_rng(seed)
     alphas = 1 - np.array(betas)

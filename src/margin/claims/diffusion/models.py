@@ -12,7 +12,7 @@ from margin.claims.diffusion.distances import frechet, squared_mmd
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 
 MOON_WIDTH = 0.3  # of the kernel that compares two moons: as wide as a moon is thick
-FAST = {"batch_size": 64, "learning_rate_init": 0.01, "weight_average": 0.98}
+FAST: dict[str, Any] = {"batch_size": 64, "learning_rate_init": 0.01, "weight_average": 0.98}
 
 
 def two_moons(seed: int, n: int = 500) -> np.ndarray:
@@ -40,7 +40,7 @@ def a_denoiser_trained_at_random_steps_draws_the_data(seed: int) -> Verdict:
     from margin.generative.diffusion.schedules import noise_schedule
 
     X = two_moons(seed)
-    options = {"prediction": "epsilon", "n_steps": 100, "random_state": seed, **FAST}
+    options: dict[str, Any] = {"prediction": "epsilon", "n_steps": 100, "random_state": seed, **FAST}
     model = DiffusionModel((64, 64), max_iter=60, **options)
     errors = [record["noise_error"] for record in model.iterate(X)]
     start = DiffusionModel((64, 64), max_iter=1, **options).set_params(learning_rate_init=1e-9).fit(X)
@@ -155,7 +155,7 @@ def _nearer_than_noise(prediction: str, seed: int) -> dict[str, float]:
     """Distance of samples to two moons and to digits, as a fraction of that of independent columns."""
     from margin.generative import DiffusionModel
 
-    options = {"prediction": prediction, "n_steps": 50, "random_state": seed, **FAST}
+    options: dict[str, Any] = {"prediction": prediction, "n_steps": 50, "random_state": seed, **FAST}
     moons, pixels = two_moons(seed, 400), digits(seed, 500)[0]
     made = DiffusionModel((64,), max_iter=40, **options).fit(moons).sample(400, random_state=seed)
     drawn = DiffusionModel((256,), max_iter=25, **{**options, "learning_rate_init": 5e-3}).fit(pixels)
@@ -171,7 +171,7 @@ def a_transformer_denoises_about_as_well_as_a_u_net(seed: int) -> Verdict:
     from margin.generative import DiffusionModel
 
     X, _ = digits(seed)
-    options = {"image_shape": (8, 8), "n_steps": 50, "batch_size": 50, "learning_rate_init": 0.005}
+    options: dict[str, Any] = {"image_shape": (8, 8), "n_steps": 50, "batch_size": 50, "learning_rate_init": 0.005}
     losses = {}
     for denoiser, widths in (("unet", (16, 16)), ("transformer", (32,))):
         model = DiffusionModel(widths, denoiser=denoiser, max_iter=6, random_state=seed, **options).fit(X)
@@ -228,7 +228,7 @@ def codes_are_denoised_and_decoded_at_lower_cost(seed: int) -> Verdict:
     from margin.generative.diffusion.latent import LatentDiffusion
 
     X, _ = digits(seed, 600)
-    options = {"n_steps": 50, "random_state": seed, **FAST}
+    options: dict[str, Any] = {"n_steps": 50, "random_state": seed, **FAST}
     codes = VAE(12, (128,), likelihood="bernoulli", beta=0.05, max_iter=30, batch_size=50, random_state=seed)
     codes.set_params(learning_rate_init=5e-3)
     latent = LatentDiffusion(codes, DiffusionModel((64, 64), max_iter=40, **options)).fit(X)

@@ -38,7 +38,7 @@ def a_gan_has_no_density() -> Verdict:
 
     return every(
         kind=equal(GAN.log_density_kind, "none"),
-        no_density=raises(AttributeError, lambda: GAN().score_samples([[0.0]])),  # type: ignore[attr-defined]
+        no_density=raises(AttributeError, lambda: GAN().score_samples([[0.0]])),
     )
 
 
@@ -138,7 +138,7 @@ def staying_near_the_target_beats_the_judge_alone(seed: int) -> Verdict:
 
     A, B = outlines(seed)
     test_A, test_B = outlines(seed + 100, 200)
-    runs = {
+    runs: dict[str, dict[str, Any]] = {
         "near": {"l1_weight": 20.0},
         "judge_only": {"l1_weight": 0.0},
         "judge_only_blind": {"l1_weight": 0.0, "judge_sees_input": False},
