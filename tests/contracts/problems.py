@@ -76,7 +76,17 @@ EXPECTED_FAILURES = {
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
-TORCH_PACKAGES = {"neural", "generative", "text", "detection", "segmentation", "representation", "graphs", "physics", "meta"}
+TORCH_PACKAGES = {
+    "neural",
+    "generative",
+    "text",
+    "detection",
+    "segmentation",
+    "representation",
+    "graphs",
+    "physics",
+    "meta",
+}
 
 
 def ids(entry):
