@@ -80,7 +80,7 @@ def shape_mask(label: int, size: int) -> np.ndarray:
     return inside.astype(np.float64)
 
 
-def _scenes(rng, n_samples, side, n_objects, sizes, noise, draw, *, ink) -> Scenes:  # type: ignore[no-untyped-def]
+def _scenes(rng, n_samples, side, n_objects, sizes, noise, draw, *, ink) -> Scenes:
     if sizes[1] > side or n_objects[0] < 1:
         raise ValueError(f"scenes: sizes must fit a side of {side} and n_objects start at 1; got {sizes}, {n_objects}.")
     images, masks = np.zeros((n_samples, side, side)), np.zeros((n_samples, side, side), dtype=np.int64)

@@ -89,14 +89,15 @@ class RegionNetwork(DetectorNetwork):
 
 
 class RCNN(RegionNetwork):
-    """Every region stretched to ``side`` x ``side`` pixels goes through the network by itself."""
+    """Every region stretched to ``side`` x ``side`` pixels goes through the network by itself: ``width`` features."""
 
     needs_proposals = True
 
-    def __init__(self, in_channels: int, n_classes: int, channels: int, side: int = 16):
-        super().__init__(4 * channels * (side // Backbone.stride) ** 2, n_classes, 8 * channels)
+    def __init__(self, in_channels: int, n_classes: int, channels: int, side: int = 16, width: int | None = None):
+        width = width or 8 * channels
+        super().__init__(4 * channels * (side // Backbone.stride) ** 2, n_classes, width)
         self.backbone, self.side = Backbone(in_channels, channels), side
-        self.machines = nn.Linear(8 * channels, n_classes)  # a linear support vector machine per class
+        self.machines = nn.Linear(width, n_classes)  # a linear support vector machine per class
 
     def features(self, images: Tensor, boxes: Tensor, image: Tensor) -> Tensor:
         warped = warp_regions(images, boxes, (self.side, self.side), image)

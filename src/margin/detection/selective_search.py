@@ -165,6 +165,9 @@ def _histograms(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
     turn = np.minimum(turn, ORIENTATIONS - 1).astype(np.int64)
     found = np.zeros((n, 2, c * COLOR_BINS))
     for channel in range(c):
-        np.add.at(found, (segments, 0, channel * COLOR_BINS + color[..., channel]), 1.0)
-        np.add.at(found, (segments, 1, channel * COLOR_BINS + turn[..., channel]), length[..., channel] + 1e-9)
+        columns = np.s_[channel * COLOR_BINS : (channel + 1) * COLOR_BINS]
+        for kind, bins, weight in ((0, color, np.ones_like(length)), (1, turn, length + 1e-9)):
+            cell = segments * COLOR_BINS + bins[..., channel]
+            counted = np.bincount(cell.ravel(), weight[..., channel].ravel(), minlength=n * COLOR_BINS)
+            found[:, kind, columns] = counted.reshape(n, COLOR_BINS)
     return found / found.sum(axis=2, keepdims=True)

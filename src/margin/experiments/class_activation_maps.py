@@ -33,7 +33,9 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     options: dict[str, Any] = {"side": SIDE, "sizes": (7, 9), "n_objects": (1, 1), "noise": NOISE}
     train = shape_scenes(rng, 300 if fast else 2000, **options)
     test = shape_scenes(rng, 60, **options)
-    model = CNNClassifier(LAYERS, max_iter=8 if fast else 20, batch_size=20, learning_rate_init=0.01, random_state=seed)
+    model = CNNClassifier(
+        LAYERS, max_iter=14 if fast else 20, batch_size=20, learning_rate_init=0.01, random_state=seed
+    )
     empty = np.clip(NOISE * rng.standard_normal((len(train.images) // 3, SIDE, SIDE)), 0, 1).astype(np.float32)
     names = [*(int(boxes.labels[0]) for boxes in train.boxes), *[len(SHAPES)] * len(empty)]
     model.fit(np.concatenate([train.images, empty]), names)

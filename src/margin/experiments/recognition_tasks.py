@@ -26,14 +26,16 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     rng = np.random.default_rng(seed)
     options: dict[str, Any] = {"side": SIDE, "sizes": (8, 11), "n_objects": (1, 1)}
-    n = 200 if fast else 1000
+    n = 300 if fast else 1000
     train, test = shape_scenes(rng, n, **options), shape_scenes(rng, 40, **options)
     labels, truth = ([int(boxes.labels[0]) for boxes in part.boxes] for part in (train, test))
-    layers = ["conv 8 3", "pool 2", "conv 16 3", "pool 2", "dense 32"]
     common: dict[str, Any] = {"batch_size": 20, "learning_rate_init": 0.005, "random_state": seed}
-    classifier = CNNClassifier(layers, max_iter=8 if fast else 20, **common).fit(train.images, labels)
-    localizer = fit_localizer(train.images, train.boxes, layers, max_iter=12 if fast else 30, **common)
-    detector = ObjectDetector("yolo", base_channels=8, max_iter=8 if fast else 20, **common).fit(train.images, train.boxes)
+    what = ["conv 16 3", "pool 2", "conv 32 3", "global-max-pool"]  # blind to where the object is
+    where = ["conv 8 3", "pool 2", "conv 16 3", "pool 2", "dense 64"]
+    classifier = CNNClassifier(what, max_iter=12 if fast else 20, **common).fit(train.images, labels)
+    localizer = fit_localizer(train.images, train.boxes, where, max_iter=20 if fast else 30, **common)
+    detector = ObjectDetector("yolo", base_channels=8, max_iter=6 if fast else 20, **common)
+    detector.fit(train.images, train.boxes)
     placed = localize(localizer, test.images)  # (n, 4): x, y, width, height
     corners = np.concatenate([placed[:, :2], placed[:, :2] + placed[:, 2:]], axis=1)
     overlap = [pairwise_iou(box[None], objects.xyxy)[0, 0] for box, objects in zip(corners, test.boxes)]
@@ -54,7 +56,7 @@ def check(data: dict[str, Any]) -> Verdict:
     return every(
         classification=above(data["accuracy"], 0.7),
         localization=above(data["iou"], 0.6),
-        detection=above(data["precision"], 0.6),
+        detection=above(data["precision"], 0.8),
     )
 
 
