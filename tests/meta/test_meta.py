@@ -10,8 +10,8 @@ from margin.meta.domains import coral, domain_adapt, importance_weights, reverse
 from margin.meta.episodes import sample_episode
 from margin.meta.few_shot import FewShotLearner
 from margin.meta.inner_loop import adapt, adapted_loss, reptile_gradients
-from margin.meta.similarity import matching_log_probabilities, nearest_support, prototype_scores
 from margin.meta.objectives import METHODS
+from margin.meta.similarity import matching_log_probabilities, nearest_support, prototype_scores
 from margin.meta.transfer import fine_tune
 from margin.meta.zero_shot import ZeroShot
 from margin.neural.nets.mlp import MLP

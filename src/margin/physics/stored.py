@@ -60,5 +60,7 @@ FORMS: Mapping[str, Form] = {
         },
         [_solution_is_stored],
     ),
-    "NeuralODE": Form({**TRAINED, "network_": FieldsOf({"sizes": SIZES, "activation": ACTIVATION})}, [_slope_is_stored]),
+    "NeuralODE": Form(
+        {**TRAINED, "network_": FieldsOf({"sizes": SIZES, "activation": ACTIVATION})}, [_slope_is_stored]
+    ),
 }
