@@ -28,8 +28,13 @@ COMPLETE = (
     "bias-variance",
     "neural-core",
     "rnn",
+    "cnn",
+    "bayesian-network",
+    "generative-evaluation",
     "graph",
     "physics",
+    "meta-learning",
+    "software",
 )
 
 
