@@ -40,6 +40,10 @@ COMPLETE = (
     "graph",
     "physics",
     "transformer",
+    "graph",
+    "physics",
+    "meta-learning",
+    "software",
 )
 
 

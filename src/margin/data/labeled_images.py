@@ -79,9 +79,7 @@ def load_lsun(folder: str | os.PathLike[str], resize: tuple[int, int] | None = (
     return LabeledImages(found.images, np.array([number[name] for name in found.labels]), LSUN_CATEGORIES)
 
 
-def read_captioned_images(
-    folder: str | os.PathLike[str], resize: tuple[int, int] | None = (64, 64)
-) -> CaptionedImages:
+def read_captioned_images(folder: str | os.PathLike[str], resize: tuple[int, int] | None = (64, 64)) -> CaptionedImages:
     """Every image of a folder whose caption stands in a text file of the same name beside it."""
     paths = sorted(file for file in Path(folder).rglob("*") if file.suffix.lower() in SUFFIXES)
     if not paths:

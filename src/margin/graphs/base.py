@@ -130,14 +130,13 @@ def is_sequence_of_graphs(X: Any) -> bool:
     return several and len(X) > 0 and all(isinstance(graph, Graph) for graph in X)
 
 
-def precision(X: Any) -> np.ndarray:
-    """An empty array in the precision that a network for ``X`` computes in: float64 for a table of such numbers.
+def precision(X: Any, graphs: Sequence[Graph], n_rows: int) -> np.ndarray:
+    """An empty array in the precision of a network for ``X``: that of a table, and float32 for graphs.
 
     It stands first among the rows of a training, whose precision is that of its first array.
     """
-    graphs = isinstance(X, Graph) or is_sequence_of_graphs(X)
-    wide = not graphs and np.asarray(X).dtype != np.float32
-    return np.empty((len(X), 0), dtype=np.float64 if wide else np.float32)
+    given = isinstance(X, Graph) or is_sequence_of_graphs(X)
+    return np.empty((n_rows, 0), dtype=np.float32 if given else graphs[0].node_features.dtype)
 
 
 def coded_classes(name: str, y: Any, n: int, what: str) -> np.ndarray:

@@ -94,7 +94,7 @@ class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
         self.classes_ = classes
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed, codes)
-        rows = TensorRows.of(precision(X), np.arange(len(graphs)), codes.astype(np.int64))
+        rows = TensorRows.of(precision(X, graphs, len(graphs)), np.arange(len(graphs)), codes.astype(np.int64))
         objective = self._objective(graphs, rows.dtype, _cross_entropy)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
@@ -104,7 +104,8 @@ class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every graph."""
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 class GraphRegressor(RegressorMixin, WholeGraphEstimator):
@@ -142,7 +143,7 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
         if not self._goes_on():
             center, scale = Scaling.of(y[train][:, None])
             self.target_center_, self.target_scale_ = float(center[0]), float(scale[0])
-        empty = precision(X)
+        empty = precision(X, graphs, len(graphs))
         standard = ((y - self.target_center_) / self.target_scale_).astype(empty.dtype)
         rows = TensorRows.of(empty, np.arange(len(graphs)), standard)
         objective = self._objective(graphs, rows.dtype, _half_square)

@@ -64,7 +64,7 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
             raise ValueError("NodeClassifier: labeled nodes must have at least 2 classes; got 1 class.")
         self._describe(len(classes), graph)
         self.classes_ = classes
-        empty = precision(X)
+        empty = precision(X, [graph], len(graph))
         tensors = self._tensors([graph], torch.from_numpy(empty).dtype)
         seed = self._seed(state)
         train, valid = self._split(len(nodes), seed, codes)
@@ -82,7 +82,8 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every node."""
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

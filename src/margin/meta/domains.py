@@ -26,6 +26,7 @@ from margin.optimize.schedules import cosine
 __all__ = ["coral", "domain_adapt", "importance_weights", "reverse_gradient"]
 
 BATCH_SIZE = 64  # source rows of an adversarial update, and as many of the target
+SLOPE = 0.1  # of features below 0: rectified to 0, rows of the target would be out of the reach of any gradient
 
 
 def coral(source: Any, target: Any, shrinkage: float = 1e-3) -> np.ndarray:
@@ -71,14 +72,14 @@ class DomainAdversarial(nn.Module):
 
     def __init__(self, n_features: int, width: int, n_classes: int):
         super().__init__()
-        self.features = MLP([n_features, width, width])
+        self.features = MLP([n_features, width, width], "leaky_relu")
         self.classes, self.domain = nn.Linear(width, n_classes), MLP([width, width, 1])
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classes(functional.relu(self.features(x)))
+        return self.classes(functional.leaky_relu(self.features(x), SLOPE))
 
     def domain_logit(self, x: Tensor, strength: float) -> Tensor:
-        return self.domain(reverse_gradient(functional.relu(self.features(x)), strength))[:, 0]
+        return self.domain(reverse_gradient(functional.leaky_relu(self.features(x), SLOPE), strength))[:, 0]
 
 
 def domain_adapt(

@@ -135,8 +135,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         rich = int((np.bincount(codes) >= rows).sum())
         if rich < self.ways:
             raise ValueError(
-                f"FewShotLearner: an episode needs ways={self.ways} classes of shots + queries = {rows} rows; y has "
-                f"{rich} such {'class' if rich == 1 else 'classes'}."
+                f"FewShotLearner: an episode needs ways={self.ways} classes of shots + queries = {rows} rows; got "
+                f"{rich} such {'class' if rich == 1 else 'classes'} in {len(codes)} sample{'s' * (len(codes) > 1)}."
             )
 
     def _split_classes(self, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:

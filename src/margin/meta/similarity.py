@@ -59,9 +59,7 @@ def nearest_support(support: Tensor, labels: Tensor, query: Tensor) -> Tensor:
     return labels[torch.cdist(query, support).argmin(dim=1)]
 
 
-def one_shot_classify(
-    embed: Callable[[Any], np.ndarray], support: Any, support_labels: Any, query: Any
-) -> np.ndarray:
+def one_shot_classify(embed: Callable[[Any], np.ndarray], support: Any, support_labels: Any, query: Any) -> np.ndarray:
     """The label of every query from one labeled row per class: that of the nearest embedding.
 
     >>> one_shot_classify(np.asarray, [[0.0], [4.0]], ["low", "high"], [[1.0], [3.0]]).tolist()

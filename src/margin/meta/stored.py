@@ -33,7 +33,9 @@ FORMS: Mapping[str, Form] = {
             "center_": ArrayOf("n_features"),
             "scale_": ArrayOf("n_features"),
             "prototypes_": optional(ArrayOf("n_classes", None)),
-            "network_": FieldsOf({"sizes": ListOf(Count(low=1, high=2**31)), "activation": StringOf(tuple(ACTIVATIONS))}),
+            "network_": FieldsOf(
+                {"sizes": ListOf(Count(low=1, high=2**31)), "activation": StringOf(tuple(ACTIVATIONS))}
+            ),
         },
         [_layers_are_stored],
     ),

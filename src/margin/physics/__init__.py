@@ -5,7 +5,7 @@ from margin.physics.implicit import solve_stiff
 from margin.physics.neural_ode import NeuralODE
 from margin.physics.ode import integral_curve, linear_system, solve_ode
 from margin.physics.pinn import PINN, Condition
-from margin.physics.solution import Event, Solution
+from margin.physics.solution import Event, ODESolution
 from margin.physics.steps import euler, midpoint, rk4
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
     "Condition",
     "Event",
     "NeuralODE",
-    "Solution",
+    "ODESolution",
     "dormand_prince",
     "euler",
     "integral_curve",

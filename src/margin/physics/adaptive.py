@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.physics.solution import Event, Solution
+from margin.physics.solution import Event, ODESolution
 from margin.physics.steps import Slope, explicit_step
 from margin.physics.tableaus import EXPLICIT
 
@@ -47,7 +47,7 @@ def dormand_prince(
     first_step: float | None = None,
     events: Sequence[Event] = (),
     max_steps: int = 100_000,
-) -> Solution:
+) -> ODESolution:
     """Dormand-Prince 5(4) from ``span[0]`` to ``span[1]``, with a curve of order 4 between its steps, and events.
 
     >>> solution = dormand_prince(lambda t, y: -y, [1.0], (0.0, 1.0))
@@ -136,7 +136,7 @@ def follow(
     atol: float,
     events: Sequence[Event],
     max_steps: int,
-) -> Solution:
+) -> ODESolution:
     """Take steps until the end, each as long as its error allows.
 
     ``step`` gives the new state, its error, the curve to it and what the next step is handed.
@@ -164,7 +164,7 @@ def follow(
         times.append(t)
         states.append(y)
         h *= GROW if size == 0 else min(GROW, SAFETY * size ** (-1 / order))
-    return Solution(
+    return ODESolution(
         np.array(times),
         np.stack(states),
         pieces,

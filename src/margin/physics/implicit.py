@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from margin.physics.adaptive import CountedSlope, first_guess, follow, initial_state
-from margin.physics.solution import Solution
+from margin.physics.solution import ODESolution
 from margin.physics.steps import Slope
 from margin.physics.tableaus import IMPLICIT, Tableau
 
@@ -98,7 +98,7 @@ def solve_stiff(
     atol: float = 1e-9,
     jacobian: Jacobian | None = None,
     max_steps: int = 100_000,
-) -> Solution:
+) -> ODESolution:
     r"""An implicit method with steps that follow the error, seen by doing every step once whole and once in halves.
 
     .. math:: e = \frac{y_{h/2} - y_h}{2^p - 1}

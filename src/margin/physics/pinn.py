@@ -213,7 +213,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         floats = [np.float64, np.float32]
         if y is None:
             return validate_data(self, X, dtype=floats, reset=True), None
-        X, y = validate_data(self, X, y, dtype=floats, reset=True, y_numeric=True, multi_output=True)
+        X, y = validate_data(self, X, y, dtype=floats, reset=True, y_numeric=True, multi_output=self.n_outputs > 1)
         return X, np.asarray(y, dtype=np.float64).reshape(len(X), -1)
 
     def _conditions(self, X: np.ndarray, y: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Event", "Solution"]
+__all__ = ["Event", "ODESolution"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Solution:
+class ODESolution:
     """Times and states of the accepted steps; calling it gives the states at any times between the ends."""
 
     t: np.ndarray
@@ -45,7 +45,7 @@ class Solution:
         slack = 1e-12 * max(1.0, abs(low), abs(high))
         if wanted.size and (wanted.min() < low - slack or wanted.max() > high + slack):
             raise ValueError(
-                f"Solution: times must lie in [{low:g}, {high:g}]; got {wanted.min():g} to {wanted.max():g}."
+                f"ODESolution: times must lie in [{low:g}, {high:g}]; got {wanted.min():g} to {wanted.max():g}."
             )
         if not self.pieces:
             states = np.repeat(self.y[:1], len(wanted), axis=0)

@@ -111,8 +111,6 @@ class Encoder:
         return {
             "!": "estimator",
             "class": name,
-            "params": {
-                key: self.encode(item, f"{where}.{key}") for key, item in params.items() if key not in left_out
-            },
+            "params": {key: self.encode(item, f"{where}.{key}") for key, item in params.items() if key not in left_out},
             "learned": {key: self.encode(item, f"{where}.{key}") for key, item in learned.items()},
         }
