@@ -165,7 +165,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         variance = solution.rss / freedom if freedom > 0 else np.full(len(solution.rss), np.nan)
         intercept = solution.intercept if self.fit_intercept else np.zeros(len(solution.rss))
         self.coef_ = solution.coef[:, 0].copy() if single else np.ascontiguousarray(solution.coef.T)
-        self.intercept_ = float(intercept[0]) if single else intercept
+        self.intercept_ = np.float64(intercept[0]) if single else intercept
         self.residual_variance_ = float(variance[0]) if single else variance
         return self
 

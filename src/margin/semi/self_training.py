@@ -94,7 +94,7 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
         """Learn, yielding a record per round; ``y`` marks rows without a label by -1, None or NaN."""
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        # One class is enough for some classifiers, which find the others' rows as unlike it; the rest say so themselves.
+        # One class is enough for some classifiers; the others refuse it themselves.
         self.classes_, codes = coded_labels("SelfTrainingClassifier", X, y, may_be_class=False, least=1)
         if state is None:
             self._look_at(codes)
