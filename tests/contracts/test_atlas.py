@@ -40,8 +40,6 @@ COMPLETE = (
     "graph",
     "physics",
     "transformer",
-    "graph",
-    "physics",
     "meta-learning",
     "software",
 )
