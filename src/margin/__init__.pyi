@@ -58,6 +58,7 @@ from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
 from margin.service.comparison import compare as compare
 from margin.store import load as load
 from margin.store import save as save
+from margin.store.onnx import export_onnx as export_onnx
 from margin.trees import AdaBoostClassifier as AdaBoostClassifier
 from margin.trees import AdaBoostRegressor as AdaBoostRegressor
 from margin.trees import BaggingClassifier as BaggingClassifier
