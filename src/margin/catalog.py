@@ -255,6 +255,7 @@ ENTRIES: tuple[Entry, ...] = (
 FUNCTIONS: Mapping[str, str] = {
     "save": "margin.store",
     "load": "margin.store",
+    "export_onnx": "margin.store.onnx",
     "fit": "margin.runs",
     "compare": "margin.service.comparison",
     "Run": "margin.runs",

@@ -229,3 +229,17 @@ def test_completion_offers_what_exists():
     assert {"roc_auc", "rmse"} <= set(metric_names("r"))
     assert data_names("ir") == ["iris"]
     assert {"kmeans", "k-means"} <= set(shown_names("k"))
+
+
+def test_a_run_is_exported_and_what_cannot_be_is_a_sentence(run, prices):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    run("fit", "ridge", prices, "-t", "price", "--out", "r", "-q")
+    assert run("export", "r").stdout.split() == [str(Path("r/model.onnx"))]
+    session = onnxruntime.InferenceSession("r/model.onnx", providers=["CPUExecutionProvider"])
+    assert [output.name for output in session.get_outputs()] == ["prediction"]
+    run("export", "r/model.safetensors", "--out", "other.onnx")
+    assert Path("other.onnx").read_bytes() == Path("r/model.onnx").read_bytes()
+    run("fit", "k-neighbors-regressor", prices, "-t", "price", "--out", "k", "-q")
+    assert "KNeighborsRegressor cannot be exported" in run("export", "k", code=1).stderr
+    assert not Path("k/model.onnx").exists()
