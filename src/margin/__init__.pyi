@@ -78,7 +78,6 @@ from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
 from margin.service.comparison import compare as compare
 from margin.store import load as load
 from margin.store import save as save
-<<<<<<< HEAD
 from margin.text import CRFTagger as CRFTagger
 from margin.text import GloVe as GloVe
 from margin.text import HMMTagger as HMMTagger
@@ -89,9 +88,7 @@ from margin.text import TextClassifier as TextClassifier
 from margin.text import TokenTagger as TokenTagger
 from margin.text import Translator as Translator
 from margin.text import Word2Vec as Word2Vec
-=======
 from margin.store.onnx import export_onnx as export_onnx
->>>>>>> compare-more
 from margin.trees import AdaBoostClassifier as AdaBoostClassifier
 from margin.trees import AdaBoostRegressor as AdaBoostRegressor
 from margin.trees import BaggingClassifier as BaggingClassifier
