@@ -40,6 +40,7 @@ from margin.neural.estimators import NeuralClassifier as NeuralClassifier
 from margin.neural.estimators import NeuralRegressor as NeuralRegressor
 from margin.neural.estimators import SequenceClassifier as SequenceClassifier
 from margin.neural.estimators import SequenceRegressor as SequenceRegressor
+from margin.neural.estimators import VisionTransformer as VisionTransformer
 from margin.reduction import CorrespondenceAnalysis as CorrespondenceAnalysis
 from margin.reduction import FastICA as FastICA
 from margin.reduction import Isomap as Isomap
@@ -54,6 +55,14 @@ from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
 from margin.service.comparison import compare as compare
 from margin.store import load as load
 from margin.store import save as save
+from margin.text import CRFTagger as CRFTagger
+from margin.text import GloVe as GloVe
+from margin.text import HMMTagger as HMMTagger
+from margin.text import LanguageModel as LanguageModel
+from margin.text import LatentDirichletAllocation as LatentDirichletAllocation
+from margin.text import MaskedLanguageModel as MaskedLanguageModel
+from margin.text import Translator as Translator
+from margin.text import Word2Vec as Word2Vec
 from margin.trees import AdaBoostClassifier as AdaBoostClassifier
 from margin.trees import AdaBoostRegressor as AdaBoostRegressor
 from margin.trees import BaggingClassifier as BaggingClassifier
