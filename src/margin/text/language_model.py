@@ -68,7 +68,7 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     n_experts: int = parameter(4, Integer(low=1), "Networks of 'experts'.")
     top_k: int = parameter(2, Integer(low=1), "Experts that a token is sent to.")
     tie_weights: bool = parameter(True, Flag(), "Whether the matrix that embeds tokens also scores them.")
-    batch_size: int = parameter(16, Integer(low=1, search=(8, 128), log=True), "Windows per update.")  # type: ignore[assignment]
+    batch_size: int = parameter(16, Integer(low=1, search=(8, 128), log=True), "Windows per update.")
     max_iter: int = parameter(10, Integer(low=1), "Most epochs, each as many windows as cover the text once.")
     shuffle: bool = parameter(True, Choice(True, search=False), "Windows are drawn at random: always True.")
     early_stopping: bool = parameter(
@@ -186,7 +186,10 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         stop = [stop] if isinstance(stop, str) else list(stop)
         if any(not isinstance(s, str) or not s for s in stop):
             raise ValueError(f"{owner}: stop must be strings that are not empty; got {stop!r}.")
-        ids = [END, *codes.encode(*texts_of(owner, prompt), owner).tolist()] if prompt else [END]
+        ids = [END]
+        if prompt:
+            (text,) = texts_of(owner, prompt)
+            ids += codes.encode(text, owner).tolist()
         assert isinstance(module, DecoderTransformer)
         new = continued(NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state)
         return until(new, codes, stop)

@@ -69,7 +69,7 @@ class MaskedLanguageModel(
     )
     position: str = parameter("learned", Choice(*POSITIONS), "How the network knows the order of tokens.")
     activation: str = parameter("gelu", Choice("gelu", "relu", "silu", "relu_squared"), "Function of the hidden units.")
-    batch_size: int = parameter(32, Integer(low=1, search=(8, 128), log=True), "Rows per update.")  # type: ignore[assignment]
+    batch_size: int = parameter(32, Integer(low=1, search=(8, 128), log=True), "Rows per update.")
     max_iter: int = parameter(30, Integer(low=1), "Most epochs.")
 
     codes_: dict[str, str] = attribute("Kind and content of the tokens.")

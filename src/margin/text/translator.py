@@ -77,7 +77,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
     truncate: bool = parameter(
         False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
     )
-    batch_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Pairs per update.")  # type: ignore[assignment]
+    batch_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Pairs per update.")
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(3e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )

@@ -41,7 +41,7 @@ def a_query_finds_the_value_of_its_key(seed: int) -> Verdict:
     x = draw(seed, 5, 3)
     weights = tuple(draw(seed + k, 4, 3) for k in (1, 2, 3))
     biases = tuple(draw(seed + k, 4) for k in (4, 5, 6))
-    q = qkv(x, weights, biases).queries  # type: ignore[arg-type]
+    q = qkv(x, weights, biases).queries
     by_token = torch.stack([biases[0] + weights[0] @ x[n] for n in range(5)])
     keys = 20.0 * torch.eye(6, dtype=torch.float64)
     wanted = int(np.random.default_rng(seed).integers(6))
@@ -49,7 +49,7 @@ def a_query_finds_the_value_of_its_key(seed: int) -> Verdict:
     # Output 1 asks with token 1: changing token 1 must change its query, not its key alone.
     moved = x.clone()
     moved[1] += 1.0
-    swapped = qkv(moved, weights, biases)  # type: ignore[arg-type]
+    swapped = qkv(moved, weights, biases)
     truth = every(
         query_from_its_own_token=near(q.numpy(), by_token.numpy(), tolerance=1e-12),
         other_queries_stay=equal(gap(swapped.queries[[0, 2, 3, 4]], q[[0, 2, 3, 4]]), 0.0),

@@ -126,7 +126,8 @@ def learned_positions_have_gradients_and_an_end(seed: int) -> Verdict:
     model = decoder(seed, "learned")
     model(torch.arange(8)[None] % 7).square().sum().backward()
     gradient = model.embedding.positions.weight.grad
-    shape = tuple(gpt2_small().embedding.positions.weight.shape)
+    positions: Any = gpt2_small().embedding.positions
+    shape = tuple(positions.weight.shape)
     return every(
         parameters=equal(tuple(gradient.shape), (8, 16)),
         every_position_learns=above(float(gradient.abs().sum(dim=1).min()), 0.0),

@@ -89,5 +89,5 @@ def positive_features(x: Tensor, directions: Tensor) -> Tensor:
 def random_feature_attention(q: Tensor, k: Tensor, v: Tensor, directions: Tensor, causal: bool = False) -> Tensor:
     r"""Softmax attention in the mean, at linear cost; its error falls like :math:`1/\sqrt R` with R directions."""
     scale = q.shape[-1] ** -0.25  # half of 1/sqrt(d) to queries, half to keys
-    features = (positive_features(part * scale, directions) for part in (q, k))
-    return linear_attention(*features, v, causal)
+    phi_q, phi_k = (positive_features(part * scale, directions) for part in (q, k))
+    return linear_attention(phi_q, phi_k, v, causal)
