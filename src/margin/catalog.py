@@ -163,6 +163,7 @@ GENERATIVE = (
     Entry("vae", "margin.generative.VAE", "density"),
     Entry("gan", "margin.generative.GAN", "density", compared=False),
     Entry("diffusion-model", "margin.generative.DiffusionModel", "density"),
+    Entry("flow-matching", "margin.generative.FlowMatching", "density"),
 )
 
 ENTRIES: tuple[Entry, ...] = (

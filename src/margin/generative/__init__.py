@@ -1,7 +1,8 @@
 """Generative models: what they share is ``sample``, ``score_samples`` (nats) and ``log_density_kind``."""
 
+from margin.generative.diffusion.flow_model import FlowMatching
 from margin.generative.diffusion.model import DiffusionModel
 from margin.generative.gan.model import GAN
 from margin.generative.vae import VAE
 
-__all__ = ["GAN", "VAE", "DiffusionModel"]
+__all__ = ["GAN", "VAE", "DiffusionModel", "FlowMatching"]
