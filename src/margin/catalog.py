@@ -180,6 +180,7 @@ GENERATIVE = (
     Entry("normalizing-flow", "margin.generative.NormalizingFlow", "density"),
     Entry("gan", "margin.generative.GAN", "density", compared=False),
     Entry("diffusion-model", "margin.generative.DiffusionModel", "density"),
+    Entry("flow-matching", "margin.generative.FlowMatching", "density"),
 )
 
 TEXT = (

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from margin.claims.chance import ERRORS
 from margin.core.verdict import Verdict, above, below, every, near
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN, FRAMES, STEPS = 6, 7, 100
+ERRORS = 5  # standard errors that chance leaves once in a million
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     import torch
     from sklearn.datasets import load_digits
 
-    from margin.claims.diffusion.distances import frechet
     from margin.generative import DiffusionModel
     from margin.generative.diffusion.chain import walk
     from margin.generative.diffusion.schedules import noise_schedule
+    from margin.generative.distances import frechet
 
     data = load_digits().data[np.random.default_rng(seed).permutation(1797)]
     X = (data[: 600 if fast else 1797] / 16).astype(np.float32)

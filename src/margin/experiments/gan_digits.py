@@ -26,8 +26,8 @@ GAMES: dict[str, dict[str, Any]] = {
 def run(seed: int, fast: bool) -> dict[str, Any]:
     from sklearn.datasets import load_digits
 
-    from margin.claims.diffusion.distances import frechet
     from margin.generative import GAN
+    from margin.generative.distances import frechet
 
     data = load_digits().data[np.random.default_rng(seed).permutation(1797)]
     X = (data[: 600 if fast else 1797] / 16).astype(np.float32)

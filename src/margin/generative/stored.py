@@ -104,23 +104,26 @@ SHAPED: dict[str, Stored] = {
     "n_classes": Count(high=MOST_UNITS),
 }
 
+DIFFUSION = Form(
+    {
+        **SCALED,
+        "range_": ArrayOf(2, "n_features"),
+        "network_": FieldsOf(
+            {
+                **SHAPED,
+                "denoiser": StringOf(("mlp", "unet", "transformer")),
+                "n_steps": Count(low=2, high=MOST_UNITS),
+                "noise_schedule": StringOf(("linear", "cosine", "straight")),
+                "prediction": StringOf(("epsilon", "x0", "v", "velocity", "score")),
+            }
+        ),
+    },
+    [_denoiser_is_stored],
+)
+
 FORMS: Mapping[str, Form] = {
-    "DiffusionModel": Form(
-        {
-            **SCALED,
-            "range_": ArrayOf(2, "n_features"),
-            "network_": FieldsOf(
-                {
-                    **SHAPED,
-                    "denoiser": StringOf(("mlp", "unet", "transformer")),
-                    "n_steps": Count(low=2, high=MOST_UNITS),
-                    "noise_schedule": StringOf(("linear", "cosine")),
-                    "prediction": StringOf(("epsilon", "x0", "v", "score")),
-                }
-            ),
-        },
-        [_denoiser_is_stored],
-    ),
+    "DiffusionModel": DIFFUSION,
+    "FlowMatching": DIFFUSION,
     "GAN": Form(
         {
             **SCALED,

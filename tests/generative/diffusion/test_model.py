@@ -109,9 +109,9 @@ def test_untrained_denoisers_predict_zero():
     [
         ({"denoiser": "unet"}, "image_shape must be"),
         ({"denoiser": "unet", "image_shape": (3, 5)}, "product of 16"),
-        ({"denoiser": "transformer", "image_shape": (4, 4), "hidden_layer_sizes": (8, 16)}, "all be the same"),
+        ({"denoiser": "transformer", "image_shape": (4, 4), "hidden_layer_sizes": (8, 16)}, "must all be the same"),
         ({"denoiser": "transformer", "image_shape": (4, 4), "hidden_layer_sizes": (6,)}, "multiple of the 4 heads"),
-        ({"solver": "lbfgs"}, "solver must take batches"),
+        ({"solver": "lbfgs"}, "solver must be one of"),
         ({"conditional": True}, "y must hold a class per row"),
     ],
 )

@@ -82,7 +82,7 @@ def test_the_ring_is_covered():
         ({"architecture": "style", "image_shape": (3, 4), "hidden_layer_sizes": (8, 4)}, "product of 16"),
         ({"architecture": "dcgan", "image_shape": (2, 8), "hidden_layer_sizes": (8, 4)}, "sides of at least 4"),
         ({"early_stopping": True}, "early_stopping must be False"),
-        ({"solver": "lbfgs"}, "solver must take batches"),
+        ({"solver": "lbfgs"}, "solver must be one of"),
         ({"alpha": 0.1}, "alpha must be 0"),
         ({"conditional": True}, "y must hold a class per row"),
         ({"learning_rate": "adaptive"}, "must not be 'adaptive'"),

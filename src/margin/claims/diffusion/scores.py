@@ -166,14 +166,13 @@ def tractable_losses_have_the_minimizer_of_the_fisher_divergence(seed: int) -> V
     truth = mixture.score(x)
     directions = torch.from_numpy(rng.choice([-1.0, 1.0], size=(n, 1)))
     noise = torch.from_numpy(rng.standard_normal((n, 1)))
-    scaled = {f: lambda rows, f=f: f * mixture.score(rows) for f in (1.0, 1.5)}
+    scaled = {f: _times(f, mixture.score) for f in (1.0, 1.5)}
     half = 0.5 * float(fisher_divergence(scaled[1.5], x, truth).mean())
     implicit = [float(implicit_score_matching(scaled[f], x).detach().mean()) for f in (1.0, 1.5)]
     sliced = [float(sliced_score_matching(scaled[f], x, directions).detach().mean()) for f in (1.0, 1.5)]
     noisy = noisy_mixture()
     denoising = [
-        float(denoising_score_matching(lambda rows, f=f: f * noisy.score(rows), x, SIGMA, noise).mean())
-        for f in (0.7, 1.0, 1.3)
+        float(denoising_score_matching(_times(f, noisy.score), x, SIGMA, noise).mean()) for f in (0.7, 1.0, 1.3)
     ]
     before, after = _train_score_network(seed)
     return every(
@@ -183,6 +182,10 @@ def tractable_losses_have_the_minimizer_of_the_fisher_divergence(seed: int) -> V
         denoising_is_least_at_the_noisy_score=below(denoising[1], min(denoising[0], denoising[2])),
         training_brings_it_down=below(after, 0.15 * before),
     )
+
+
+def _times(factor: float, score: Any) -> Any:
+    return lambda rows: factor * score(rows)
 
 
 def _train_score_network(seed: int) -> tuple[float, float]:

@@ -81,7 +81,9 @@ class DiffusionModel(NeuralEstimator):
     n_steps: int = parameter(200, Integer(low=2), "Steps of the forward chain.")
     noise_schedule: str = parameter("cosine", Choice(*NOISE_SCHEDULES), "How the noise grows over the steps.")
     prediction: str = parameter(
-        "v", Choice(*PREDICTIONS), "What the network predicts: the noise, the clean data, v, or the score."
+        "v",
+        Choice(*PREDICTIONS),
+        "What the network predicts: the noise, the clean data, v, the velocity, or the score.",
     )
     weighting: str = parameter(
         "simple",
@@ -182,7 +184,7 @@ class DiffusionModel(NeuralEstimator):
         """How new rows come out of noise: after every step of the sampler, how much of it is done, and the rows."""
         check_is_fitted(self)
         if not Integer(low=1).accepts(n_samples):
-            raise ValueError(f"DiffusionModel: n_samples must be an integer at least 1; got {n_samples!r}.")
+            raise ValueError(f"{type(self).__name__}: n_samples must be an integer at least 1; got {n_samples!r}.")
         numbers = class_numbers(self, y, n_samples)
         scale = self.guidance_scale if guidance_scale is None else guidance_scale
         generator = torch.Generator().manual_seed(int(as_generator(random_state).integers(2**63 - 1)))
@@ -200,7 +202,7 @@ class DiffusionModel(NeuralEstimator):
         """The clean rows that the network sees behind noisy rows ``X`` (as they would be at step ``t``, unscaled)."""
         module, schedule = self._ready_module(), self._schedule()
         if not 1 <= t <= schedule.n_steps:
-            raise ValueError(f"DiffusionModel: t must be from 1 to n_steps, {schedule.n_steps}; got {t!r}.")
+            raise ValueError(f"{type(self).__name__}: t must be from 1 to n_steps, {schedule.n_steps}; got {t!r}.")
         x = torch.from_numpy(self._shaped(np.asarray(X))).to(next(module.parameters()).dtype)
         return self._clean(module, schedule, None, 1.0, x, t).reshape(len(x), -1).numpy()
 
@@ -291,11 +293,6 @@ class DiffusionModel(NeuralEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return super()._threads(module, batch_size) if self.denoiser == "mlp" else None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.solver == "lbfgs":
-            raise ValueError("DiffusionModel: solver must take batches, since every step draws new noise; got 'lbfgs'.")
-
 
 def _balanced_draws(n_draws: int, shape: tuple[int, ...], t: int) -> Tensor:
     """Fixed normal draws for step ``t`` in pairs of opposite sign, of variance 1 in every coordinate."""
@@ -316,8 +313,7 @@ def denoiser_network(
     if denoiser == "transformer":
         if len(set(hidden)) > 1:
             raise ValueError(
-                "DiffusionModel: hidden_layer_sizes must all be the same for 'transformer', one per block; got "
-                f"{list(hidden)}."
+                f"denoiser 'transformer': hidden_layer_sizes must all be the same, one per block; got {list(hidden)}."
             )
         patch = 2 if shape[1] % 2 == 0 and shape[2] % 2 == 0 else 1
         return TransformerDenoiser(shape, hidden[0], depth=len(hidden), patch=patch, n_classes=n_classes)

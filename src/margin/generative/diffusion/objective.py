@@ -69,6 +69,8 @@ def denoising_loss(
         target = x_0  # the same number without the rounding of a division by a small factor
     elif prediction == "v":
         target = schedule.signal(t, x_0) * epsilon - schedule.noise(t, x_0) * x_0
+    elif prediction == "velocity":
+        target = x_0 - epsilon
     error = (found - target).square().reshape(len(x_0), -1).mean(dim=1)
     with torch.no_grad():
         of_noise = convert(schedule, found, x_t, t, given=prediction, wanted="epsilon") - epsilon

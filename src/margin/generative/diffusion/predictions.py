@@ -1,8 +1,11 @@
-r"""Four things a denoiser may predict, each a linear function of the others given :math:`x_t`.
+r"""Five things a denoiser may predict, each a linear function of the others given :math:`x_t`.
 
 With :math:`a = \sqrt{\bar\alpha_t}` and :math:`b = \sqrt{1 - \bar\alpha_t}`, so that :math:`x_t = a x_0 + b\epsilon`:
 
-.. math:: \epsilon = \frac{x_t - a x_0}{b}, \qquad v = a\epsilon - b x_0, \qquad s = -\frac{\epsilon}{b}.
+.. math:: \epsilon = \frac{x_t - a x_0}{b}, \qquad v = a\epsilon - b x_0, \qquad \dot x = x_0 - \epsilon, \qquad
+          s = -\frac{\epsilon}{b}.
+
+:math:`\dot x` is the velocity of the straight line from noise to data, which flow matching learns.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from margin.generative.diffusion.schedules import NoiseSchedule
 
 __all__ = ["PREDICTIONS", "convert", "kl_weight", "reverse_mean", "reverse_mean_from_noise", "reverse_mean_from_score"]
 
-PREDICTIONS = ("epsilon", "x0", "v", "score")
+PREDICTIONS = ("epsilon", "x0", "v", "velocity", "score")
 
 
 def convert(schedule: NoiseSchedule, value: Tensor, x_t: Tensor, t: Tensor | int, *, given: str, wanted: str) -> Tensor:
@@ -30,13 +33,17 @@ def convert(schedule: NoiseSchedule, value: Tensor, x_t: Tensor, t: Tensor | int
         return clean
     if wanted == "v":
         return a * noise - b * clean
+    if wanted == "velocity":
+        return clean - noise
     return noise if wanted == "epsilon" else -noise / b
 
 
 def _clean_and_noise(value: Tensor, x_t: Tensor, a: Tensor, b: Tensor, kind: str) -> tuple[Tensor, Tensor]:
-    """Clean data and noise behind a prediction; from v without a division, so it is good at every noise level."""
+    """Clean data and noise behind a prediction; v and the velocity divide by nothing small at any noise level."""
     if kind == "v":
         return a * x_t - b * value, b * x_t + a * value
+    if kind == "velocity":
+        return (x_t + b * value) / (a + b), (x_t - a * value) / (a + b)
     if kind == "x0":
         return value, (x_t - a * value) / b
     noise = -b * value if kind == "score" else value
@@ -50,8 +57,8 @@ def kl_weight(schedule: NoiseSchedule, kind: str) -> Tensor:
               \frac1{2\sigma_q^2}\frac{(1-\alpha_t)^2}{(1-\bar\alpha_t)\alpha_t}\ (\epsilon), \qquad
               \frac1{2\sigma_q^2}\frac{(1-\alpha_t)^2}{\alpha_t}\ (s)
 
-    and for :math:`v`, of which the error is :math:`1/\sqrt{\bar\alpha_t}` times that of the noise,
-    :math:`\bar\alpha_t` times the weight of the noise.
+    and for :math:`v` and the velocity, of which the errors are :math:`1/a` and :math:`(a + b)/a` times that of the
+    noise, :math:`a^2` and :math:`a^2/(a + b)^2` times the weight of the noise.
     """
     if kind not in PREDICTIONS:
         raise ValueError(f"kl_weight: kind must be one of {', '.join(PREDICTIONS)}; got {kind!r}.")
@@ -60,6 +67,7 @@ def kl_weight(schedule: NoiseSchedule, kind: str) -> Tensor:
         "x0": schedule.alpha_bars[1:-1] * beta**2 / (1 - bar) ** 2,
         "epsilon": beta**2 / ((1 - bar) * alpha),
         "v": bar * beta**2 / ((1 - bar) * alpha),
+        "velocity": bar / (bar.sqrt() + (1 - bar).sqrt()) ** 2 * beta**2 / ((1 - bar) * alpha),
         "score": beta**2 / alpha,
     }[kind]
     weight = posterior_variance(schedule)

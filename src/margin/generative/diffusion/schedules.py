@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["NOISE_SCHEDULES", "NoiseSchedule", "cosine_betas", "linear_betas", "noise_schedule"]
+__all__ = ["NOISE_SCHEDULES", "NoiseSchedule", "cosine_betas", "linear_betas", "noise_schedule", "straight_betas"]
 
 FIRST_BETA, LAST_BETA, USUAL_STEPS = 1e-4, 0.02, 1000
 COSINE_OFFSET = 0.008  # so that the first steps are not vanishingly small
@@ -39,7 +39,22 @@ def cosine_betas(n_steps: int, offset: float = COSINE_OFFSET) -> np.ndarray:
     return np.minimum(1 - alpha_bars[1:] / alpha_bars[:-1], LARGEST_BETA)
 
 
-NOISE_SCHEDULES: dict[str, Callable[[int], np.ndarray]] = {"linear": linear_betas, "cosine": cosine_betas}
+def straight_betas(n_steps: int) -> np.ndarray:
+    r"""Even steps :math:`u = 1 - t/T` of the straight line :math:`u\,x_0 + (1 - u)\,\epsilon` of flow matching.
+
+    Divided by :math:`\sqrt{u^2 + (1 - u)^2}` it keeps a variance of 1, so
+    :math:`\bar\alpha_t = u^2 / (u^2 + (1 - u)^2)`.
+    """
+    u = 1 - np.arange(n_steps + 1) / n_steps
+    alpha_bars = u**2 / (u**2 + (1 - u) ** 2)
+    return np.minimum(1 - alpha_bars[1:] / alpha_bars[:-1], LARGEST_BETA)
+
+
+NOISE_SCHEDULES: dict[str, Callable[[int], np.ndarray]] = {
+    "linear": linear_betas,
+    "cosine": cosine_betas,
+    "straight": straight_betas,
+}
 
 
 class NoiseSchedule:

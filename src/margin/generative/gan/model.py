@@ -277,8 +277,6 @@ class GAN(NeuralEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.solver == "lbfgs":
-            raise ValueError("GAN: solver must take batches, since every step draws new noise; got 'lbfgs'.")
         if self.early_stopping:
             raise ValueError(
                 "GAN: early_stopping must be False, since neither loss says how good the game is; got True."
