@@ -28,6 +28,9 @@ COMPLETE = (
     "bias-variance",
     "neural-core",
     "rnn",
+    "detection",
+    "segmentation",
+    "representation",
 )
 
 
