@@ -42,6 +42,9 @@ COMPLETE = (
     "transformer",
     "meta-learning",
     "software",
+    "detection",
+    "segmentation",
+    "representation",
 )
 
 

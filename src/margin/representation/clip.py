@@ -8,7 +8,6 @@ scale (at most 100). Afterwards any list of class names, put into a prompt and e
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
@@ -33,12 +32,11 @@ from margin.neural.nets.layer_list import layer_list_network, parse_layer
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.schedules import SCHEDULES
 from margin.representation.contrastive import clip_loss
+from margin.representation.word_codes import FIRST_WORD, PADDING, vocabulary_of, word_codes, words_of
 
 __all__ = ["CLIP", "CLIPNetwork", "TextEncoder", "clip_network", "zero_shot_probabilities"]
 
 FIRST_SCALE, LARGEST_SCALE = 1 / 0.07, 100.0  # the paper's
-PADDING, UNKNOWN = 0, 1
-WORD = re.compile(r"\w+")
 
 
 def zero_shot_probabilities(images: np.ndarray, texts: np.ndarray, scale: float = LARGEST_SCALE) -> np.ndarray:
@@ -64,11 +62,15 @@ class TextEncoder(nn.Module):
         self.hidden = nn.Linear(width, width)
         self.last = nn.Linear(width, n_outputs)
 
-    def forward(self, tokens: Tensor) -> Tensor:
+    def pooled(self, tokens: Tensor) -> Tensor:
+        """The mean (N, width) of the hidden units over the words of each text."""
         there = (tokens != PADDING).unsqueeze(2)
         embedded = self.words(tokens) + self.positions.weight[: tokens.shape[1]]  # (N, T, width)
         hidden = functional.relu(self.hidden(embedded)) * there
-        return self.last(hidden.sum(dim=1) / there.sum(dim=1).clip(min=1))
+        return hidden.sum(dim=1) / there.sum(dim=1).clip(min=1)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.last(self.pooled(tokens))
 
 
 class CLIPNetwork(nn.Module):
@@ -141,14 +143,14 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         seed = self._seed(state)
         train, valid = self._split(len(images), seed)
         if not self._goes_on():
-            self.vocabulary_ = sorted({word for text in captions for word in _words(text)})
+            self.vocabulary_ = vocabulary_of(captions)
             center, scale = channel_scaling(images[train], np.ones(len(train)))
             self.network_ = {
                 "encoder": [str(text) for text in self.encoder],
                 "shape": [int(n) for n in images.shape[1:]],
                 "n_components": int(self.n_components),
-                "n_words": len(self.vocabulary_) + 2,
-                "n_positions": max(len(_words(text)) for text in captions),
+                "n_words": len(self.vocabulary_) + FIRST_WORD,
+                "n_positions": max(len(words_of(text)) for text in captions),
                 "text_width": int(self.text_width),
                 "center": center,
                 "scale": scale,
@@ -202,13 +204,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         return tags
 
     def _tokens(self, texts: Sequence[str]) -> np.ndarray:
-        code = {word: k for k, word in enumerate(self.vocabulary_, start=2)}
-        most = self.network_["n_positions"]
-        tokens = np.full((len(texts), most), PADDING, dtype=np.int64)
-        for row, text in zip(tokens, texts):
-            codes = [code.get(word, UNKNOWN) for word in _words(text)][:most]
-            row[: len(codes)] = codes
-        return tokens
+        return word_codes(texts, self.vocabulary_, self.network_["n_positions"])
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -230,11 +226,7 @@ def _pair_loss(module: Any, batch: tuple[Tensor, ...], _noise: torch.Generator) 
     return {"loss": clip_loss(module.images(images), module.texts(tokens), module.scale)}
 
 
-def _words(text: str) -> list[str]:
-    return WORD.findall(text.lower())
-
-
 def _texts(name: str, texts: Any) -> list[str]:
-    if texts is None or isinstance(texts, str) or not all(isinstance(text, str) and _words(text) for text in texts):
+    if texts is None or isinstance(texts, str) or not all(isinstance(text, str) and words_of(text) for text in texts):
         raise ValueError(f"CLIP: {name} must be a sequence of strings with words; got {str(texts)[:40]!r}.")
     return list(texts)
