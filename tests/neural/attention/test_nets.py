@@ -44,7 +44,9 @@ def decoder(**options):
 
 
 @pytest.mark.parametrize(
-    "model,count", [(gpt2_small, 124_439_808), (bert_base, 110_106_428), (vit_b16, 86_567_656)], ids=["gpt-2", "bert", "vit"]
+    ("model", "count"),
+    [(gpt2_small, 124_439_808), (bert_base, 110_106_428), (vit_b16, 86_567_656)],
+    ids=["gpt-2", "bert", "vit"],
 )
 def test_sizes_of_the_papers(model, count):
     assert count_parameters(model()) == count
