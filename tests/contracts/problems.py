@@ -54,6 +54,9 @@ TEST_PARAMETERS = {
     "gan": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "diffusion-model": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
     "flow-matching": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
+    "table-synthesizer": {
+        "model": catalog.class_of("diffusion-model")((16,), n_steps=10, max_iter=3, record_steps=2, batch_size=32)
+    },
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
 }
 

@@ -3,6 +3,7 @@
 from margin.generative.diffusion.flow_model import FlowMatching
 from margin.generative.diffusion.model import DiffusionModel
 from margin.generative.gan.model import GAN
+from margin.generative.tables.synthesizer import TableSynthesizer
 from margin.generative.vae import VAE
 
-__all__ = ["GAN", "VAE", "DiffusionModel", "FlowMatching"]
+__all__ = ["GAN", "VAE", "DiffusionModel", "FlowMatching", "TableSynthesizer"]
