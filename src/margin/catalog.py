@@ -181,6 +181,7 @@ GENERATIVE = (
     Entry("gan", "margin.generative.GAN", "density", compared=False),
     Entry("diffusion-model", "margin.generative.DiffusionModel", "density"),
     Entry("flow-matching", "margin.generative.FlowMatching", "density"),
+    Entry("table-synthesizer", "margin.generative.TableSynthesizer", "density", compared=False),
 )
 
 TEXT = (

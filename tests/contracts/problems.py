@@ -90,6 +90,9 @@ TEST_PARAMETERS = {
     "simclr": {"encoder": ("conv 4 3", "pool 2"), "n_components": 6, "n_projected": 4, "max_iter": 3, "batch_size": 64},
     "clip": {"encoder": ("conv 4 3", "pool 4"), "n_components": 8, "max_iter": 3, "batch_size": 4},
     "flow-matching": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
+    "table-synthesizer": {
+        "model": catalog.class_of("diffusion-model")((16,), n_steps=10, max_iter=3, record_steps=2, batch_size=32)
+    },
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "autoencoder": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "normalizing-flow": {"hidden_layer_sizes": (16,), "n_blocks": 2, "max_iter": 3},

@@ -68,16 +68,20 @@ def _play(kind: str, options: dict[str, Any], seed: int) -> tuple[int, float, np
     return coverage.covered, coverage.high_quality, made
 
 
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values))
+
+
 def check(data: dict[str, Any]) -> Verdict:
     # A disk that the ring fits into has 8 * 0.15^2 / 1.15^2 = 0.136 of its points within three deviations of a mode.
     parts = {
-        "the_usual_game_reaches_all": above(np.mean(data["usual"]["covered"]), 7.5),
-        "far_more_than_a_disk": above(np.mean(data["usual"]["high_quality"]), 0.15),
-        "three_discriminators_reach_all": above(np.mean(data["three discriminators"]["covered"]), 7.5),
-        "an_unbalanced_game_collapses": below(np.mean(data["unbalanced"]["covered"]), 5),
+        "the_usual_game_reaches_all": above(_mean(data["usual"]["covered"]), 7.5),
+        "far_more_than_a_disk": above(_mean(data["usual"]["high_quality"]), 0.15),
+        "three_discriminators_reach_all": above(_mean(data["three discriminators"]["covered"]), 7.5),
+        "an_unbalanced_game_collapses": below(_mean(data["unbalanced"]["covered"]), 5),
     }
     if "grid" in data:
-        parts["the_grid_is_reached"] = above(np.mean(data["grid"]["covered"]), 23.9)
+        parts["the_grid_is_reached"] = above(_mean(data["grid"]["covered"]), 23.9)
     return every(**parts)
 
 

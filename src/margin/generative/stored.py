@@ -12,6 +12,7 @@ from margin.core.invariants import (
     FieldsOf,
     Form,
     ListOf,
+    ModelWith,
     Real,
     Sizes,
     Stored,
@@ -90,6 +91,27 @@ def _game_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     _described_network_is_stored(model, sizes, lambda network: gan_network(**network))
 
 
+def _columns_are_stored(model: Mapping[str, Any], _: Sizes) -> None:
+    """Every column can be read back, and together they have the coordinates that the model draws."""
+    if "columns_" not in model:
+        return
+    n_coordinates = 0
+    for k, column in enumerate(model["columns_"]):
+        values, levels, labels = column["values"], column["levels"], column["labels"]
+        is_category = column["kind"] == "category"
+        n_coordinates += (len(labels) if is_category else 1) + int(column["missing"])
+        if is_category and not (labels or column["missing"]):
+            raise Violation(f"columns_[{k}] must have a label")
+        if not is_category and (len(values) == 0 or len(values) != len(levels) or (levels[1:] <= levels[:-1]).any()):
+            raise Violation(f"columns_[{k}] must have values and as many rising levels")
+        if column["dtype"] not in DTYPES:
+            raise Violation(f"columns_[{k}] must have the dtype of a column; got {column['dtype'][:40]!r}")
+    if getattr(model["model_"], "n_features_in_", n_coordinates) != n_coordinates:
+        raise Violation(f"model_ must have the {n_coordinates} coordinates of columns_")
+
+
+INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+DTYPES = ("object", "bool", *INTEGERS, "float16", "float32", "float64")
 MOST_UNITS = 2**20
 SCALED: dict[str, Stored] = {
     "center_": ArrayOf("n_features"),
@@ -140,6 +162,27 @@ FORMS: Mapping[str, Form] = {
             ),
         },
         [_game_is_stored],
+    ),
+    "TableSynthesizer": Form(
+        {
+            "model_": ModelWith(["sample"]),
+            "is_frame_": TrueOrFalse(),
+            "columns_": ListOf(
+                FieldsOf(
+                    {
+                        "kind": StringOf(("number", "steps", "category")),
+                        "values": ArrayOf(None),
+                        "levels": ArrayOf(None, low=0.0, high=1.0),
+                        "labels": ListOf(StringOf()),
+                        "missing": TrueOrFalse(),
+                        "integer": TrueOrFalse(),
+                        "dtype": StringOf(),
+                    }
+                ),
+                size="n_features",
+            ),
+        },
+        [_columns_are_stored],
     ),
     "VAE": Form(
         {

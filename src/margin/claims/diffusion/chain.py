@@ -37,7 +37,7 @@ def seeded(seed: int) -> Any:
 def schedules_grow_and_end_in_noise() -> Verdict:
     from margin.generative.diffusion.schedules import cosine_betas, linear_betas, noise_schedule
 
-    parts = {}
+    parts: dict[str, Verdict] = {}
     for name, betas in {"linear": linear_betas(1000), "cosine": cosine_betas(1000)}.items():
         bars = noise_schedule(name, 1000).alpha_bars.numpy()
         parts |= {

@@ -239,8 +239,8 @@ def the_discriminator_climbs_and_the_generator_descends(seed: int) -> Verdict:
     toy = _toy_value(seed)
     return corrected(
         every(
-            discriminator_raises_the_value=above(np.mean(up[:5]) - np.mean(up[-5:]), 0.05),
-            generator_lowers_it=above(np.mean(down[:5]) - np.mean(down[-5:]), 0.02),
+            discriminator_raises_the_value=above(float(np.mean(up[:5]) - np.mean(up[-5:])), 0.05),
+            generator_lowers_it=above(float(np.mean(down[:5]) - np.mean(down[-5:])), 0.02),
             start=near(toy[0], -1.386, tolerance=5e-4),
             ascent_raises=above(toy[1], toy[0]),
         ),
@@ -295,7 +295,7 @@ def the_networks_of_the_notes_have_these_sizes_and_their_dropout_can_be_switched
         ),
         # The function's default is to drop whether or not the network is set to evaluate.
         function_stops_after_eval=near(zeros, 0.0, tolerance=0.1),
-        ones_without_a_size=_runs(lambda: torch.ones()),  # type: ignore[call-overload]
+        ones_without_a_size=_runs(lambda: torch.ones()),
     )
 
 

@@ -20,8 +20,9 @@ class FlowMatching(DiffusionModel):
               \frac{dx}{du} = v_\theta(x, u)
 
     The points of the line, scaled to variance 1, are those of a diffusion with
-    :math:`\bar\alpha = u^2/(u^2 + (1-u)^2)`, and the velocity is a linear function of the noise in them. So the samplers
-    of :class:`DiffusionModel` draw from it ('ddim' is Euler's method along the lines), and its bound scores rows.
+    :math:`\bar\alpha = u^2/(u^2 + (1-u)^2)`, and the velocity is a linear function of the noise in them. So the
+    samplers of :class:`DiffusionModel` draw from it ('ddim' is Euler's method along the lines), and its bound scores
+    rows.
 
     Examples
     --------

@@ -67,10 +67,11 @@ class StyleGenerator(nn.Module):
         wide, narrow = widths
         self.classes = nn.Embedding(n_classes, CLASS_WIDTH) if n_classes else None
         n_inputs = n_latents + (CLASS_WIDTH if n_classes else 0)
-        self.mapping = nn.ModuleList([nn.Linear(n_inputs, wide), nn.Linear(wide, wide)])
-        for layer in self.mapping:
+        mapping = [nn.Linear(n_inputs, wide), nn.Linear(wide, wide)]
+        for layer in mapping:
             nn.init.kaiming_normal_(layer.weight, a=SLOPE)
             nn.init.zeros_(layer.bias)
+        self.mapping = nn.ModuleList(mapping)
         self.constant = nn.Parameter(torch.randn(wide, math.ceil(self.height / 4), math.ceil(self.breadth / 4)))
         self.layers = nn.ModuleList(
             [

@@ -215,7 +215,7 @@ class PairTranslation(_Translation):
         maps = build(lambda: MLPGenerator(A.shape[1] + self.n_latents, self.hidden, B.shape[1]), seeds[0])
         n_seen = B.shape[1] + (A.shape[1] if self.judge_sees_input else 0)
         judge = build(lambda: MLPDiscriminator(n_seen, self.hidden), seeds[1])
-        shared = {"n_latents": self.n_latents, "sees": self.judge_sees_input}
+        shared: dict[str, Any] = {"n_latents": self.n_latents, "sees": self.judge_sees_input}
         self._play(
             self._player("discriminator", judge, partial(pair_judge_terms, **shared), len(A)),
             self._player("generator", maps, partial(pair_terms, l1_weight=self.l1_weight, **shared), len(A)),
