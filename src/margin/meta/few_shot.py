@@ -147,7 +147,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         held = max(2, math.ceil(self.validation_fraction * n))
         if n - held < self.ways:
             raise ValueError(
-                f"FewShotLearner: early_stopping holds out {held} classes, which leaves {n - held} for ways={self.ways}."
+                f"FewShotLearner: early_stopping holds out {held} classes and leaves {n - held} for ways={self.ways}."
             )
         chosen = np.random.default_rng(Seeds.of(seed).split).permutation(n)[:held]
         return np.flatnonzero(~np.isin(codes, chosen)), np.flatnonzero(np.isin(codes, chosen))

@@ -46,7 +46,7 @@ def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix
 
 
 def check_network(weights: Mapping[str, np.ndarray], build: Callable[[], Any], prefix: str = "") -> None:
-    """The network that ``build`` makes, without memory, has the names and shapes of the stored weights, of one dtype."""
+    """The network that ``build`` makes, without memory, has the names and shapes of the weights, all of one dtype."""
     import torch
 
     try:
