@@ -176,8 +176,10 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def _objective(self, module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
         """Mean loss and accuracy over the episodes of a batch."""
-        options = {"rate": self.inner_rate, "steps": self.inner_steps}
-        found = [episode_loss(self.method, module, *episode, **options) for episode in zip(*batch)]
+        found = [
+            episode_loss(self.method, module, *episode, rate=self.inner_rate, steps=self.inner_steps)
+            for episode in zip(*batch)
+        ]
         losses, accuracies = zip(*found)
         return {"loss": torch.stack(losses).mean(), "accuracy": torch.stack(accuracies).mean()}
 
