@@ -12,7 +12,7 @@ def test_every_card_says_where_to_get_it():
     assert {"cifar10", "cifar100", "imagenet", "laion", "lsun", "shapenet"} <= set(CARDS)
     assert all(card["access"].startswith("https://") for card in CARDS.values())
     assert list(dataset_info("cifar100")["classes"]) == sorted(dataset_info("cifar100")["classes"])
-    with pytest.raises(ValueError, match="dataset_info: name must be one of .*; got 'cifar'"):
+    with pytest.raises(ValueError, match=r"dataset_info: name must be one of .*; got 'cifar'"):
         dataset_info("cifar")
 
 
