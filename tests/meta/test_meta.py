@@ -148,3 +148,58 @@ def test_zero_shot_needs_attributes():
         ZeroShot({"a": [1.0]}).fit([[1.0], [2.0]], ["a", "a"])
     with pytest.raises(ValueError, match="got none for 'z'"):
         ZeroShot({"a": [1.0], "b": [0.0]}).fit([[1.0], [2.0]], ["a", "z"])
+
+
+def few_shot(**params):
+    return FewShotLearner(ways=2, queries=2, hidden_layer_sizes=(8,), episodes=5, max_iter=2, random_state=0, **params)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: few_shot().fit(X, np.zeros(len(X))), "ways=2 classes of shots .* got 1 such class in"),
+        (lambda X, y: few_shot().fit(X, y).predict(X, X[:2], [0, 0]), "2 classes or more .* got 1 class, 2 labels"),
+        (lambda X, y: few_shot(method="maml").fit(X, y).predict(X), "'maml' has no embedding .* support set"),
+        (lambda X, y: few_shot(method="maml").fit(X, y).predict(X, X[:3], [0, 1, 2]), "at most ways=2 .* got 3"),
+        (lambda X, y: few_shot(early_stopping=True).fit(X, y), "holds out 2 classes and leaves 1 for ways=2"),
+    ],
+)  # fmt: skip
+def test_mistakes_with_support_sets_are_named(call, message):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=message):
+        call(rng.normal(size=(30, 3)), np.arange(30) % 3)
+
+
+@pytest.mark.parametrize("method", ["prototypical", "maml", "reptile"])
+def test_held_out_classes_end_a_training(method, digits):
+    X, y = digits
+    model = few_shot(method=method, early_stopping=True, n_iter_no_change=1, tol=10.0).set_params(max_iter=20)
+    model.fit(X[:400], y[:400])
+    assert model.n_iter_ <= 3
+
+
+def test_episodes_come_again_only_if_asked(digits):
+    from margin.meta.episodes import EpisodeBatches, EpisodeRows
+
+    rows = EpisodeRows(digits[0][:200].astype(np.float32), digits[1][:200], (3, 1, 2))
+    fresh, same = (EpisodeBatches(rows, 0, steps_per_epoch=2, batch_size=2, fresh=f) for f in (True, False))
+    drawn = {name: [batches.draw().tensors[0] for _ in range(4)] for name, batches in (("f", fresh), ("s", same))}
+    assert drawn["f"][0].shape == (2, 3, 64)
+    assert torch.equal(drawn["s"][0], drawn["s"][2])
+    assert not torch.equal(drawn["f"][0], drawn["f"][2])
+    assert not torch.equal(drawn["f"][0], drawn["f"][1])
+
+
+def test_zero_shot_is_a_ridge_regression_to_attributes(digits):
+    from sklearn.linear_model import Ridge
+
+    X, y = digits
+    vectors = {int(c): [c % 2, c // 2, float(c > 4)] for c in range(10)}
+    seen = y < 8
+    model = ZeroShot(vectors, alpha=2.0).fit(X[seen], y[seen])
+    ridge = Ridge(alpha=2.0).fit(X[seen], np.array([vectors[c] for c in y[seen]]))
+    np.testing.assert_allclose(model.predict_attributes(X[:50]), ridge.predict(X[:50]), atol=1e-8)
+    assert model.classes_.tolist() == list(range(10))
+    assert set(model.predict(X[~seen], [8, 9])) <= {8, 9}
+    with pytest.raises(ValueError, match="classes must have attributes; got 12"):
+        model.predict(X[:2], [8, 12])

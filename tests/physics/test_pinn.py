@@ -119,7 +119,7 @@ def test_an_unknown_coefficient_is_found():
     [
         (PINN(lambda u, x: u[:3]), r"one number per point, \(5,\); got \(3, 1\)"),
         (PINN(lambda u, x: 0.0, Condition([[0.0]], [1.0])), "got float"),
-        (PINN(), "needs a residual or conditions"),
+        (PINN(), "needs a residual, conditions or measured values y"),
         (PINN(conditions=Condition([[0.0, 1.0]], [1.0])), "must have 1 coordinates and 1 values"),
         (PINN(conditions=3), "Condition"),
     ],
@@ -132,3 +132,20 @@ def test_mistakes_are_named(model, message):
 def test_a_condition_has_a_value_per_point():
     with pytest.raises(ValueError, match="points must be"):
         Condition([[0.0], [1.0]], [1.0])
+
+
+def test_a_file_holds_the_solution_and_not_the_equation(tmp_path):
+    import margin
+
+    t = np.linspace(0, 1, 12)[:, None]
+    model = PINN(lambda u, x, rate: derivative(u, x, 0) + rate * u[:, 0], coefficients={"rate": 0.5}, max_iter=40)
+    model.set_params(random_state=0).fit(t, np.exp(-t[:, 0]))  # the equation and what was measured
+    margin.save(model, tmp_path / "decay.margin")
+    again = margin.load(tmp_path / "decay.margin")
+    np.testing.assert_array_equal(again.predict(t), model.predict(t))
+    assert again.coefficients_ == model.coefficients_
+    assert again.residual is None
+    with pytest.raises(ValueError, match="residual must be a function to be evaluated; got None"):
+        again.evaluate_residual(t)
+    again.set_params(residual=model.residual)
+    np.testing.assert_array_equal(again.evaluate_residual(t), model.evaluate_residual(t))

@@ -26,7 +26,6 @@ from margin.optimize.schedules import cosine
 __all__ = ["coral", "domain_adapt", "importance_weights", "reverse_gradient"]
 
 BATCH_SIZE = 64  # source rows of an adversarial update, and as many of the target
-SLOPE = 0.1  # of features below 0: rectified to 0, rows of the target would be out of the reach of any gradient
 
 
 def coral(source: Any, target: Any, shrinkage: float = 1e-3) -> np.ndarray:
@@ -68,18 +67,24 @@ def reverse_gradient(x: Tensor, strength: float = 1.0) -> Tensor:
 
 
 class DomainAdversarial(nn.Module):
-    """Features, a head for classes, and a head for domains that the features learn to mislead."""
+    """One hidden layer of bounded features, and two linear heads: for classes, and for domains, which it misleads.
+
+    As in the first paper. Unbounded features would mislead any head by growing, and a deep head follows no fixed one.
+    """
 
     def __init__(self, n_features: int, width: int, n_classes: int):
         super().__init__()
-        self.features = MLP([n_features, width, width], "leaky_relu")
-        self.classes, self.domain = nn.Linear(width, n_classes), MLP([width, width, 1])
+        self.hidden = nn.Linear(n_features, width)
+        self.classes, self.domain = nn.Linear(width, n_classes), nn.Linear(width, 1)
+
+    def features(self, x: Tensor) -> Tensor:
+        return torch.tanh(self.hidden(x))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classes(functional.leaky_relu(self.features(x), SLOPE))
+        return self.classes(self.features(x))
 
     def domain_logit(self, x: Tensor, strength: float) -> Tensor:
-        return self.domain(reverse_gradient(functional.leaky_relu(self.features(x), SLOPE), strength))[:, 0]
+        return self.domain(reverse_gradient(self.features(x), strength))[:, 0]
 
 
 def domain_adapt(

@@ -61,7 +61,7 @@ def _take(X: Any, rows: np.ndarray) -> Any:
 
 
 class EpisodeRows(Rows):
-    """Rows with their classes, from which episodes of ``sizes`` (k, n, q) are drawn; held-out ones in fixed episodes."""
+    """Rows with their classes, from which episodes of ``sizes`` (k, n, q) are drawn; as chunks, always the same."""
 
     dtype = torch.float32
 

@@ -147,7 +147,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         held = max(2, math.ceil(self.validation_fraction * n))
         if n - held < self.ways:
             raise ValueError(
-                f"FewShotLearner: early_stopping holds out {held} classes, which leaves {n - held} for ways={self.ways}."
+                f"FewShotLearner: early_stopping holds out {held} classes and leaves {n - held} for ways={self.ways}."
             )
         chosen = np.random.default_rng(Seeds.of(seed).split).permutation(n)[:held]
         return np.flatnonzero(~np.isin(codes, chosen)), np.flatnonzero(np.isin(codes, chosen))
@@ -176,8 +176,10 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def _objective(self, module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
         """Mean loss and accuracy over the episodes of a batch."""
-        options = {"rate": self.inner_rate, "steps": self.inner_steps}
-        found = [episode_loss(self.method, module, *episode, **options) for episode in zip(*batch)]
+        found = [
+            episode_loss(self.method, module, *episode, rate=self.inner_rate, steps=self.inner_steps)
+            for episode in zip(*batch)
+        ]
         losses, accuracies = zip(*found)
         return {"loss": torch.stack(losses).mean(), "accuracy": torch.stack(accuracies).mean()}
 

@@ -24,7 +24,7 @@ def adapt(
     module: nn.Module, loss: Loss, x: Tensor, y: Tensor, *, rate: float, steps: int = 1, second_order: bool = True
 ) -> dict[str, Tensor]:
     """Weights after ``steps`` steps of descent on a task; with ``second_order`` differentiable in their start."""
-    weights = dict(module.named_parameters())
+    weights: dict[str, Tensor] = dict(module.named_parameters())
     for _ in range(steps):
         value = loss(functional_call(module, weights, (x,)), y)
         gradients = torch.autograd.grad(value, list(weights.values()), create_graph=second_order)

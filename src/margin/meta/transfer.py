@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -49,9 +49,10 @@ def fine_tune(
 def with_new_head(module: MLP, n_outputs: int, random_state: int = 0) -> MLP:
     """A copy of a perceptron whose last layer is new and gives ``n_outputs`` scores."""
     last = module.linears[-1]
-    assert isinstance(last, nn.Linear)
+    head = build(lambda: MLP([last.in_features, n_outputs]), random_state).linears[0]
     copied = deepcopy(module)
-    copied.linears[-1] = build(lambda: MLP([last.in_features, n_outputs]), random_state).linears[0]
+    copied.linears = cast(Sequence[nn.Linear], nn.ModuleList([*list(copied.linears)[:-1], head]))
+    copied.sizes = [*module.sizes[:-1], n_outputs]
     return copied
 
 

@@ -143,7 +143,8 @@ def follow(
     """
     t, end = float(span[0]), float(span[1])
     sign = 1.0 if end >= t else -1.0
-    times, states, pieces, rejected = [t], [y], [], 0
+    times, states, rejected = [t], [y], 0
+    pieces: list[Any] = []
     found: list[list[tuple[float, np.ndarray]]] = [[] for _ in events]
     ended = False
     while sign * (end - t) > 0 and not ended:

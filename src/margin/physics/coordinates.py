@@ -35,6 +35,7 @@ class WaveNetwork(nn.Module):
         self, n_inputs: int, n_waves: int, frequency: float, hidden: Sequence[int], n_outputs: int, activation: str
     ):
         super().__init__()
+        self.directions: Tensor
         self.register_buffer("directions", frequency * torch.randn(n_waves, n_inputs))
         self.mlp = MLP([2 * n_waves, *hidden, n_outputs], activation)
 

@@ -70,12 +70,12 @@ def _between(f: Any, y: Any, start: float, end: float, steps: int, method: str) 
 def integrate_adjoint(f: nn.Module, y0: Tensor, times: Sequence[float], steps: int, method: str = "rk4") -> Tensor:
     """The same states, with gradients by the adjoint equation: memory does not grow with the steps."""
     parameters = tuple(p for p in f.parameters() if p.requires_grad)
-    return _Adjoint.apply(f, y0, tuple(map(float, times)), steps, method, *parameters)  # type: ignore[no-untyped-call]
+    return _Adjoint.apply(f, y0, tuple(map(float, times)), steps, method, *parameters)
 
 
 class _Adjoint(torch.autograd.Function):
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any, f: nn.Module, y0: Tensor, times: tuple[float, ...], steps: int, method: str, *parameters: Tensor
     ) -> Tensor:
         with torch.no_grad():
@@ -85,7 +85,7 @@ class _Adjoint(torch.autograd.Function):
         return states
 
     @staticmethod
-    def backward(ctx: Any, *outputs: Tensor) -> tuple[Any, ...]:  # type: ignore[override]
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Any, ...]:
         states, *parameters = ctx.saved_tensors
         (upstream,) = outputs
         sizes = [p.numel() for p in parameters]

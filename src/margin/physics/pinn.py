@@ -175,7 +175,8 @@ class PINN(RegressorMixin, NeuralEstimator):
         X, y = self._points(X, y)
         conditions = self._conditions(X, y)
         self._describe(X, conditions)
-        residual, known = self.residual or _nothing, [tuple(map(_tensor(X.dtype), pair)) for pair in conditions]
+        tensor = _tensor(X.dtype)
+        residual, known = self.residual or _nothing, [(tensor(points), tensor(values)) for points, values in conditions]
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
             assert isinstance(module, SolutionNetwork)

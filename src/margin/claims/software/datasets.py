@@ -61,7 +61,8 @@ def scenes_in_folders(seed: int) -> Verdict:
              facts["test_per_category"]],
             values["sizes"],
         ),
-        read=equal((found.images.shape, [found.classes[k] for k in found.labels]), ((2, 16, 16, 3), ["kitchen", "tower"])),
+        shape=equal(found.images.shape, (2, 16, 16, 3)),
+        labels=equal([found.classes[k] for k in found.labels], ["kitchen", "tower"]),
         pixels=equal(whole[0][0], pixels),
         unknown=printed,
     )  # fmt: skip

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -104,7 +105,7 @@ def _work(folder: Path, n_workers: int, rank: int) -> None:
         distributed.all_reduce(part, distributed.ReduceOp.SUM)
     distributed.destroy_process_group()
     if rank == 0:
-        arrays = {f"gradient-{i}": gradient.numpy() for i, gradient in enumerate(gradients)}
+        arrays: dict[str, Any] = {f"gradient-{i}": gradient.numpy() for i, gradient in enumerate(gradients)}
         np.savez(folder / "gradients.npz", loss=value.numpy(), **arrays)
 
 
