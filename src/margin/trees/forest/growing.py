@@ -30,7 +30,7 @@ class ForestGrowth:
     def __init__(self, model: Any, data: TrainingData, seed: int):
         self.model, self.data, self.seed = model, data, seed
         self.trees: list[Mapping[str, np.ndarray]] = []
-        self.judged = OutOfBag(data.target, 0 if data.classes is None else len(data.classes), data.weight)
+        self.judged = OutOfBag(data.target, 0 if data.classes is None else data.n_values, data.weight, data.classes)
 
     def iterations(self) -> Iterator[Record]:
         model, data = self.model, self.data
