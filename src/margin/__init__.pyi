@@ -60,7 +60,6 @@ from margin.neural.estimators import TabularNetRegressor as TabularNetRegressor
 from margin.neural.estimators import VisionTransformer as VisionTransformer
 from margin.physics import NeuralODE as NeuralODE
 from margin.physics import PINN as PINN
-from margin.neural.estimators import VisionTransformer as VisionTransformer
 from margin.reduction import CorrespondenceAnalysis as CorrespondenceAnalysis
 from margin.reduction import FastICA as FastICA
 from margin.reduction import Isomap as Isomap
@@ -90,8 +89,6 @@ from margin.text import TokenTagger as TokenTagger
 from margin.text import Translator as Translator
 from margin.text import Word2Vec as Word2Vec
 from margin.store.onnx import export_onnx as export_onnx
-from margin.text import Translator as Translator
-from margin.text import Word2Vec as Word2Vec
 from margin.trees import AdaBoostClassifier as AdaBoostClassifier
 from margin.trees import AdaBoostRegressor as AdaBoostRegressor
 from margin.trees import BaggingClassifier as BaggingClassifier

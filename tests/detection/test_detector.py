@@ -92,7 +92,7 @@ def test_bad_input_is_named(scenes):
     with pytest.raises(ValueError, match="one per image"):
         ObjectDetector().fit(scenes.images, scenes.boxes[1:])
     outside = [*scenes.boxes[:9], Boxes([[0, 0, 30, 30]], [0])]
-    with pytest.raises(ValueError, match=r"inside the image of 24 x 24 pixels; got \[0.0, 0.0, 30.0, 30.0\] for image 9"):
+    with pytest.raises(ValueError, match=r"inside the image of 24 x 24 pixels; got \[0.0, .* for image 9"):
         ObjectDetector().fit(scenes.images, outside)
     with pytest.raises(ValueError, match="at least one box"):
         ObjectDetector().fit(scenes.images[:1], [Boxes([], [])])

@@ -45,6 +45,7 @@ def weights_of_another_task_are_a_better_start(seed: int) -> Verdict:
     gain, error = interval((found["pretrained"] - found["scratch"])[:, 0])
     few, rest = labeled(labels, 10, np.random.default_rng(seed))  # 50 labels
     tuned, scratch = pretrain_then_finetune(source, (Z[few], labels[few]), epochs=(10, 30), random_state=seed)
+    assert isinstance(tuned, MLP)
     start = with_new_head(tuned, CLASSES, seed)
     frozen = ["linears.0", "linears.1"]
     again = fine_tune(start, Z[few], labels[few], freeze=frozen, epochs=5, random_state=seed).state_dict()
@@ -224,7 +225,7 @@ def descriptions_name_classes_without_an_example(seed: int) -> Verdict:
     unseen = ["red disk", "green cross", "blue square"]
 
     def pictures(names: list[str], n: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = [(colored_shape(*name.split(), rng), name) for name in names for _ in range(n)]
+        drawn = [(colored_shape(name.split()[0], name.split()[1], rng), name) for name in names for _ in range(n)]
         return np.array([image for image, _ in drawn]), np.array([name for _, name in drawn])
 
     seen = [name for name in attributes if name not in unseen]

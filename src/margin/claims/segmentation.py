@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -84,8 +84,9 @@ def skips_are_concatenated_and_they_help(seed: int) -> Verdict:
     noisy = clean + 0.5 * torch.randn(clean.shape, generator=rng)
     options: dict[str, Any] = {"rate": 0.02, "rule": torch.optim.Adam}
     plain = build(lambda: UNet(1, 1, depth=2, channels=6, skips=False), seed=seed)
+    missed = lambda module: (module(noisy) - clean).square().mean()  # noqa: E731
     errors = [
-        descend(module.parameters(), lambda m=module: (m(noisy) - clean).square().mean(), steps=30, **options)[-1]
+        descend(module.parameters(), partial(missed, module), steps=30, **options)[-1]
         for module in (net, plain)
     ]
     widths = [step.convolve[0].in_channels for step in net.up]  # type: ignore[union-attr, index]

@@ -40,7 +40,7 @@ def precision_recall(
         mine = _of_class(detections, label, method)
         overlap = pairwise_iou(mine.xyxy, theirs)
         hits.append(_hits(overlap, threshold, method))
-        scores.append(mine.scores)
+        scores.append(np.asarray(mine.scores))
     order = np.argsort(-np.concatenate(scores), kind="stable")
     hit = np.cumsum(np.concatenate(hits)[order])
     return hit / np.arange(1, len(hit) + 1), hit / max(n_objects, 1)

@@ -54,7 +54,7 @@ class DETR(DetectorNetwork):
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (N, queries, classes + 1) and boxes (N, queries, 4), centers and sides as fractions."""
         maps = self.backbone(images)
-        tokens = maps.flatten(2).transpose(1, 2) + sine_positions(*maps.shape[2:], maps.shape[1])
+        tokens = maps.flatten(2).transpose(1, 2) + sine_positions(maps.shape[2], maps.shape[3], maps.shape[1])
         memory = self.encoder(tokens)
         found = self.decoder(self.queries.expand(len(images), -1, -1), memory)
         return self.classify(found), self.place(found).sigmoid()

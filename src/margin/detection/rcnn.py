@@ -14,6 +14,7 @@ features they do not change.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -80,7 +81,7 @@ class RegionNetwork(DetectorNetwork):
         place = functional.smooth_l1_loss(offsets, target, reduction="sum") / max(len(wanted), 1)
         return {"loss": classes + place, "class_loss": classes, "box_loss": place}
 
-    def refined(self, hidden: Tensor, probabilities: Tensor, boxes: Tensor, size: tuple[int, int]) -> Detected:
+    def refined(self, hidden: Tensor, probabilities: Tensor, boxes: Tensor, size: Sequence[int]) -> Detected:
         """Every region as each of the classes, with the box that class would give it."""
         offsets = self.refine(hidden).reshape(-1, 4) / 10
         moved = box_decode(offsets, boxes.repeat_interleave(self.n_classes, dim=0))
@@ -233,7 +234,7 @@ class FasterRCNN(FastRCNN):
         return {"proposal_loss": torch.stack(losses).mean()}
 
     @torch.no_grad()
-    def proposals(self, maps: Tensor, scores: Tensor, offsets: Tensor, size: tuple[int, int]) -> Tensor:
+    def proposals(self, maps: Tensor, scores: Tensor, offsets: Tensor, size: Sequence[int]) -> Tensor:
         """The best boxes (N, n_proposals, 4) after suppression, filled with NaN."""
         odds = RPN.per_anchor(scores, 2).softmax(dim=2)[..., 1]
         boxes = clip_boxes(box_decode(RPN.per_anchor(offsets, 4), self.anchors(maps)), *size)
@@ -249,11 +250,11 @@ class FasterRCNN(FastRCNN):
     def propose(self, images: Tensor) -> Tensor:
         """The proposals of the network for images: (N, n_proposals, 4)."""
         maps = self.backbone(images)
-        return self.proposals(maps, *self.rpn(maps), images.shape[2:])
+        return self.proposals(maps, *self.rpn(maps), size=images.shape[2:])
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         maps = self.backbone(images)
-        return self.detect_on(maps, images, self.proposals(maps, *self.rpn(maps), images.shape[2:]))
+        return self.detect_on(maps, images, self.proposals(maps, *self.rpn(maps), size=images.shape[2:]))
 
     def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
         """As in Fast R-CNN, on proposals of its own, and the anchors they come from."""

@@ -113,7 +113,7 @@ def meshes_and_their_views(seed: int) -> Verdict:
         cloud=near(points.vertices, cloud, tolerance=0),
         square_from_the_front=near(area, 0.9**2, tolerance=0.08),
         three_sides_otherwise=above(len(np.unique(render(cube, 32).round(6))) - 1, 2),
-        points_without_faces=below(float((render(Mesh(cloud, []), 32) > 0).mean()), 50 / 32**2 + 1e-9),
+        points_without_faces=below(float((render(Mesh(cloud, np.empty((0, 3), dtype=int)), 32) > 0).mean()), 50 / 32**2 + 1e-9),
         dangling=dangling,
     )
 

@@ -142,8 +142,9 @@ def _plain(column: Any) -> np.ndarray:
         if column.isna().any():
             return column.to_numpy(dtype=np.float64, na_value=np.nan)
         return column.to_numpy()
-    values = column.astype(object).to_numpy()
-    return np.where(column.isna().to_numpy(), None, values)
+    values = column.astype(object).to_numpy(copy=True)
+    values[column.isna().to_numpy()] = None
+    return values
 
 
 def _typed(column: np.ndarray, stored: dict[str, Any]) -> np.ndarray:
