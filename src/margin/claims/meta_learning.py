@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,8 +45,7 @@ def weights_of_another_task_are_a_better_start(seed: int) -> Verdict:
     gain, error = interval((found["pretrained"] - found["scratch"])[:, 0])
     few, rest = labeled(labels, 10, np.random.default_rng(seed))  # 50 labels
     tuned, scratch = pretrain_then_finetune(source, (Z[few], labels[few]), epochs=(10, 30), random_state=seed)
-    assert isinstance(tuned, MLP)
-    start = with_new_head(tuned, CLASSES, seed)
+    start = with_new_head(cast(Any, tuned), CLASSES, seed)
     frozen = ["linears.0", "linears.1"]
     again = fine_tune(start, Z[few], labels[few], freeze=frozen, epochs=5, random_state=seed).state_dict()
     same = {name: bool((again[name] == w).all()) for name, w in start.state_dict().items()}

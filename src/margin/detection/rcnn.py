@@ -250,11 +250,13 @@ class FasterRCNN(FastRCNN):
     def propose(self, images: Tensor) -> Tensor:
         """The proposals of the network for images: (N, n_proposals, 4)."""
         maps = self.backbone(images)
-        return self.proposals(maps, *self.rpn(maps), size=images.shape[2:])
+        scores, offsets = self.rpn(maps)
+        return self.proposals(maps, scores, offsets, images.shape[2:])
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         maps = self.backbone(images)
-        return self.detect_on(maps, images, self.proposals(maps, *self.rpn(maps), size=images.shape[2:]))
+        scores, offsets = self.rpn(maps)
+        return self.detect_on(maps, images, self.proposals(maps, scores, offsets, images.shape[2:]))
 
     def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
         """As in Fast R-CNN, on proposals of its own, and the anchors they come from."""
