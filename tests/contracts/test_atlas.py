@@ -29,6 +29,9 @@ COMPLETE = (
     "neural-core",
     "rnn",
     "text",
+    "cnn",
+    "bayesian-network",
+    "generative-evaluation",
 )
 
 
