@@ -53,7 +53,7 @@ class SigmoidKernel(Kernel):
 class CosineKernel(Kernel):
     """The cosine of the angle between two rows, zero for a row of zeros.
 
-    >>> CosineKernel()([[3.0, 4.0]], [[1.0, 0.0], [0.0, 0.0]]).tolist()
+    >>> CosineKernel()([[3.0, 4.0]], [[1.0, 0.0], [0.0, 0.0]]).round(3).tolist()
     [[0.6, 0.0]]
     """
 

@@ -48,7 +48,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     >>> import numpy as np
     >>> X = np.array([[25, 22.5], [35, 26.5], [45, 29.5], [55, 31.5], [65, 33.5]])
     >>> model = LinearRegression().fit(X, [180, 210, 240, 260, 280])
-    >>> round(model.intercept_, 2), model.coef_.round(2)
+    >>> round(float(model.intercept_), 2), model.coef_.round(2)
     (25.68, array([0.94, 5.79]))
     """
 

@@ -39,7 +39,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
     >>> import numpy as np
     >>> X, y = np.array([[-1.0], [0.0], [1.0]]), [-1.0, 1.0, 3.0]
     >>> model = Ridge(alpha=2.0).fit(X, y)
-    >>> model.coef_, model.intercept_
+    >>> model.coef_, float(model.intercept_)
     (array([1.]), 1.0)
     >>> bool(Ridge(alpha="loo").fit(X, y).coef_[0] > 1.99)  # exact data need no penalty
     True

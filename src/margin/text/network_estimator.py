@@ -63,7 +63,7 @@ class TextNetworkEstimator(NeuralEstimator):
         "over max_iter epochs.",
     )
     learning_rate_init: float = parameter(
-        0.003, Number(above=0, search=(3e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+        0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
     max_iter: int = parameter(5, Integer(low=1), "Most epochs.")
     clip_norm: float | None = parameter(

@@ -68,7 +68,7 @@ def gpt_oss_style(vocabulary: int, d_model: int, n_heads: int, n_blocks: int, **
 def component_counts(model: DecoderTransformer) -> dict[str, int]:
     """Numbers in each kind of matrix over all blocks, then biases and norms, then the total.
 
-    >>> counts = component_counts(gpt2_small(vocabulary=50_256))
+    >>> counts = component_counts(gpt2_small(vocabulary=50_257))
     >>> counts["embedding"], counts["positions"], counts["query"], counts["up"]
     (38597376, 786432, 7077888, 28311552)
     """

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.store.onnx.graph import ML, CannotExport, Graph, Labels
+from margin.store.onnx.graph import ML, CannotExport, OnnxGraph, Labels
 
 __all__ = ["Columns", "prepared", "table_inputs"]
 
@@ -21,7 +21,7 @@ Columns = str | Mapping[str, "str | Labels"]
 NUMBERS, LABELS = ("number", "flag"), ("category",)
 
 
-def table_inputs(graph: Graph, kinds: Mapping[str, str]) -> Columns:
+def table_inputs(graph: OnnxGraph, kinds: Mapping[str, str]) -> Columns:
     """One input for each column that is used."""
     strange = {name: kind for name, kind in kinds.items() if kind not in NUMBERS + LABELS}
     if strange:
@@ -33,7 +33,7 @@ def table_inputs(graph: Graph, kinds: Mapping[str, str]) -> Columns:
     }
 
 
-def prepared(graph: Graph, step: Any, columns: Columns) -> str:
+def prepared(graph: OnnxGraph, step: Any, columns: Columns) -> str:
     """What a fitted transformer makes of the columns, as a matrix."""
     name = type(step).__name__
     if name not in STEPS:
@@ -41,13 +41,13 @@ def prepared(graph: Graph, step: Any, columns: Columns) -> str:
     return STEPS[name](graph, step, columns)
 
 
-def _pipeline(graph: Graph, pipeline: Any, columns: Columns) -> str:
+def _pipeline(graph: OnnxGraph, pipeline: Any, columns: Columns) -> str:
     for _, step in pipeline.steps:
         columns = prepared(graph, step, columns)
     return _matrix(graph, columns)
 
 
-def _column_transformer(graph: Graph, transformer: Any, columns: Columns) -> str:
+def _column_transformer(graph: OnnxGraph, transformer: Any, columns: Columns) -> str:
     parts = []
     for _, step, chosen in transformer.transformers_:
         if isinstance(step, str):
@@ -61,19 +61,19 @@ def _column_transformer(graph: Graph, transformer: Any, columns: Columns) -> str
     return graph.beside(parts)
 
 
-def _imputer(graph: Graph, step: Any, columns: Columns) -> str:
+def _imputer(graph: OnnxGraph, step: Any, columns: Columns) -> str:
     x = _matrix(graph, columns)
     filled = np.where(np.isnan(np.asarray(step.statistics_, dtype=np.float64)), 0.0, step.statistics_)
     return graph.add("Where", graph.add("IsNaN", x), graph.constant(filled.astype(np.float64)), x)
 
 
-def _standard(graph: Graph, step: Any, columns: Columns) -> str:
+def _standard(graph: OnnxGraph, step: Any, columns: Columns) -> str:
     center = np.zeros(step.n_features_in_) if step.mean_ is None else step.mean_
     scale = np.ones(step.n_features_in_) if step.scale_ is None else step.scale_
     return graph.shifted(_matrix(graph, columns), center, scale)
 
 
-def _min_max(graph: Graph, step: Any, columns: Columns) -> str:
+def _min_max(graph: OnnxGraph, step: Any, columns: Columns) -> str:
     scaled = graph.unshifted(_matrix(graph, columns), step.min_, step.scale_)
     if not step.clip:
         return scaled
@@ -81,7 +81,7 @@ def _min_max(graph: Graph, step: Any, columns: Columns) -> str:
     return graph.add("Min", graph.add("Max", scaled, low), high)
 
 
-def _bins(graph: Graph, step: Any, columns: Columns) -> str:
+def _bins(graph: OnnxGraph, step: Any, columns: Columns) -> str:
     """The number of inner edges at or below the value."""
     if step.encode != "ordinal":
         raise CannotExport("export_onnx: KBinsDiscretizer cannot be exported unless it encodes as ordinal.")
@@ -92,7 +92,7 @@ def _bins(graph: Graph, step: Any, columns: Columns) -> str:
     return graph.beside(parts)
 
 
-def _category_columns(graph: Graph, step: Any, columns: Columns) -> str:
+def _category_columns(graph: OnnxGraph, step: Any, columns: Columns) -> str:
     """The position of a label among the known ones, or a one in its place."""
     if isinstance(columns, str):
         raise CannotExport("export_onnx: labels are exported only as columns of a table with names.")
@@ -117,12 +117,12 @@ def _category_columns(graph: Graph, step: Any, columns: Columns) -> str:
     return graph.beside(parts)
 
 
-def _reader(_graph: Graph, _step: Any, columns: Columns) -> Columns:
+def _reader(_graph: OnnxGraph, _step: Any, columns: Columns) -> Columns:
     """The inputs of the graph are what a reader makes of a table."""
     return columns
 
 
-def _matrix(graph: Graph, columns: Columns) -> str:
+def _matrix(graph: OnnxGraph, columns: Columns) -> str:
     if isinstance(columns, str):
         return columns
     if any(isinstance(column, Labels) for column in columns.values()):
@@ -130,7 +130,7 @@ def _matrix(graph: Graph, columns: Columns) -> str:
     return graph.beside([str(column) for column in columns.values()])
 
 
-STEPS: dict[str, Callable[[Graph, Any, Columns], Any]] = {
+STEPS: dict[str, Callable[[OnnxGraph, Any, Columns], Any]] = {
     "Pipeline": _pipeline,
     "ColumnTransformer": _column_transformer,
     "ColumnReader": _reader,

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from margin.store.container import write_atomically
 from margin.store.onnx import linear, networks, trees
 from margin.store.onnx.columns import Columns, prepared, table_inputs
-from margin.store.onnx.graph import CannotExport, Graph, Said
+from margin.store.onnx.graph import CannotExport, OnnxGraph, Said
 
 __all__ = ["MODELS", "export_onnx"]
 
 #: How a model is said, by the name of its class.
-MODELS: dict[str, Callable[[Graph, Any, str], Said]] = {
+MODELS: dict[str, Callable[[OnnxGraph, Any, str], Said]] = {
     "LinearRegression": linear.affine_regressor,
     "Ridge": linear.affine_regressor,
     "Lasso": linear.affine_regressor,
@@ -53,13 +53,13 @@ def export_onnx(model: Any, path: str | Path) -> Path:
     except ImportError:
         raise CannotExport("export_onnx: the package onnx is not installed; margin[onnx] brings it.") from None
     check_is_fitted(model)
-    graph = Graph()
+    graph = OnnxGraph()
     said = _said(graph, model, _inputs(graph, model))
     made = graph.finished(_outputs(graph, said), f"{_name(model)}, exported by margin")
     return write_atomically(path, made.SerializeToString())
 
 
-def _inputs(graph: Graph, model: Any) -> Columns:
+def _inputs(graph: OnnxGraph, model: Any) -> Columns:
     """What the first step of a model takes: the columns of a table, or a matrix."""
     reader = _first(model)
     if type(reader).__name__ == "ColumnReader":
@@ -77,7 +77,7 @@ def _first(model: Any) -> Any:
     return _first(model.estimators_[0]) if _name(model).startswith("Blend") else model
 
 
-def _said(graph: Graph, model: Any, columns: Columns) -> Said:
+def _said(graph: OnnxGraph, model: Any, columns: Columns) -> Said:
     name = _name(model)
     if name == "Pipeline":
         for _, step in model.steps[:-1]:
@@ -94,14 +94,14 @@ def _said(graph: Graph, model: Any, columns: Columns) -> Said:
     return MODELS[name](graph, model, columns)
 
 
-def _in_unit_of_target(graph: Graph, model: Any, said: Said) -> Said:
+def _in_unit_of_target(graph: OnnxGraph, model: Any, said: Said) -> Said:
     scaler = model.transformer_
     if _name(scaler) != "StandardScaler":
         raise CannotExport(f"export_onnx: a target transformed by {_name(scaler)} cannot be exported.")
     return Said(graph.unshifted(said.values, scaler.mean_, scaler.scale_))
 
 
-def _blended(graph: Graph, model: Any, members: list[Said]) -> Said:
+def _blended(graph: OnnxGraph, model: Any, members: list[Said]) -> Said:
     """The weighted mean of what the members say."""
     weights = np.ones(len(members)) if model.weights is None else np.asarray(model.weights, dtype=np.float64)
     parts = [
@@ -111,7 +111,7 @@ def _blended(graph: Graph, model: Any, members: list[Said]) -> Said:
     return Said(graph.add("Sum", *parts), members[0].kind, getattr(model, "classes_", None))
 
 
-def _outputs(graph: Graph, said: Said) -> list[tuple[str, str, Any]]:
+def _outputs(graph: OnnxGraph, said: Said) -> list[tuple[str, str, Any]]:
     """The results by name; the label is the class with the largest score, the first of equals."""
     if said.classes is None:
         return [("prediction", said.values, np.float64)]

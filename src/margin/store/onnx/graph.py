@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ML", "CannotExport", "Graph", "Labels", "Said"]
+__all__ = ["ML", "CannotExport", "OnnxGraph", "Labels", "Said"]
 
 #: The domain of the operators for trees and labels, and the versions that every runtime of the last years knows.
 ML = "ai.onnx.ml"
@@ -40,7 +40,7 @@ class Labels:
     name: str
 
 
-class Graph:
+class OnnxGraph:
     """Nodes, constants and inputs; every method adds a node and returns the name of what it computes."""
 
     def __init__(self) -> None:

@@ -6,25 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from margin.store.onnx.graph import Graph, Said
+from margin.store.onnx.graph import OnnxGraph, Said
 
 __all__ = ["affine_regressor", "linear_scores", "softmax_or_logistic"]
 
 
-def affine_regressor(graph: Graph, model: Any, x: str) -> Said:
+def affine_regressor(graph: OnnxGraph, model: Any, x: str) -> Said:
     r""":math:`\theta_0 + \theta^\top x`, one column per target."""
     coef = np.atleast_2d(model.coef_)
     return Said(graph.affine(x, coef.T, np.broadcast_to(model.intercept_, len(coef))))
 
 
-def linear_scores(graph: Graph, model: Any, x: str) -> Said:
+def linear_scores(graph: OnnxGraph, model: Any, x: str) -> Said:
     """Decision values, one column for two classes."""
     coef = np.atleast_2d(model.coef_)
     scores = graph.affine(x, coef.T, np.broadcast_to(model.intercept_, len(coef)))
     return Said(scores, "decision values", model.classes_)
 
 
-def softmax_or_logistic(graph: Graph, model: Any, x: str) -> Said:
+def softmax_or_logistic(graph: OnnxGraph, model: Any, x: str) -> Said:
     """Probabilities from linear scores."""
     scores = linear_scores(graph, model, x).values
     if len(model.classes_) > 2:

@@ -7,29 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from margin.store.onnx.graph import CannotExport, Graph, Said
+from margin.store.onnx.graph import CannotExport, OnnxGraph, Said
 
 __all__ = ["ACTIVATIONS", "mlp_classifier", "mlp_regressor"]
 
 
-def _leaky(graph: Graph, x: str, slope: float) -> str:
+def _leaky(graph: OnnxGraph, x: str, slope: float) -> str:
     zero = graph.constant(np.zeros(1))
     low = graph.add("Mul", graph.add("Min", x, zero), graph.constant(np.array([slope])))
     return graph.add("Add", graph.add("Max", x, zero), low)
 
 
-def _elu(graph: Graph, x: str, _: float) -> str:
+def _elu(graph: OnnxGraph, x: str, _: float) -> str:
     zero, one = graph.constant(np.zeros(1)), graph.constant(np.ones(1))
     low = graph.add("Sub", graph.add("Exp", graph.add("Min", x, zero)), one)
     return graph.add("Add", graph.add("Max", x, zero), low)
 
 
-def _silu(graph: Graph, x: str, _: float) -> str:
+def _silu(graph: OnnxGraph, x: str, _: float) -> str:
     return graph.add("Mul", x, graph.add("Sigmoid", x))
 
 
 #: Only operators that runtimes have in double precision.
-ACTIVATIONS: dict[str, Callable[[Graph, str, float], str]] = {
+ACTIVATIONS: dict[str, Callable[[OnnxGraph, str, float], str]] = {
     "identity": lambda _, x, __: x,
     "relu": lambda graph, x, _: graph.add("Relu", x),
     "tanh": lambda graph, x, _: graph.add("Tanh", x),
@@ -41,14 +41,14 @@ ACTIVATIONS: dict[str, Callable[[Graph, str, float], str]] = {
 }
 
 
-def mlp_classifier(graph: Graph, model: Any, x: str) -> Said:
+def mlp_classifier(graph: OnnxGraph, model: Any, x: str) -> Said:
     """Softmax of the last layer."""
     if model.out_activation_ != "softmax":
         raise CannotExport("export_onnx: MLPClassifier with several labels per row cannot be exported.")
     return Said(graph.add("Softmax", _last_layer(graph, model, x), axis=1), "probabilities", model.classes_)
 
 
-def mlp_regressor(graph: Graph, model: Any, x: str) -> Said:
+def mlp_regressor(graph: OnnxGraph, model: Any, x: str) -> Said:
     """The last layer in the unit of the target."""
     last = _last_layer(graph, model, x)
     if model.out_activation_ == "exp":
@@ -56,7 +56,7 @@ def mlp_regressor(graph: Graph, model: Any, x: str) -> Said:
     return Said(graph.unshifted(last, model.target_center_, model.target_scale_))
 
 
-def _last_layer(graph: Graph, model: Any, x: str) -> str:
+def _last_layer(graph: OnnxGraph, model: Any, x: str) -> str:
     network = model.network_
     name = network["activation"]
     if name not in ACTIVATIONS:

@@ -11,24 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from margin.store.onnx.graph import ML, CannotExport, Graph, Said
+from margin.store.onnx.graph import ML, CannotExport, OnnxGraph, Said
 
 __all__ = ["boosted_classifier", "boosted_regressor", "forest", "single_tree"]
 
 Tree = Mapping[str, np.ndarray]
 
 
-def single_tree(graph: Graph, model: Any, x: str) -> Said:
+def single_tree(graph: OnnxGraph, model: Any, x: str) -> Said:
     """The value of a row's leaf: a number, or the fractions of the classes."""
     return _averaged(graph, model, [model._tree], x)
 
 
-def forest(graph: Graph, model: Any, x: str) -> Said:
+def forest(graph: OnnxGraph, model: Any, x: str) -> Said:
     """The mean over trees."""
     return _averaged(graph, model, model.trees_, x)
 
 
-def _averaged(graph: Graph, model: Any, trees: Sequence[Tree], x: str) -> Said:
+def _averaged(graph: OnnxGraph, model: Any, trees: Sequence[Tree], x: str) -> Said:
     _refuse_categories(model, trees)
     outputs = trees[0]["value"].shape[1]
     weights = [(np.tile(np.arange(outputs), len(tree["feature"])), tree["value"] / len(trees)) for tree in trees]
@@ -38,13 +38,13 @@ def _averaged(graph: Graph, model: Any, trees: Sequence[Tree], x: str) -> Said:
     return Said(values, "probabilities", model.classes_)
 
 
-def boosted_regressor(graph: Graph, model: Any, x: str) -> Said:
+def boosted_regressor(graph: OnnxGraph, model: Any, x: str) -> Said:
     """The sum over trees, through the exponential for losses of positive numbers."""
     raw = _boosted(graph, model, x)
     return Said(graph.add("Exp", raw) if model.loss in ("poisson", "gamma") else raw)
 
 
-def boosted_classifier(graph: Graph, model: Any, x: str) -> Said:
+def boosted_classifier(graph: OnnxGraph, model: Any, x: str) -> Said:
     """Probabilities from the sums over trees."""
     raw = _boosted(graph, model, x)
     if len(model.classes_) > 2:
@@ -54,7 +54,7 @@ def boosted_classifier(graph: Graph, model: Any, x: str) -> Said:
     return Said(graph.two_columns(graph.add("Sigmoid", raw)), "probabilities", model.classes_)
 
 
-def _boosted(graph: Graph, model: Any, x: str) -> str:
+def _boosted(graph: OnnxGraph, model: Any, x: str) -> str:
     name = type(model).__name__
     if hasattr(model, "init_"):
         raise CannotExport(f"export_onnx: {name} with an estimator as init cannot be exported; init=None can.")
@@ -73,7 +73,7 @@ def _refuse_categories(model: Any, trees: Sequence[Tree]) -> None:
 
 
 def _ensemble(
-    graph: Graph, trees: Sequence[Tree], weights: Sequence[tuple[np.ndarray, np.ndarray]], start: np.ndarray, x: str
+    graph: OnnxGraph, trees: Sequence[Tree], weights: Sequence[tuple[np.ndarray, np.ndarray]], start: np.ndarray, x: str
 ) -> str:
     """``start`` plus the sum of the leaves; ``weights`` are targets and values of all nodes of each tree."""
     from onnx import numpy_helper

@@ -13,7 +13,7 @@ from margin import data as data_package
 from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.runs import data_hash
-from margin.service.comparison.generative.columns import ColumnCode, TableCode
+from margin.service.comparison.generative.columns import CodedColumn, TableCode
 from margin.service.requests import BadRequest
 from margin.service.sources import image_folder, open_source, open_table
 
@@ -58,7 +58,7 @@ def open_rows(
         raise BadRequest(
             f"compare: generative models need at least {LEAST_ROWS} complete rows; {name} has {len(table)}."
         )
-    columns = tuple(ColumnCode.of(c, table.columns[c], table.kinds[c], image=image) for c in table.names)
+    columns = tuple(CodedColumn.of(c, table.columns[c], table.kinds[c], image=image) for c in table.names)
     rounded = [column.name for column in columns if column.step]
     if rounded and not image:
         named = ", ".join(rounded[:5]) + (", ..." if len(rounded) > 5 else "")
@@ -133,7 +133,7 @@ def _complete(table: Table) -> tuple[Table, list[str]]:
     return table.take(~gone), [f"{int(gone.sum()):,} of {len(gone):,} rows have a missing entry and are left out."]
 
 
-def _seen(columns: Sequence[ColumnCode], train: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def _seen(columns: Sequence[CodedColumn], train: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Held-out rows whose categories all occur in the training rows: any other has probability 0 for a count."""
     known = np.ones(len(rest), dtype=bool)
     for j, column in enumerate(columns):
