@@ -1,5 +1,7 @@
 """Attributions asked of estimators: complete in the units of their outputs, and equal to captum's where it is there."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -21,6 +23,7 @@ from margin.neural import (
 from margin.representation import CLIP, SimCLR
 from margin.segmentation import Segmenter
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 LAYERS = ["conv 4 3", "conv 6 3", "global-avg-pool"]
 
 
@@ -34,7 +37,9 @@ def table():
     return X, X[:, 0] + np.sin(X[:, 1])
 
 
+@cache
 def models():
+    """Fitted networks and what they were fitted to."""
     images, names = digits()
     X, y = table()
     classes = np.where(y > 0, "high", "low")
@@ -56,12 +61,15 @@ def models():
     }
 
 
-MODELS = models()
+NAMES = (
+    *("mlp-classifier", "mlp-regressor", "poisson-regressor", "neural-classifier", "neural-regressor"),
+    *("sequence-classifier", "cnn-classifier", "cnn-regressor", "segmenter", "simclr", "clip"),
+)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NAMES)
 def test_integrated_gradients_add_up_to_the_difference_of_the_outputs(name):
-    model, X = MODELS[name]
+    model, X = models()[name]
     outputs, x = model.differentiable(X[:3])
     baseline = torch.full_like(x, 0.3)
     with torch.no_grad():
@@ -77,20 +85,20 @@ def test_integrated_gradients_add_up_to_the_difference_of_the_outputs(name):
 
 @pytest.mark.parametrize("name", ["mlp-regressor", "poisson-regressor", "neural-regressor", "cnn-regressor"])
 def test_outputs_are_in_the_units_of_the_target(name):
-    model, X = MODELS[name]
+    model, X = models()[name]
     outputs, x = model.differentiable(X[:5])
     np.testing.assert_allclose(outputs(x).detach().numpy()[:, 0], model.predict(X[:5]), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["mlp-classifier", "neural-classifier", "sequence-classifier", "cnn-classifier"])
 def test_outputs_are_scores_of_the_classes(name):
-    model, X = MODELS[name]
+    model, X = models()[name]
     outputs, x = model.differentiable(X[:5])
     np.testing.assert_allclose(outputs(x).softmax(dim=1).detach().numpy(), model.predict_proba(X[:5]), atol=1e-5)
 
 
 def test_occlusion_of_a_column_is_what_the_output_loses():
-    model, X = MODELS["mlp-regressor"]
+    model, X = models()["mlp-regressor"]
     painted = X[:4].copy()
     painted[:, 2] = 0.5
     found = attribute_inputs(model, X[:4], method="occlusion", value=0.5)
@@ -99,7 +107,7 @@ def test_occlusion_of_a_column_is_what_the_output_loses():
 
 
 def test_maps_of_the_image_and_where_the_two_agree():
-    model, X = MODELS["cnn-classifier"]
+    model, X = models()["cnn-classifier"]
     by_weight, by_gradient = (attribute_inputs(model, X[:3], "two", method=m) for m in ("cam", "grad-cam"))
     assert by_weight.shape == by_gradient.shape == (3, 8, 8)
     # Interpolation and rectifier do not commute, but at full size nothing is interpolated here.
@@ -108,15 +116,15 @@ def test_maps_of_the_image_and_where_the_two_agree():
 
 
 def test_bad_input_is_named():
-    model, X = MODELS["cnn-classifier"]
+    model, X = models()["cnn-classifier"]
     with pytest.raises(ValueError, match="method must be one of integrated-gradients"):
         attribute_inputs(model, X[:2], method="magic")
     with pytest.raises(ValueError, match="label must be one of"):
         attribute_inputs(model, X[:2], "seven")
     with pytest.raises(ValueError, match="'cam' needs a network that ends with global-avg-pool"):
-        attribute_inputs(*MODELS["mlp-regressor"], method="cam")
+        attribute_inputs(*models()["mlp-regressor"], method="cam")
     with pytest.raises(ValueError, match="'grad-cam' needs a network with feature maps"):
-        attribute_inputs(*MODELS["mlp-regressor"], method="grad-cam")
+        attribute_inputs(*models()["mlp-regressor"], method="grad-cam")
     with pytest.raises(TypeError, match="must be one of the networks; got Ridge"):
         attribute_inputs(Ridge(), X)
     scenes = shape_scenes(np.random.default_rng(0), n_samples=4, side=12, sizes=(5, 7))
@@ -127,7 +135,7 @@ def test_bad_input_is_named():
 
 def test_equal_to_captum():
     captum = pytest.importorskip("captum.attr")
-    model, X = MODELS["cnn-classifier"]
+    model, X = models()["cnn-classifier"]
     outputs, x = model.differentiable(X[:3])
     theirs = captum.IntegratedGradients(outputs).attribute(x, 0.0, target=1, n_steps=64, method="gausslegendre")
     ours = attribute_inputs(model, X[:3], model.classes_[1], steps=64)

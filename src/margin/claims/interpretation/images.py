@@ -53,7 +53,7 @@ def grad_cam_needs_no_pooling(seed: int) -> Verdict:
     def make() -> nn.Module:
         return nn.Sequential(nn.Conv2d(2, 4, 3), nn.Tanh(), nn.Flatten(), nn.Linear(4 * 6 * 7, 2))
 
-    dense = build(make, seed=seed, dtype=torch.float64)
+    dense: Any = build(make, seed=seed, dtype=torch.float64)
     maps = dense[:2](x)
     weight = dense[3].weight[0].reshape(4, -1).mean(dim=1)  # the gradient of a linear head is its weight
     expected = torch.einsum("c,nchw->nhw", weight, maps).relu()
