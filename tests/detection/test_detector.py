@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 from margin.data.boxes import Boxes
 from margin.data.scenes import digit_scenes, shape_scenes
@@ -12,6 +13,7 @@ from margin.detection.backbone import Scene
 from margin.detection.boxes import pairwise_iou, to_centers
 from margin.detection.detector import DETECTORS, detector_network
 from margin.detection.detr import sine_positions
+from margin.detection.matching import NO_OBJECT_WEIGHT, batch_set_loss, set_loss
 from margin.detection.rcnn import RPN, region_targets
 from margin.detection.yolo import yolo_boxes
 from margin.neural.weights import build
@@ -86,13 +88,46 @@ def test_a_scene_leaves_out_what_is_padding():
     assert len(scene.regions(0)) == 0
 
 
+def test_a_batch_of_one_image_is_the_loss_of_the_image():
+    rng = torch.Generator().manual_seed(0)
+    logits, boxes = torch.randn(3, 4, 3, generator=rng), torch.rand(3, 4, 4, generator=rng) * 0.4 + 0.1
+    labels = [torch.tensor([0, 1]), torch.tensor([1, 1]), torch.tensor([0, 0])]
+    objects = [torch.rand(2, 4, generator=rng) * 0.4 + 0.1 for _ in range(3)]
+    weight = torch.tensor([1.0, 1.0, NO_OBJECT_WEIGHT])
+    apart = [set_loss(logits[k], boxes[k], labels[k], objects[k]) for k in range(3)]
+    # All images have as many objects and predictions, so the mean over the batch is the mean of the images.
+    torch.testing.assert_close(batch_set_loss(logits, boxes, labels, objects), torch.stack(apart).mean())
+    empty = torch.empty(0, 4)
+    alone = set_loss(logits[0], boxes[0], torch.empty(0, dtype=torch.int64), empty)
+    none = torch.nn.functional.cross_entropy(logits[0], torch.full((4,), 2), weight=weight)
+    torch.testing.assert_close(alone, none)
+
+
+def test_scores_are_cross_validated(scenes):
+    model = ObjectDetector("yolo", base_channels=4, max_iter=1, random_state=0)
+    assert np.isfinite(cross_val_score(model, scenes.images, scenes.boxes, cv=2)).all()
+
+
+def test_an_image_of_another_size_is_taken_and_one_of_other_channels_not(scenes):
+    model = ObjectDetector("yolo", base_channels=4, max_iter=1, random_state=0).fit(scenes.images, scenes.boxes)
+    assert len(model.predict(scenes.images[:2, :16])) == 2
+    with pytest.raises(ValueError, match="must have images of 1 channels, as in fit; got 3 channels"):
+        model.predict(np.zeros((2, 24, 24, 3)))
+    with pytest.raises(ValueError, match="at least 4 x 4 pixels; got 24 x 3"):
+        model.predict(scenes.images[:2, :, :3])
+
+
 def test_bad_input_is_named(scenes):
+    with pytest.raises(ValueError, match="y must be given"):
+        ObjectDetector().fit(scenes.images)
     with pytest.raises(ValueError, match="sequence of Boxes"):
         ObjectDetector().fit(scenes.images, [1] * 10)
     with pytest.raises(ValueError, match="one per image"):
         ObjectDetector().fit(scenes.images, scenes.boxes[1:])
     outside = [*scenes.boxes[:9], Boxes([[0, 0, 30, 30]], [0])]
-    with pytest.raises(ValueError, match=r"inside the image of 24 x 24 pixels; got \[0.0, .* for image 9"):
+    with pytest.raises(
+        ValueError, match=r"inside the image of 24 x 24 pixels; got \[0.0, 0.0, 30.0, 30.0\] for image 9"
+    ):
         ObjectDetector().fit(scenes.images, outside)
     with pytest.raises(ValueError, match="at least one box"):
         ObjectDetector().fit(scenes.images[:1], [Boxes([], [])])

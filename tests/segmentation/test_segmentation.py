@@ -85,6 +85,11 @@ def test_segmenter_says_what_is_wrong():
         Segmenter().fit(images, np.zeros((3, 8, 7), int))
     with pytest.raises(ValueError, match="y must be given"):
         Segmenter().fit(images)
+    with pytest.raises(ValueError, match="integers or strings, for pixels; got float64 numbers"):
+        Segmenter().fit(images, np.full((3, 8, 8), 0.5))
+    model = Segmenter(base_channels=2, depth=1, max_iter=1, random_state=0).fit(images, np.zeros((3, 8, 8), int))
+    with pytest.raises(ValueError, match="must have the classes of the fit"):
+        model.score(images, np.ones((3, 8, 8), int))
     with pytest.raises(ValueError, match="one shape"):
         class_iou(np.zeros((2, 2), int), np.zeros((2, 3), int))
     with pytest.raises(KeyError):

@@ -16,6 +16,7 @@ is taken; in COCO it belongs to the free object it overlaps most. COCO's mean is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,21 +30,36 @@ MOST_PER_IMAGE = 100
 METHODS = ("voc", "voc07", "coco")
 
 
+class ClassOverlaps(NamedTuple):
+    """Detections of one class: their scores and overlaps with the objects of their image, image by image."""
+
+    scores: np.ndarray
+    overlaps: list[np.ndarray]
+    n_objects: int
+
+    @classmethod
+    def of(cls, truth: Sequence[Boxes], found: Sequence[Boxes], label: object, method: str) -> ClassOverlaps:
+        scores, overlaps, n_objects = [], [], 0
+        for objects, detections in zip(truth, found, strict=True):
+            theirs = objects.xyxy[objects.labels == label]
+            n_objects += len(theirs)
+            mine = _of_class(detections, label, method)
+            overlaps.append(pairwise_iou(mine.xyxy, theirs))
+            scores.append(np.asarray(mine.scores))
+        return cls(np.concatenate(scores), overlaps, n_objects)
+
+    def curve(self, threshold: float, method: str) -> tuple[np.ndarray, np.ndarray]:
+        """Precision and recall after each detection, best score first."""
+        hits = np.concatenate([_hits(overlap, threshold, method) for overlap in self.overlaps])
+        hit = np.cumsum(hits[np.argsort(-self.scores, kind="stable")])
+        return hit / np.arange(1, len(hit) + 1), hit / max(self.n_objects, 1)
+
+
 def precision_recall(
     truth: Sequence[Boxes], found: Sequence[Boxes], label: object, threshold: float = 0.5, method: str = "voc"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Precision and recall of one class after each of its detections, best score first."""
-    scores, hits, n_objects = [], [], 0
-    for objects, detections in zip(truth, found, strict=True):
-        theirs = objects.xyxy[objects.labels == label]
-        n_objects += len(theirs)
-        mine = _of_class(detections, label, method)
-        overlap = pairwise_iou(mine.xyxy, theirs)
-        hits.append(_hits(overlap, threshold, method))
-        scores.append(np.asarray(mine.scores))
-    order = np.argsort(-np.concatenate(scores), kind="stable")
-    hit = np.cumsum(np.concatenate(hits)[order])
-    return hit / np.arange(1, len(hit) + 1), hit / max(n_objects, 1)
+    return ClassOverlaps.of(truth, found, label, method).curve(threshold, method)
 
 
 def _of_class(detections: Boxes, label: object, method: str) -> Boxes:
@@ -90,16 +106,20 @@ def mean_average_precision(
     truth: Sequence[Boxes], found: Sequence[Boxes], threshold: float = 0.5, method: str = "voc"
 ) -> float:
     """The mean over the classes that occur among the objects; NaN without any object."""
+    return _mean_precision(truth, found, (threshold,), method)
+
+
+def coco_map(truth: Sequence[Boxes], found: Sequence[Boxes]) -> float:
+    """COCO's headline number: the mean over classes and the thresholds 0.5 to 0.95."""
+    return _mean_precision(truth, found, COCO_THRESHOLDS, "coco")
+
+
+def _mean_precision(truth: Sequence[Boxes], found: Sequence[Boxes], thresholds: Sequence[float], method: str) -> float:
     if len(truth) != len(found):
         raise ValueError(f"mean_average_precision: found must have {len(truth)} entries, one per image of truth; "
                          f"got {len(found)}.")  # fmt: skip
     labels = np.unique(np.concatenate([objects.labels for objects in truth])) if truth else np.empty(0)
     if not len(labels):
         return float("nan")
-    curves = (precision_recall(truth, found, label, threshold, method) for label in labels)
-    return float(np.mean([average_precision(*curve, method) for curve in curves]))
-
-
-def coco_map(truth: Sequence[Boxes], found: Sequence[Boxes]) -> float:
-    """COCO's headline number: the mean over classes and the thresholds 0.5 to 0.95."""
-    return float(np.mean([mean_average_precision(truth, found, t, "coco") for t in COCO_THRESHOLDS]))
+    of_labels = [ClassOverlaps.of(truth, found, label, method) for label in labels]
+    return float(np.mean([[average_precision(*one.curve(t, method), method) for one in of_labels] for t in thresholds]))

@@ -8,7 +8,7 @@ scale (at most 100). Afterwards any list of class names, put into a prompt and e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -166,12 +166,20 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         """Unit vectors (n, n_components) of images."""
         check_is_fitted(self)
         module: Any = self._ready_module()
-        c, h, w = self.network_["shape"]
-        images = check_images(self, X, self.image_shape, self.channels, fitted=(c, h, w))
+        images = self._images(X)
         parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
             found = torch.cat([module.images(part.tensors[0]) for part in parts])
             return functional.normalize(found, dim=1).numpy()
+
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        check_is_fitted(self)
+        module: Any = self._ready_module()
+        x = torch.from_numpy(self._images(X)).to(torch.float32)
+        return lambda images: functional.normalize(module.images(images), dim=1), x
+
+    def _images(self, X: Any) -> np.ndarray:
+        return check_images(self, X, self.image_shape, self.channels, fitted=self.network_["shape"])
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Unit vectors (n, n_components) of texts; words that no caption had count as one unknown word."""

@@ -7,7 +7,7 @@ head is thrown away and :math:`h = f(x)` is the representation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -131,11 +131,17 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         exported = Standardized(module.body.encoder, self.network_["center"], self.network_["scale"])
         return exported.eval()
 
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        check_is_fitted(self)
+        return self._ready_module(), torch.from_numpy(self._images(X)).to(torch.float32)
+
+    def _images(self, X: Any) -> np.ndarray:
+        return check_images(self, X, self.image_shape, self.channels, fitted=self.network_["shape"])
+
     def _encoded(self, X: Any, project: bool) -> np.ndarray:
         check_is_fitted(self)
         module: Any = self._ready_module()
-        c, h, w = self.network_["shape"]
-        images = check_images(self, X, self.image_shape, self.channels, fitted=(c, h, w))
+        images = self._images(X)
         parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
             found = torch.cat([module(part.tensors[0]) for part in parts])

@@ -2,7 +2,7 @@ r"""A class for every pixel: networks of :mod:`margin.neural.nets.pixels` with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -105,6 +105,13 @@ class Segmenter(ImageParameters, NeuralEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every pixel, (n, h, w)."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        """Mean scores (n, classes) over the pixels of an image as a torch function, and ``X`` as its input."""
+        check_is_fitted(self)
+        module, fitted = self._ready_module(), (self.network_["in_channels"], None, None)
+        images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
+        return lambda x: module(x).mean(dim=(2, 3)), torch.from_numpy(images).to(torch.float32)
 
     def score(self, X: Any, y: Any) -> float:
         """Mean IoU over the classes of the fit."""

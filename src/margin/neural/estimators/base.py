@@ -103,6 +103,23 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         """Highest score of the held-out rows after any epoch; None without any."""
         return max(self.validation_scores_) if self.validation_scores_ else None
 
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        """The outputs (n, k) as a torch function of rows, and ``X`` as such rows, in its own units.
+
+        Outputs are scores of classes before the softmax, targets in their units, or the numbers of a representation;
+        gradients pass through the function.
+        """
+        raise TypeError(
+            f"{type(self).__name__}: its outputs are no table of numbers, so they have no gradients to ask."
+        )
+
+    def _in_units(self, outputs: Tensor) -> Tensor:
+        """Outputs of the network in the units of the target."""
+        if not hasattr(self, "target_center_"):
+            return outputs
+        center, scale = (torch.as_tensor(a).to(outputs) for a in (self.target_center_, self.target_scale_))
+        return outputs * scale + center
+
     def request_stop(self) -> None:
         """Ask a running fit to end after the step it is in, from a signal handler or another thread."""
         self._stop_requested = True

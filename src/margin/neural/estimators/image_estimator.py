@@ -191,6 +191,12 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what convolutions cost is counted in the first step
 
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        check_is_fitted(self)
+        module = self._ready_module()
+        x = torch.from_numpy(self._images(X, reset=False)).to(torch.float32)
+        return lambda images: self._in_units(module(images)), x
+
     def _outputs(self, images: np.ndarray) -> np.ndarray:
         """What the last layer gives for checked images."""
         module = self._ready_module()
