@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def pooled_edges_are_the_incidence_matrix_times_their_features(seed: int) -> Ver
     incidence = (np.arange(len(graph))[:, None] == graph.edges[1]).astype(float)
     order = torch.from_numpy(np.random.default_rng(seed).permutation(graph.edges.shape[1]))
     shuffled = t._replace(edges=t.edges[:, order], e=t.e[order])
-    by_hand = {"mean": np.mean, "max": np.max}
+    by_hand: dict[str, Any] = {"mean": np.mean, "max": np.max}
     loops = {
         agg: np.stack([f(rows, axis=0) if len(rows := graph.edge_features[graph.edges[1] == i]) else np.zeros(3)
                        for i in range(len(graph))])
@@ -189,9 +190,8 @@ def nodes_and_edges_of_different_sizes_are_combined(seed: int) -> Verdict:
     losses = {}
     for combine in COMBINATIONS:
         for order in ORDERS:
-            layer = build(
-                lambda c=combine, o=order: GraphLayer(8, 3, 16, combine=c, order=o, agg="sum"), seed, torch.float64
-            )
+            make = partial(GraphLayer, 8, 3, 16, combine=combine, order=order, agg="sum")
+            layer = build(make, seed, torch.float64)
             optimizer = torch.optim.Adam(layer.parameters(), 0.02)
             for _ in range(60):
                 loss = (layer(graph).x[:, 0] - target).square().mean()

@@ -63,7 +63,8 @@ def check(data: dict[str, Any]) -> Verdict:
 
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
-    top, bottom = figure.subfigures(2, 1)
+    halves: Any = figure.subfigures(2, 1)
+    top, bottom = halves
     ax = top.subplots()
     mesh = ax.pcolormesh(data["t"], data["x"], data["u"].T, cmap="RdBu", shading="auto")
     ax.plot(*data["known"].T, "kx", markersize=3, label="start and ends")

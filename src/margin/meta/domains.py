@@ -52,18 +52,18 @@ def importance_weights(source: Any, target: Any, C: float = 1.0) -> np.ndarray:
 
 class _Reverse(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, strength: float) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, x: Tensor, strength: float) -> Tensor:
         ctx.strength = strength
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         return -ctx.strength * gradients[0], None
 
 
 def reverse_gradient(x: Tensor, strength: float = 1.0) -> Tensor:
     """``x`` itself, whose gradient comes back with the other sign and ``strength`` times as large."""
-    return _Reverse.apply(x, strength)  # type: ignore[no-untyped-call]
+    return _Reverse.apply(x, strength)
 
 
 class DomainAdversarial(nn.Module):
