@@ -15,6 +15,10 @@ from margin.density import KernelDensity as KernelDensity
 from margin.generative import VAE as VAE
 from margin.graphical import BayesianNetwork as BayesianNetwork
 from margin.graphical import SumProductNetwork as SumProductNetwork
+from margin.graphs import GraphClassifier as GraphClassifier
+from margin.graphs import GraphRegressor as GraphRegressor
+from margin.graphs import LinkPredictor as LinkPredictor
+from margin.graphs import NodeClassifier as NodeClassifier
 from margin.kernels import GaussianProcessClassifier as GaussianProcessClassifier
 from margin.kernels import GaussianProcessRegressor as GaussianProcessRegressor
 from margin.kernels import HardMarginSVC as HardMarginSVC
@@ -33,6 +37,8 @@ from margin.linear import LogisticRegression as LogisticRegression
 from margin.linear import PolynomialRegression as PolynomialRegression
 from margin.linear import Ridge as Ridge
 from margin.linear import SplineRegression as SplineRegression
+from margin.meta import FewShotLearner as FewShotLearner
+from margin.meta import ZeroShot as ZeroShot
 from margin.mixture import GaussianMixture as GaussianMixture
 from margin.neighbors import KNeighborsClassifier as KNeighborsClassifier
 from margin.neighbors import KNeighborsRegressor as KNeighborsRegressor
@@ -44,6 +50,8 @@ from margin.neural.estimators import NeuralClassifier as NeuralClassifier
 from margin.neural.estimators import NeuralRegressor as NeuralRegressor
 from margin.neural.estimators import SequenceClassifier as SequenceClassifier
 from margin.neural.estimators import SequenceRegressor as SequenceRegressor
+from margin.physics import NeuralODE as NeuralODE
+from margin.physics import PINN as PINN
 from margin.reduction import CorrespondenceAnalysis as CorrespondenceAnalysis
 from margin.reduction import FastICA as FastICA
 from margin.reduction import Isomap as Isomap
