@@ -113,3 +113,10 @@ def test_wrong_parameters(params, message):
         TabularNetClassifier(**params).fit(X, y)
     with pytest.raises(ValueError, match="nothing to train on"):
         TabularNetRegressor(validation_fraction=0.9).fit(X[:3], X[:3, 0])
+
+
+def test_outputs_can_be_differentiated():
+    X, y = make_friedman1(80, random_state=0)
+    model = TabularNetRegressor(**SMALL).fit(X, y)
+    outputs, rows = model.differentiable(X)
+    np.testing.assert_allclose(outputs(rows)[:, 0].detach(), model.predict(X), rtol=1e-9)

@@ -190,9 +190,8 @@ def nodes_and_edges_of_different_sizes_are_combined(seed: int) -> Verdict:
     losses = {}
     for combine in COMBINATIONS:
         for order in ORDERS:
-            layer = build(
-                partial(GraphLayer, 8, 3, 16, combine=combine, order=order, agg="sum"), seed, torch.float64
-            )
+            make = partial(GraphLayer, 8, 3, 16, combine=combine, order=order, agg="sum")
+            layer = build(make, seed, torch.float64)
             optimizer = torch.optim.Adam(layer.parameters(), 0.02)
             for _ in range(60):
                 loss = (layer(graph).x[:, 0] - target).square().mean()

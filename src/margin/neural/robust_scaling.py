@@ -13,7 +13,7 @@ import numpy as np
 
 from margin.core.quantiles import weighted_quantile
 
-__all__ = ["RobustScaling", "smooth_clip"]
+__all__ = ["BOUND", "RobustScaling", "smooth_clip"]
 
 BOUND = 3.0
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["TagChain", "ChainSums", "decode_chain", "path_score", "sum_chain"]
+__all__ = ["ChainSums", "TagChain", "decode_chain", "path_score", "sum_chain"]
 
 
 class TagChain(NamedTuple):

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.validation import validate_data
 from torch import Tensor, nn
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number
@@ -23,10 +24,11 @@ from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.mlp import FLOATS
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.nets.tabular import TabularNet
-from margin.neural.robust_scaling import RobustScaling
+from margin.neural.robust_scaling import BOUND, RobustScaling
 from margin.neural.training import TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
@@ -146,6 +148,18 @@ class TabularNetEstimator(NeuralEstimator):
             for m in range(self.n_networks):
                 trains[validation_split(n_rows, self.validation_fraction, first + m, labels)[1], m] = False
         return trains
+
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        module = self._ready_module()
+        x = torch.from_numpy(np.array(validate_data(self, X, dtype=FLOATS, reset=False)))
+        x = x.to(next(module.parameters()).dtype)
+        center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
+
+        def outputs(rows: Tensor) -> Tensor:
+            z = (rows - center) / scale
+            return self._in_units(module(z / (1 + (z / BOUND).square()).sqrt()).mean(dim=0))
+
+        return outputs, x
 
     def _averaged(self, X: np.ndarray, average: Callable[[Tensor], Tensor]) -> np.ndarray:
         """``average`` of the outputs (networks, rows, columns) over the networks."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.store.onnx.graph import ML, CannotExport, OnnxGraph, Labels
+from margin.store.onnx.graph import ML, CannotExport, Labels, OnnxGraph
 
 __all__ = ["Columns", "prepared", "table_inputs"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ML", "CannotExport", "OnnxGraph", "Labels", "Said"]
+__all__ = ["ML", "CannotExport", "Labels", "OnnxGraph", "Said"]
 
 #: The domain of the operators for trees and labels, and the versions that every runtime of the last years knows.
 ML = "ai.onnx.ml"
