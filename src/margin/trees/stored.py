@@ -116,6 +116,15 @@ JUDGED: dict[str, Stored] = {
 }
 
 
+SAMPLING = FieldsOf(
+    {
+        "rows": Count(low=1, high=10**10),
+        "drawn": Count(high=10**10),
+        "weightless": ArrayOf(None, kind="int64", low=0),
+    }
+)
+
+
 def _single(outputs: str) -> dict[str, Stored]:
     return {"_tree": _tree(outputs), "categories_": CATEGORIES, "max_features_": Count(low=1)}
 
@@ -125,6 +134,7 @@ def _forest(outputs: str) -> dict[str, Stored]:
         "trees_": ListOf(_tree(outputs), own=("n_nodes", "n_sets")),
         "categories_": CATEGORIES,
         "_seed": Count(),
+        "_sampling": optional(SAMPLING),
         **JUDGED,
     }
 

@@ -15,6 +15,7 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -47,12 +48,13 @@ from margin.trees.cart.several_targets import (
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
 from margin.trees.category_encoding import Categories, string_categories
 from margin.trees.columns import MAX_FEATURES
-from margin.trees.forest.growing import ForestGrowth
+from margin.trees.forest.growing import ForestGrowth, drawn_rows
+from margin.trees.members import MemberSequence
 
 __all__ = ["ForestClassifier", "ForestRegressor"]
 
 
-class _Forest(GrowthLimits, MultiOutputMixin, IterativeEstimator):
+class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator):
     """What all forests share: growing tree by tree, and averaging."""
 
     random_splits: ClassVar[bool] = False
@@ -113,7 +115,7 @@ class _Forest(GrowthLimits, MultiOutputMixin, IterativeEstimator):
             loop.restore(state)
         elif go_on:
             self._check_same_kind(owner, data)
-            loop.go_on(list(self.trees_))
+            loop.go_on(list(self.trees_), getattr(self, "_sampling", None))
         if loop.trees:
             self._learn(loop, data)
         if go_on and self.n_estimators == len(loop.trees):
@@ -139,6 +141,8 @@ class _Forest(GrowthLimits, MultiOutputMixin, IterativeEstimator):
         """Trees of an earlier fit and new ones are averaged, so they must mean the same classes and categories."""
         if data.classes is not None and not _are_equal(data.classes, self.classes_):
             raise ValueError(f"{owner}: warm_start=True needs the classes of the first fit in y.")
+        if data.n_values != self.trees_[0]["value"].shape[1]:
+            raise ValueError(f"{owner}: warm_start=True needs as many targets in y as the first fit had.")
         same = data.categories.keys() == self.categories_.keys() and all(
             np.array_equal(known, self.categories_[column]) for column, known in data.categories.items()
         )
@@ -146,10 +150,27 @@ class _Forest(GrowthLimits, MultiOutputMixin, IterativeEstimator):
             raise ValueError(f"{owner}: warm_start=True needs the categories of the first fit in X.")
 
     @property
+    def estimator_(self) -> Any:
+        """The tree, not fitted, that all trees of the forest are grown as."""
+        check_is_fitted(self)
+        return self._unfitted()
+
+    @property
     def estimators_(self) -> list[Any]:
         """The trees as fitted single-tree models, sharing the forest's arrays."""
+        return list(self)
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The rows that every tree has, repeats included and ascending, drawn again from the same seeds."""
         check_is_fitted(self)
-        return [self._single(tree) for tree in self.trees_]
+        sampling = getattr(self, "_sampling", None)
+        if sampling is None:
+            raise AttributeError(
+                f"{type(self).__name__}: estimators_samples_ needs trees grown on samples of one table; warm_start "
+                "took tables, or samples, of different sizes."
+            )
+        return drawn_rows(sampling, self._seed, len(self.trees_))
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -174,6 +195,12 @@ class _Forest(GrowthLimits, MultiOutputMixin, IterativeEstimator):
         rows = encoded_rows(self, X)
         return structure.apply_all(self.trees_, rows)
 
+    def decision_path(self, X: Any) -> tuple[sp.csr_matrix, np.ndarray]:
+        """Which nodes every row passes, sparse (n, nodes of all trees), and where the nodes of every tree begin."""
+        rows = encoded_rows(self, X)
+        paths = [structure.decision_path(tree, rows) for tree in self.trees_]
+        return sp.hstack(paths, format="csr"), np.cumsum([0] + [path.shape[1] for path in paths])
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -184,7 +211,7 @@ class _Forest(GrowthLimits, MultiOutputMixin, IterativeEstimator):
         return structure.sum_values(self.trees_, rows) / len(self.trees_)
 
     def _learn(self, loop: ForestGrowth, data: TrainingData) -> None:
-        self.trees_, self._seed = loop.trees[:], loop.seed
+        self.trees_, self._seed, self._sampling = loop.trees[:], loop.seed, loop.sampling
         self.categories_ = data.categories
         if data.classes is not None:
             self.classes_ = data.classes
@@ -194,14 +221,24 @@ class _Forest(GrowthLimits, MultiOutputMixin, IterativeEstimator):
             self.oob_score_ = loop.judged.score()
             self._learn_averages(averages)
 
-    def _single(self, tree: Mapping[str, np.ndarray]) -> Any:
-        classify = isinstance(self, ClassifierMixin)
-        model: Any = DecisionTreeClassifier() if classify else DecisionTreeRegressor()
+    def _members(self) -> list[Any]:
+        check_is_fitted(self)
+        return self.trees_
+
+    def _member_of(self, part: Mapping[str, np.ndarray]) -> Any:
+        return self._single(part)
+
+    def _unfitted(self) -> Any:
+        model: Any = DecisionTreeClassifier() if isinstance(self, ClassifierMixin) else DecisionTreeRegressor()
         shared = set(model.get_params()) & set(self.get_params())
         model.set_params(**{name: getattr(self, name) for name in shared})
         model.splitter = "random" if self.random_splits else "best"
+        return model
+
+    def _single(self, tree: Mapping[str, np.ndarray]) -> Any:
+        model = self._unfitted()
         model._tree, model.n_features_in_, model.categories_ = tree, self.n_features_in_, self.categories_
-        if classify:
+        if isinstance(self, ClassifierMixin):
             model.classes_ = self.classes_
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
