@@ -15,19 +15,21 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from margin.core.domains import Choice, Function, Integer, Number, Optional, Options
 from margin.core.domains.base import Domain
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
-from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.nets.mlp import MLP
-from margin.neural.training import QuasiNewton, RowBatches, Rows, Step, TensorRows
+from margin.neural.training import QuasiNewton, RowBatches, Rows, Step, TensorRows, Training
 from margin.neural.training.optimizers import OPTIMIZERS
 from margin.neural.training.steps import Objective
 
@@ -258,6 +260,11 @@ class PINN(RegressorMixin, NeuralEstimator):
 
     def _network(self) -> nn.Module:
         return SolutionNetwork(**self.network_)
+
+    def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
+        yield from super()._follow(training, loop)
+        if self.solver == "lbfgs" and not training.step.converged and training.epoch >= training.plan.epochs:
+            warn_user(f"PINN: the loss still falls after max_iter={self.max_iter} iterations.", ConvergenceWarning)
 
     def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Any) -> tuple[Step, RowBatches]:
         if self.solver != "lbfgs":
