@@ -20,7 +20,6 @@ from margin.core.invariants import (
     optional,
 )
 from margin.core.trained import TRAINED
-from margin.text import stored_networks
 
 __all__ = ["FORMS"]
 
@@ -107,7 +106,6 @@ def _byte_pairs_are_stored(reading: Mapping[str, Any]) -> None:
 
 
 FORMS: Mapping[str, Form] = {
-    **stored_networks.FORMS,
     "Word2Vec": Form({**WORD_VECTORS, "outputs_": ArrayOf("n_outputs", "vector_size")}),
     "GloVe": Form(WORD_VECTORS),
     "HMMTagger": Form(

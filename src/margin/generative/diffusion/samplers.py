@@ -36,7 +36,7 @@ def spaced_steps(schedule: NoiseSchedule, n_chosen: int | None = None) -> list[i
 
     >>> from margin.generative.diffusion.schedules import noise_schedule
     >>> spaced_steps(noise_schedule("cosine", 100), 4), spaced_steps(noise_schedule("linear", 100), 4)
-    ([99, 74, 49, 24, 0], [98, 43, 26, 12, 0])
+    ([99, 74, 49, 24, 0], [97, 43, 26, 12, 0])
     """
     n_steps = schedule.n_steps
     if n_chosen is None:
