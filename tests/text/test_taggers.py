@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margin
 from margin.neural.nets.tagging import TaggingNetwork, chain_log_likelihood
-from margin.text.chain import Chain, decode_chain, path_score, sum_chain
+from margin.text.chain import TagChain, decode_chain, path_score, sum_chain
 from margin.text.entities import entities, entity_scores
 from margin.text.taggers import CRFTagger, HMMTagger, _Likelihood
 from margin.text.token_tagger import TAGGING_ARCHITECTURES, TokenTagger
@@ -21,7 +21,7 @@ from margin.text.token_tagger import TAGGING_ARCHITECTURES, TokenTagger
 def test_sums_and_maxima_are_those_over_all_sequences(seed):
     rng = np.random.default_rng(seed)
     k, lengths = 3, [4, 0, 1, 5]
-    chain = Chain(rng.normal(size=k), rng.normal(size=(k, k)), rng.normal(size=k))
+    chain = TagChain(rng.normal(size=k), rng.normal(size=(k, k)), rng.normal(size=k))
     ends = np.cumsum(lengths)
     scores = rng.normal(size=(ends[-1], k))
     sums, (best, values) = sum_chain(scores, ends, chain), decode_chain(scores, ends, chain)
@@ -108,7 +108,7 @@ def test_hmm_joint_probabilities_sum_to_one_over_tags_and_onward():
 def test_log_likelihood_of_a_padded_batch_is_that_of_the_chain(seed):
     rng = np.random.default_rng(seed)
     k, lengths = 3, [4, 1, 5]
-    chain = Chain(rng.normal(size=k), rng.normal(size=(k, k)), rng.normal(size=k))
+    chain = TagChain(rng.normal(size=k), rng.normal(size=(k, k)), rng.normal(size=k))
     scores, tags = [rng.normal(size=(n, k)) for n in lengths], [rng.integers(k, size=n) for n in lengths]
     log_z = sum_chain(np.concatenate(scores), np.cumsum(lengths), chain).log_z
     expected = [path_score(s, t, chain) - z for s, t, z in zip(scores, tags, log_z)]

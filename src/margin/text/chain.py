@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Chain", "ChainSums", "decode_chain", "path_score", "sum_chain"]
+__all__ = ["ChainSums", "TagChain", "decode_chain", "path_score", "sum_chain"]
 
 
-class Chain(NamedTuple):
+class TagChain(NamedTuple):
     """Scores of a tag at the start (K,), of a tag after another (K, K), and of a tag at the end (K,)."""
 
     first: np.ndarray
@@ -31,7 +31,7 @@ class ChainSums(NamedTuple):
     pairs: np.ndarray
 
 
-def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: Chain) -> ChainSums:
+def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> ChainSums:
     """Forward-backward over sentences that stand one after another in ``scores`` (N, K) and stop at ``ends``."""
     from margin.text.chain_kernels import chain_sums
 
@@ -40,7 +40,7 @@ def sum_chain(scores: np.ndarray, ends: np.ndarray, chain: Chain) -> ChainSums:
     return ChainSums(chain_sums(*given, marginals, pairs), marginals, pairs)
 
 
-def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: TagChain) -> tuple[np.ndarray, np.ndarray]:
     """The best tag of every token (Viterbi), and the score of every sentence's best sequence."""
     from margin.text.chain_kernels import best_tags
 
@@ -49,13 +49,13 @@ def decode_chain(scores: np.ndarray, ends: np.ndarray, chain: Chain) -> tuple[np
     return tags, best_tags(*given, tags)
 
 
-def path_score(scores: np.ndarray, tags: np.ndarray, chain: Chain) -> float:
+def path_score(scores: np.ndarray, tags: np.ndarray, chain: TagChain) -> float:
     """The score of one sequence of tags for one sentence."""
     steps = scores[np.arange(len(tags)), tags].sum() + chain.between[tags[:-1], tags[1:]].sum()
     return float(chain.first[tags[0]] + steps + chain.last[tags[-1]])
 
 
-def _ordered(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ordered(chain: TagChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return chain.first, chain.last, chain.between
 
 

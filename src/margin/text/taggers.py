@@ -16,7 +16,7 @@ from margin.core.domains import Integer, Number
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
-from margin.text.chain import Chain, sum_chain
+from margin.text.chain import TagChain, sum_chain
 from margin.text.tagging import ChainTagger
 
 __all__ = ["CRFTagger", "HMMTagger", "shape_of", "token_features"]
@@ -64,13 +64,13 @@ class _Tagger(ChainTagger, Estimator):
     def fit(self, X: Any, y: Any) -> Any:
         """Learn from sentences (strings or lists of words) and their tags (strings or lists of tags)."""
 
-    def _chain(self) -> Chain:
-        return Chain(self.first_, self.between_, self.last_)
+    def _chain(self) -> TagChain:
+        return TagChain(self.first_, self.between_, self.last_)
 
 
-def _chain_counts(codes: list[np.ndarray], n_tags: int) -> Chain:
+def _chain_counts(codes: list[np.ndarray], n_tags: int) -> TagChain:
     """How often tags begin, follow each other, and end."""
-    counts = Chain(np.zeros(n_tags), np.zeros((n_tags, n_tags)), np.zeros(n_tags))
+    counts = TagChain(np.zeros(n_tags), np.zeros((n_tags, n_tags)), np.zeros(n_tags))
     for tags in codes:
         if len(tags):
             counts.first[tags[0]] += 1
@@ -219,10 +219,10 @@ class _Likelihood:
     def size(self) -> int:
         return (self.design.shape[1] + self.n_tags + 2) * self.n_tags
 
-    def unpacked(self, flat: np.ndarray) -> tuple[np.ndarray, Chain]:
+    def unpacked(self, flat: np.ndarray) -> tuple[np.ndarray, TagChain]:
         table = flat.reshape(-1, self.n_tags)
         p = self.design.shape[1]
-        return table[:p], Chain(table[p], table[p + 1 : -1], table[-1])
+        return table[:p], TagChain(table[p], table[p + 1 : -1], table[-1])
 
     def __call__(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights, chain = self.unpacked(flat)

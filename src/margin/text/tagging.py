@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.parameters import Declared, attribute
-from margin.text.chain import Chain, decode_chain, sum_chain
+from margin.text.chain import TagChain, decode_chain, sum_chain
 from margin.text.entities import entity_scores
 from margin.text.sentences import sentences_of
 
@@ -39,7 +39,7 @@ class ChainTagger(Declared):
         """The score of every tag at every word, (N, K)."""
 
     @abstractmethod
-    def _chain(self) -> Chain:
+    def _chain(self) -> TagChain:
         """The scores of neighboring tags."""
 
     def predict(self, X: Any) -> list[list[str]]:

@@ -18,7 +18,7 @@ from margin.neural.nets.tagging import TaggingNetwork
 from margin.neural.nets.text import PADDING
 from margin.neural.training import Rows
 from margin.neural.training.ragged import RaggedRows, flat_sequences
-from margin.text.chain import Chain, decode_chain
+from margin.text.chain import TagChain, decode_chain
 from margin.text.network_estimator import TextNetworkEstimator, hidden_at_random
 from margin.text.sentences import vocabulary_of
 from margin.text.taggers import shape_of
@@ -110,7 +110,7 @@ class TokenTagger(ChainTagger, TextNetworkEstimator):
         scores[np.concatenate([np.arange(begin[i], begin[i + 1]) for i in filled])] = said
         return scores
 
-    def _chain(self) -> Chain:
+    def _chain(self) -> TagChain:
         return chain_of(self.weights_, len(self.tags_))
 
     def __sklearn_tags__(self) -> Any:
@@ -119,11 +119,11 @@ class TokenTagger(ChainTagger, TextNetworkEstimator):
         return tags
 
 
-def chain_of(weights: Mapping[str, np.ndarray], n_tags: int) -> Chain:
+def chain_of(weights: Mapping[str, np.ndarray], n_tags: int) -> TagChain:
     """The chain among the weights of a network; zeros where it has none."""
     if "between" not in weights:
-        return Chain(np.zeros(n_tags), np.zeros((n_tags, n_tags)), np.zeros(n_tags))
-    return Chain(weights["first"], weights["between"], weights["last"])
+        return TagChain(np.zeros(n_tags), np.zeros((n_tags, n_tags)), np.zeros(n_tags))
+    return TagChain(weights["first"], weights["between"], weights["last"])
 
 
 def right_tags(module: Any, rows: Rows) -> float:

@@ -10,7 +10,7 @@ from scipy.special import expit
 from margin.bayes import LinearDiscriminantAnalysis
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
-from margin.text.chain import Chain, decode_chain, path_score, sum_chain
+from margin.text.chain import TagChain, decode_chain, path_score, sum_chain
 from margin.text.entities import entity_scores
 from margin.text.glove import GloVe, glove_loss
 from margin.text.lda import LatentDirichletAllocation
@@ -195,7 +195,7 @@ def sentences(seed: int, n: int) -> tuple[list[str], list[list[str]]]:
 @claim("named-entity-recognition")
 def every_word_gets_a_class(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    chain = Chain(rng.normal(size=3), rng.normal(size=(3, 3)), rng.normal(size=3))
+    chain = TagChain(rng.normal(size=3), rng.normal(size=(3, 3)), rng.normal(size=3))
     scores, end = rng.normal(size=(5, 3)), np.array([5])
     paths = np.array(list(itertools.product(range(3), repeat=5)))
     each = np.array([path_score(scores, path, chain) for path in paths])
