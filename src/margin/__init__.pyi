@@ -15,8 +15,10 @@ from margin.density import KernelDensity as KernelDensity
 from margin.detection import ObjectDetector as ObjectDetector
 from margin.generative import Autoencoder as Autoencoder
 from margin.generative import DiffusionModel as DiffusionModel
+from margin.generative import FlowMatching as FlowMatching
 from margin.generative import GAN as GAN
 from margin.generative import NormalizingFlow as NormalizingFlow
+from margin.generative import SparseAutoencoder as SparseAutoencoder
 from margin.generative import VAE as VAE
 from margin.graphical import BayesianNetwork as BayesianNetwork
 from margin.graphical import SumProductNetwork as SumProductNetwork
@@ -60,7 +62,6 @@ from margin.neural.estimators import TabularNetRegressor as TabularNetRegressor
 from margin.neural.estimators import VisionTransformer as VisionTransformer
 from margin.physics import NeuralODE as NeuralODE
 from margin.physics import PINN as PINN
-from margin.neural.estimators import VisionTransformer as VisionTransformer
 from margin.reduction import CorrespondenceAnalysis as CorrespondenceAnalysis
 from margin.reduction import FastICA as FastICA
 from margin.reduction import Isomap as Isomap
@@ -79,6 +80,7 @@ from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
 from margin.service.comparison import compare as compare
 from margin.store import load as load
 from margin.store import save as save
+from margin.store.onnx import export_onnx as export_onnx
 from margin.text import CRFTagger as CRFTagger
 from margin.text import GloVe as GloVe
 from margin.text import HMMTagger as HMMTagger
@@ -87,9 +89,6 @@ from margin.text import LatentDirichletAllocation as LatentDirichletAllocation
 from margin.text import MaskedLanguageModel as MaskedLanguageModel
 from margin.text import TextClassifier as TextClassifier
 from margin.text import TokenTagger as TokenTagger
-from margin.text import Translator as Translator
-from margin.text import Word2Vec as Word2Vec
-from margin.store.onnx import export_onnx as export_onnx
 from margin.text import Translator as Translator
 from margin.text import Word2Vec as Word2Vec
 from margin.trees import AdaBoostClassifier as AdaBoostClassifier
