@@ -177,6 +177,7 @@ SEMI = (
 GENERATIVE = (
     Entry("vae", "margin.generative.VAE", "density"),
     Entry("autoencoder", "margin.generative.Autoencoder", "transformation"),
+    Entry("sparse-autoencoder", "margin.generative.SparseAutoencoder", "transformation"),
     Entry("normalizing-flow", "margin.generative.NormalizingFlow", "density"),
     Entry("gan", "margin.generative.GAN", "density", compared=False),
     Entry("diffusion-model", "margin.generative.DiffusionModel", "density"),

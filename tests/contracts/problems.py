@@ -95,6 +95,7 @@ TEST_PARAMETERS = {
     },
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
     "autoencoder": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "sparse-autoencoder": {"expansion": 2.0, "max_iter": 3},
     "normalizing-flow": {"hidden_layer_sizes": (16,), "n_blocks": 2, "max_iter": 3},
     "node-classifier": {"width": 16, "max_iter": 60, "learning_rate_init": 0.03},
     "graph-classifier": {"width": 16, "n_layers": 2, "max_iter": 12, "learning_rate_init": 0.02, "batch_size": 32},

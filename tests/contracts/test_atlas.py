@@ -45,6 +45,7 @@ COMPLETE = (
     "detection",
     "segmentation",
     "representation",
+    "interpretation",
 )
 
 

@@ -35,6 +35,7 @@ SCHEDULES = {
     "masked-language-model": "passes over the texts",
     "glove": "passes over the table of co-occurrences",
     "autoencoder": "passes over the rows",
+    "sparse-autoencoder": "passes over the rows while the learning rate falls",
     "normalizing-flow": "passes over the rows",
     "gan": "passes over the rows",
     "diffusion-model": "passes over the rows",

@@ -57,6 +57,15 @@ def _autoencoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: AutoencoderNetwork(**model["network_"]), float32=False)
 
 
+def _sparse_autoencoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.generative.sparse_autoencoder import SparseAutoencoderNetwork
+
+    check_columns(model["network_"], sizes)
+    check_built(model["weights_"], lambda: SparseAutoencoderNetwork(**model["network_"]), float32=False)
+
+
 def check_columns(network: Mapping[str, Any], sizes: Sizes) -> None:
     """The network takes the columns of X, and as an image if it has a shape."""
     if network["n_features"] != sizes["n_features"]:
@@ -225,6 +234,15 @@ FORMS: Mapping[str, Form] = {
             **TRAINED,
         },
         [_autoencoder_is_stored],
+    ),
+    "SparseAutoencoder": Form(
+        {
+            "center_": ArrayOf("n_features"),
+            "scale_": Real(0.0, finite=True),
+            "network_": FieldsOf({"n_features": Count(low=1), "n_directions": Count(low=1)}),
+            **TRAINED,
+        },
+        [_sparse_autoencoder_is_stored],
     ),
     "NormalizingFlow": Form(
         {
