@@ -57,7 +57,7 @@ def test_corruption_has_its_level(kind):
 
 
 def linear(X, k, **options):
-    return Autoencoder(k, (), solver="lbfgs", max_iter=400, tol=1e-6, standardize=False, random_state=0, **options).fit(
+    return Autoencoder(k, (), solver="lbfgs", max_iter=400, tol=1e-9, standardize=False, random_state=0, **options).fit(
         X
     )
 

@@ -58,7 +58,7 @@ def raising_the_bound_lowers_the_divergence_by_as_much() -> Verdict:
             bound = expected - kl_to_standard_normal(mean[None], log_variance[None])
             (step,) = torch.autograd.grad(bound, free)
             m, v, slope = (float(value.detach()) for value in (mean, log_variance.exp(), a))
-            bounds.append(float(bound))
+            bounds.append(float(bound.detach()))
             precision = 1 + slope**2
             gaps.append(float(kl_normal(m, math.sqrt(v), slope * X / precision, math.sqrt(1 / precision))))
             with torch.no_grad():
