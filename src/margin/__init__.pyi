@@ -18,8 +18,8 @@ from margin.generative import DiffusionModel as DiffusionModel
 from margin.generative import FlowMatching as FlowMatching
 from margin.generative import GAN as GAN
 from margin.generative import NormalizingFlow as NormalizingFlow
-from margin.generative import TableSynthesizer as TableSynthesizer
 from margin.generative import SparseAutoencoder as SparseAutoencoder
+from margin.generative import TableSynthesizer as TableSynthesizer
 from margin.generative import VAE as VAE
 from margin.graphical import BayesianNetwork as BayesianNetwork
 from margin.graphical import SumProductNetwork as SumProductNetwork

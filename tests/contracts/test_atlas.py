@@ -46,6 +46,7 @@ COMPLETE = (
     "segmentation",
     "representation",
     "interpretation",
+    "interpretation",
 )
 
 

@@ -85,10 +85,7 @@ def skips_are_concatenated_and_they_help(seed: int) -> Verdict:
     options: dict[str, Any] = {"rate": 0.02, "rule": torch.optim.Adam}
     plain = build(lambda: UNet(1, 1, depth=2, channels=6, skips=False), seed=seed)
     missed = lambda module: (module(noisy) - clean).square().mean()  # noqa: E731
-    errors = [
-        descend(module.parameters(), partial(missed, module), steps=30, **options)[-1]
-        for module in (net, plain)
-    ]
+    errors = [descend(module.parameters(), partial(missed, module), steps=30, **options)[-1] for module in (net, plain)]
     widths = [step.convolve[0].in_channels for step in net.up]  # type: ignore[union-attr, index]
     truth = every(
         first_halving=equal(pooled, (512, 512)),
