@@ -46,7 +46,6 @@ COMPLETE = (
     "segmentation",
     "representation",
     "interpretation",
-    "interpretation",
 )
 
 
