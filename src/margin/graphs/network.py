@@ -67,6 +67,8 @@ class GraphNetwork(nn.Module):
             layers.append(_layer(architecture, sizes[k], sizes[k + 1], edge_size, 1 if last else heads))
         self.body = GNN(layers, dropout)
         self.head = nn.Identity() if direct else nn.Linear(sizes[-1], n_outputs)
+        if level == "graph":  # nothing is said before anything is learned, however large the graphs are
+            nn.init.zeros_(self.head.weight)
 
     def forward(self, graph: GraphTensors) -> Tensor:
         graph = self.body(graph)
