@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.detection.anchors import anchor_targets, make_anchors, sample_anchors
-from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
+from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
 from margin.detection.boxes import box_decode, box_encode, clip_boxes, pairwise_iou
 from margin.detection.regions import roi_align, roi_pool, warp_regions
 from margin.detection.suppression import non_maximum_suppression
@@ -123,7 +123,7 @@ class RCNN(RegionNetwork):
             regions = scene.regions(k)
             # One pass for each proposal is what makes R-CNN slow; the passes of one image share a batch.
             hidden = self.features(images, regions, torch.full((len(regions),), k))
-            found.append(self.refined(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, images.shape[2:]))
+            found.append(self.refined(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, image_size(images)))
         return found
 
 
@@ -162,7 +162,7 @@ class FastRCNN(RegionNetwork):
             regions = scene.regions(k)
             hidden = self.features(maps, regions, torch.full((len(regions),), k))
             odds = self.classify(hidden).softmax(dim=1)[:, : self.n_classes]
-            found.append(self.refined(hidden, odds, regions, images.shape[2:]))
+            found.append(self.refined(hidden, odds, regions, image_size(images)))
         return found
 
 
@@ -209,7 +209,7 @@ class FasterRCNN(FastRCNN):
     def losses(self, scene: Scene, noise: torch.Generator) -> dict[str, Tensor]:
         maps = self.backbone(scene.images)
         scores, offsets = self.rpn(maps)
-        proposals = self.proposals(maps, scores.detach(), offsets.detach(), scene.images.shape[2:])
+        proposals = self.proposals(maps, scores.detach(), offsets.detach(), image_size(scene.images))
         proposing = self.proposal_losses(scene, self.anchors(maps), scores, offsets, noise)
         boxes, image, wanted, matched = self.regions_of(scene._replace(proposals=proposals), noise)
         terms = self.head_losses(self.features(maps, boxes, image), boxes, wanted, matched)
@@ -249,11 +249,13 @@ class FasterRCNN(FastRCNN):
     def propose(self, images: Tensor) -> Tensor:
         """The proposals of the network for images: (N, n_proposals, 4)."""
         maps = self.backbone(images)
-        return self.proposals(maps, *self.rpn(maps), images.shape[2:])
+        scores, offsets = self.rpn(maps)
+        return self.proposals(maps, scores, offsets, image_size(images))
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         maps = self.backbone(images)
-        return self.detect_on(maps, images, self.proposals(maps, *self.rpn(maps), images.shape[2:]))
+        scores, offsets = self.rpn(maps)
+        return self.detect_on(maps, images, self.proposals(maps, scores, offsets, image_size(images)))
 
     def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
         """As in Fast R-CNN, on proposals of its own, and the anchors they come from."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     passes: dict[str, list[int]] = {name: [] for name in NAMES}
     work: dict[str, list[int]] = {name: [] for name in NAMES}
     for name in NAMES:
-        net: Any = build(lambda name=name: detector_network(name, 1, 3, 4, 10.0, 5), seed=seed).eval()
+        net: Any = build(partial(detector_network, name, 1, 3, 4, 10.0, 5), seed=seed).eval()
         passed: list[int] = []
         net.backbone.register_forward_pre_hook(lambda _net, inputs, counted=passed: counted.append(len(inputs[0])))
         for count in PROPOSALS:

@@ -104,7 +104,7 @@ def pretrain(
 
     vocabulary, length = vocabulary_of(corpus), max(len(words_of(text)) for text in corpus)
     n_words = len(vocabulary) + FIRST_WORD
-    encoder: TextEncoder = build(lambda: TextEncoder(n_words, length, width, n_words), seed=seed)  # type: ignore[assignment]
+    encoder: TextEncoder = build(lambda: TextEncoder(n_words, length, width, n_words), seed=seed)
     codes, rng = word_codes(corpus, vocabulary, length), np.random.default_rng(seed)
     optimizer = torch.optim.Adam(encoder.parameters(), lr=learning_rate)
     losses = []
