@@ -10,7 +10,11 @@ from margin.cluster import KMeans as KMeans
 from margin.core.parameters import search_space as search_space
 from margin.core.records import Record as Record
 from margin.core.watching import watch as watch
+from margin.density import HistogramDensity as HistogramDensity
+from margin.density import KernelDensity as KernelDensity
 from margin.generative import VAE as VAE
+from margin.graphical import BayesianNetwork as BayesianNetwork
+from margin.graphical import SumProductNetwork as SumProductNetwork
 from margin.kernels import GaussianProcessClassifier as GaussianProcessClassifier
 from margin.kernels import GaussianProcessRegressor as GaussianProcessRegressor
 from margin.kernels import HardMarginSVC as HardMarginSVC

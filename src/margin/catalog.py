@@ -127,6 +127,16 @@ CLUSTER = (Entry("kmeans", "margin.cluster.KMeans", "clustering"),)
 
 MIXTURE = (Entry("gaussian-mixture", "margin.mixture.GaussianMixture", "density"),)
 
+DENSITY = (
+    Entry("histogram-density", "margin.density.HistogramDensity", "density"),
+    Entry("kernel-density", "margin.density.KernelDensity", "density", max_rows=50_000),
+)
+
+GRAPHICAL = (
+    Entry("bayesian-network", "margin.graphical.BayesianNetwork", "density"),
+    Entry("sum-product-network", "margin.graphical.SumProductNetwork", "density"),
+)
+
 REDUCTION = (
     Entry("pca", "margin.reduction.PCA", "transformation"),
     Entry("fast-ica", "margin.reduction.FastICA", "transformation"),
@@ -184,6 +194,8 @@ ENTRIES: tuple[Entry, ...] = (
     *TREES,
     *CLUSTER,
     *MIXTURE,
+    *DENSITY,
+    *GRAPHICAL,
     *REDUCTION,
     *NEURAL,
     *VISION,

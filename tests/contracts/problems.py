@@ -36,6 +36,8 @@ TEST_PARAMETERS = {
     "hist-gradient-boosting-regressor": {"max_iter": 10, "min_samples_leaf": 1},
     "kmeans": {"n_clusters": 3, "n_init": 2, "max_iter": 20},
     "gaussian-mixture": {"n_components": 2, "max_iter": 20},
+    "kernel-density": {"bandwidth": 0.2},
+    "sum-product-network": {"min_rows": 20},
     "pca": {"n_components": 1},
     "fast-ica": {"max_iter": 50},
     "correspondence-analysis": {"n_components": 1},

@@ -31,6 +31,9 @@ COMPLETE = (
     "detection",
     "segmentation",
     "representation",
+    "cnn",
+    "bayesian-network",
+    "generative-evaluation",
 )
 
 
