@@ -63,7 +63,7 @@ def test_dice_part_of_the_loss():
     assert float(pixel_loss(wrong, codes, 1.0)) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("architecture", ["fcn", "unet", "hourglass"])
+@pytest.mark.parametrize("architecture", ["fcn", "unet", "encoder-decoder", "hourglass"])
 def test_segmenter_learns_resumes_and_repeats(architecture):
     scenes = shape_scenes(np.random.default_rng(2), n_samples=24, side=16, sizes=(6, 9), n_objects=(1, 1))
     model = Segmenter(architecture, base_channels=4, max_iter=3, batch_size=6, random_state=3, dice_weight=0.3)

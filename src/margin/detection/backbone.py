@@ -11,7 +11,12 @@ from torch import Tensor, nn
 
 from margin.neural.nets.image_parts import BatchNorm2d
 
-__all__ = ["Backbone", "Detected", "DetectorNetwork", "Scene"]
+__all__ = ["Backbone", "Detected", "DetectorNetwork", "Scene", "image_size"]
+
+
+def image_size(images: Tensor) -> tuple[int, int]:
+    """Height and width of images (N, C, H, W)."""
+    return int(images.shape[2]), int(images.shape[3])
 
 
 class Scene(NamedTuple):

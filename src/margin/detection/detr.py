@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
+from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
 from margin.detection.boxes import to_centers, to_corners
 from margin.detection.matching import batch_set_loss
 
@@ -54,21 +54,21 @@ class DETR(DetectorNetwork):
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (N, queries, classes + 1) and boxes (N, queries, 4), centers and sides as fractions."""
         maps = self.backbone(images)
-        tokens = maps.flatten(2).transpose(1, 2) + sine_positions(maps.shape[2], maps.shape[3], maps.shape[1])
+        tokens = maps.flatten(2).transpose(1, 2) + sine_positions(*image_size(maps), maps.shape[1])
         memory = self.encoder(tokens)
         found = self.decoder(self.queries.expand(len(images), -1, -1), memory)
         return self.classify(found), self.place(found).sigmoid()
 
     def losses(self, scene: Scene, noise: torch.Generator) -> dict[str, Tensor]:
         logits, boxes = self(scene.images)
-        height, width = scene.images.shape[2:]
+        height, width = image_size(scene.images)
         size = torch.tensor([width, height, width, height], dtype=boxes.dtype)
         objects, labels = zip(*(scene.objects(k) for k in range(len(logits))))
         return {"loss": batch_set_loss(logits, boxes, labels, [to_centers(part) / size for part in objects])}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         logits, boxes = self(images)
-        height, width = images.shape[2:]
+        height, width = image_size(images)
         corners = to_corners(boxes) * torch.tensor([width, height, width, height], dtype=boxes.dtype)
         scores, labels = logits.softmax(dim=2)[..., :-1].max(dim=2)
         return [Detected(*found) for found in zip(corners, labels, scores)]

@@ -14,14 +14,13 @@ features they do not change.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.detection.anchors import anchor_targets, make_anchors, sample_anchors
-from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
+from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene, image_size
 from margin.detection.boxes import box_decode, box_encode, clip_boxes, pairwise_iou
 from margin.detection.regions import roi_align, roi_pool, warp_regions
 from margin.detection.suppression import non_maximum_suppression
@@ -81,7 +80,7 @@ class RegionNetwork(DetectorNetwork):
         place = functional.smooth_l1_loss(offsets, target, reduction="sum") / max(len(wanted), 1)
         return {"loss": classes + place, "class_loss": classes, "box_loss": place}
 
-    def refined(self, hidden: Tensor, probabilities: Tensor, boxes: Tensor, size: Sequence[int]) -> Detected:
+    def refined(self, hidden: Tensor, probabilities: Tensor, boxes: Tensor, size: tuple[int, int]) -> Detected:
         """Every region as each of the classes, with the box that class would give it."""
         offsets = self.refine(hidden).reshape(-1, 4) / 10
         moved = box_decode(offsets, boxes.repeat_interleave(self.n_classes, dim=0))
@@ -124,7 +123,7 @@ class RCNN(RegionNetwork):
             regions = scene.regions(k)
             # One pass for each proposal is what makes R-CNN slow; the passes of one image share a batch.
             hidden = self.features(images, regions, torch.full((len(regions),), k))
-            found.append(self.refined(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, images.shape[2:]))
+            found.append(self.refined(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, image_size(images)))
         return found
 
 
@@ -163,7 +162,7 @@ class FastRCNN(RegionNetwork):
             regions = scene.regions(k)
             hidden = self.features(maps, regions, torch.full((len(regions),), k))
             odds = self.classify(hidden).softmax(dim=1)[:, : self.n_classes]
-            found.append(self.refined(hidden, odds, regions, images.shape[2:]))
+            found.append(self.refined(hidden, odds, regions, image_size(images)))
         return found
 
 
@@ -210,7 +209,7 @@ class FasterRCNN(FastRCNN):
     def losses(self, scene: Scene, noise: torch.Generator) -> dict[str, Tensor]:
         maps = self.backbone(scene.images)
         scores, offsets = self.rpn(maps)
-        proposals = self.proposals(maps, scores.detach(), offsets.detach(), scene.images.shape[2:])
+        proposals = self.proposals(maps, scores.detach(), offsets.detach(), image_size(scene.images))
         proposing = self.proposal_losses(scene, self.anchors(maps), scores, offsets, noise)
         boxes, image, wanted, matched = self.regions_of(scene._replace(proposals=proposals), noise)
         terms = self.head_losses(self.features(maps, boxes, image), boxes, wanted, matched)
@@ -234,7 +233,7 @@ class FasterRCNN(FastRCNN):
         return {"proposal_loss": torch.stack(losses).mean()}
 
     @torch.no_grad()
-    def proposals(self, maps: Tensor, scores: Tensor, offsets: Tensor, size: Sequence[int]) -> Tensor:
+    def proposals(self, maps: Tensor, scores: Tensor, offsets: Tensor, size: tuple[int, int]) -> Tensor:
         """The best boxes (N, n_proposals, 4) after suppression, filled with NaN."""
         odds = RPN.per_anchor(scores, 2).softmax(dim=2)[..., 1]
         boxes = clip_boxes(box_decode(RPN.per_anchor(offsets, 4), self.anchors(maps)), *size)
@@ -251,12 +250,12 @@ class FasterRCNN(FastRCNN):
         """The proposals of the network for images: (N, n_proposals, 4)."""
         maps = self.backbone(images)
         scores, offsets = self.rpn(maps)
-        return self.proposals(maps, scores, offsets, images.shape[2:])
+        return self.proposals(maps, scores, offsets, image_size(images))
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         maps = self.backbone(images)
         scores, offsets = self.rpn(maps)
-        return self.detect_on(maps, images, self.proposals(maps, scores, offsets, images.shape[2:]))
+        return self.detect_on(maps, images, self.proposals(maps, scores, offsets, image_size(images)))
 
     def stages(self, images: Tensor, proposals: Tensor) -> dict[str, Tensor]:
         """As in Fast R-CNN, on proposals of its own, and the anchors they come from."""

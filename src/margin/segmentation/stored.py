@@ -32,7 +32,7 @@ FORMS: Mapping[str, Form] = {
             "classes_": ArrayOf("n_outputs", kind="labels"),
             "network_": FieldsOf(
                 {
-                    "architecture": StringOf(("fcn", "unet", "hourglass")),
+                    "architecture": StringOf(("fcn", "unet", "encoder-decoder", "hourglass")),
                     "in_channels": Count(low=1, high=MOST_PIXELS),
                     "n_outputs": Count(low=1, high=MOST_PIXELS),
                     "depth": Count(low=1, high=MOST_HALVINGS),

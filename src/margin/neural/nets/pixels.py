@@ -7,11 +7,14 @@ image and know less and less where; what joins the way up is what tells them apa
 |---|---|
 | FCN (Long et al. 2015) | scores of two scales, enlarged and added |
 | U-Net (Ronneberger et al. 2015) | features of the same size, concatenated |
+| encoder and decoder | nothing: all goes through the bottleneck |
 | hourglass (Newell et al. 2016) | features of the same size, added |
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -154,7 +157,12 @@ class HourglassStack(nn.Module):
         return self.predictions(x)[-1]
 
 
-PIXEL_NETWORKS: dict[str, type[nn.Module]] = {"fcn": FCN, "unet": UNet, "hourglass": HourglassStack}
+PIXEL_NETWORKS: dict[str, Callable[..., nn.Module]] = {
+    "fcn": FCN,
+    "unet": UNet,
+    "encoder-decoder": partial(UNet, skips=False),
+    "hourglass": HourglassStack,
+}
 
 
 def pixel_network(architecture: str, in_channels: int, n_outputs: int, depth: int, channels: int) -> nn.Module:
