@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
@@ -86,3 +87,20 @@ def test_relations_of_a_scene_are_found():
 def test_mistakes_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("architecture", ["gcn", "gat"])
+def test_sparse_features_give_what_dense_ones_do(architecture, monkeypatch):
+    plain = block_model([20, 20], 0.3, 0.05, n_features=30, random_state=0)
+    rare = np.where(np.abs(plain.node_features) > 1.8, plain.node_features, 0)
+    graph = Graph(plain.edges, rare, target=plain.target)
+    said = []
+    for limit in (1, 10**9):
+        monkeypatch.setattr("margin.graphs.network.SPARSE_FROM", limit)
+        model = NodeClassifier(architecture=architecture, max_iter=5, random_state=0).fit(graph, graph.target)
+        assert model._tensors([graph], torch.float32).x.is_sparse == (limit == 1)
+        said.append(model.predict_proba(graph))
+    np.testing.assert_allclose(*said, atol=1e-4)
+    monkeypatch.setattr("margin.graphs.network.SPARSE_FROM", 1)
+    dropped = NodeClassifier(architecture=architecture, dropout=0.5, max_iter=5, random_state=0)
+    assert np.isfinite(dropped.fit(graph, graph.target).loss_)

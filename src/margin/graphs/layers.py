@@ -28,6 +28,11 @@ SLOPE = 0.2  # of the leaky rectifier in the scores of attention, as in the pape
 Map = Callable[[Tensor], Tensor]
 
 
+def _product(x: Tensor, linear: nn.Linear) -> Tensor:
+    """X W of features that may be sparse."""
+    return torch.sparse.mm(x, linear.weight.T) if x.is_sparse else linear(x)
+
+
 class GraphIndependent(nn.Module):
     """Nodes, edges and globals each through a map of their own; no use of connectivity."""
 
@@ -70,7 +75,7 @@ class GCNLayer(nn.Module):
         source, target = graph.edges
         degree = torch.bincount(target, minlength=len(graph.x)).to(graph.x.dtype) + 1
         scale = degree.rsqrt()[:, None]
-        h = self.linear(graph.x) * scale
+        h = _product(graph.x, self.linear) * scale
         return graph._replace(x=scale * (h + scatter(h.index_select(0, source), target, len(h))) + self.bias)
 
 
@@ -119,7 +124,7 @@ class GATLayer(nn.Module):
         return source, target, segment_softmax(functional.leaky_relu(scores, SLOPE), target, n)
 
     def forward(self, graph: GraphTensors) -> GraphTensors:
-        h = self.linear(graph.x).reshape(len(graph.x), self.heads, self.width)
+        h = _product(graph.x, self.linear).reshape(len(graph.x), self.heads, self.width)
         source, target, alpha = self.attention(graph, h)
         mixed = scatter(alpha[..., None] * h.index_select(0, source), target, len(h))
         return graph._replace(x=mixed.flatten(1) + self.bias)

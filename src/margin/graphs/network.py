@@ -18,6 +18,9 @@ __all__ = ["ARCHITECTURES", "GNN", "USES_EDGE_FEATURES", "GraphNetwork"]
 
 ARCHITECTURES = ("gcn", "sage", "gat", "gin", "mpnn")
 USES_EDGE_FEATURES = ("gat", "gin", "mpnn")
+FIRST_A_PRODUCT = ("gcn", "gat")  # whose layers begin with a matrix product, which may be sparse
+SPARSE_FROM = 100_000  # entries of a feature table from which its zeros are worth leaving out
+SPARSE_BELOW = 0.1  # fraction of entries other than 0
 
 
 class GNN(nn.Module):
@@ -30,10 +33,17 @@ class GNN(nn.Module):
 
     def forward(self, graph: GraphTensors) -> GraphTensors:
         for k, layer in enumerate(self.layers):
-            graph = layer(graph._replace(x=self.dropout(graph.x)))
+            graph = layer(graph._replace(x=self._dropped(graph.x)))
             if k + 1 < len(self.layers):
                 graph = graph._replace(x=functional.relu(graph.x))
         return graph
+
+    def _dropped(self, x: Tensor) -> Tensor:
+        if not x.is_sparse:
+            return self.dropout(x)
+        # What is 0 stays 0 whether dropped or not, and the positions are those of a matrix that was checked.
+        values = self.dropout(x.values())
+        return torch.sparse_coo_tensor(x.indices(), values, x.shape, is_coalesced=True, check_invariants=False)
 
 
 class GraphNetwork(nn.Module):
@@ -68,7 +78,7 @@ class GraphNetwork(nn.Module):
         self.body = GNN(layers, dropout)
         self.head = nn.Identity() if direct else nn.Linear(sizes[-1], n_outputs)
         if level == "graph":  # nothing is said before anything is learned, however large the graphs are
-            nn.init.zeros_(self.head.weight)
+            nn.init.zeros_(next(self.head.parameters()))
 
     def forward(self, graph: GraphTensors) -> Tensor:
         graph = self.body(graph)
@@ -97,3 +107,11 @@ def with_edge_features(graph: GraphTensors, architecture: str) -> GraphTensors:
     if architecture == "mpnn" and graph.e is None:
         return graph._replace(e=torch.ones(graph.edges.shape[1], 1, dtype=graph.x.dtype))
     return graph
+
+
+def with_sparse_features(graph: GraphTensors, architecture: str) -> GraphTensors:
+    """Node features that are mostly 0, such as words of texts, as a sparse matrix, where the first layer takes one."""
+    few = int(torch.count_nonzero(graph.x)) < SPARSE_BELOW * graph.x.numel()
+    if architecture not in FIRST_A_PRODUCT or graph.x.numel() < SPARSE_FROM or not few:
+        return graph
+    return graph._replace(x=graph.x.to_sparse_coo().coalesce())

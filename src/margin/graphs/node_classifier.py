@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -17,6 +17,8 @@ from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
+from margin.graphs.graph import Graph, GraphTensors
+from margin.graphs.network import with_sparse_features
 from margin.neural.training import TensorRows
 
 __all__ = ["NodeClassifier"]
@@ -84,6 +86,9 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
         """The most probable class of every node."""
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
+
+    def _tensors(self, graphs: Sequence[Graph], dtype: torch.dtype) -> GraphTensors:
+        return with_sparse_features(super()._tensors(graphs, dtype), self.network_["architecture"])
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
