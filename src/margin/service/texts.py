@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +65,6 @@ def _column_of_texts(entry: catalog.Entry, source: Source) -> Source:
     texts = ["" if value is None else str(value) for value in source.X.iloc[:, 0].tolist()]
     y = source.y
     if entry.task == "tagging":
-        split = [text.split() for text in texts]
-        return replace(source, X=split, y=None if y is None else [str(tags).split() for tags in y], table=None)
+        tags: Any = None if y is None else [str(row).split() for row in y]  # of unequal lengths, so no array
+        return replace(source, X=[text.split() for text in texts], y=tags, table=None)
     return replace(source, X=texts, y=y, table=None)
