@@ -12,6 +12,7 @@ from margin.core.records import Record as Record
 from margin.core.watching import watch as watch
 from margin.density import HistogramDensity as HistogramDensity
 from margin.density import KernelDensity as KernelDensity
+from margin.detection import ObjectDetector as ObjectDetector
 from margin.generative import VAE as VAE
 from margin.graphical import BayesianNetwork as BayesianNetwork
 from margin.graphical import SumProductNetwork as SumProductNetwork
@@ -51,8 +52,12 @@ from margin.reduction import MDS as MDS
 from margin.reduction import PCA as PCA
 from margin.reduction import TSNE as TSNE
 from margin.reduction import UMAP as UMAP
+from margin.representation import CLIP as CLIP
+from margin.representation import NeighborhoodComponentsAnalysis as NeighborhoodComponentsAnalysis
+from margin.representation import SimCLR as SimCLR
 from margin.runs import Run as Run
 from margin.runs import fit as fit
+from margin.segmentation import Segmenter as Segmenter
 from margin.semi import PseudoLabel as PseudoLabel
 from margin.semi import SelfTrainingClassifier as SelfTrainingClassifier
 from margin.service.comparison import compare as compare
