@@ -13,13 +13,10 @@ __all__ = ["MemberSequence"]
 class MemberSequence:
     """``len(model)``, ``model[i]``, ``model[i:j]`` and ``for member in model`` of ``model.estimators_``.
 
-    >>> class Pair(MemberSequence):
-    ...     def fit(self):
-    ...         self.estimators_ = ["first", "second"]
-    ...         return self
-    >>> pair = Pair().fit()
-    >>> len(pair), pair[-1], list(pair)
-    (2, 'second', ['first', 'second'])
+    >>> from margin.trees import RandomForestClassifier
+    >>> forest = RandomForestClassifier(2, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    >>> len(forest), type(forest[-1]).__name__, len(list(forest))
+    (2, 'DecisionTreeClassifier', 2)
     """
 
     def __len__(self) -> int:

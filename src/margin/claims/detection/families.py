@@ -206,6 +206,6 @@ def predictions_and_objects_are_matched_one_to_one(seed: int) -> Verdict:
         cheapest=near(float(cost[rows, columns].sum()), cheapest, tolerance=1e-12),
         a_set_has_no_order=near(losses[0], losses[1], tolerance=1e-12),
         loss_falls=below(model.loss_curve_[-1], 0.8 * model.loss_curve_[0]),
-        precision=above(precision(seed, "detr"), 0.2),  # an untrained network has 0
+        precision=above(precision(seed, "detr"), 0.3),  # 0.42 to 0.72 at seeds 0 to 4; an untrained network has 0
         nothing_is_suppressed=equal(model._ready_module().body.suppresses, False),
     )

@@ -26,6 +26,7 @@ class FlowMatching(DiffusionModel):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from margin.data.generators import moons
     >>> X, _ = moons(np.random.default_rng(0), n_samples=200)
     >>> model = FlowMatching(hidden_layer_sizes=(32, 32), n_steps=50, max_iter=20, random_state=0).fit(X)
