@@ -177,9 +177,10 @@ def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
     redone = (out / "trials.jsonl").read_text().splitlines()
     assert redone[:-1] == trials[:-1]
     assert len(redone) == 6
-    assert "holds another run: its seed is 0" in run(*arguments, "--seed", 1, code=1).stderr
+    said = run(*arguments, "--seed", 1, code=1).stderr
+    assert "holds another comparison: seed was 0 and is 1 now. Add --new" in said
     assert (
-        "holds another run: its kind is 'comparison'"
+        "holds another run: it is a comparison, not a fit"
         in run("fit", "mlp-classifier", mixed_table, "-t", "sold", "--out", out, "-q", code=1).stderr
     )
 

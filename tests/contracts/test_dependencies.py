@@ -16,7 +16,7 @@ LAYERS = [
     {"data", "metrics", "optimize"},
     {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical", "density"},
     {"neural", "vision"},
-    {"text", "generative", "detection", "graphs", "physics", "meta", "semi"},
+    {"text", "generative", "detection", "segmentation", "representation", "graphs", "physics", "meta", "semi"},
     {"selection", "interpretation", "report"},
     {"claims", "experiments"},
     {"catalog", "store", "runs", "service"},

@@ -10,7 +10,7 @@ from scipy.stats import norm
 import margin
 from margin import catalog
 from margin.service.comparison.generative import generators
-from margin.service.comparison.generative.columns import ColumnCode, TableCode, rounding_step
+from margin.service.comparison.generative.columns import CodedColumn, TableCode, rounding_step
 from margin.service.comparison.generative.measuring import FittedGenerator, Measured
 from margin.service.comparison.generative.standings import standings
 from margin.service.requests import BadRequest
@@ -74,7 +74,7 @@ def test_plain_values_and_a_picture(found):
 
 
 def test_noise_between_codes_bounds_the_log_probability():
-    column = ColumnCode("town", ("a", "b", "c"))
+    column = CodedColumn("town", ("a", "b", "c"))
     rng = np.random.default_rng(0)
     rows = rng.choice(3, p=[0.5, 0.3, 0.2], size=(3000, 1)).astype(float)
     code = TableCode.of((column,), rows)

@@ -25,7 +25,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.generative import VAE, Autoencoder
     from margin.generative.latent_space import nearest_distances
 
-    X = (load_digits().data / 16).astype(np.float32)[np.random.default_rng(seed).permutation(1797)][: 700 if fast else 1000]
+    rows = np.random.default_rng(seed).permutation(1797)[: 700 if fast else 1000]
+    X = (load_digits().data / 16).astype(np.float32)[rows]
     common: dict[str, Any] = {
         "n_components": 8,
         "hidden_layer_sizes": (64,),

@@ -1,14 +1,16 @@
 """Every suitable model of the catalog on one table, with evidence, surviving a kill.
 
 To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``candidates`` (models), ``folder``
-(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit),
-``job`` (all the work), ``showing``. ``generative`` compares models that draw new rows.
+(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit) and
+``last_fits`` (the same within a budget), ``job`` (all the work), ``showing``. ``generative`` compares models that draw
+new rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from margin.metrics import Metric
@@ -17,6 +19,7 @@ from margin.runs import Run
 from margin.selection import Trial, plan_folds
 from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
+from margin.service.changes import EXISTING, folder_for
 from margin.service.comparison.candidates import BASELINE, candidates_for, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
 from margin.service.comparison.job import Watch, restore, run_job
@@ -76,6 +79,7 @@ def compare(
     generative: Literal[False] = False,
     n_jobs: int | None = None,
     out: str | Path | None = None,
+    existing: str = "refuse",
     watch: Watch | None = None,
 ) -> Comparison: ...
 def compare(
@@ -103,6 +107,7 @@ def compare(
     generative: bool = False,
     n_jobs: int | None = None,
     out: str | Path | None = None,
+    existing: str = "refuse",
     watch: Any = None,
 ) -> Comparison | GenerativeComparison:
     """Compare every suitable model on a table: cross-validated scores with intervals, costs, failures as rows.
@@ -152,6 +157,9 @@ def compare(
         quarter by default), ``ignore``, ``kinds``, ``budget``, ``seed``, ``out`` and ``watch`` act.
     out : path, optional
         Folder that keeps everything: killed, the same call continues. A temporary one by default.
+    existing : {"refuse", "new", "force"}
+        What happens if ``out`` holds another comparison (other data, folds or seed): refuse it with what differs, keep
+        it and take a folder beside it, or start it over.
     watch : function, optional
         Called with the comparison after every trial.
 
@@ -167,12 +175,13 @@ def compare(
     )  # fmt: skip
     folder = None if out is None else Path(out)
     if generative:
-        if y is not None or n_jobs is not None:
-            raise BadRequest(f"compare: {'y' if y is not None else 'n_jobs'} does not act on generative models.")
+        idle = {"y": y is not None, "n_jobs": n_jobs is not None, "existing": existing != "refuse"}
+        if any(idle.values()):
+            raise BadRequest(f"compare: {next(name for name in idle if idle[name])} does not act on generative models.")
         from margin.service.comparison.generative import run_generative
 
         return run_generative(data, request, out=folder, watch=watch)
-    return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch)
+    return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch, existing=existing)
 
 
 def run_comparison(
@@ -183,9 +192,19 @@ def run_comparison(
     out: Path | None,
     n_jobs: int | None = None,
     watch: Watch | None = None,
+    started: float | None = None,
+    existing: str = "refuse",
 ) -> Comparison:
-    """Prepare, run what is missing, and save the winner fitted to all rows."""
-    comparison = prepare(data, y, request, out)
+    """Prepare, run what is missing, and save the winner fitted to all rows.
+
+    A budget counts from ``started`` (of ``time.monotonic``), by default from now. Where the folder holds another
+    comparison, ``existing`` says what happens: "refuse", "force" or "new".
+    """
+    if existing not in EXISTING:
+        raise BadRequest(f"compare: existing must be one of {', '.join(EXISTING)}; got {existing!r}.")
+    started = monotonic() if started is None else started
+    comparison = prepare(data, y, request, out, existing)
+    comparison.started = started  # reading the table is a part of what a budget pays for
     run_job(comparison, n_jobs, watch or (lambda _: None))
     if comparison.run.status == "finished":
         write_winners_card(comparison)
@@ -205,7 +224,7 @@ def open_comparison(folder: str | Path) -> Comparison:
     return comparison
 
 
-def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> Comparison:
+def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, existing: str = "refuse") -> Comparison:
     """Everything but the trials: rows, folds, candidates, and what an earlier start has kept."""
     request.check()
     opened = open_data(data, y, request)
@@ -228,7 +247,9 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> 
     if len(plan.folds) < request.folds:
         remarks.append(f"There are only {len(plan.folds)} folds: more would leave some without rows of their own.")
     given = "spec" if isinstance(data, str | Path) else "arrays" if opened.source.table is None else "frame"
-    comparison = Comparison(opened, request, decides, plan, out, given)
+    identity, facts = _identity(opened, request)
+    folder = None if out is None else folder_for(out, identity, facts, existing)
+    comparison = Comparison(opened, request, decides, plan, folder, given)
     comparison.budget = budget_seconds(request.budget, len(source.X))
     if request.budget == AUTO and comparison.budget is not None:
         comparison.remarks.append(
@@ -236,7 +257,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> 
             " --budget 10m gives it more time, --budget none all it takes."
         )
     comparison.candidates, comparison.left_out = candidates_for(opened, request)
-    _take_up(comparison)
+    _take_up(comparison, identity, facts)
     return comparison
 
 
@@ -263,26 +284,23 @@ def _metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
     return found
 
 
-def _take_up(comparison: Comparison) -> None:
-    """Create the folder or take it up again; another comparison's is refused."""
-    source, request = comparison.source, comparison.request
-    comparison.run = Run.open(
-        comparison.folder,
-        {
-            "kind": "comparison",
-            "data_hash": source.hash,
-            "target": source.target,
-            "task": source.task,
-            **request.identity,
-        },
-        data=source.name,
-        task=source.task,
-        features=list(source.features),
-    )
+def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What makes it this comparison, and what else its folder says about it."""
+    source = opened.source
+    identity = {"kind": "comparison", "data_hash": source.hash, "target": source.target, "task": source.task}
+    facts = {"data": source.name, "task": source.task, "features": list(source.features), "rows": len(source.X)}
+    return {**identity, **request.identity}, facts
+
+
+def _take_up(comparison: Comparison, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Create the folder or take it up again."""
+    request = comparison.request
+    comparison.run = Run.open(comparison.folder, identity, **facts)
     comparison.kept.run = comparison.run
     manifest = comparison.run.manifest
     if manifest.get("cut_budget") == comparison.budget:  # with another budget, what was given up is tried again
         comparison.given_up.update(manifest.get("cut", {}))
+    comparison.passed_over.update(manifest.get("passed_over", {}))
     settings = {candidate.name: candidate.settings for candidate in comparison.candidates}
     kept = comparison.kept.trials(settings, comparison.metric, comparison.plan, comparison.y)
     comparison.trials = [t for t in kept if t.model in settings or t.model in ("blend", "stack") or _tuned(t, request)]

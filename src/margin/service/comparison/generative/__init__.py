@@ -35,7 +35,11 @@ TRIALS = "generators.jsonl"
 def generators(data: str = "table") -> dict[str, catalog.Entry]:
     """The catalog's models that draw new rows: all whose class has ``sample``."""
     kinds = {"table", data}
-    return {e.name: e for e in catalog.ENTRIES if e.data in kinds and hasattr(catalog.class_of(e.name), "sample")}
+    return {
+        e.name: e
+        for e in catalog.ENTRIES
+        if e.data in kinds and callable(getattr(catalog.class_of(e.name), "sample", None))
+    }
 
 
 def run_generative(

@@ -19,7 +19,7 @@ import numpy as np
 
 from margin.data.table import Table
 
-__all__ = ["MOST_CATEGORIES", "ColumnCode", "TableCode", "rounding_step"]
+__all__ = ["MOST_CATEGORIES", "CodedColumn", "TableCode", "rounding_step"]
 
 #: A column of numbers with at most so many different values is a category; densities of states use the same number.
 MOST_CATEGORIES = 10
@@ -46,7 +46,7 @@ def rounding_step(values: np.ndarray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnCode:
+class CodedColumn:
     """One column: the ``categories`` that codes stand for, or none and the ``step`` of rounded numbers."""
 
     name: str
@@ -58,7 +58,7 @@ class ColumnCode:
         return len(self.categories) > 0
 
     @classmethod
-    def of(cls, name: str, values: np.ndarray, kind: str) -> ColumnCode:
+    def of(cls, name: str, values: np.ndarray, kind: str) -> CodedColumn:
         """How a complete column is read."""
         different = np.unique(values.astype(str)) if kind in ("category", "flag") else np.unique(values)
         if kind in ("category", "flag"):
@@ -88,12 +88,12 @@ class ColumnCode:
 class TableCode:
     """All columns, and the ``center`` and ``scale`` that continuous models are given them with."""
 
-    columns: tuple[ColumnCode, ...]
+    columns: tuple[CodedColumn, ...]
     center: np.ndarray
     scale: np.ndarray
 
     @classmethod
-    def of(cls, columns: tuple[ColumnCode, ...], train: np.ndarray) -> TableCode:
+    def of(cls, columns: tuple[CodedColumn, ...], train: np.ndarray) -> TableCode:
         """Codes with half their noise lie at v + 1/2, with the variance of the noise added."""
         noise = np.array([column.is_category for column in columns])
         deviation = np.sqrt(train.var(axis=0) + noise / 12)

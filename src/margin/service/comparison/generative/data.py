@@ -13,7 +13,7 @@ from margin import data as data_package
 from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.runs import data_hash
-from margin.service.comparison.generative.columns import ColumnCode, TableCode
+from margin.service.comparison.generative.columns import CodedColumn, TableCode
 from margin.service.requests import BadRequest
 from margin.service.sources import image_folder, open_source, open_table
 
@@ -58,7 +58,7 @@ def open_rows(
         raise BadRequest(
             f"compare: generative models need at least {LEAST_ROWS} complete rows; {name} has {len(table)}."
         )
-    columns = _pixels(table) if image else tuple(ColumnCode.of(c, table[c], table.kinds[c]) for c in table.names)
+    columns = _pixels(table) if image else tuple(CodedColumn.of(c, table[c], table.kinds[c]) for c in table.names)
     rounded = [column.name for column in columns if column.step]
     if rounded and not image:
         named = ", ".join(rounded[:5]) + (", ..." if len(rounded) > 5 else "")
@@ -104,11 +104,11 @@ def _from_spec(spec: str) -> tuple[str, Table, str, tuple[int, ...] | None, list
     return spec, table.drop(target), "spec", None, [f"{target} is what others predict; here it is left out."]
 
 
-def _pixels(table: Table) -> tuple[ColumnCode, ...]:
+def _pixels(table: Table) -> tuple[CodedColumn, ...]:
     """A pixel is a number however few values it has: its gray values have an order and a distance."""
     whole = all((table[name] == np.round(table[name])).all() for name in table.names)
     brightest = max(float(table[name].max()) for name in table.names)
-    return tuple(ColumnCode(name, step=1.0 if whole and brightest > 1 else 1 / 255) for name in table.names)
+    return tuple(CodedColumn(name, step=1.0 if whole and brightest > 1 else 1 / 255) for name in table.names)
 
 
 def _table_of(X: np.ndarray, names: Sequence[str]) -> Table:
@@ -140,7 +140,7 @@ def _complete(table: Table) -> tuple[Table, list[str]]:
     return table.take(~gone), [f"{int(gone.sum()):,} of {len(gone):,} rows have a missing entry and are left out."]
 
 
-def _seen(columns: Sequence[ColumnCode], train: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def _seen(columns: Sequence[CodedColumn], train: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Held-out rows whose categories all occur in the training rows: any other has probability 0 for a count."""
     known = np.ones(len(rest), dtype=bool)
     for j, column in enumerate(columns):
