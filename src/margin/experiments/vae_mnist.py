@@ -1,6 +1,6 @@
 r"""A variational autoencoder draws MNIST digits
 
-Pixels are black or white (gray values from 128 on are black, the same for every epoch), 60,000 digits teach, 10,000
+Pixels are black or white (half gray and darker is black, the same for every epoch), 60,000 digits teach, 10,000
 judge. The bound on held-out digits, and the tighter importance-weighted bound of 64 draws, stand beside the exact
 log-likelihood of independent pixels; the distance of drawn digits to the nearest training digit, beside that of
 held-out digits, says whether digits were copied. The fast version does the same with digits of 8 x 8 pixels.
@@ -58,7 +58,7 @@ def black_and_white(seed: int, fast: bool) -> tuple[np.ndarray, np.ndarray]:
         X = np.asarray(load("digits").X)[np.random.default_rng(seed).permutation(1797)] >= 8
         return X[:1000].astype(np.float32), X[1000:1600].astype(np.float32)
     parts = (np.asarray(load("mnist", subset=subset).X) for subset in ("train", "test"))
-    train, test = ((X.reshape(len(X), -1) >= 128).astype(np.float32) for X in parts)
+    train, test = ((X >= 0.5).astype(np.float32) for X in parts)
     return train, test
 
 

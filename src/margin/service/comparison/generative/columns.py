@@ -58,11 +58,8 @@ class CodedColumn:
         return len(self.categories) > 0
 
     @classmethod
-    def of(cls, name: str, values: np.ndarray, kind: str, *, image: bool = False) -> CodedColumn:
-        """How a complete column is read. A pixel is a number however few values it has: its gray values have an order
-        and a distance."""
-        if image:
-            return cls(name, step=1.0 if (values == np.round(values)).all() and np.ptp(values) > 1 else 1 / 255)
+    def of(cls, name: str, values: np.ndarray, kind: str) -> CodedColumn:
+        """How a complete column is read."""
         different = np.unique(values.astype(str)) if kind in ("category", "flag") else np.unique(values)
         if kind in ("category", "flag"):
             by_text = {str(value): value for value in values.tolist()}

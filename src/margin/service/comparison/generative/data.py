@@ -58,7 +58,7 @@ def open_rows(
         raise BadRequest(
             f"compare: generative models need at least {LEAST_ROWS} complete rows; {name} has {len(table)}."
         )
-    columns = tuple(CodedColumn.of(c, table.columns[c], table.kinds[c], image=image) for c in table.names)
+    columns = _pixels(table) if image else tuple(CodedColumn.of(c, table[c], table.kinds[c]) for c in table.names)
     rounded = [column.name for column in columns if column.step]
     if rounded and not image:
         named = ", ".join(rounded[:5]) + (", ..." if len(rounded) > 5 else "")
@@ -102,6 +102,13 @@ def _from_spec(spec: str) -> tuple[str, Table, str, tuple[int, ...] | None, list
     if target is None:
         return spec, table, "spec", None, []
     return spec, table.drop(target), "spec", None, [f"{target} is what others predict; here it is left out."]
+
+
+def _pixels(table: Table) -> tuple[CodedColumn, ...]:
+    """A pixel is a number however few values it has: its gray values have an order and a distance."""
+    whole = all((table[name] == np.round(table[name])).all() for name in table.names)
+    brightest = max(float(table[name].max()) for name in table.names)
+    return tuple(CodedColumn(name, step=1.0 if whole and brightest > 1 else 1 / 255) for name in table.names)
 
 
 def _table_of(X: np.ndarray, names: Sequence[str]) -> Table:
