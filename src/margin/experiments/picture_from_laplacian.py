@@ -32,7 +32,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.physics.coordinates import psnr, recover_from_laplacian
 
     image = picture(20 if fast else 48, seed)
-    laplacian, found = recover_from_laplacian(image, max_iter=400 if fast else 4000, random_state=seed)
+    laplacian, found = recover_from_laplacian(image, max_iter=300 if fast else 3000, random_state=seed)
     return {"image": image, "laplacian": laplacian, "found": found, "psnr": psnr(image, found)}
 
 
