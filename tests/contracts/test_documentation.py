@@ -81,8 +81,9 @@ def test_every_link_to_a_file_leads_somewhere():
 
 def test_the_project_speaks_of_itself_alone():
     for page in PAGES:
+        text = page.read_text().lower().replace("--prompt", "")  # what a language model goes on from
         for word in FORBIDDEN:
-            assert word not in page.read_text().lower(), f"{page.name} says {word!r}"
+            assert word not in text, f"{page.name} says {word!r}"
 
 
 def test_the_stub_of_the_package_is_current():
