@@ -123,7 +123,8 @@ def test_predictions_are_what_they_say():
     t = torch.tensor([1, 2, 2, 3, 4, 4])
     x_t = noised(SMALL, x_0, t, noise)
     a, b = SMALL.signal(t, x_0), SMALL.noise(t, x_0)
-    truth = {"epsilon": noise, "x0": x_0, "v": a * noise - b * x_0, "score": -(x_t - a * x_0) / b**2}
+    truth = {"epsilon": noise, "x0": x_0, "v": a * noise - b * x_0, "velocity": x_0 - noise}
+    truth["score"] = -(x_t - a * x_0) / b**2
     for given in PREDICTIONS:
         for wanted in PREDICTIONS:
             found = convert(SMALL, truth[given], x_t, t, given=given, wanted=wanted)
