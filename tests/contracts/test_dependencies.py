@@ -14,9 +14,9 @@ LAYERS = [
     {"atlas", "core"},
     {"foundations"},
     {"data", "metrics", "optimize"},
-    {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction"},
+    {"linear", "kernels", "neighbors", "bayes", "trees", "cluster", "mixture", "reduction", "graphical", "density"},
     {"neural", "vision"},
-    {"text", "generative", "detection", "graphs", "physics", "meta", "semi"},
+    {"text", "generative", "detection", "segmentation", "representation", "graphs", "physics", "meta", "semi"},
     {"selection", "interpretation", "report"},
     {"claims", "experiments"},
     {"catalog", "store", "runs", "service"},
@@ -29,6 +29,7 @@ MAY_SEE = {
     ("optimize", "metrics"),
     ("claims", "experiments"),  # a claim may check an experiment's data
     ("mixture", "cluster"),  # EM starts from k-means
+    ("graphical", "density"),  # a network of states is a density by the columns of a table
     ("report", "interpretation"),  # a page shows what a model has learned
 }
 HEAVY = {"torch": "neural", "numba": "linear", "matplotlib": "claims"}  # the lowest package that may import it

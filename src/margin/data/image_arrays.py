@@ -62,9 +62,9 @@ def first_channels(owner: str, images: np.ndarray, channels: str) -> np.ndarray:
 
 
 def check_images(
-    estimator: Any, X: Any, image_shape: Any, channels: str, *, fitted: tuple[int, int, int] | None = None
+    estimator: Any, X: Any, image_shape: Any, channels: str, *, fitted: Sequence[int | None] | None = None
 ) -> np.ndarray:
-    """``X`` as pictures (n, c, h, w); with ``fitted`` they must have that shape (c, h, w)."""
+    """``X`` as pictures (n, c, h, w); with ``fitted`` they must have that shape (c, h, w), where None is any length."""
     from sklearn.utils.validation import check_array, validate_data
 
     owner = type(estimator).__name__
@@ -86,9 +86,10 @@ def check_images(
             estimator.n_features_in_ = int(np.prod(X.shape[1:]))
             estimator.__dict__.pop("feature_names_in_", None)
     images = first_channels(owner, X, channels)
-    if fitted is not None and images.shape[1:] != tuple(fitted):
+    if fitted is not None and any(wanted not in (None, got) for wanted, got in zip(fitted, images.shape[1:])):
+        size = "" if None in fitted else f" and {fitted[1]} x {fitted[2]} pixels"
         raise ValueError(
-            f"{owner}: X must have images of {fitted[0]} channels and {fitted[1]} x {fitted[2]} pixels, as in fit; "
+            f"{owner}: X must have images of {fitted[0]} channels{size}, as in fit; "
             f"got {images.shape[1]} channels and {images.shape[2]} x {images.shape[3]} pixels."
         )
     kind = np.uint8 if images.dtype == np.uint8 else np.float32

@@ -34,8 +34,9 @@ def spaced_steps(schedule: NoiseSchedule, n_chosen: int | None = None) -> list[i
     that which levels of noise a sampler visits does not depend on the schedule. (The cosine schedule moves the angle
     evenly, the linear one slowly near the noise.)
 
+    >>> from margin.generative.diffusion.schedules import noise_schedule
     >>> spaced_steps(noise_schedule("cosine", 100), 4), spaced_steps(noise_schedule("linear", 100), 4)
-    ([99, 74, 49, 24, 0], [98, 43, 26, 12, 0])
+    ([99, 74, 49, 24, 0], [97, 43, 26, 12, 0])
     """
     n_steps = schedule.n_steps
     if n_chosen is None:

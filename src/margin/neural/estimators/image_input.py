@@ -9,7 +9,7 @@ import torch
 from margin.data.image_arrays import CHUNK_VALUES
 from margin.neural.training import TensorRows
 
-__all__ = ["ImageRows"]
+__all__ = ["ImageRows", "image_tags"]
 
 
 class ImageRows(TensorRows):
@@ -22,3 +22,10 @@ class ImageRows(TensorRows):
     def take(self, index: torch.Tensor) -> ImageRows:
         tensors = tuple(tensor.index_select(0, index) for tensor in self.tensors)
         return ImageRows(tensors, self.weight.index_select(0, index), self.equal)
+
+
+def image_tags(tags: Any) -> Any:
+    """``tags`` of an estimator for which a table is no input: its targets belong to images."""
+    tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True
+    tags.target_tags.required = True
+    return tags

@@ -9,15 +9,16 @@ fast for wide layers.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
-from torch import nn
+from torch import Tensor, nn
 
 from margin.core.domains import Choice, Flag, Integer, Number
 from margin.core.notices import warn_user
@@ -188,6 +189,13 @@ class MLPEstimator(NeuralEstimator):
         starts = range(0, X.shape[0], EVALUATION_ROWS)
         dense = (scaling.apply(X[start : start + EVALUATION_ROWS].toarray()) for start in starts)
         return np.concatenate([self._evaluate(module, part) for part in dense])
+
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        module = self._ready_module()
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        x = torch.from_numpy(np.array(X)).to(next(module.parameters()).dtype)
+        center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
+        return lambda rows: self._in_units(module((rows - center) / scale)), x
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

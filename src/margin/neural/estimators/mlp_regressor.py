@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
+from torch import Tensor
 
 from margin.core.domains import Choice
 from margin.core.parameters import attribute, parameter
@@ -89,6 +90,9 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         else:
             Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
         return Y[:, 0] if self.single_target_ else Y
+
+    def _in_units(self, outputs: Tensor) -> Tensor:
+        return outputs.exp() if self.out_activation_ == "exp" else super()._in_units(outputs)
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = validate_data(

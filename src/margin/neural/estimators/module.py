@@ -169,6 +169,18 @@ class ModuleEstimator(NeuralEstimator):
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what a user's layers cost is counted in the first step
 
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        if self.dtype == "int64":
+            raise TypeError(f"{type(self).__name__}: rows of dtype 'int64' have no gradients; dtype must be a float.")
+        module = self._ready_module()
+        x = torch.from_numpy(np.asarray(self._checked(X, reset=False), dtype=self.dtype).copy())
+
+        def outputs(rows: Tensor) -> Tensor:
+            found = module(rows)
+            return found.reshape(len(found), -1)
+
+        return outputs, x
+
     def _outputs(self, X: Any) -> np.ndarray:
         module = self._ready_module()
         X = self._checked(X, reset=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, validate_data
-from torch import nn
+from torch import Tensor, nn
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
 from margin.core.parameters import attribute, parameter
@@ -136,6 +136,12 @@ class SequenceEstimator(NeuralEstimator):
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return None  # what the steps cost is counted in the first update
+
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        module = self._ready_module()
+        x = torch.from_numpy(self._series(X, reset=False)).to(next(module.parameters()).dtype)
+        center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
+        return lambda series: self._in_units(module((series - center) / scale)), x
 
     def _outputs(self, X: Any) -> np.ndarray:
         module = self._ready_module()

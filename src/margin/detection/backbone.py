@@ -1,0 +1,83 @@
+"""What all detectors share: the small network under them, and what one is asked for."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from margin.neural.nets.image_parts import BatchNorm2d
+
+__all__ = ["Backbone", "Detected", "DetectorNetwork", "Scene", "image_size"]
+
+
+def image_size(images: Tensor) -> tuple[int, int]:
+    """Height and width of images (N, C, H, W)."""
+    return int(images.shape[2]), int(images.shape[3])
+
+
+class Scene(NamedTuple):
+    """Images (N, C, H, W) with their objects in rows of equal length: boxes (N, M, 4), labels (N, M), -1 for none.
+
+    ``proposals`` (N, P, 4) are boxes from outside, for the networks that need them; rows of NaN are none.
+    """
+
+    images: Tensor
+    boxes: Tensor
+    labels: Tensor
+    proposals: Tensor
+
+    def objects(self, k: int) -> tuple[Tensor, Tensor]:
+        """Boxes and labels of image ``k``."""
+        there = self.labels[k] >= 0
+        return self.boxes[k][there], self.labels[k][there]
+
+    def regions(self, k: int) -> Tensor:
+        """Proposals of image ``k``."""
+        return self.proposals[k][~self.proposals[k, :, 0].isnan()]
+
+
+class Detected(NamedTuple):
+    """What a network found in one image: boxes (n, 4), labels (n,), scores (n,), before any suppression."""
+
+    boxes: Tensor
+    labels: Tensor
+    scores: Tensor
+
+
+class DetectorNetwork(nn.Module):
+    """A network that says what its loss on scenes is, and what it finds in images."""
+
+    needs_proposals = False
+    suppresses = True  # whether overlapping finds are to be suppressed
+
+    @abstractmethod
+    def losses(self, scene: Scene, noise: torch.Generator) -> dict[str, Tensor]:
+        """Named scalars, "loss" among them."""
+
+    @abstractmethod
+    def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
+        """What is found in every image."""
+
+
+class Backbone(nn.Sequential):
+    """Convolutions with two halvings: features (N, 4 * channels, H / 4, W / 4).
+
+    >>> Backbone(1, 8)(torch.zeros(2, 1, 32, 32)).shape
+    torch.Size([2, 32, 8, 8])
+    """
+
+    stride = 4
+
+    def __init__(self, in_channels: int, channels: int):
+        widths = [in_channels, channels, 2 * channels, 4 * channels, 4 * channels]
+        layers: list[nn.Module] = []
+        for k, (a, b) in enumerate(pairwise(widths)):
+            layers += [nn.Conv2d(a, b, 3, padding=1, bias=False), BatchNorm2d(b), nn.ReLU()]
+            if k in (0, 1):
+                layers.append(nn.MaxPool2d(2))
+        super().__init__(*layers)
+        self.out_channels = widths[-1]

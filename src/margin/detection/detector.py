@@ -1,0 +1,256 @@
+r"""Objects in images: the detectors of this package with one face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from margin.core.domains import Choice, Either, Integer, Number, Optional
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.core.threads import available, torch_threads
+from margin.data.boxes import Boxes
+from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
+from margin.detection.average_precision import mean_average_precision
+from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
+from margin.detection.detr import DETR
+from margin.detection.rcnn import RCNN, FasterRCNN, FastRCNN, RegionNetwork
+from margin.detection.selective_search import selective_search
+from margin.detection.suppression import non_maximum_suppression
+from margin.detection.yolo import YOLO
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.image_input import ImageRows, image_tags
+from margin.neural.nets.image_parts import Standardized
+from margin.neural.training.schedules import SCHEDULES
+
+__all__ = ["DETECTORS", "ObjectDetector", "detector_network"]
+
+DETECTORS = ("r-cnn", "fast-r-cnn", "faster-r-cnn", "yolo", "detr")
+EVALUATION_IMAGES = 64  # images detected at once
+SMALLEST_SIDE = 1e-3  # pixels: a box that was clipped to less is none
+
+
+def detector_network(
+    architecture: str, in_channels: int, n_classes: int, channels: int, usual_side: float, n_queries: int
+) -> DetectorNetwork:
+    """The network of a name; ``usual_side`` is that of the objects, for anchors and priors."""
+    if architecture == "yolo":
+        return YOLO(in_channels, n_classes, channels, prior=usual_side)
+    if architecture == "detr":
+        return DETR(in_channels, n_classes, channels, n_queries)
+    if architecture == "faster-r-cnn":
+        return FasterRCNN(in_channels, n_classes, channels, scales=(0.7 * usual_side, usual_side, 1.4 * usual_side))
+    return (RCNN if architecture == "r-cnn" else FastRCNN)(in_channels, n_classes, channels)
+
+
+class ObjectDetector(ImageParameters, NeuralEstimator):
+    """Boxes, classes and scores of the objects in images.
+
+    ``X`` are images (n, h, w) or with channels, ``y`` one :class:`~margin.data.boxes.Boxes` per image. All
+    architectures stand on the same small network of stride 4, so their differences are those of the methods: R-CNN and
+    Fast R-CNN take proposals from selective search, Faster R-CNN makes its own, YOLO and DETR need none, and DETR
+    needs no suppression either.
+
+    >>> from margin.data.scenes import shape_scenes
+    >>> scenes = shape_scenes(np.random.default_rng(0), n_samples=8)
+    >>> model = ObjectDetector("yolo", base_channels=4, max_iter=1, random_state=0).fit(scenes.images, scenes.boxes)
+    >>> found = model.predict(scenes.images[:2])
+    >>> len(found), found[0].xyxy.shape[1]
+    (2, 4)
+    """
+
+    architecture: str = parameter("faster-r-cnn", Choice(*DETECTORS), "Method.")
+    _: KW_ONLY
+    base_channels: int = parameter(16, Integer(low=1, search=(8, 32), log=True), "Feature maps of the first layer.")
+    n_queries: int = parameter(10, Integer(low=1), "Predictions per image of 'detr': more than objects in any image.")
+    score_threshold: float = parameter(0.05, Number(low=0, high=1), "Score below which nothing is predicted.")
+    nms_threshold: float = parameter(0.5, Number(low=0, high=1), "IoU above which the better of two boxes suppresses.")
+    max_detections: int = parameter(100, Integer(low=1), "Most predictions per image.")
+    segment_scale: float = parameter(
+        0.3, Number(above=0), "Scale k of the segments from which 'r-cnn' and 'fast-r-cnn' take proposals."
+    )
+    max_proposals: int = parameter(200, Integer(low=1), "Most proposals of selective search per image.")
+    batch_size: int | str = parameter(
+        "auto",
+        Either(Choice("auto"), Integer(low=1, search=(2, 32), log=True)),
+        "Images per update; 'auto': 2 to 16, such that an epoch has at least 20 updates.",
+    )
+    learning_rate: str = parameter(
+        "cosine",
+        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant"), search=False),
+        "How the learning rate goes on from learning_rate_init.",
+    )
+    learning_rate_init: float = parameter(
+        0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+    )
+    clip_norm: float | None = parameter(
+        5.0, Optional(Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
+    )
+    max_iter: int = parameter(20, Integer(low=1), "Most epochs.")
+
+    classes_: np.ndarray = attribute("The classes of the objects.")
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from images ``X`` and their objects ``y``."""
+        return self._consume(self.iterate(X, y), X, y)
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        images = self._images(X, reset=True)
+        objects = _objects(y, images)
+        classes = np.unique(np.concatenate([boxes.labels for boxes in objects]))
+        if not len(classes):
+            raise ValueError("ObjectDetector: y must hold at least one box; got none.")
+        if self._goes_on() and not np.array_equal(classes, self.classes_):
+            raise ValueError(f"ObjectDetector: warm_start must go on with classes {self.classes_}; got {classes}.")
+        seed = self._seed(state)
+        train, valid = self._split(len(images), seed)
+        if not self._goes_on():
+            self._describe(images[train], objects, classes)
+        self.classes_ = classes
+        corners, labels = _padded(objects, classes)
+        rows = ImageRows.of(images, corners, labels, self._proposals(images))
+        yield from self._train(_scene_loss, rows, train, valid, seed=seed, state=state)
+
+    def predict(self, X: Any) -> list[Boxes]:
+        """What is found in every image, best score first."""
+        check_is_fitted(self)
+        module: Any = self._ready_module()
+        images = self._images(X)
+        proposals = torch.from_numpy(self._proposals(images))
+        found: list[Boxes] = []
+        with torch.inference_mode(), torch_threads(available()):
+            for start in range(0, len(images), EVALUATION_IMAGES):
+                cut = slice(start, start + EVALUATION_IMAGES)
+                x = module.prepare(torch.from_numpy(images[cut]))
+                found += [self._final(one, module.body.suppresses) for one in module.body.detect(x, proposals[cut])]
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Mean average precision at IoU 0.5, as Pascal VOC defines it."""
+        return mean_average_precision(_objects(y, self._images(X)), self.predict(X))
+
+    def explain(self, image: Any) -> dict[str, Any]:
+        """The stages of a network of regions for one image: proposals, features and class scores of each, final boxes.
+
+        Faster R-CNN tells its ``anchors`` too.
+        """
+        check_is_fitted(self)
+        module: Any = self._ready_module()
+        if not isinstance(module.body, RegionNetwork):
+            name = self.network_["architecture"]
+            raise ValueError(f"ObjectDetector: explain needs an architecture with regions; got {name!r}.")
+        images = self._images(np.asarray(image)[None])
+        with torch.inference_mode(), torch_threads(available()):
+            x = module.prepare(torch.from_numpy(images))
+            stages = module.body.stages(x, torch.from_numpy(self._proposals(images)))
+        return {name: tensor.numpy() for name, tensor in stages.items()} | {"boxes": self.predict(images)[0]}
+
+    def _final(self, found: Detected, suppresses: bool) -> Boxes:
+        """Good enough, of some area, and with ``suppresses`` no two of a class on one object."""
+        boxes = found.boxes.double().numpy()
+        scores, labels = found.scores.double().numpy(), found.labels.numpy()
+        sides = (boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=np.inf)
+        kept = np.flatnonzero((scores >= self.score_threshold) & (sides > SMALLEST_SIDE))
+        boxes, scores, labels = boxes[kept], scores[kept], labels[kept]
+        if suppresses:
+            best = non_maximum_suppression(boxes, scores, self.nms_threshold, labels=labels)
+        else:
+            best = np.argsort(-scores, kind="stable")
+        best = best[: self.max_detections]
+        return Boxes(boxes[best], self.classes_[labels[best]], scores[best])
+
+    def _images(self, X: Any, *, reset: bool = False) -> np.ndarray:
+        fitted = None if reset else (self.network_["in_channels"], None, None)
+        images = check_images(self, X, self.image_shape, self.channels, fitted=fitted)
+        height, width = images.shape[2:]
+        if min(height, width) < Backbone.stride:
+            raise ValueError(
+                f"ObjectDetector: X must have images of at least {Backbone.stride} x {Backbone.stride} pixels; "
+                f"got {height} x {width}."
+            )
+        return images
+
+    def __sklearn_tags__(self) -> Any:
+        return image_tags(super().__sklearn_tags__())
+
+    def _describe(self, images: np.ndarray, objects: Sequence[Boxes], classes: np.ndarray) -> None:
+        center, scale = channel_scaling(images, np.ones(len(images)))
+        areas = np.concatenate([boxes.areas for boxes in objects])
+        self.network_ = {
+            "architecture": self.architecture,
+            "in_channels": int(images.shape[1]),
+            "n_classes": len(classes),
+            "channels": int(self.base_channels),
+            "usual_side": float(np.exp(np.log(areas).mean() / 2)),
+            "n_queries": int(self.n_queries),
+            "center": center,
+            "scale": scale,
+        }
+
+    def _proposals(self, images: np.ndarray) -> np.ndarray:
+        """Boxes of selective search (n, P, 4), filled with NaN; of no columns where the network needs none."""
+        if self.network_["architecture"] not in ("r-cnn", "fast-r-cnn"):
+            return np.empty((len(images), 0, 4), dtype=np.float32)
+        unit = 255.0 if images.dtype == np.uint8 else 1.0
+        found = [
+            selective_search(image.transpose(1, 2, 0) / unit, k=self.segment_scale, max_boxes=self.max_proposals)
+            for image in images
+        ]
+        padded = np.full((len(images), max(map(len, found)), 4), np.nan, dtype=np.float32)
+        for row, boxes in zip(padded, found):
+            row[: len(boxes)] = boxes
+        return padded
+
+    def _network(self) -> nn.Module:
+        described = dict(self.network_)
+        center, scale = described.pop("center"), described.pop("scale")
+        return Standardized(detector_network(**described), center, scale)
+
+    def _rows_per_update(self, n_rows: int) -> int:
+        return min(16, max(2, n_rows // 20)) if self.batch_size == "auto" else int(self.batch_size)
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        return None  # what convolutions cost is counted in the first step
+
+
+def _scene_loss(module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
+    images, boxes, labels, proposals = batch
+    return module.body.losses(Scene(module.prepare(images), boxes, labels, proposals), noise)
+
+
+def _objects(y: Any, images: np.ndarray) -> list[Boxes]:
+    if y is None:
+        raise ValueError("ObjectDetector: y must be given: a sequence of Boxes, one per image; got None.")
+    other = next((boxes for boxes in y if not isinstance(boxes, Boxes)), None)
+    if other is not None:
+        raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {type(other).__name__}.")
+    if len(y) != len(images):
+        raise ValueError(f"ObjectDetector: y must have {len(images)} entries, one per image; got {len(y)}.")
+    height, width = images.shape[2:]
+    for k, boxes in enumerate(y):
+        if not boxes.inside(height, width):
+            outside = next(box for box in boxes.xyxy if not Boxes([box], [0]).inside(height, width))
+            raise ValueError(
+                f"ObjectDetector: y must have boxes inside the image of {height} x {width} pixels; "
+                f"got {outside.tolist()} for image {k}."
+            )
+    return list(y)
+
+
+def _padded(objects: Sequence[Boxes], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Boxes (n, M, 4) and codes (n, M) in rows of equal length; the code -1 is no object."""
+    most = max(map(len, objects))
+    corners = np.zeros((len(objects), most, 4), dtype=np.float32)
+    codes = np.full((len(objects), most), -1, dtype=np.int64)
+    for k, boxes in enumerate(objects):
+        corners[k, : len(boxes)] = boxes.xyxy
+        codes[k, : len(boxes)] = np.searchsorted(classes, boxes.labels)
+    return corners, codes

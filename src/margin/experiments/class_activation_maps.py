@@ -1,0 +1,92 @@
+r"""Class activation maps: feature maps, their weights, and where they add up
+
+.. math:: \mathrm{CAM}_c = \sum_k W_{ck} A_k
+
+A network that averages its last feature maps learns to tell shapes from each other and from an empty image, never told
+where they are; the peak of the map of the right class lies on the shape. The empty images matter: without them a class
+can be what is left where there is no evidence for the others, and its map has no peak.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, above, every, near
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIDE, SHOWN, NOISE = 20, 4, 0.05
+LAYERS = ["conv 8 3", "conv 16 3", "conv 16 3", "global-avg-pool"]
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    import torch
+
+    from margin.data.scenes import SHAPES, shape_scenes
+    from margin.interpretation.attribution import class_activation_map, grad_cam, resize_map
+    from margin.neural.estimators import CNNClassifier
+
+    rng = np.random.default_rng(seed)
+    options: dict[str, Any] = {"side": SIDE, "sizes": (7, 9), "n_objects": (1, 1), "noise": NOISE}
+    train = shape_scenes(rng, 300 if fast else 2000, **options)
+    test = shape_scenes(rng, 60, **options)
+    model = CNNClassifier(
+        LAYERS, max_iter=14 if fast else 20, batch_size=20, learning_rate_init=0.01, random_state=seed
+    )
+    empty = np.clip(NOISE * rng.standard_normal((len(train.images) // 3, SIDE, SIDE)), 0, 1).astype(np.float32)
+    names = [*(int(boxes.labels[0]) for boxes in train.boxes), *[len(SHAPES)] * len(empty)]
+    model.fit(np.concatenate([train.images, empty]), names)
+    net: Any = model._ready_module()
+    x = net.prepare(torch.from_numpy(test.images[:, None]))
+    labels = torch.tensor([int(boxes.labels[0]) for boxes in test.boxes])
+    position = max(k for k, layer in enumerate(net.body) if isinstance(layer, torch.nn.ReLU))
+    features, head = net.body[: position + 1](x).detach(), net.body[-1]
+    cam = class_activation_map(features, head.weight.detach(), labels)
+    by_gradient = grad_cam(net.body, net.body[position], x, labels)
+    heat = resize_map(cam, SIDE, SIDE).numpy()
+    peaks = [np.unravel_index(m.argmax(), m.shape) for m in heat]
+    inside = [
+        box[1] <= r + 0.5 <= box[3] and box[0] <= c + 0.5 <= box[2]
+        for (r, c), box in zip(peaks, (boxes.xyxy[0] for boxes in test.boxes))
+    ]
+    strongest = int((head.weight[labels[0]].detach().abs() * features[0].mean(dim=(1, 2))).argmax())
+    return {
+        "accuracy": float(np.mean(model.predict(test.images) == labels.numpy())),
+        "inside": float(np.mean(inside)),
+        "area": float(np.mean([boxes.areas[0] for boxes in test.boxes]) / SIDE**2),
+        "gap": float((by_gradient * cam[0].numel() - cam.relu()).abs().max() / cam.abs().max()),
+        "images": test.images[:SHOWN],
+        "heat": heat[:SHOWN],
+        "maps": features[0].numpy(),
+        "weights": head.weight[labels[0]].detach().numpy(),
+        "strongest": strongest,
+        "boxes": [boxes.xyxy[0] for boxes in test.boxes[:SHOWN]],
+    }
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    return every(
+        learned=above(data["accuracy"], 0.7),
+        peak_on_the_object=above(data["inside"], max(0.7, 3 * data["area"])),
+        grad_cam_is_cam=near(data["gap"], 0.0, tolerance=1e-4),
+    )
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    axes = figure.subplots(3, SHOWN)
+    chosen = np.argsort(-np.abs(data["weights"]))[:SHOWN]
+    for k in range(SHOWN):
+        axes[0, k].imshow(data["images"][k], cmap="gray")
+        axes[1, k].imshow(data["maps"][chosen[k]], cmap="viridis")
+        axes[1, k].set_title(f"map {chosen[k]}, weight {data['weights'][chosen[k]]:+.2f}", fontsize=8)
+        axes[2, k].imshow(data["images"][k], cmap="gray")
+        axes[2, k].imshow(data["heat"][k], cmap="jet", alpha=0.5)
+        left, top, right, bottom = data["boxes"][k] - 0.5
+        axes[2, k].plot([left, right, right, left, left], [top, top, bottom, bottom, top], "w-", lw=1)
+    for row, name in enumerate(("images", "maps of the first image", "maps of the class")):
+        axes[row, 0].set_ylabel(name)
+    for ax in axes.flat:
+        ax.set(xticks=[], yticks=[])

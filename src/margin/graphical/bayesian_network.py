@@ -1,0 +1,180 @@
+r"""Bayesian network learned from a table.
+
+.. math:: p(x) = \prod_j p(x_j \mid x_{pa(j)})
+
+Columns are read as states (categories, or intervals of numbers with a density inside), a graph is searched, and its
+tables are the posterior means under a Dirichlet prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from margin.core.domains import Array, Choice, Integer, Number, Optional
+from margin.core.parameters import attribute, parameter
+from margin.density.base import StateDensity
+from margin.graphical.factors import Factor
+from margin.graphical.graphs import Name, checked_graph
+from margin.graphical.network import DiscreteNetwork
+from margin.graphical.parameters import em_steps, fitted_network
+from margin.graphical.scores import SCORES, FamilyScores
+from margin.graphical.structure import Constraints, exact_search, greedy_search
+
+__all__ = ["BayesianNetwork"]
+
+
+class BayesianNetwork(StateDensity):
+    r"""A directed graph of the columns and a table for each, found by the score of the graph.
+
+    Missing entries (NaN) are allowed: the graph is searched on the rows in which a column and its parents are known,
+    and the tables are then fitted by EM.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.integers(2, size=500)
+    >>> X = np.column_stack([a, np.where(rng.random(500) < 0.9, a, 1 - a), rng.integers(2, size=500)])
+    >>> model = BayesianNetwork().fit(X)
+    >>> sorted(model.edges_.ravel().tolist())
+    [0, 1]
+    >>> model.query([0], {1: 1}).values.argmax()
+    np.int64(1)
+    """
+
+    structure: str = parameter(
+        "greedy",
+        Choice("greedy", "exact", "given"),
+        "How the graph is found: step by step, as the best of all (at most 16 columns), or as required_edges say.",
+    )
+    _: KW_ONLY
+    criterion: str = parameter(
+        "bic", Choice(*SCORES), "Score of a graph; 'loglik' has no penalty and joins everything."
+    )
+    max_parents: int | None = parameter(3, Optional(Integer(low=0, search=(1, 5))), "Most parents of a column.")
+    required_edges: Any = parameter(None, Optional(Array(ndim=2)), "Edges (parent, child), (m, 2), that the graph has.")
+    forbidden_edges: Any = parameter(None, Optional(Array(ndim=2)), "Edges (parent, child), (m, 2), it must not have.")
+    alpha: float = parameter(
+        0.5, Number(low=0, search=(1e-2, 10.0), log=True), "Rows added to every entry of a table by the prior."
+    )
+    equivalent_sample_size: float = parameter(10.0, Number(above=0), "Rows that the prior of 'bdeu' is worth.")
+    max_iter: int = parameter(50, Integer(low=1), "Most EM steps, where entries are missing.")
+    tol: float = parameter(1e-4, Number(low=0), "EM ends when the mean log-likelihood rises by less.")
+
+    parents_: list[np.ndarray] = attribute("The parents of every column.")
+    tables_: list[np.ndarray] = attribute("For every column one axis per parent and a last one for its own states.")
+    n_iter_: int = attribute("EM steps; 0 if nothing was missing.")
+
+    @property
+    def edges_(self) -> np.ndarray:
+        """The edges (parent, child) of the graph, (m, 2)."""
+        pairs = [(int(p), child) for child, above in enumerate(self.parents_) for p in above]
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+    @property
+    def network_(self) -> DiscreteNetwork:
+        """The network of states, with columns as variables 0, 1, ..."""
+        graph = {j: [int(p) for p in above] for j, above in enumerate(self.parents_)}
+        return DiscreteNetwork(graph, dict(enumerate(self.tables_)))
+
+    def fit(self, X: Any, y: Any = None) -> BayesianNetwork:
+        """Search the graph and fill its tables; ``y`` is ignored."""
+        codes = self._learn_columns(X)
+        sizes = self._sizes()
+        graph = self._graph(codes, sizes)
+        network = fitted_network(graph, codes, sizes, self.alpha)
+        self.n_iter_ = 0
+        if (codes < 0).any():
+            before = -np.inf
+            for step in islice(em_steps(graph, codes, sizes, self.alpha, start=network), self.max_iter):
+                network = step.network
+                self.n_iter_ += 1
+                if step.log_likelihood - before < self.tol * len(codes):
+                    break
+                before = step.log_likelihood
+        self.parents_ = [np.array(graph[j], dtype=np.int64) for j in range(len(sizes))]
+        self.tables_ = [network.tables[j] for j in range(len(sizes))]
+        return self
+
+    def query(self, columns: Sequence[int], evidence: Mapping[int, float] | None = None) -> Factor:
+        """The exact distribution of the states of ``columns`` given entries of other columns, in their own units."""
+        check_is_fitted(self)
+        states = {}
+        for j, value in (evidence or {}).items():
+            if not 0 <= j < self.n_features_in_:
+                raise ValueError(f"BayesianNetwork.query: there is no column {j!r}; there are {self.n_features_in_}.")
+            column = self._columns()[j]
+            states[j] = int(column.codes(np.array([value], dtype=np.float64))[0])
+            if not 0 <= states[j] < column.size:
+                raise ValueError(f"BayesianNetwork.query: column {j} never had the value {value!r}.")
+        return self.network_.query(list(columns), states)
+
+    def impute(self, X: Any) -> np.ndarray:
+        """``X`` with every missing entry replaced: by the most probable category, or the middle of an interval."""
+        check_is_fitted(self)
+        X = self._read(X).copy()
+        network, columns = self.network_, self._columns()
+        for row in X:
+            missing = np.flatnonzero(np.isnan(row))
+            if len(missing) == 0:
+                continue
+            known = {j: int(columns[j].codes(row[j : j + 1])[0]) for j in range(len(row)) if j not in set(missing)}
+            known = {j: code for j, code in known.items() if code < columns[j].size}
+            for j in missing:
+                row[j] = _typical(columns[j], int(network.query([int(j)], known).values.argmax()))
+        return X
+
+    def _graph(self, codes: np.ndarray, sizes: list[int]) -> dict[int, tuple[int, ...]]:
+        n = len(sizes)
+        required, forbidden = (self._edges(name, n) for name in ("required_edges", "forbidden_edges"))
+        if self.structure == "given":
+            graph = {j: tuple(sorted(p for p, child in required if child == j)) for j in range(n)}
+            checked_graph(graph)
+            return graph
+        local = FamilyScores(codes, sizes, self.criterion, self.equivalent_sample_size)
+        rules = Constraints(required, forbidden, self.max_parents)
+        search = exact_search if self.structure == "exact" else greedy_search
+        return search(n, local, rules)
+
+    def _edges(self, name: str, n: int) -> list[tuple[int, int]]:
+        given = getattr(self, name)
+        if given is None:
+            return []
+        pairs = np.asarray(given)
+        fits = pairs.ndim == 2 and pairs.shape[1] == 2 and np.all(pairs == pairs.astype(np.int64))
+        if not fits or pairs.min(initial=0) < 0 or pairs.max(initial=0) >= n or (pairs[:, 0] == pairs[:, 1]).any():
+            raise ValueError(f"BayesianNetwork: {name} must be pairs of different columns below {n}, shape (m, 2).")
+        return [(int(a), int(b)) for a, b in pairs]
+
+    def _log_prob(self, codes: np.ndarray) -> np.ndarray:
+        network = self.network_
+        result = np.empty(len(codes))
+        known = (codes >= 0).all(axis=1)
+        result[known] = network.log_prob(codes[known])
+        if not known.all():
+            patterns, which = np.unique(codes[~known], axis=0, return_inverse=True)
+            result[~known] = np.array([network.log_evidence(_known(row)) for row in patterns])[which.ravel()]
+        return result
+
+    def _draw_states(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
+        return self.network_.sample(n_samples, rng)
+
+
+def _known(row: np.ndarray) -> dict[Name, int]:
+    return {j: int(code) for j, code in enumerate(row) if code >= 0}
+
+
+def _typical(column: Any, state: int) -> float:
+    """A value that stands for a state: the category, the middle of an interval, or the mean of a tail."""
+    if column.is_category:
+        return float(column.values[state])
+    if state == 0:
+        return float(column.cuts[0] - column.scales[0])
+    if state == column.size - 1:
+        return float(column.cuts[-1] + column.scales[1])
+    return float(column.cuts[state - 1 : state + 1].mean())

@@ -1,0 +1,71 @@
+r"""Chains of hidden states: sums and maxima over all paths in time linear in the length.
+
+For log-potentials :math:`s_1(k) + \sum_t e_t(k_t) + \sum_t A(k_{t-1}, k_t)` of a path, the forward pass gives
+
+.. math:: \alpha_t(k) = e_t(k) + \log\sum_j \exp(\alpha_{t-1}(j) + A(j, k)), \quad \log Z = \log\sum_k \exp\alpha_T(k) .
+
+A hidden Markov model has normalized potentials, a conditional random field any; both use these functions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+__all__ = ["Posteriors", "backward", "forward", "posteriors", "viterbi"]
+
+
+class Posteriors(NamedTuple):
+    """Log Z, the distribution of the state at every time (T, K), and of the pairs of states summed over time (K, K)."""
+
+    log_partition: float
+    states: np.ndarray
+    pairs: np.ndarray
+
+
+def forward(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Forward messages (T, K) of log-potentials ``emissions`` (T, K), ``transition`` (K, K) and ``start`` (K,)."""
+    from margin.graphical.chain_kernels import forward_messages
+
+    alpha = np.empty(emissions.shape)
+    forward_messages(*_contiguous(emissions, transition, start), alpha)
+    return alpha
+
+
+def backward(emissions: np.ndarray, transition: np.ndarray) -> np.ndarray:
+    """Backward messages (T, K): the log-sum over all continuations of a state."""
+    from margin.graphical.chain_kernels import backward_messages
+
+    beta = np.empty(emissions.shape)
+    backward_messages(*_contiguous(emissions, transition), beta)
+    return beta
+
+
+def posteriors(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) -> Posteriors:
+    """Marginals of states and of neighboring pairs by forward and backward messages."""
+    alpha, beta = forward(emissions, transition, start), backward(emissions, transition)
+    log_z = float(logsumexp(alpha[-1]))
+    states = np.exp(alpha + beta - log_z)
+    after = (emissions + beta)[1:]
+    pairs = np.exp(alpha[:-1, :, None] + transition + after[:, None, :] - log_z).sum(axis=0)
+    return Posteriors(log_z, states, pairs)
+
+
+def viterbi(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float]:
+    """The path of states with the largest log-potential, and that value."""
+    best = start + emissions[0]
+    back = np.zeros(emissions.shape, dtype=np.int64)
+    for t in range(1, len(emissions)):
+        reached = best[:, None] + transition
+        back[t] = reached.argmax(axis=0)
+        best = emissions[t] + reached.max(axis=0)
+    path = [int(best.argmax())]
+    for t in range(len(emissions) - 1, 0, -1):
+        path.append(int(back[t, path[-1]]))
+    return np.array(path[::-1]), float(best.max())
+
+
+def _contiguous(*arrays: np.ndarray) -> list[np.ndarray]:
+    return [np.ascontiguousarray(array, dtype=np.float64) for array in arrays]

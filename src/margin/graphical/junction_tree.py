@@ -1,0 +1,127 @@
+r"""Junction tree: every marginal of a product of factors from two passes of messages.
+
+The cliques of an elimination order are joined by a maximum spanning tree of the sizes of their intersections, which
+has the running intersection property. After messages to the root and back, the belief of every clique is its marginal,
+
+.. math:: \beta_C(x_C) \propto \phi_C(x_C) \prod_{D \sim C} m_{D \to C}(x_{C \cap D}).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from margin.graphical.elimination import elimination_order, interaction_graph
+from margin.graphical.factors import Factor, cardinalities, product, restricted
+from margin.graphical.graphs import Name
+
+__all__ = ["JunctionTree", "calibrated", "clique_tree"]
+
+
+@dataclass(frozen=True)
+class JunctionTree:
+    """Cliques with their normalized beliefs, the edges of the tree, and the logarithm of the partition function."""
+
+    beliefs: tuple[Factor, ...]
+    edges: tuple[tuple[int, int], ...]
+    log_partition: float
+
+    def marginal(self, query: Sequence[Name]) -> Factor:
+        """The table of variables that share a clique."""
+        wanted = set(query)
+        holders = [belief for belief in self.beliefs if wanted <= set(belief.variables)]
+        if not holders:
+            raise ValueError(f"JunctionTree.marginal: no clique holds all of {list(query)}; ask `marginal` for them.")
+        smallest = min(holders, key=lambda belief: belief.values.size)
+        return smallest.summed(set(smallest.variables) - wanted).ordered(tuple(query))
+
+
+def clique_tree(cliques: Sequence[frozenset[Name]]) -> tuple[list[frozenset[Name]], list[tuple[int, int]]]:
+    """The maximal cliques and the edges of a maximum spanning forest of their intersections (Kruskal's)."""
+    maximal = [c for i, c in enumerate(cliques) if not any(c < d or (c == d and i > j) for j, d in enumerate(cliques))]
+    pairs = [(len(maximal[i] & maximal[j]), i, j) for i in range(len(maximal)) for j in range(i)]
+    home = list(range(len(maximal)))
+
+    def root(i: int) -> int:
+        while home[i] != i:
+            i = home[i]
+        return i
+
+    joined = []
+    for shared, i, j in sorted(pairs, key=lambda pair: -pair[0]):
+        if shared and root(i) != root(j):
+            home[root(i)] = root(j)
+            joined.append((i, j))
+    return maximal, joined
+
+
+def calibrated(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = None) -> JunctionTree:
+    """The tree of the factors given ``evidence``, with messages passed both ways.
+
+    >>> tree = calibrated([Factor(["a"], [0.5, 0.5]), Factor(["a", "b"], [[0.9, 0.1], [0.4, 0.6]])])
+    >>> tree.marginal(["b"]).values.round(2)
+    array([0.65, 0.35])
+    """
+    left = restricted(factors, evidence or {}, "calibrated")
+    sizes = cardinalities(left)
+    cliques, joined = clique_tree(elimination_order(interaction_graph(left)).cliques)
+    potentials = [Factor(tuple(c), np.ones([sizes[v] for v in c])) for c in (sorted(c, key=str) for c in cliques)]
+    log_scale = 0.0
+    for factor in left:
+        if not factor.variables:
+            with np.errstate(divide="ignore"):
+                log_scale += float(np.log(factor.values))
+            continue
+        home = next(i for i, clique in enumerate(cliques) if set(factor.variables) <= clique)
+        potentials[home] = potentials[home] * factor
+    return _passed(potentials, joined, log_scale)
+
+
+def _passed(potentials: list[Factor], joined: list[tuple[int, int]], log_scale: float) -> JunctionTree:
+    neighbors: list[list[int]] = [[] for _ in potentials]
+    for i, j in joined:
+        neighbors[i].append(j)
+        neighbors[j].append(i)
+    messages: dict[tuple[int, int], Factor] = {}
+
+    def message(source: int, target: int) -> float:
+        """Sends from source to target; the logarithm of what was divided out."""
+        received = (messages[k, source] for k in neighbors[source] if k != target)
+        together = product([potentials[source], *received])
+        shared = set(potentials[target].variables)
+        sent = together.summed(v for v in together.variables if v not in shared)
+        peak = float(sent.values.max())
+        if peak <= 0:
+            raise ValueError("calibrated: the evidence has probability 0.")
+        messages[source, target] = Factor(sent.variables, sent.values / peak)
+        return float(np.log(peak))
+
+    visited: set[int] = set()
+    for root in range(len(potentials)):
+        if root in visited:
+            continue
+        order = _depth_first(root, neighbors)
+        visited |= {node for node, _ in order}
+        for node, parent in reversed(order[1:]):
+            log_scale += message(node, parent)
+        for node, parent in order[1:]:
+            message(parent, node)
+        total = float(product([potentials[root], *(messages[k, root] for k in neighbors[root])]).values.sum())
+        with np.errstate(divide="ignore"):
+            log_scale += float(np.log(total))
+    beliefs = [
+        product([potential, *(messages[k, i] for k in neighbors[i])]).normalized()
+        for i, potential in enumerate(potentials)
+    ]
+    return JunctionTree(tuple(beliefs), tuple(joined), log_scale)
+
+
+def _depth_first(root: int, neighbors: list[list[int]]) -> list[tuple[int, int]]:
+    order, stack = [], [(root, -1)]
+    while stack:
+        node, parent = stack.pop()
+        order.append((node, parent))
+        stack += [(k, node) for k in neighbors[node] if k != parent]
+    return order
