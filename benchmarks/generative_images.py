@@ -53,7 +53,7 @@ MODELS: dict[str, tuple[type, dict[str, Any]]] = {
 def digits(subset: str, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Rows of pixels from 0 to 1, and classes."""
     part = data.load("mnist", subset=subset)
-    return np.asarray(part.X[:n], dtype=np.float32), np.asarray(part.y[:n])
+    return np.asarray(part.X, dtype=np.float32)[:n], np.asarray(part.y)[:n]
 
 
 def features_of(n_images: int, epochs: int) -> Any:

@@ -118,6 +118,21 @@ def test_a_kill_changes_nothing(tmp_path):
     pd.testing.assert_frame_equal(second.sample(20, random_state=0), whole.sample(20, random_state=0))
 
 
+def test_nullable_and_categorical_columns_are_read():
+    table = pd.DataFrame(
+        {
+            "count": pd.array([1, None, 3] * 20, dtype="Int64"),
+            "flag": pd.array([True, False, None] * 20, dtype="boolean"),
+            "kind": pd.Categorical(["a", "b", "a"] * 20),
+        }
+    )
+    model = TableSynthesizer(SMALL, random_state=0).fit(table)
+    back = model.decode(model.encode(table))
+    np.testing.assert_array_equal(back["count"], [1, np.nan, 3] * 20)
+    np.testing.assert_array_equal(back["flag"], [1, 0, np.nan] * 20)
+    assert back["kind"].tolist() == ["a", "b", "a"] * 20
+
+
 def test_any_generative_model_will_do():
     model = TableSynthesizer(GAN(4, (16,), max_iter=2), random_state=0).fit(people(100))
     assert model.sample(4, random_state=0).shape == (4, 5)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import xlog1py, xlogy
 
 __all__ = ["gan_value_of", "optimal_discriminator"]
 
@@ -30,6 +31,4 @@ def gan_value_of(discriminator: Any, p: Any, q: Any) -> float:
     d, p, q = (np.asarray(values, dtype=float) for values in (discriminator, p, q))
     if (d < 0).any() or (d > 1).any():
         raise ValueError(f"gan_value_of: discriminator must have values from 0 to 1; got {d.min():g} to {d.max():g}.")
-    with np.errstate(divide="ignore"):
-        terms = np.where(p > 0, p * np.log(d), 0.0) + np.where(q > 0, q * np.log1p(-d), 0.0)
-    return float(terms.sum())
+    return float((xlogy(p, d) + xlog1py(q, -d)).sum())

@@ -139,10 +139,11 @@ def _plain(column: Any) -> np.ndarray:
     import pandas as pd
 
     if pd.api.types.is_numeric_dtype(column.dtype):
-        if column.isna().any():
+        extended = not isinstance(column.dtype, np.dtype)  # such as Int64, which may hold missing values
+        if extended or column.isna().any():
             return column.to_numpy(dtype=np.float64, na_value=np.nan)
         return column.to_numpy()
-    values = column.astype(object).to_numpy(copy=True)
+    values: np.ndarray = column.to_numpy(dtype=object, copy=True)
     values[column.isna().to_numpy()] = None
     return values
 
