@@ -34,7 +34,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(
             f"scikit-learn estimator checks: {passed} hold, {expected} cannot and say why in the catalog"
         )
-    if count("passed", "test_row_holds"):
+    if count("passed", "test_rows_hold"):
         wanted, built = atlas.inventory().values(), atlas.rows()
         areas = {area: [e.id in built for e in wanted if e.area == area] for area in atlas.areas()}
         parts = [f"{area} {sum(done)}/{len(done)}" for area, done in areas.items() if any(done)]

@@ -125,11 +125,13 @@ TREES = (
 
 CLUSTER = (Entry("kmeans", "margin.cluster.KMeans", "clustering"),)
 
-MIXTURE = (Entry("gaussian-mixture", "margin.mixture.GaussianMixture", "density"),)
+MIXTURE = (Entry("gaussian-mixture", "margin.mixture.GaussianMixture", "density", settings={"n_components": 8}),)
 
 DENSITY = (
     Entry("histogram-density", "margin.density.HistogramDensity", "density"),
-    Entry("kernel-density", "margin.density.KernelDensity", "density", max_rows=50_000),
+    Entry(
+        "kernel-density", "margin.density.KernelDensity", "density", max_rows=50_000, settings={"bandwidth": "scott"}
+    ),
 )
 
 GRAPHICAL = (
@@ -150,7 +152,10 @@ REDUCTION = (
 NEURAL = (
     Entry("mlp-classifier", "margin.neural.estimators.MLPClassifier", "classification"),
     Entry("mlp-regressor", "margin.neural.estimators.MLPRegressor", "regression"),
+    Entry("tabular-net-classifier", "margin.neural.estimators.TabularNetClassifier", "classification"),
+    Entry("tabular-net-regressor", "margin.neural.estimators.TabularNetRegressor", "regression"),
     Entry("cnn-classifier", "margin.neural.estimators.CNNClassifier", "classification", data="images"),
+    Entry("vision-transformer", "margin.neural.estimators.VisionTransformer", "classification", data="images"),
     Entry("cnn-regressor", "margin.neural.estimators.CNNRegressor", "regression", data="images"),
     Entry("neural-classifier", "margin.neural.estimators.NeuralClassifier", "classification", compared=False),
     Entry("neural-regressor", "margin.neural.estimators.NeuralRegressor", "regression", compared=False),
@@ -169,7 +174,29 @@ SEMI = (
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
 )
 
-GENERATIVE = (Entry("vae", "margin.generative.VAE", "density"),)
+GENERATIVE = (
+    Entry("vae", "margin.generative.VAE", "density"),
+    Entry("autoencoder", "margin.generative.Autoencoder", "transformation"),
+    Entry("sparse-autoencoder", "margin.generative.SparseAutoencoder", "transformation"),
+    Entry("normalizing-flow", "margin.generative.NormalizingFlow", "density"),
+    Entry("gan", "margin.generative.GAN", "density", compared=False),
+    Entry("diffusion-model", "margin.generative.DiffusionModel", "density"),
+    Entry("flow-matching", "margin.generative.FlowMatching", "density"),
+    Entry("table-synthesizer", "margin.generative.TableSynthesizer", "density", compared=False),
+)
+
+TEXT = (
+    Entry("latent-dirichlet-allocation", "margin.text.LatentDirichletAllocation", "transformation", takes="counts"),
+    Entry("word2vec", "margin.text.Word2Vec", "transformation", data="text"),
+    Entry("glove", "margin.text.GloVe", "transformation", data="text"),
+    Entry("hmm-tagger", "margin.text.HMMTagger", "tagging", data="text"),
+    Entry("crf-tagger", "margin.text.CRFTagger", "tagging", data="text"),
+    Entry("token-tagger", "margin.text.TokenTagger", "tagging", data="text"),
+    Entry("text-classifier", "margin.text.TextClassifier", "classification", data="text"),
+    Entry("language-model", "margin.text.LanguageModel", "density", data="text"),
+    Entry("translator", "margin.text.Translator", "translation", data="text"),
+    Entry("masked-language-model", "margin.text.MaskedLanguageModel", "transformation", data="text"),
+)
 
 DETECTION = (Entry("object-detector", "margin.detection.ObjectDetector", "detection", data="images"),)
 
@@ -184,6 +211,23 @@ REPRESENTATION = (
         "transformation",
         max_rows=5_000,
     ),
+)
+
+GRAPHS = (
+    Entry("node-classifier", "margin.graphs.NodeClassifier", "classification", data="graph"),
+    Entry("graph-classifier", "margin.graphs.GraphClassifier", "classification", data="graph"),
+    Entry("graph-regressor", "margin.graphs.GraphRegressor", "regression", data="graph"),
+    Entry("link-predictor", "margin.graphs.LinkPredictor", "classification", data="graph"),
+)
+
+PHYSICS = (
+    Entry("pinn", "margin.physics.PINN", "regression", data="points"),
+    Entry("neural-ode", "margin.physics.NeuralODE", "forecasting", data="points"),
+)
+
+META = (
+    Entry("few-shot-learner", "margin.meta.FewShotLearner", "classification", compared=False),
+    Entry("zero-shot", "margin.meta.ZeroShot", "classification", compared=False),
 )
 
 ENTRIES: tuple[Entry, ...] = (
@@ -201,15 +245,20 @@ ENTRIES: tuple[Entry, ...] = (
     *VISION,
     *SEMI,
     *GENERATIVE,
+    *TEXT,
     *DETECTION,
     *SEGMENTATION,
     *REPRESENTATION,
+    *GRAPHS,
+    *PHYSICS,
+    *META,
 )
 
 # What `margin` offers besides the estimators, and where it is defined.
 FUNCTIONS: Mapping[str, str] = {
     "save": "margin.store",
     "load": "margin.store",
+    "export_onnx": "margin.store.onnx",
     "fit": "margin.runs",
     "compare": "margin.service.comparison",
     "Run": "margin.runs",
@@ -245,6 +294,11 @@ PARTS: Mapping[str, str] = {
     "margin/polynomial-kernel": "margin.kernels.PolynomialKernel",
     "margin/rbf-kernel": "margin.kernels.RBF",
     "margin/laplace-kernel": "margin.kernels.LaplaceKernel",
+    "margin/additive-chi-squared-kernel": "margin.kernels.AdditiveChiSquaredKernel",
+    "margin/chi-squared-kernel": "margin.kernels.ChiSquaredKernel",
+    "margin/cosine-kernel": "margin.kernels.CosineKernel",
+    "margin/laplacian-kernel": "margin.kernels.LaplacianKernel",
+    "margin/sigmoid-kernel": "margin.kernels.SigmoidKernel",
     "margin/matern-kernel": "margin.kernels.Matern",
     "margin/periodic-kernel": "margin.kernels.PeriodicKernel",
     "margin/constant-kernel": "margin.kernels.ConstantKernel",

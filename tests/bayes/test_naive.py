@@ -230,8 +230,8 @@ def test_smoothing_options_and_learned_attributes_are_those_of_scikit_learn(name
     import margin.bayes
 
     rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 3, (60, 4)), rng.integers(0, 3, 60)
-    choices = [{}, {"alpha": 0.3}, {"alpha": 0.0, "force_alpha": False}, {"fit_prior": False}]
+    X, y = rng.integers(0, 3, (60, 4)) * [1, 1, 2, 3], rng.integers(0, 3, 60)  # codes 1, 3, ... may not occur
+    choices = [{}, {"alpha": 0.3}, {"fit_prior": False}]
     choices += [{"alpha": [0.1, 1.0, 2.0, 0.5]}] if name == "MultinomialNB" else []
     choices += [{"min_categories": 5}, {"min_categories": [3, 4, 5, 6]}] if name == "CategoricalNB" else []
     for options in choices:
@@ -240,8 +240,11 @@ def test_smoothing_options_and_learned_attributes_are_those_of_scikit_learn(name
         np.testing.assert_allclose(ours.class_log_prior_, their.class_log_prior_)
         if name == "CategoricalNB":
             np.testing.assert_array_equal(ours.n_categories_, their.n_categories_)
-            for mine, other in zip(ours.feature_log_prob_, their.feature_log_prob_):
-                np.testing.assert_allclose(mine, other[:, : mine.shape[1]])
+            for mine, other in zip(ours.category_count_, their.category_count_, strict=True):
+                np.testing.assert_array_equal(mine, other)
+            for mine, other in zip(ours.feature_log_prob_, their.feature_log_prob_, strict=True):
+                # Their log-probabilities are normalized over the declared categories, ours too.
+                np.testing.assert_allclose(mine, other)
         else:
             np.testing.assert_allclose(ours.feature_log_prob_, their.feature_log_prob_)
 
@@ -265,3 +268,16 @@ def test_compiled_and_plain_sums_have_the_same_bits(monkeypatch):
         fits.append(GaussianNB().fit(X, y))
     np.testing.assert_array_equal(fits[0].theta_, fits[1].theta_)
     np.testing.assert_array_equal(fits[0].scatter_, fits[1].scatter_)
+
+
+@pytest.mark.parametrize("model", [MultinomialNB, BernoulliNB, CategoricalNB])
+def test_another_alpha_than_the_given_one_is_told(model):
+    from sklearn import naive_bayes
+
+    X, y = np.random.default_rng(0).integers(0, 3, (40, 2)), np.arange(40) % 2
+    their = getattr(naive_bayes, model.__name__)
+    with pytest.warns(UserWarning, match=f"{model.__name__}: alpha=0.0 is taken for 1e-10"):
+        ours = model(alpha=0.0, force_alpha=False).fit(X, y)
+    with pytest.warns(UserWarning, match="alpha too small"):
+        other = their(alpha=0.0, force_alpha=False).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), other.predict_proba(X), atol=1e-9)

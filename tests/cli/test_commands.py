@@ -177,9 +177,10 @@ def test_compare_survives_and_reports_failures(run, mixed_table, tmp_path):
     redone = (out / "trials.jsonl").read_text().splitlines()
     assert redone[:-1] == trials[:-1]
     assert len(redone) == 6
-    assert "holds another run: its seed is 0" in run(*arguments, "--seed", 1, code=1).stderr
+    said = run(*arguments, "--seed", 1, code=1).stderr
+    assert "holds another comparison: seed was 0 and is 1 now. Add --new" in said
     assert (
-        "holds another run: its kind is 'comparison'"
+        "holds another run: it is a comparison, not a fit"
         in run("fit", "mlp-classifier", mixed_table, "-t", "sold", "--out", out, "-q", code=1).stderr
     )
 
@@ -356,3 +357,19 @@ def test_ctrl_c_in_a_comparison_prints_the_board_saves_the_best_and_says_how_to_
     assert margin.load(out / "model.safetensors").predict(np.zeros((1, 4))).shape == (1,)
     before = trials.read_text().splitlines()
     assert len(before) < 30
+
+
+def test_generative_models_are_compared(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.c_[rng.normal(size=120), rng.integers(0, 3, size=120)]
+    np.savetxt(tmp_path / "table.csv", rows, delimiter=",", header="size,town", comments="")
+    options = ("--generative", "-m", "histogram-density", "-m", "gaussian-mixture")
+    shown = run("compare", "table.csv", *options, "-q")
+    assert "histogram-density" in shown.stdout
+    assert "bound" in shown.stdout
+    assert "sampled.csv" in shown.stdout
+    plain = json.loads(run("compare", "table.csv", *options, "-q", "--json").stdout)
+    assert {row["model"] for row in plain["board"]} == {"histogram-density", "gaussian-mixture", "training rows"}
+    assert "exact or a lower bound" in plain["measures"]["log_density"]
+    assert "folds does not act" in run("compare", "table.csv", *options, "--folds", "3", code=2).stderr
+    assert "jobs does not act" in run("compare", "table.csv", *options, "--jobs", "2", code=2).stderr

@@ -144,6 +144,40 @@ def test_a_comparison_leaves_report_and_card_and_can_be_used(run, prices):
     assert "trained on" in run("score", "c", prices).stderr
 
 
+def test_a_comparison_of_changed_data_is_refused_in_words_kept_or_started_over(run, prices):
+    short = ["--no-report", "--no-curve", "--no-ensembles", "--folds", 2, "-j", 1, "-q", "--json"]
+    arguments = ["compare", prices, "-t", "price", "-m", "ridge", *short, "--out", "c"]
+    run(*arguments)
+    said = run(*arguments, "--held-out", 0.5, "--ignore", "size", code=1).stderr
+    assert "held out was unset and is 0.5 now; columns to ignore was unset and is size now" in said
+    frame = pd.read_csv(prices)
+    frame.iloc[:-1].to_csv(prices, index=False)
+    said = run(*arguments, code=1).stderr
+    assert "prices.csv has changed: it had 60 rows and has 59. Add --new to keep it and compare beside it" in said
+    trials = Path("c/trials.jsonl").read_text()
+    run(*arguments, "--new")
+    assert json.loads(Path("c-2/manifest.json").read_text())["rows"] == 59
+    assert Path("c/trials.jsonl").read_text() == trials
+    run(*arguments, "--force")
+    assert json.loads(Path("c/manifest.json").read_text())["rows"] == 59
+    assert len(Path("c/trials.jsonl").read_text().splitlines()) == 4
+    assert "give one of them" in run(*arguments, "--new", "--force", code=2).stderr
+
+
+def test_a_report_is_written_again_from_the_folder(run, prices):
+    short = ["--no-report", "--no-curve", "--folds", 2, "-j", 1, "-q"]
+    run("compare", prices, "-t", "price", "-m", "ridge", *short, "--out", "c")
+    model = Path("c/model.safetensors").read_bytes()
+    assert run("report", "c").stdout.split() == [str(Path("c/report.html"))]
+    assert "Permutation importance" in Path("c/report.html").read_text(encoding="utf-8")
+    run("report", "c", "--out", "elsewhere.html")
+    assert Path("elsewhere.html").exists()
+    assert Path("c/model.safetensors").read_bytes() == model
+    assert "is not a run folder" in run("report", "nowhere", code=1).stderr
+    run("fit", "ridge", prices, "-t", "price", "--out", "f", "-q")
+    assert "does not hold a comparison" in run("report", "f", code=2).stderr
+
+
 def test_json_is_strict():
     value = {"a": math.nan, "b": [np.float64(math.inf), np.int64(3)], "c": np.array([1.5, math.nan]), 1: {"d": (True,)}}
     assert strict(value) == {"a": None, "b": [None, 3], "c": [1.5, None], "1": {"d": [True]}}
@@ -195,3 +229,17 @@ def test_completion_offers_what_exists():
     assert {"roc_auc", "rmse"} <= set(metric_names("r"))
     assert data_names("ir") == ["iris"]
     assert {"kmeans", "k-means"} <= set(shown_names("k"))
+
+
+def test_a_run_is_exported_and_what_cannot_be_is_a_sentence(run, prices):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    run("fit", "ridge", prices, "-t", "price", "--out", "r", "-q")
+    assert run("export", "r").stdout.split() == [str(Path("r/model.onnx"))]
+    session = onnxruntime.InferenceSession("r/model.onnx", providers=["CPUExecutionProvider"])
+    assert [output.name for output in session.get_outputs()] == ["prediction"]
+    run("export", "r/model.safetensors", "--out", "other.onnx")
+    assert Path("other.onnx").read_bytes() == Path("r/model.onnx").read_bytes()
+    run("fit", "k-neighbors-regressor", prices, "-t", "price", "--out", "k", "-q")
+    assert "KNeighborsRegressor cannot be exported" in run("export", "k", code=1).stderr
+    assert not Path("k/model.onnx").exists()

@@ -240,3 +240,9 @@ def test_a_state_of_other_data_is_refused():
     next(model.iterate(X))
     with pytest.raises(ValueError, match=r"state belongs to X of shape \(600, 3\); got \(599, 3\)"):
         next(KMeans(5).iterate(X[1:], state=model.get_state()))
+
+
+def test_restarts_of_given_centers_are_told():
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.warns(RuntimeWarning, match="given centers make one run; n_init=3 is not needed"):
+        KMeans(2, init=X[:2], n_init=3).fit(X)

@@ -7,6 +7,7 @@ from margin import catalog
 from margin.core.parameters import parameters_of
 from margin.data.boxes import Boxes
 from margin.data.scenes import SHAPES, shape_scenes
+from margin.neural.estimators.base import NeuralEstimator
 
 ITERATIVE = [entry for entry in catalog.ENTRIES if hasattr(catalog.class_of(entry.name), "iterate")]
 
@@ -47,7 +48,18 @@ TEST_PARAMETERS = {
     "umap": {"n_neighbors": 3, "n_epochs": 30},
     "mlp-classifier": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "mlp-regressor": {"hidden_layer_sizes": (16,), "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
+    "tabular-net-classifier": {"hidden_layer_sizes": (8,), "max_iter": 30, "early_stopping": False, "batch_size": 256},
+    "tabular-net-regressor": {"hidden_layer_sizes": (8,), "max_iter": 50, "early_stopping": False, "batch_size": 256},
     "cnn-classifier": {"max_iter": 10, "learning_rate_init": 0.01, "batch_size": 32},
+    "vision-transformer": {
+        "patch_size": 1,
+        "d_model": 8,
+        "n_heads": 2,
+        "n_blocks": 1,
+        "max_iter": 15,
+        "learning_rate_init": 0.02,
+        "batch_size": 32,
+    },
     "cnn-regressor": {"max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-classifier": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
     "neural-regressor": {"dtype": "float64", "max_iter": 10, "learning_rate_init": 0.02, "batch_size": 32},
@@ -55,11 +67,43 @@ TEST_PARAMETERS = {
     "visual-words": {"n_words": 4},
     "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
     "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
+    "latent-dirichlet-allocation": {"n_components": 2, "max_iter": 5},
+    "word2vec": {"vector_size": 4, "min_count": 1, "max_iter": 4},
+    "glove": {"vector_size": 4, "min_count": 1, "max_iter": 4},
+    "token-tagger": {"d_model": 8, "hidden_size": 8, "max_iter": 4, "learning_rate_init": 0.02},
+    "text-classifier": {"d_model": 8, "max_iter": 4, "learning_rate_init": 0.02},
+    "language-model": {
+        "d_model": 8,
+        "n_heads": 2,
+        "n_blocks": 1,
+        "context": 8,
+        "batch_size": 8,
+        "max_iter": 3,
+        "learning_rate_init": 0.02,
+    },
+    "masked-language-model": {"d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 16, "max_iter": 3},
+    "translator": {"tokens": "char", "d_model": 8, "n_heads": 2, "n_blocks": 1, "context": 48, "max_iter": 2},
+    "gan": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "diffusion-model": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
     "object-detector": {"architecture": "yolo", "base_channels": 4, "max_iter": 3, "batch_size": 4},
     "segmenter": {"architecture": "fcn", "depth": 1, "base_channels": 4, "max_iter": 3, "batch_size": 4},
     "simclr": {"encoder": ("conv 4 3", "pool 2"), "n_components": 6, "n_projected": 4, "max_iter": 3, "batch_size": 64},
     "clip": {"encoder": ("conv 4 3", "pool 4"), "n_components": 8, "max_iter": 3, "batch_size": 4},
+    "flow-matching": {"hidden_layer_sizes": (16,), "n_steps": 10, "bound_samples": 2, "max_iter": 3},
+    "table-synthesizer": {
+        "model": catalog.class_of("diffusion-model")((16,), n_steps=10, max_iter=3, record_steps=2, batch_size=32)
+    },
     "vae": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "autoencoder": {"hidden_layer_sizes": (16,), "n_components": 2, "max_iter": 3},
+    "sparse-autoencoder": {"expansion": 2.0, "max_iter": 3},
+    "normalizing-flow": {"hidden_layer_sizes": (16,), "n_blocks": 2, "max_iter": 3},
+    "node-classifier": {"width": 16, "max_iter": 60, "learning_rate_init": 0.03},
+    "graph-classifier": {"width": 16, "n_layers": 2, "max_iter": 12, "learning_rate_init": 0.02, "batch_size": 32},
+    "graph-regressor": {"width": 16, "n_layers": 2, "max_iter": 15, "learning_rate_init": 0.02, "batch_size": 32},
+    "link-predictor": {"width": 8, "max_iter": 10},
+    "pinn": {"hidden_layer_sizes": (16,), "max_iter": 40},
+    "neural-ode": {"hidden_layer_sizes": (8,), "interval": 0.2, "window": 3, "steps": 1, "max_iter": 5},
+    "few-shot-learner": {"ways": 2, "queries": 2, "hidden_layer_sizes": (16,), "episodes": 20, "max_iter": 4},
 }
 
 BOOTSTRAP = "a bootstrap draws rows, so a row of weight two and two equal rows are drawn with different luck"
@@ -72,23 +116,18 @@ EXPECTED_FAILURES = {
         name: {f"check_sample_weight_equivalence_on_{kind}_data": BOOTSTRAP for kind in ("dense", "sparse")}
         for name in ("bagging-classifier", "bagging-regressor", "random-forest-classifier", "random-forest-regressor")
     },
-    **{name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32} for name in ("cnn-classifier",)},
+    **{
+        name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32}
+        for name in ("cnn-classifier", "vision-transformer")
+    },
 }
 
 OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 
 
 TORCH_PACKAGES = {
-    "neural",
-    "generative",
-    "text",
-    "detection",
-    "segmentation",
-    "representation",
-    "graphs",
-    "physics",
-    "meta",
-}
+    "neural", "generative", "detection", "segmentation", "representation", "graphs", "physics", "meta"
+}  # fmt: skip
 
 
 def ids(entry):
@@ -96,7 +135,9 @@ def ids(entry):
 
 
 def uses_torch(entry):
-    return entry.path.split(".")[1] in TORCH_PACKAGES or entry.name == "pseudo-label"
+    if entry.family == "text":
+        return issubclass(catalog.class_of(entry.name), NeuralEstimator)
+    return entry.family in TORCH_PACKAGES or entry.name == "pseudo-label"
 
 
 def build(entry, **params):
@@ -107,6 +148,18 @@ def build(entry, **params):
     return cls(**chosen)
 
 
+def texts(task):
+    """Short sentences on two subjects, and their labels or the tags of their words where the task has them."""
+    rng = np.random.default_rng(0)
+    words, subjects = [[f"{name}{i}" for i in range(5)] for name in ("sea", "wine")], rng.integers(2, size=60)
+    X = [" ".join(rng.choice(words[subject], rng.integers(2, 7))) for subject in subjects]
+    if task == "tagging":
+        return X, [" ".join("S" if word.startswith("sea") else "W" for word in text.split()) for text in X]
+    if task == "translation":
+        return X, [" ".join(reversed(text.split())) for text in X]
+    return X, subjects if task == "classification" else None
+
+
 def pictures(task):
     """Scenes of shapes with what the task learns: boxes, masks or captions."""
     scenes = shape_scenes(np.random.default_rng(0), n_samples=12, side=16, sizes=(6, 9), n_objects=(1, 2))
@@ -114,10 +167,38 @@ def pictures(task):
     return scenes.images, {"detection": scenes.boxes, "segmentation": scenes.masks, "retrieval": captions}[task]
 
 
+def graphs(name):
+    """Nodes of two blocks, rings and trees, or links: a graph or several, and what is to be learned about them."""
+    from margin.graphs.generators import block_model, rings_and_trees
+
+    if name in ("node-classifier", "link-predictor"):
+        graph = block_model([20, 20], 0.3, 0.05, random_state=0)
+        return graph, graph.target if name == "node-classifier" else None
+    several, closed = rings_and_trees(40, random_state=0)
+    return several, closed if name == "graph-classifier" else np.array([float(len(graph)) for graph in several])
+
+
+def trajectories():
+    """Three circles from different starts, (3, 20, 2)."""
+    angle = 0.2 * np.arange(20) + np.arange(3)[:, None]
+    return np.stack([np.cos(angle), np.sin(angle)], axis=2)
+
+
+def is_table(X):
+    """Whether ``X`` is rows of columns, which scikit-learn's scalers can be put in front of."""
+    return isinstance(X, np.ndarray) and X.ndim == 2
+
+
 def problem(entry):
     """X and y (None where the task has none), scaled so that every family can work with them."""
+    if entry.data == "text":
+        return texts(entry.task)
     if entry.task in ("detection", "segmentation", "retrieval"):
         return pictures(entry.task)
+    if entry.data == "graph":
+        return graphs(entry.name)
+    if entry.name == "neural-ode":
+        return trajectories(), None
     if entry.task == "classification":
         X, y = load_iris(return_X_y=True)
     elif entry.task == "regression":
@@ -133,16 +214,17 @@ def problem(entry):
 
 
 def as_array(said):
-    """An array of what a model says; of all images one after another where each has boxes of its own."""
+    """An array of what a model says; of texts and images with several answers each, one after another."""
     if isinstance(said, list) and said and isinstance(said[0], Boxes):
         return np.concatenate([np.column_stack([boxes.xyxy, boxes.labels, boxes.scores]) for boxes in said])
-    return np.asarray(said)
+    per_text = isinstance(said, list) and said and isinstance(said[0], list | np.ndarray)
+    return np.concatenate([np.asarray(part) for part in said]) if per_text else np.asarray(said)
 
 
 def outputs(model, X):
     """Every array the fitted model gives for X."""
     said = {name: as_array(getattr(model, name)(X)) for name in OUTPUTS if hasattr(model, name)}
-    if hasattr(model, "sample"):
+    if callable(getattr(model, "sample", None)):  # word2vec has a parameter of this name
         said["sample"] = np.asarray(model.sample(5, random_state=1))
     return said
 

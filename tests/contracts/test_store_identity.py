@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from problems import as_array, assert_same_bits, build, ids, outputs, problem, uses_torch
+from problems import as_array, assert_same_bits, build, ids, is_table, outputs, problem, uses_torch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
@@ -81,7 +81,7 @@ def test_parameters_and_learned_attributes_come_back(entry, saved):
 @pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
 def test_inside_a_pipeline(entry, tmp_path):
     X, y = problem(entry)
-    pipeline = make_pipeline(MinMaxScaler() if np.ndim(X) == 2 else FunctionTransformer(), build(entry))
+    pipeline = make_pipeline(MinMaxScaler() if is_table(X) else FunctionTransformer(), build(entry))
     pipeline.fit(X) if y is None else pipeline.fit(X, y)
     margin.save(pipeline, tmp_path / "pipeline.safetensors")
     again = margin.load(tmp_path / "pipeline.safetensors")

@@ -196,11 +196,11 @@ def test_one_class_is_an_error(model):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (SVC(kernel="sigmoid"), "SVC: kernel must be one of 'linear', 'poly'"),
+        (SVC(kernel="sigmoids"), "SVC: kernel must be one of 'linear', 'poly'"),
         (SVC(kernel="precomputed"), r"SVC: a precomputed kernel must be a square matrix; got shape \(6, 2\)\."),
         (SVC(class_weight={7: 1.0}), "SVC: class_weight names 7, which is not a class of y"),
         (SVC(class_weight={0: 0.0}), "SVC: class_weight leaves no weight to class 0"),
-        (SVC(coef0=-1.0), "SVC: coef0 must be a number at least 0; got -1.0"),
+        (SVC(kernel="poly", coef0=-1.0), "PolynomialKernel: coef0 must be a number at least 0; got -1.0"),
         (KernelRegression(kernel=LinearKernel()), "KernelRegression: kernel must not be negative"),
         (SVR(epsilon=-0.1), "SVR: epsilon must be a number at least 0; got -0.1"),
     ],

@@ -285,12 +285,17 @@ def test_inner_products_may_be_computed_or_given():
     A, target = wide(5, n=20, p=50)
     plain = Lasso(0.1, tol=1e-12).fit(A, target)
     centered = A - A.mean(axis=0)
-    for precompute in (True, centered.T @ centered):
+    for precompute in (True, centered.T @ centered, A.T @ A):
         np.testing.assert_allclose(
             Lasso(0.1, precompute=precompute, tol=1e-12).fit(A, target).coef_, plain.coef_, atol=1e-6
         )
     with pytest.raises(ValueError, match=r"Lasso: precompute must have shape \(50, 50\); got \(2, 2\)"):
         Lasso(precompute=np.eye(2)).fit(A, target)
+    with pytest.raises(ValueError, match="Lasso: precompute must hold the inner products of the columns of X"):
+        Lasso(precompute=np.eye(50)).fit(A, target)
+    raw = Lasso(0.1, precompute=A.T @ A, fit_intercept=False, tol=1e-12).fit(A, target)
+    np.testing.assert_allclose(raw.coef_, Lasso(0.1, fit_intercept=False, tol=1e-12).fit(A, target).coef_, atol=1e-6)
+    np.testing.assert_array_equal(plain.sparse_coef_.toarray(), [plain.coef_])
 
 
 def test_a_warm_start_continues_and_a_random_order_follows_the_seed():

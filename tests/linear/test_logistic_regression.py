@@ -356,3 +356,16 @@ def test_the_limit_of_iterations_is_told_and_counted():
     assert model.n_iter_.tolist() == [2]
     with pytest.raises(ValueError, match="solver='liblinear' is for two classes; got 3"):
         LogisticRegression(solver="liblinear").fit(X, y)
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_what_the_classes_leave_open_is_zero(C):
+    """A number added to all classes' scores changes nothing; scikit-learn's are zero on average, and so are ours."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(90, 3))
+    y = np.argmax(X @ rng.normal(size=(3, 4)) + 2 * rng.gumbel(size=(90, 4)) + [0, 1, 2, 0], axis=1)
+    model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.intercept_.sum(), 0.0, atol=1e-10)
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-10 if np.isinf(C) else 1e-6)
+    peer = Peer(C=C, tol=1e-10, max_iter=5000).fit(X, y)
+    np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)

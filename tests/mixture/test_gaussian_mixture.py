@@ -53,6 +53,7 @@ def test_same_steps_as_scikit_learn_from_the_same_start(kind):
     np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-9)
     np.testing.assert_allclose(ours.covariances_, theirs.covariances_, rtol=1e-9)
     np.testing.assert_allclose(ours.weights_, theirs.weights_, rtol=1e-9)
+    np.testing.assert_allclose(ours.precisions_cholesky_, theirs.precisions_cholesky_, rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), rtol=1e-9)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -295,3 +296,25 @@ def test_precisions_are_inverse_covariances(kind):
     ours, their = (cls(2, **options).fit(X) for cls in (GaussianMixture, Reference))
     np.testing.assert_allclose(ours.precisions_, their.precisions_, rtol=1e-3, atol=1e-5)
     assert ours.lower_bound_ == pytest.approx(their.lower_bound_, rel=1e-6)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random_from_data"])
+@pytest.mark.parametrize("seed", range(3))
+def test_drawn_rows_start_without_regularization(init, seed):
+    """The drawn rows' own covariances are zero: the start is the limit of a small reg_covar, one step later."""
+    X = sample(n=400)
+    model = GaussianMixture(3, init_params=init, reg_covar=0, random_state=seed, max_iter=3, tol=0).fit(X)
+    limit = GaussianMixture(3, init_params=init, reg_covar=1e-8, random_state=seed, max_iter=4, tol=0).fit(X)
+    np.testing.assert_allclose(model.means_, limit.means_, atol=1e-5)
+    np.testing.assert_allclose(model.covariances_, limit.covariances_, atol=1e-5)
+
+
+def test_no_iterations_leave_the_start():
+    X = sample()
+    first = start(X, "full")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = GaussianMixture(3, max_iter=0, **first).fit(X)
+    np.testing.assert_allclose(model.means_, first["means_init"])
+    np.testing.assert_allclose(model.precisions_, first["precisions_init"])
+    assert model.n_iter_ == 0

@@ -159,7 +159,6 @@ def test_a_saved_model_says_the_same(option, tmp_path):
 @pytest.mark.parametrize(
     ("options", "change", "sentence"),
     [
-        ({"n_neighbors": 9}, {}, "KNeighborsClassifier: n_neighbors=9 needs at least as many rows; got n_samples=4"),
         ({"metric": "cosine"}, {}, "KNeighborsClassifier: metric 'cosine' needs a direction; row 0 of X is zero"),
         ({"metric": "mahalanobis"}, {}, "KNeighborsClassifier: whitening: covariance must be positive definite"),
         ({"covariance": [[1.0, 0], [0, 1]]}, {}, "covariance belongs to metric 'mahalanobis'; got metric 'minkowski'"),
@@ -267,3 +266,19 @@ def test_weights_and_options_may_come_from_functions_and_dicts():
         KNeighborsRegressor(metric_params={"q": 1}).fit(X, y)
     one = KNeighborsRegressor(3, n_jobs=1).fit(X, y).predict(Q)
     np.testing.assert_array_equal(one, KNeighborsRegressor(3, n_jobs=-1).fit(X, y).predict(Q))
+
+
+def test_few_rows_answer_what_they_can():
+    """As in scikit-learn, only a query knows how many neighbors it asks for."""
+    X, y = np.array([[0.0], [1.0], [3.0]]), [0, 0, 1]
+    model = KNeighborsClassifier(n_neighbors=5).fit(X, y)
+    np.testing.assert_array_equal(model.kneighbors([[0.9]], 2, return_distance=False), [[1, 0]])
+    with pytest.raises(ValueError, match="n_neighbors must be an integer from 1 to 3; got 5"):
+        model.predict([[0.9]])
+
+
+def test_neighbors_of_no_weight_cannot_vote():
+    X, y = np.array([[0.0], [1.0], [3.0]]), [0, 0, 1]
+    model = KNeighborsClassifier(2, weights=np.zeros_like).fit(X, y)
+    with pytest.raises(ValueError, match="weights must not be zero for all neighbors of a row"):
+        model.predict(X)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from margin.generative import VAE
+from margin.generative import VAE, Autoencoder, NormalizingFlow
 from margin.neural import MLPClassifier, MLPRegressor
 
 rng = np.random.default_rng(0)
@@ -32,8 +32,12 @@ FITS = [
     (MLPRegressor(**SMALL, solver="sgd", learning_rate="adaptive", n_iter_no_change=1, tol=10.0), TARGETS),
     (VAE(**SMALL, n_components=2), None),
     (VAE(**SMALL, n_components=2, early_stopping=True, beta=2.0), None),
+    (VAE(**SMALL, n_components=3, latent="von-mises-fisher"), None),
+    (Autoencoder(**SMALL, n_components=2, noise=0.2), None),
+    (NormalizingFlow("affine-coupling", n_blocks=2, **SMALL), None),
 ]
 NAMES = ["classifier", "stops-early", "sgd", "adamw", "muon", "adaptive", "vae", "vae-early-stopping"]
+NAMES += ["vae-sphere", "denoising-autoencoder", "flow"]
 
 
 def flat(state):

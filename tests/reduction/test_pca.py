@@ -199,3 +199,19 @@ def test_what_truncated_solvers_cannot_do(settings, sentence):
         PCA(**settings).fit(np.random.default_rng(0).normal(size=(6, 3)))
     with pytest.raises(ValueError, match="'mle' needs at least as many rows"):
         PCA("mle").fit(np.zeros((3, 6)))
+
+
+def test_a_fraction_that_is_a_sum_of_ratios_is_exceeded():
+    """As in scikit-learn, the components explain more than the fraction, also when it was read off an earlier fit."""
+    X = np.random.default_rng(0).normal(size=(80, 6)) * [5, 4, 3, 2, 1, 0.5]
+    for solver in ("full", "covariance_eigh", "auto"):
+        ratios = PCA(svd_solver=solver).fit(X).explained_variance_ratio_
+        for k in range(1, 6):
+            model = PCA(n_components=float(ratios.cumsum()[k - 1]), svd_solver=solver).fit(X)
+            assert model.n_components_ == k + 1
+
+
+def test_a_dependent_column_is_not_counted():
+    X = np.random.default_rng(0).normal(size=(500, 6))
+    X[:, -1] = X[:, :-1].mean(axis=1)
+    assert PCA("mle").fit(X).n_components_ == 5

@@ -4,6 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.manifold import TSNE as Reference
 from sklearn.model_selection import cross_val_score
@@ -11,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from margin.reduction import (
     TSNE,
+    Isomap,
     bandwidths,
     conditional_affinities,
     joint_affinities,
@@ -130,7 +133,10 @@ def test_new_rows_stand_among_their_neighbors_and_fitted_rows_stay():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: TSNE(perplexity=30).fit(rows(20)), "TSNE: perplexity must be from 1 to below rows - 1 = 19; got 30"),
+        (
+            lambda: TSNE(perplexity=30).fit(rows(20)),
+            "perplexity must be from 1 to below the number of rows, 20",
+        ),
         (lambda: conditional_affinities(rows(10), 9), "perplexity must be from 1 to below rows - 1 = 9; got 9"),
         (lambda: conditional_affinities(rows(), 5, "square"), "power must be None or 'intrinsic'; got 'square'"),
         (lambda: bandwidths([[1.0]]), r"X must have at least 3 rows; got shape \(1, 1\)"),
@@ -149,3 +155,21 @@ def test_equal_rows_and_foreign_states():
     state = model.get_state()
     with pytest.raises(ValueError, match=r"TSNE: state belongs to positions of shape \(2, 60\); got \(2, 30\)"):
         list(TSNE(perplexity=5).iterate(rows(30), state=state))
+
+
+def test_the_largest_perplexity_weighs_all_rows_alike():
+    X = rows(12)
+    P = sparse_affinities(TSNE(perplexity=11.5), X).toarray()
+    np.testing.assert_allclose(P[~np.eye(12, dtype=bool)], 1 / (12 * 11), rtol=0.2)
+    assert np.isfinite(TSNE(perplexity=11.5, max_iter=50, random_state=0).fit(X).kl_divergence_)
+
+
+@pytest.mark.parametrize("model", [TSNE(perplexity=5, max_iter=50, random_state=0), Isomap(n_neighbors=8)])
+def test_sparse_rows_are_the_same_rows(model):
+    X = rows(40)
+    X[np.abs(X) < 0.3] = 0.0
+    dense, sparse = (clone(model).fit(form) for form in (X, sp.csc_matrix(X)))
+    np.testing.assert_array_equal(sparse.embedding_, dense.embedding_)
+    np.testing.assert_array_equal(sparse.transform(sp.csr_array(X[:5])), dense.transform(X[:5]))
+    with pytest.raises(ValueError, match="X must be dense with metric='precomputed'"):
+        clone(model).set_params(metric="precomputed").fit(sp.csr_array(np.abs(X @ X.T)))

@@ -1,17 +1,26 @@
 """Trials in this process and in others: outputs, failures, limits; folds that fit the data; what comes next."""
 
+import pickle
 import threading
+import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from margin.metrics import metrics_of
-from margin.selection import Candidate, Task, Trial, TrialData, open_workers, plan_folds, run_folds
+from margin.selection import Budget, Candidate, Task, Trial, TrialData, open_workers, plan_folds, run_folds, screen
+from margin.selection.comparison import promising
 from margin.selection.outputs import output_of
+from margin.selection.prepared import PreparedColumns
 from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs, seconds_left
-from margin.selection.trial import run_trial
+from margin.selection.trial import run_trial, seconds_worked
+from margin.selection.workers import WorkerPool
 
 
 def problem(n=60, seed=0):
@@ -52,7 +61,6 @@ def test_every_fold_runs_once_and_failures_are_rows(n_jobs):
 
 def test_a_trial_beyond_its_limit_is_given_up_and_the_next_one_runs():
     from margin.neural.estimators import MLPClassifier
-    from margin.selection.workers import WorkerPool
 
     shared = data()
     pool = WorkerPool([Candidate("fine", LogisticRegression)], shared, 1)
@@ -152,9 +160,11 @@ def test_one_fold_of_every_model_comes_first_then_the_cheapest_model():
 
 def test_costs_grow_as_they_did():
     quadratic = [done("m", 0, 1.0, 1000, "screen"), done("m", 0, 16.0, 4000, "screen")]
-    assert cost_at(8000, quadratic) == pytest.approx(64.0)
-    compiled = [done("m", 0, 9.0, 1000, "screen"), done("m", 0, 1.0, 4000, "screen")]
-    assert cost_at(8000, compiled) == pytest.approx(2.0)
+    assert cost_at(8000, 20, quadratic) == pytest.approx(64.0)
+    falling = [done("m", 0, 9.0, 1000, "screen"), done("m", 0, 1.0, 4000, "screen")]
+    assert cost_at(16000, 20, falling) == pytest.approx(2.0), "a cost grows at least as the root of the rows"
+    slow_to_answer = replace(quadratic[1], fit_seconds=0.0, predict_seconds=2.0)
+    assert cost_at(8000, 100, [slow_to_answer]) == pytest.approx(10.0), "five times the test rows"
     assert rungs(1000) == []
 
 
@@ -163,9 +173,111 @@ def test_the_dear_and_poor_are_cut_and_the_best_stays():
     reasons = cut(models, n_folds=5, processor_seconds=300, longest=100)
     assert set(reasons) == {"m3", "m5"}
     assert "15 min" in reasons["m5"]
+    assert "m5" in cut(models, n_folds=5, processor_seconds=300, longest=500, last=True)
+    assert "15 min" not in cut(models, n_folds=5, processor_seconds=300, longest=500)["m5"], "roughly is not too long"
     last = cut(models, n_folds=5, processor_seconds=200, longest=100, last=True)
     assert set(last) == {"m2", "m3", "m5"}
     assert "m5" not in cut(models, n_folds=5, processor_seconds=300, longest=100, spared=["m5"])
+
+
+def test_where_all_are_too_dear_the_cheapest_go_on():
+    models = [Screened(f"m{i}", score=1 - i / 10, full_cost=cost) for i, cost in enumerate([900, 700, 800, 600, 950])]
+    reasons = cut(models, n_folds=5, processor_seconds=300, longest=100, last=True)
+    assert set(reasons) == {"m0", "m4"}
+
+
+def test_what_screening_found_promising_comes_first():
+    plan = plan_folds([0, 1] * 50, "classification", n_folds=2)
+    accuracy = next(m for m in metrics_of("classification") if m.name == "accuracy")
+    screened = [
+        Trial(model, 0, {"accuracy": score}, 1.0, 0.0, rows, 20, stage="screen")
+        for model, score, rows in [("a", 0.9, 2000), ("b", 0.7, 2000), ("b", 0.8, 8000), ("c", 0.6, 2000)]
+    ]
+    order = promising(["c", "a", "b", "unseen"], screened, accuracy)
+    assert order == ["b", "a", "c", "unseen"]
+    trials = list(screened)
+    queue = FoldQueue(["c", "a", "b"], plan.folds, trials, promising=order)
+    asked = []
+    while (task := queue.next()) is not None:
+        asked.append((task.model, task.fold))
+        trials.append(done(task.model, task.fold, 1.0, len(task.train)))
+    assert asked == [("b", 0), ("a", 0), ("c", 0), ("b", 1), ("a", 1), ("c", 1)]
+
+
+class Ticking:
+    """A clock that goes on by itself."""
+
+    def __init__(self, step):
+        self.now, self.step = 0.0, step
+
+    def __call__(self):
+        self.now += self.step
+        return self.now
+
+
+def test_a_rung_ends_with_its_part_of_the_budget():
+    y = np.array([0, 1] * 10_000)
+    X = y[:, None] + np.zeros((1, 2))
+    shared = TrialData(X, y, metrics_of("classification"), (0, 1))
+    accuracy = next(m for m in shared.metrics if m.name == "accuracy")
+    plan = plan_folds(y, "classification", n_folds=2, held_out=0)
+    names = [f"m{i}" for i in range(40)]
+    workers, trials, given_up = open_workers([Candidate(n, GaussianNB) for n in names], shared, 1), [], {}
+    budget = Budget(100.0, clock=Ticking(1.0))
+    found = screen(workers, names, plan, trials, accuracy, budget, given_up=given_up, stop=threading.Event())
+    for trial, _ in found:
+        trials.append(trial)
+    reached = {t.model for t in trials}
+    assert 0 < len(reached) < 40
+    assert reached == set(names[: len(reached)]), "in the order given"
+    assert all("not reached" in given_up[name] for name in names[len(reached) :])
+
+
+def test_a_trial_ends_at_its_deadline_however_it_spends_its_time():
+    from margin.neural.estimators import MLPClassifier
+
+    endless = Candidate("endless", partial(MLPClassifier, max_iter=10_000_000, tol=0.0, random_state=0))
+    pool = WorkerPool([endless], data(), 1)
+    tasks = iter([Task("endless", 0, np.arange(30), np.arange(30, 60), deadline=time.monotonic())])
+    try:
+        found = [trial for trial, _ in pool.run(lambda: next(tasks, None), threading.Event())]
+    finally:
+        pool.close()
+    assert [(t.late, t.error) for t in found] == [(True, "not done with 30 rows when its time was up")]
+
+
+def test_columns_are_prepared_once_and_give_the_same_scores():
+    fits = []
+
+    class Counted(StandardScaler):
+        def fit(self, X, y=None, sample_weight=None):
+            fits.append(len(X))
+            return super().fit(X, y)
+
+    def piped(model):
+        return Pipeline([("prepare", Counted()), ("model", model())])
+
+    shared, kept = data(), PreparedColumns(seconds_worked)
+    task = Task("m", 0, np.arange(30), np.arange(30, 60))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pickle, "dumps", lambda _: b"the same")  # a class of this function cannot be pickled
+        for model in (LogisticRegression, GaussianNB):
+            candidate = Candidate("m", partial(piped, model))
+            whole, _ = run_trial(candidate, shared, task)
+            parts, said = run_trial(candidate, shared, task, prepared=kept)
+            assert parts.scores == whole.scores
+            assert said is not None
+    assert fits == [30, 30, 30], "twice whole, once for both parts"
+
+
+def test_prepared_columns_make_room_for_the_next():
+    kept = PreparedColumns(seconds_worked, most_bytes=600)
+    X, piped = np.zeros((40, 1)), Pipeline([("prepare", StandardScaler()), ("model", None)])
+    rows = [(np.arange(i, i + 20), np.arange(i + 20, i + 30)) for i in range(3)]
+    first = [kept.of(piped, X[a], X[b], a, b) for a, b in rows]
+    assert kept.of(piped, X[rows[2][0]], X[rows[2][1]], *rows[2]) is first[2]
+    assert kept.of(piped, X[rows[0][0]], X[rows[0][1]], *rows[0]) is not first[0]
+    assert kept.of(LogisticRegression(), X, X, *rows[0]) is None
 
 
 def test_the_time_left_counts_what_is_missing():

@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier, StackingClassifier
 from sklearn.linear_model import LogisticRegression as SklearnLogistic
 from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier as SklearnSelfTraining
@@ -48,6 +49,7 @@ def test_which_entries_are_labels():
     assert has_label(np.array([1.0, np.nan])).tolist() == [True, False]
     assert has_label(np.array([2, 3, -1])).tolist() == [True, True, False]
     assert has_label(np.array([-1, 1, 1])).tolist() == [True] * 3  # two classes called -1 and 1
+    assert has_label(np.array([-1, 1, 1]), may_be_class=False).tolist() == [False, True, True]
     assert has_label(np.array(["-1", "a"])).tolist() == [True, True]
     assert has_label(np.array([None, -1, 3], dtype=object)).tolist() == [False, False, True]
     classes, codes = coded_labels("it", np.zeros((3, 1)), ["b", "a", None])
@@ -55,16 +57,17 @@ def test_which_entries_are_labels():
     assert codes.tolist() == [1, 0, -1]
 
 
-@pytest.mark.parametrize("model", [SelfTrainingClassifier(), PseudoLabel(MLPClassifier(max_iter=1))])
 @pytest.mark.parametrize(
-    ("y", "sentence"),
+    ("model", "y", "sentence"),
     [
-        ([np.nan] * 4, "must have a label for at least one row; none of 4 has"),
-        ([7, 7, None, None], "must have labels of at least 2 classes; got one class"),
+        (SelfTrainingClassifier(), [np.nan] * 4, "SelfTrainingClassifier: y must have a label for at least one row"),
+        (PseudoLabel(MLPClassifier(max_iter=1)), [np.nan] * 4, "y must have a label for at least one row; none of 4"),
+        (PseudoLabel(MLPClassifier(max_iter=1)), [7, 7, None, None], "labels of at least 2 classes; got one class"),
+        (SelfTrainingClassifier(), [7, 7, None, None], "LogisticRegression: .*class"),
     ],
 )
 def test_too_few_labels_are_refused(model, y, sentence):
-    with pytest.raises(ValueError, match=f"{type(model).__name__}: y {sentence}"):
+    with pytest.raises(ValueError, match=sentence):
         model.fit(np.arange(8.0).reshape(4, 2), np.array(y, dtype=object if None in y else float))
 
 
@@ -123,3 +126,33 @@ def test_nested_seeds_are_set_and_probabilities_are_asked_for():
     assert SelfTrainingClassifier(stacking).fit(X, y).score(X, truth) > 0.8
     with pytest.raises(ValueError, match="estimator must give probabilities; got RidgeClassifier"):
         SelfTrainingClassifier(RidgeClassifier()).fit(X, y)
+
+
+def test_one_labeled_class_spreads_as_in_scikit_learn():
+    """-1 is never a class here, and a classifier that is content with one class goes on with it."""
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.arange(150) < 30, 1, -1)
+    options = {"criterion": "k_best", "k_best": 10, "max_iter": None}
+    ours = SelfTrainingClassifier(KNeighborsClassifier(1), **options).fit(X, y)
+    theirs = SklearnSelfTraining(KNeighborsClassifier(1), **options).fit(X, y)
+    assert ours.n_iter_ == theirs.n_iter_ == 12
+    np.testing.assert_array_equal(ours.transduction_, theirs.transduction_)
+
+
+def test_no_rounds_learn_from_the_given_labels_alone():
+    X, y = load_iris(return_X_y=True)
+    known = np.arange(150) % 5 == 0
+    model = SelfTrainingClassifier(GaussianNB(), max_iter=0).fit(X, np.where(known, y, -1))
+    assert (model.n_iter_, model.termination_condition_) == (0, "max_iter")
+    np.testing.assert_array_equal(model.predict_proba(X), GaussianNB().fit(X[known], y[known]).predict_proba(X))
+    assert not hasattr(model, "decision_function")
+    assert SelfTrainingClassifier().fit(X, np.where(known, y, -1)).decision_function(X).shape == (150, 3)
+
+
+def test_nothing_to_label_is_told():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(UserWarning, match="every row of y has a label"):
+        SelfTrainingClassifier(GaussianNB()).fit(X, y)
+    y[:5] = -1
+    with pytest.warns(UserWarning, match="k_best=10 exceeds the 5 rows without a label"):
+        SelfTrainingClassifier(GaussianNB(), criterion="k_best").fit(X, y)

@@ -9,10 +9,12 @@ import pytest
 import margin
 from margin.metrics import accuracy, metric
 from margin.service.comparison import ComparisonRequest, compare, open_comparison
+from margin.service.comparison.showing import verdict
 from margin.service.requests import BadRequest
 
 FAST = {"n_jobs": 1, "folds": 3, "curve": False}
 TWO = ["gaussian-nb", "linear-discriminant-analysis"]
+SLOW = ["mlp-classifier.max_iter=2000"]
 
 
 def table(n=120, seed=0):
@@ -303,6 +305,80 @@ def test_a_budget_screens_large_tables_on_a_part_of_the_rows(tmp_path):
     screened = [t for t in found.trials if t.stage == "screen"]
     assert {(t.model, t.n_train) for t in screened} == {("gaussian-nb", 2000), ("baseline", 2000)}
     assert {s.model: s.status for s in found.standings} == {"gaussian-nb": "ranked", "baseline": "ranked"}
+
+
+def test_within_a_budget_the_winner_is_judged_and_fitted_by_processes(tmp_path):
+    chosen = {"target": "sold", "models": TWO, "held_out": 0.25, "out": tmp_path / "c", **FAST}
+    found = compare(table(), budget="10m", **chosen)
+    free = compare(table(), **{**chosen, "out": tmp_path / "free"})
+    assert found.status == "finished"
+    assert found.winner == free.winner
+    assert found.held_out_scores == free.held_out_scores
+    rows = table(20, seed=5)[["size", "noise", "town"]]
+    np.testing.assert_array_equal(found.best_.predict(rows), free.best_.predict(rows))
+    written = found.run.model_path.stat().st_mtime_ns
+    again = compare(table(), budget="10m", **chosen)
+    assert again.run.model_path.stat().st_mtime_ns == written, "what is fitted is not fitted again"
+    assert again.status == "finished"
+
+
+def test_a_winner_too_dear_for_the_budget_makes_way_and_that_is_said(tmp_path, monkeypatch):
+    from margin.service.comparison import last_fits
+
+    plain = last_fits.finishing_seconds
+    dear = []
+
+    def dear_winner(comparison, standing):
+        dear[:] = dear or [comparison.winner]
+        return 1e6 if standing.model == dear[0] else plain(comparison, standing)
+
+    monkeypatch.setattr(last_fits, "finishing_seconds", dear_winner)
+    found = compare(table(), target="sold", models=TWO, budget="10m", out=tmp_path / "c", **FAST)
+    assert found.standings[0].model == dear[0] != found.winner
+    assert found.standings[0].status == "ranked"
+    assert found.run.manifest["winner"]["model"] == found.winner
+    assert any(dear[0] in said and "not the winner" in said for said in verdict(found))
+    assert found.best_ is not None
+
+
+def test_where_everything_is_too_dear_the_cheapest_is_fitted(monkeypatch):
+    from margin.service.comparison import last_fits
+
+    monkeypatch.setattr(last_fits, "finishing_seconds", lambda _, s: 1e6 if s.model != TWO[0] else 1e5)
+    found = compare(table(), target="sold", models=TWO, budget="10m", **FAST)
+    assert (found.winner, found.status) == (TWO[0], "finished")
+
+
+def test_a_fit_that_is_not_done_when_the_budget_ends_makes_way(monkeypatch):
+    from margin.selection import Budget
+
+    # The trials have all the time they need, and the last fits of all but the last one have none.
+    monkeypatch.setattr(Budget, "deadline", lambda self, keep=0.0: self.started + (1e6 if keep > 0.1 else -1.0))
+    monkeypatch.setattr(Budget, "left", lambda self, keep=0.0: 1e6)
+    found = compare(table(), target="sold", models=[*TWO, "mlp-classifier"], settings=SLOW, budget="10m", **FAST)
+    assert found.status == "finished"
+    assert "not done when the budget ended" in " ".join(found.passed_over.values())
+    assert found.best_ is not None
+
+
+def test_without_a_single_fold_the_best_on_a_part_of_the_rows_is_fitted(monkeypatch):
+    from margin.service.comparison import job
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5200, 2))
+    monkeypatch.setattr(job, "run_folds", lambda *_, **__: iter(()))
+    found = compare(X, (X[:, 0] > 0).astype(int), models=TWO, budget="10m", held_out=0, **{**FAST, "folds": 5})
+    assert {s.status for s in found.standings} == {"cut"}
+    assert (found.winner, found.status) == (found.standings[0].model, "finished")
+
+
+def test_a_baseline_that_is_as_good_as_the_best_is_named():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"noise": rng.normal(size=120), "more": rng.normal(size=120), "y": rng.choice(["a", "b"], 120)}
+    )
+    found = compare(frame, target="y", models=TWO, ensembles=False, **FAST)
+    assert any("baseline" in said and "nothing was found to learn" in said for said in verdict(found))
 
 
 def test_the_folder_is_strict_json_and_complete(tmp_path):

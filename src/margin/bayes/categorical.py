@@ -35,9 +35,10 @@ def category_log_probabilities(counts: np.ndarray, weight: np.ndarray, alpha: fl
 
 
 class CategoricalNB(Smoothing, NaiveBayes):
-    r"""Every column is a category, whose values may be any numbers.
+    r"""Every column is a category: codes 0, 1, ..., of which the largest tells how many there are, or any numbers.
 
-    A value that was never seen has the probability of a category without rows.
+    A column with a negative or fractional number has the categories that were seen. A value that was never seen has
+    the probability of a category without rows.
 
     Examples
     --------
@@ -48,16 +49,23 @@ class CategoricalNB(Smoothing, NaiveBayes):
     min_categories: Any = parameter(
         None,
         Optional(Either(Integer(low=1), SequenceOf(Integer(low=1), min_length=1))),
-        "Fewest categories that a column is taken to have, one number or one per column; None counts those seen.",
+        "Fewest categories that a column is taken to have, one number or one per column; None reads them off X.",
     )
 
-    categories_: list[np.ndarray] = attribute("The values of every column, ascending.")
-    category_count_: list[np.ndarray] = attribute("Weighted counts (classes, values) for every column.")
+    categories_: list[np.ndarray] = attribute("The values that every column was seen to hold, ascending.")
 
     @property
     def n_categories_(self) -> np.ndarray:
-        """The number of categories of every column."""
-        return np.array([self._categories(j, len(values)) for j, values in enumerate(self.categories_)])
+        """The number of categories of every column: of codes one more than the largest, seen or not."""
+        return np.array([self._n_categories(j, values) for j, values in enumerate(self.categories_)])
+
+    @property
+    def category_count_(self) -> list[np.ndarray]:
+        """Weighted counts of the categories of every column, (classes, categories), those that were not seen too."""
+        return [
+            np.array([_by_category(row, values, n) for row in counts])
+            for counts, values, n in zip(self._value_count, self.categories_, self.n_categories_)
+        ]
 
     @property
     def class_log_prior_(self) -> np.ndarray:
@@ -66,7 +74,7 @@ class CategoricalNB(Smoothing, NaiveBayes):
 
     @property
     def feature_log_prob_(self) -> list[np.ndarray]:
-        """Smoothed log-probabilities (classes, values) of the values of every column."""
+        """Smoothed log-probabilities of the categories of every column, (classes, categories)."""
         return [
             category_log_probabilities(counts, self.class_count_, self._smoothing, n)[:, :-1]
             for counts, n in zip(self.category_count_, self.n_categories_)
@@ -75,7 +83,7 @@ class CategoricalNB(Smoothing, NaiveBayes):
     def _start(self, classes: int, d: int) -> None:
         self.class_count_ = np.zeros(classes)
         self.categories_ = [np.zeros(0) for _ in range(d)]
-        self.category_count_ = [np.zeros((classes, 0)) for _ in range(d)]
+        self._value_count = [np.zeros((classes, 0)) for _ in range(d)]
 
     def _absorb(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
         np.add.at(self.class_count_, codes, weights)
@@ -87,9 +95,9 @@ class CategoricalNB(Smoothing, NaiveBayes):
             values, _ = _extended(known, column[:SAMPLE])
             values, positions = _extended(values, column)
             counts = np.zeros((len(self.class_count_), len(values)))
-            counts[:, np.searchsorted(values, known)] = self.category_count_[j]
+            counts[:, np.searchsorted(values, known)] = self._value_count[j]
             np.add.at(counts.reshape(-1), codes * len(values) + positions, weights)
-            self.categories_[j], self.category_count_[j] = values, counts
+            self.categories_[j], self._value_count[j] = values, counts
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
         return validate_data(self, X, y, reset=first, dtype=np.float64)
@@ -97,23 +105,33 @@ class CategoricalNB(Smoothing, NaiveBayes):
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._checked(X)
         joint = np.tile(self.class_log_prior_, (len(X), 1))
-        columns = zip(np.ascontiguousarray(X.T), self.categories_, self.category_count_)
-        for j, (column, values, counts) in enumerate(columns):
+        columns = zip(np.ascontiguousarray(X.T), self.categories_, self._value_count, self.n_categories_)
+        for column, values, counts, n in columns:
             positions, seen = _located(values, column)
-            log_probabilities = category_log_probabilities(
-                counts, self.class_count_, self._smoothing, self._categories(j, len(values))
-            )
+            log_probabilities = category_log_probabilities(counts, self.class_count_, self._smoothing, n)
             joint += log_probabilities[:, np.where(seen, positions, len(values))].T
         return joint
 
-    def _categories(self, j: int, seen: int) -> int:
+    def _n_categories(self, j: int, values: np.ndarray) -> int:
         fewest = 0 if self.min_categories is None else np.broadcast_to(self.min_categories, len(self.categories_))[j]
-        return max(seen, int(fewest))
+        return max(int(values[-1]) + 1 if _are_codes(values) else len(values), int(fewest))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         return tags
+
+
+def _are_codes(values: np.ndarray) -> bool:
+    """Whether ascending ``values`` can be codes 0, 1, ... of categories."""
+    return len(values) > 0 and values[0] >= 0 and bool((values == np.floor(values)).all())
+
+
+def _by_category(counts: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
+    """The counts of ``values`` as counts of ``n`` categories."""
+    found = np.zeros(n)
+    found[values.astype(np.intp) if _are_codes(values) else np.arange(len(values))] = counts
+    return found
 
 
 def _extended(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,7 @@ from margin.bayes.posterior import log_priors
 from margin.bayes.statistics import add_to_sums
 from margin.core.domains import Either, Flag, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.notices import warn_user
 from margin.core.parameters import Declared, attribute, parameter
 
 __all__ = ["BernoulliNB", "MultinomialNB", "bernoulli_log_likelihood", "smoothed_log_probabilities"]
@@ -49,6 +50,13 @@ class Smoothing(Declared):
     def _smoothing(self) -> Any:
         alpha = np.asarray(self.alpha, dtype=np.float64)
         return alpha if self.force_alpha else np.maximum(alpha, SMALLEST_ALPHA)
+
+    def _tell_of_smoothing(self) -> None:
+        """Warn when another alpha than the given one is used."""
+        if not np.array_equal(self._smoothing, np.asarray(self.alpha, dtype=np.float64)):
+            warn_user(
+                f"{type(self).__name__}: alpha={self.alpha} is taken for 1e-10; force_alpha=True uses it as it is."
+            )
 
 
 def smoothed_log_probabilities(counts: np.ndarray, alpha: Any) -> np.ndarray:

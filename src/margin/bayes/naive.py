@@ -70,11 +70,15 @@ class NaiveBayes(PosteriorClassifier):
             raise ValueError(f"{self._name}: y holds {y[strange][0]}, which is not among classes {classes}.")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._given_priors(len(classes))
+        self._tell_of_smoothing()
         if first:
             self.classes_ = classes
             self._start(len(classes), X.shape[1])
         self._absorb(X, codes, weights)
         return self
+
+    def _tell_of_smoothing(self) -> None:
+        """Models of counts warn when their smoothing is not the one that was given."""
 
     def _given_priors(self, classes: int) -> np.ndarray | None:
         given = getattr(self, self.priors_parameter)

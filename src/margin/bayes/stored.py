@@ -17,7 +17,7 @@ COUNTED = Form({**COUNTS, "feature_count_": ArrayOf("n_classes", "n_features", l
 
 
 def _categories_ascend(model: Mapping[str, Any], _: Sizes) -> None:
-    for values, counts in zip(model.get("categories_", []), model.get("category_count_", [])):
+    for values, counts in zip(model.get("categories_", []), model.get("_value_count", [])):
         if counts.shape[1] != len(values) or np.any(np.diff(values) <= 0):
             raise Violation("categories_ must ascend, with one column of counts for each")
 
@@ -32,7 +32,7 @@ FORMS: Mapping[str, Form] = {
         {
             **COUNTS,
             "categories_": ListOf(ArrayOf(None), "n_features"),
-            "category_count_": ListOf(ArrayOf("n_classes", None, low=0), "n_features"),
+            "_value_count": ListOf(ArrayOf("n_classes", None, low=0), "n_features"),
         },
         [_categories_ascend],
     ),

@@ -1,12 +1,14 @@
-"""``margin compare``."""
+"""``margin compare`` and ``margin report``."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from margin.cli.arguments import DATA
 from margin.cli.completion import data_names, metric_names, model_names
 from margin.cli.output import FAILED, INTERRUPTED, USAGE, log, print_json, reported, result
 
@@ -20,14 +22,13 @@ Many = list[str] | None
 
 def register(app: typer.Typer) -> None:
     app.command("compare")(compare)
+    app.command("report")(report)
 
 
 def compare(
     data: Annotated[
         str,
-        typer.Argument(
-            help="A file, a folder of Parquet files, - for stdin, or a named set.", autocompletion=data_names
-        ),
+        typer.Argument(help=DATA, autocompletion=data_names),
     ],
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression; default: found out.")] = None,
@@ -67,9 +68,20 @@ def compare(
         typer.Option("--curve/--no-curve", help="The winner's learning curve; default: if it costs little."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
+    generative: Annotated[
+        bool, typer.Option("--generative", help="Models that draw new rows, by density and samples.")
+    ] = False,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default: the cores.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; default runs/compare-DATA.")] = None,
-    report: Annotated[bool, typer.Option(help="Write report.html into the folder.")] = True,
+    new: Annotated[
+        bool, typer.Option("--new", help="Where the folder holds another comparison, take one beside it.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Where the folder holds another comparison, start it over.")
+    ] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html into the folder.")
+    ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No board while it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -77,30 +89,54 @@ def compare(
 
     Ctrl-C prints the board so far and saves the best; the same command continues.
     """
+    started = monotonic()  # importing what follows is a part of what a budget pays for
     from margin.cli.live_board import watching
     from margin.service.comparison import ComparisonRequest, run_comparison
+    from margin.service.requests import BadRequest
 
-    folder = out or Path("runs") / f"compare-{Path(data.partition(':')[0]).stem}"
+    kind = "generative" if generative else "compare"
+    folder = out or Path("runs") / f"{kind}-{Path(data.partition(':')[0]).stem}"
     request = ComparisonRequest(
         target, task, metric, tuple(models or ()), tuple(exclude or ()), tuple(settings or ()), folds, held_out, group,
         time, tuple(ignore or ()), _pairs(kinds or []), missing_target, _seconds_or_text(budget), tune, ensembles,
-        curve, seed,
+        curve, seed, generative,
     )  # fmt: skip
+    if generative:
+        from margin.cli.generating import compare_generators
+
+        return compare_generators(data, request, jobs, folder, quiet, as_json)
     with reported(), watching(quiet) as watch:
-        comparison = run_comparison(data, None, request, out=folder, n_jobs=jobs, watch=watch)
+        if new and force:
+            raise BadRequest("compare: --new keeps what is in the folder and --force starts it over; give one of them.")
+        existing = "new" if new else "force" if force else "refuse"
+        comparison = run_comparison(
+            data, None, request, out=folder, n_jobs=jobs, watch=watch, started=started, existing=existing
+        )
     if as_json:
         print_json(as_plain(comparison))
     else:
         _print(comparison)
-    _end(comparison, as_json, report)
+    _end(comparison, as_json, with_report)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="The folder of a comparison.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File; default report.html in the folder.")] = None,
+) -> None:
+    """Write the report of a comparison again, in full: one HTML file that needs nothing else. Nothing is fitted."""
+    from margin.service.comparison import open_comparison
+
+    with reported():
+        comparison = open_comparison(run)
+        path = comparison.report(out)
+    result().print(str(path), highlight=False, soft_wrap=True)
 
 
 def as_plain(comparison: Comparison) -> list[dict[str, Any]]:
-    """The board as JSON: one object per model, best first; what is not a number is null."""
+    """The board as plain objects: one per model, best first."""
     from dataclasses import asdict
 
-    rows = [asdict(standing) for standing in comparison.standings]
-    return [{k: None if isinstance(v, float) and v != v else v for k, v in row.items()} for row in rows]
+    return [asdict(standing) for standing in comparison.standings]
 
 
 def _print(comparison: Comparison) -> None:
@@ -114,14 +150,14 @@ def _print(comparison: Comparison) -> None:
         console.print(note, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def _end(comparison: Comparison, as_json: bool, report: bool) -> None:
+def _end(comparison: Comparison, as_json: bool, with_report: bool) -> None:
     """The last lines: what was written where, and how to go on."""
     run = comparison.run
     saved = run.model_path.exists()
     if run.status == "finished" and saved:
         console = log() if as_json else result()
         console.print(f"{comparison.winner} fitted on all rows: {run.folder}", highlight=False, soft_wrap=True)
-        if report:
+        if with_report:
             _write_report(comparison, console)
     if run.status == "interrupted":
         best = (
@@ -137,7 +173,7 @@ def _end(comparison: Comparison, as_json: bool, report: bool) -> None:
 def _write_report(comparison: Comparison, console: Any) -> None:
     """The board stands whatever becomes of the report; only a file that was written is spoken of as one."""
     try:
-        path = comparison.report()
+        path = comparison.report(seconds=comparison.seconds_left)
     except Exception as problem:
         log().print(f"margin: the report was not written: {problem}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(FAILED) from None

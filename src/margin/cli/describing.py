@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from margin.cli.arguments import DATA
 from margin.cli.output import print_json, reported, result
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def describe(
-    data: Annotated[str, typer.Argument(help="A file, a folder of Parquet files, - for stdin, or a named set.")],
+    data: Annotated[str, typer.Argument(help=DATA)],
     target: Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")] = None,
     kinds: Annotated[
         list[str] | None,

@@ -120,11 +120,12 @@ def notes(comparison: Comparison) -> list[Text]:
     """Below the table: why some models have no score or no rank, what to take away, what to know about the data."""
     from margin.service.comparison.showing import verdict
 
-    lines = []
+    told: dict[str, list[str]] = {}  # models by what is said of them: many are cut for one reason
     for s in comparison.standings:
         said = f"cut {s.error}" if s.status == "cut" and s.error.startswith("after") else s.error
         if said or (s.settings and s.status == "ranked"):
-            lines.append(Text.assemble((s.model, "bold"), f": {said or s.settings}"))
+            told.setdefault(said or s.settings, []).append(s.model)
+    lines = [Text.assemble((", ".join(models), "bold"), f": {said}") for said, models in told.items()]
     parts = [lines, [Text(text) for text in verdict(comparison)], [Text(f"· {text}") for text in comparison.remarks]]
     separated: list[Text] = []
     for part in parts:

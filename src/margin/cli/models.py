@@ -26,7 +26,7 @@ def list_models(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the models."""
-    found = models.list_models(family, task)
+    found = models.list_models(family, task, rows=as_json)
     if as_json:
         print_json(found)
         return
@@ -114,7 +114,7 @@ def parameters_as_table(parameters: list[dict[str, Any]]) -> Table:
     table.add_column("meaning")
     for parameter in parameters:
         meaning = Text.assemble(parameter["sentence"], ("\n" + parameter["allowed"], "dim"))
-        table.add_row(parameter["name"], Text(repr(parameter["default"])), meaning)
+        table.add_row(parameter["name"], Text(parameter["shown"]), meaning)
     return table
 
 
@@ -123,7 +123,7 @@ def _print_row(row: dict[str, Any]) -> None:
     console.print(f"[bold]{row['id']}[/bold]  {row['title']}", highlight=False)
     for name in ("where", "statement", "equation", "numbers", "erratum", "code", "experiment", "verdict", "measured"):
         if name in row:
-            value = "; ".join(row[name]) if isinstance(row[name], tuple) else row[name]
+            value = "; ".join(row[name]) if isinstance(row[name], tuple | list) else row[name]
             console.print(f"  {name}: {value}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from margin.core.strict_json import strict
 
 __all__ = ["FAILED", "INTERRUPTED", "USAGE", "log", "print_json", "print_table", "reported", "result", "strict"]
 
@@ -36,23 +37,6 @@ def print_json(value: Any) -> None:
     for piece in json.JSONEncoder(indent=2, allow_nan=False).iterencode(strict(value)):
         sys.stdout.write(piece)
     sys.stdout.write("\n")
-
-
-def strict(value: Any) -> Any:
-    """Plain values that every JSON reader takes: what is not a finite number is null, what is not JSON is text.
-
-    >>> strict({"a": float("nan"), "b": (1, 2.5)})
-    {'a': None, 'b': [1, 2.5]}
-    """
-    if isinstance(value, dict):
-        return {str(key): strict(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        return strict(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [strict(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, str | int) or value is None else str(value)
 
 
 def print_table(columns: list[str], rows: list[list[Any]], title: str = "") -> None:

@@ -1,31 +1,28 @@
-"""``margin fit``, ``predict``, ``transform``, ``score`` and ``sample``."""
+"""``margin fit``, ``predict``, ``transform`` and ``score``."""
 
 from __future__ import annotations
 
-import csv
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from margin.cli.arguments import DATA
 from margin.cli.completion import data_names, model_names
 from margin.cli.models import parameters_as_table
 from margin.cli.output import INTERRUPTED, log, print_json, print_table, reported, result
+from margin.cli.tables import Json, Out, Trained, write_columns
 
 __all__ = ["register"]
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Trained = Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a model file.")]
 Data = Annotated[
     str,
     typer.Argument(
-        help="A file, a folder of Parquet files, - for stdin, or a named set, e.g. moons:n_samples=500.",
+        help=DATA,
         autocompletion=data_names,
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write; default: stdout.")]
 Target = Annotated[str | None, typer.Option("--target", "-t", help="The column to predict.")]
 
 
@@ -34,7 +31,6 @@ def register(app: typer.Typer) -> None:
     app.command("predict")(predict)
     app.command("transform")(transform)
     app.command("score")(score)
-    app.command("sample")(sample)
 
 
 class HelpWithParameters(TyperCommand):
@@ -117,7 +113,7 @@ def predict(
     from margin.service import prediction
 
     with reported():
-        _write_columns(prediction.predict(run, data, proba=proba), out, as_json)
+        write_columns(prediction.predict(run, data, proba=proba), out, as_json)
 
 
 def transform(run: Trained, data: Data, out: Out = None, as_json: Json = False) -> None:
@@ -125,7 +121,7 @@ def transform(run: Trained, data: Data, out: Out = None, as_json: Json = False) 
     from margin.service import prediction
 
     with reported():
-        _write_columns(prediction.transform(run, data), out, as_json)
+        write_columns(prediction.transform(run, data), out, as_json)
 
 
 def score(run: Trained, data: Data, target: Target = None, as_json: Json = False) -> None:
@@ -140,37 +136,3 @@ def score(run: Trained, data: Data, target: Target = None, as_json: Json = False
         print_json(metrics)
     else:
         print_table(["metric", "value"], [[name, f"{value:.6g}"] for name, value in metrics.items()])
-
-
-def sample(
-    run: Trained,
-    n: Annotated[int, typer.Option("--number", "-n", min=1, help="How many draws.")] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
-    """Draw from a trained generative model; CSV on stdout."""
-    from margin.service import prediction
-
-    with reported():
-        draws = prediction.sample(run, n, seed)
-        _write_columns({f"x{i}": column for i, column in enumerate(draws.reshape(len(draws), -1).T)}, out, as_json)
-
-
-def _write_columns(columns: dict[str, Any], out: Path | None, as_json: bool) -> None:
-    if as_json:
-        print_json(columns)
-        return
-    rows = zip(*(column.tolist() for column in columns.values()))
-    if out is None:
-        _write_csv(sys.stdout, columns, rows)
-        return
-    with open(out, "w", newline="", encoding="utf-8") as file:
-        _write_csv(file, columns, rows)
-    log().print(f"wrote {out}", highlight=False)
-
-
-def _write_csv(file: Any, columns: dict[str, Any], rows: Any) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)

@@ -97,6 +97,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not isinstance(self.init, str) and not callable(self.init):
             self._checked_centers(self.init, X.shape[1])
+            if self.n_init not in ("auto", 1):
+                warn_user(f"KMeans: given centers make one run; n_init={self.n_init} is not needed.", RuntimeWarning)
         self._loop = loop = _KMeansRestarts(self, X, weights)
         if state is not None:
             loop.restore(state)

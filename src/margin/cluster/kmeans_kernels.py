@@ -2,13 +2,14 @@
 
 Rows are cut into chunks of a fixed length and sums of chunks are added in their order, so any number of threads
 gives the same bits. Only float64 rows in C order and int32 labels come here: one signature, compiled once and cached.
+Sums and maxima are plain loops over memory that Python brings: what Numba has for them takes seconds to compile.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import cached_kernel, njit
 from margin.core.parallel import over_ranges
 from margin.core.threads import threads_for
 
@@ -28,7 +29,13 @@ def reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower,
     chunks = -(-len(X) // CHUNK_ROWS)
     fell, changed = np.zeros(chunks), np.zeros(chunks, dtype=np.int64)
     given = X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed
-    over_ranges(lambda first, last: _reassign(first, last, *given), chunks, threads_for(X.size * len(centers)))
+    k, d = centers.shape
+
+    def part(first, last):
+        memory = np.empty((BATCH, d)), np.empty(k * BATCH), np.empty((2, BATCH)), np.empty((2, BATCH), dtype=np.int64)
+        _reassign(first, last, *given, np.empty(k), np.empty((k, d)), np.zeros(d), *memory)
+
+    over_ranges(part, chunks, threads_for(X.size * k))
     return float(fell.sum()), int(changed.sum())
 
 
@@ -43,7 +50,7 @@ def cluster_sums(X, weights, offset, labels, k):
     return sums.sum(axis=0), totals.sum(axis=0), counts.sum(axis=0)
 
 
-@njit(cache=True, nogil=True)
+@cached_kernel
 def add_changes(X, weights, offset, labels, came_from, sums, totals, counts):
     """See :func:`margin.cluster.kmeans_reference.add_changes`."""
     for i in range(X.shape[0]):
@@ -60,10 +67,11 @@ def add_changes(X, weights, offset, labels, came_from, sums, totals, counts):
     for c in range(len(counts)):
         if counts[c] == 0:
             totals[c] = 0.0
-            sums[c] = 0.0
+            for j in range(sums.shape[1]):
+                sums[c, j] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@cached_kernel
 def _cluster_sums(first, last, X, weights, offset, labels, sums, totals, counts):
     n, chunks = X.shape[0], sums.shape[0]
     for chunk in range(first, last):
@@ -78,20 +86,23 @@ def _cluster_sums(first, last, X, weights, offset, labels, sums, totals, counts)
 
 @njit(cache=True, nogil=True)
 def _reassign(
-    first, last, X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed
-):
+    first, last, X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed,
+    norms, doubled, zero, batch, scores, smallest, integers,
+):  # fmt: skip
     n, d = X.shape
     k = centers.shape[0]
-    norms = (centers * centers).sum(axis=1)
-    doubled = -2.0 * centers  # scores are norms + doubled @ x
-    top = np.argmax(moved)
-    second = 0.0
+    rows, nearest = integers[0], integers[1]
+    top, second, largest = 0, 0.0, 0.0
+    for c in range(k):
+        norms[c] = 0.0
+        for j in range(d):
+            norms[c] += centers[c, j] * centers[c, j]
+            doubled[c, j] = -2.0 * centers[c, j]  # scores are norms + doubled @ x
+        largest = norms[c] if norms[c] > largest else largest
+        top = c if moved[c] > moved[top] else top
     for c in range(k):
         if c != top and moved[c] > second:
             second = moved[c]
-    batch = np.empty((BATCH, d))
-    scores = np.empty(k * BATCH)
-    rows = np.empty(BATCH, dtype=np.int64)
     for chunk in range(first, last):
         waiting = 0
         gain = 0.0
@@ -117,7 +128,10 @@ def _reassign(
             if waiting == BATCH or (i == high - 1 and waiting > 0):
                 part = scores[: k * waiting].reshape(k, waiting)
                 np.dot(doubled, batch[:waiting].T, part)
-                g, m = _settle(batch, part, rows, weights, centers, norms, labels, upper, lower, came_from)
+                g, m = _settle(
+                    batch, part, rows, weights, centers, norms, labels, upper, lower, came_from, largest, zero,
+                    nearest, smallest,
+                )  # fmt: skip
                 gain += g
                 moves += m
                 waiting = 0
@@ -125,19 +139,20 @@ def _reassign(
         changed[chunk] = moves
 
 
-@njit(cache=True, nogil=True)
-def _settle(batch, scores, rows, weights, centers, norms, labels, upper, lower, came_from):
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _settle(
+    batch, scores, rows, weights, centers, norms, labels, upper, lower, came_from, largest, zero, nearest, smallest
+):
     """Nearest and second nearest center of the waiting rows, whose scores (k, waiting) are known."""
     waiting, d = scores.shape[1], batch.shape[1]
     rounding = (d + 4) * 2.220446049250313e-16
-    largest = norms.max()
-    zero = np.zeros(d)
-    nearest, smallest, second = np.zeros(waiting, dtype=np.int64), np.full(waiting, np.inf), np.full(waiting, np.inf)
-    _two_smallest(scores, norms, nearest, smallest, second)
+    for r in range(waiting):
+        nearest[r], smallest[0, r], smallest[1, r] = 0, np.inf, np.inf
+    _two_smallest(scores, norms, nearest, smallest[0], smallest[1])
     gain, moves = 0.0, 0
     for r in range(waiting):
         i = rows[r]
-        arg, best, runner_up = nearest[r], smallest[r], second[r]
+        arg, best, runner_up = nearest[r], smallest[0, r], smallest[1, r]
         square = _square(batch[r])
         exact = _squared_distance(batch[r], zero, centers[arg])
         own = labels[i]
@@ -164,7 +179,7 @@ def _settle(batch, scores, rows, weights, centers, norms, labels, upper, lower, 
     return gain, moves
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _squared_distance(x, offset, center):
     total = 0.0
     for j in range(len(x)):
@@ -173,7 +188,7 @@ def _squared_distance(x, offset, center):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _square(x):
     total = 0.0
     for j in range(len(x)):
@@ -181,7 +196,7 @@ def _square(x):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _two_smallest(scores, norms, nearest, smallest, second):
     """For every column of ``scores + norms`` the index (of equals the first) and value of the smallest, and the second.
 

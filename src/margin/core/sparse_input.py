@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["allow_sparse", "dense_rows"]
+__all__ = ["allow_sparse", "dense_rows", "narrow_indices"]
 
 MEMORY_FRACTION = 0.25  # of the machine's memory that one dense table may take
 
@@ -29,6 +29,20 @@ def dense_rows(owner: str, X: Any) -> np.ndarray:
             f"of shape {X.shape}, {needed / 2**30:.1f} GB. Fewer columns (TruncatedSVD, SelectKBest) help."
         )
     return np.asarray(X.toarray(order="C"))
+
+
+def narrow_indices(owner: str, X: Any) -> Any:
+    """A sparse ``X`` with 32-bit indices, for which loops are compiled; anything else as it is.
+
+    >>> narrow_indices("Model", sp.csr_array((np.ones(1), np.zeros(1, np.int64), np.array([0, 1])))).indices.dtype
+    dtype('int32')
+    """
+    if not sp.issparse(X) or X.indices.dtype == np.int32:
+        return X
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        raise ValueError(f"{owner}: a sparse X must have fewer than 2**31 entries; got {X.nnz} in shape {X.shape}.")
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)(parts, shape=X.shape)
 
 
 def allow_sparse(tags: Any) -> Any:

@@ -20,7 +20,7 @@ def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_channels(model["network_"], network["in_channels"])
     if network["n_classes"] != sizes["n_classes"]:
         raise Violation("network_ must have scores for every class")
-    check_built(model["weights_"], lambda: detector_network(**network), "body.")
+    check_built(model["weights_"], lambda: detector_network(**network), prefix="body.")
 
 
 FORMS: Mapping[str, Form] = {

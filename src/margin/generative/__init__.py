@@ -1,5 +1,21 @@
 """Generative models: what they share is ``sample``, ``score_samples`` (nats) and ``log_density_kind``."""
 
+from margin.generative.autoencoder import Autoencoder
+from margin.generative.diffusion.flow_model import FlowMatching
+from margin.generative.diffusion.model import DiffusionModel
+from margin.generative.gan.model import GAN
+from margin.generative.normalizing_flow import NormalizingFlow
+from margin.generative.sparse_autoencoder import SparseAutoencoder
+from margin.generative.tables.synthesizer import TableSynthesizer
 from margin.generative.vae import VAE
 
-__all__ = ["VAE"]
+__all__ = [
+    "GAN",
+    "VAE",
+    "Autoencoder",
+    "DiffusionModel",
+    "FlowMatching",
+    "NormalizingFlow",
+    "SparseAutoencoder",
+    "TableSynthesizer",
+]

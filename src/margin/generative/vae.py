@@ -17,18 +17,16 @@ import numpy as np
 import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
-from torch import Tensor, nn
+from torch import nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.generative.elbo import (
-    importance_bound,
-    kl_to_standard_normal,
-    log_prior_over_posterior,
-    reparameterize,
-)
+from margin.generative.autoencoder import check_image_shape
+from margin.generative.latents import LATENTS, MixtureLatent
+from margin.generative.vae_bounds import balanced_normals, bound_parts, negative_elbo
 from margin.generative.vae_network import LIKELIHOODS, VAENetwork
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import NeuralEstimator
@@ -38,25 +36,6 @@ from margin.neural.training import TensorRows
 from margin.neural.training.schedules import SCHEDULES
 
 __all__ = ["VAE", "negative_elbo"]
-
-BOUND_SEED = 0  # the draws behind score_samples: always the same, and the same for every row
-
-
-def negative_elbo(
-    module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator, *, beta: float, log_volume: float
-) -> dict[str, Tensor]:
-    r"""The loss :math:`\beta\,\mathrm{KL} - \log p(x|z^*)` of each row with one draw :math:`z^*`, and its parts.
-
-    The batch holds what the encoder sees and what the decoder must explain; ``log_volume`` is the logarithm of the
-    factor by which the latter was scaled down, so that all terms are in nats of the original data.
-    """
-    assert isinstance(module, VAENetwork)
-    seen, target = batch
-    mean, log_variance = module.encode(seen)
-    draw = torch.randn(mean.shape, generator=noise, dtype=mean.dtype)
-    reconstruction = module.log_likelihood(target, reparameterize(mean, log_variance, draw)) - log_volume
-    kl = kl_to_standard_normal(mean, log_variance)
-    return {"loss": beta * kl - reconstruction, "elbo": reconstruction - kl, "reconstruction": reconstruction, "kl": kl}
 
 
 class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
@@ -84,6 +63,26 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     )
     _: KW_ONLY
     activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    latent: str = parameter(
+        "normal",
+        Choice(*LATENTS),
+        "Latent variable: normal with a standard normal prior, normal with a learned mixture as prior, a direction on "
+        "the sphere with a von Mises-Fisher posterior and the uniform prior, or a Markov chain of normal latents.",
+    )
+    n_prior_components: int = parameter(10, Integer(low=1), "Normal distributions in the prior of latent 'mixture'.")
+    n_levels: int = parameter(2, Integer(low=1), "Levels of latent 'hierarchical'; the first one makes the data.")
+    image_shape: Sequence[int] | None = parameter(
+        None,
+        Optional(SequenceOf(Integer(low=1))),
+        "Channels, height and width of the images whose pixels the columns are: the layers are convolutions of "
+        "stride 2 and hidden_layer_sizes their channels. None: fully connected layers.",
+    )
+    objective: str = parameter(
+        "elbo",
+        Choice("elbo", "iwae"),
+        "What training maximizes: the bound, or the importance-weighted bound of n_draws draws.",
+    )
+    n_draws: int = parameter(1, Integer(low=1), "Draws of the latent per row and update.")
     likelihood: str = parameter(
         "gaussian", Choice(*LIKELIHOODS), "Distribution of the decoder; 'bernoulli' takes entries in [0, 1]."
     )
@@ -125,6 +124,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         self._check_parameters()
         X = self._validate(X, reset=True)
         seed = self._seed(state)
+        check_image_shape("VAE", self.image_shape, X.shape[1])
         train, valid = self._split(len(X), seed)
         if not self._goes_on():
             self.center_, self.scale_ = Scaling.of(X[train]) if self.standardize else Scaling.none(X.shape[1])
@@ -136,18 +136,28 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
             "activation": self.activation,
             "likelihood": self.likelihood,
             "variance": spread or 1.0,  # where the decoder starts: everything is noise of the size of the data
+            "latent": self.latent,
+            "n_prior_components": int(self.n_prior_components),
+            "n_levels": int(self.n_levels),
+            "image_shape": None if self.image_shape is None else [int(size) for size in self.image_shape],
         }
         rows = TensorRows.of(self._seen(X), self._target(X))
-        objective = partial(negative_elbo, beta=self.beta, log_volume=self._log_volume())
+        objective = partial(
+            negative_elbo,
+            beta=self.beta,
+            log_volume=self._log_volume(),
+            n_draws=self.n_draws,
+            weighted=self.objective == "iwae",
+        )
         yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def encode(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and log-variance of the posterior of every row."""
+        """Mean and log-variance of the posterior of every row; direction and concentration on the sphere."""
         module = self._trained()
         X = self._validate(X)
-        both = self._evaluate(module.encoder, self._seen(X)).astype(X.dtype, copy=False)
-        mean, log_variance = np.split(both, 2, axis=1)
-        return mean, log_variance
+        both = self._evaluate(lambda rows: torch.cat(module.encode(rows), dim=1), self._seen(X))
+        center, width = np.split(both.astype(X.dtype, copy=False), [self.network_["n_components"]], axis=1)
+        return center, width
 
     def transform(self, X: Any) -> np.ndarray:
         """The posterior mean of every row."""
@@ -171,7 +181,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         if not Integer(low=1).accepts(n_samples):
             raise ValueError(f"VAE: n_samples must be an integer at least 1; got {n_samples!r}.")
         rng = as_generator(random_state)
-        means = self.decode(rng.standard_normal((n_samples, self.network_["n_components"])))
+        means = self.decode(module.latent.from_prior(n_samples, rng))
         if mean:
             return means
         if module.likelihood == "bernoulli":
@@ -189,6 +199,13 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         reconstruction, kl, importance_weighted = self._bounds(X)
         return importance_weighted if self.bound == "iwae" else reconstruction - kl
 
+    def responsibilities(self, X: Any) -> np.ndarray:
+        """Probability of every component of a mixture prior given the center of the posterior of every row."""
+        latent = self._trained().latent
+        if not isinstance(latent, MixtureLatent):
+            raise ValueError(f"VAE: responsibilities need latent 'mixture'; got {self.network_['latent']!r}.")
+        return self._evaluate(lambda z: torch.softmax(latent.log_joint(z), dim=1), self.encode(X)[0])
+
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of ``score_samples``."""
         return float(self.score_samples(X).mean())
@@ -202,6 +219,16 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
 
     def _network(self) -> nn.Module:
         return VAENetwork(**self.network_)
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        return None if self.image_shape is not None else super()._threads(module, batch_size)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.objective == "iwae" and self.beta != 1:
+            raise ValueError(f"VAE: beta must be 1 with objective 'iwae', which has no divergence; got {self.beta}.")
+        if self.latent == "von-mises-fisher" and self.n_components < 2:
+            raise ValueError(f"VAE: n_components must be at least 2 on a sphere; got {self.n_components}.")
 
     def _validate(self, X: Any, *, reset: bool = False) -> np.ndarray:
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
@@ -223,7 +250,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         """Reconstruction term, divergence and importance-weighted bound of every row, in the units of the data."""
         module = self._trained()
         X = self._validate(X)
-        draws = balanced_normals(self.bound_samples, self.network_["n_components"])
+        draws = balanced_normals(self.bound_samples, module.latent.n_noise)
         parts = self._evaluate(partial(bound_parts, module, draws), self._seen(X), self._target(X))
         reconstruction, kl, importance_weighted = parts.astype(np.float64).T
         return reconstruction - self._log_volume(), kl, importance_weighted - self._log_volume()
@@ -231,33 +258,6 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     def _log_volume(self) -> float:
         """The density of x = c + s u is the density of u divided by the product of the scales s."""
         return 0.0 if self.network_["likelihood"] == "bernoulli" else float(np.log(self.scale_).sum())
-
-
-def balanced_normals(n_draws: int, n_components: int) -> Tensor:
-    """Fixed normal draws in pairs of opposite sign, scaled to variance 1 in every coordinate.
-
-    All rows share them, so an error in their first two moments would be in every score and not average out.
-    """
-    half = as_generator(BOUND_SEED).standard_normal(((n_draws + 1) // 2, n_components))
-    if n_draws > 1:
-        half /= np.sqrt(np.mean(half**2, axis=0))
-    return torch.from_numpy(np.concatenate([half, -half])[:n_draws])
-
-
-def bound_parts(module: VAENetwork, draws: Tensor, seen: Tensor, target: Tensor) -> Tensor:
-    """Mean log-likelihood, divergence and importance-weighted bound from the same draws (K, n_components): (B, 3)."""
-    mean, log_variance = module.encode(seen)
-    likelihoods, log_weights = [], []
-    for noise in draws.to(mean.dtype):
-        z = reparameterize(mean, log_variance, noise)
-        likelihoods.append(module.log_likelihood(target, z))
-        log_weights.append(likelihoods[-1] + log_prior_over_posterior(z, noise, log_variance))
-    columns = [
-        torch.stack(likelihoods).mean(dim=0),
-        kl_to_standard_normal(mean, log_variance),
-        importance_bound(torch.stack(log_weights)),
-    ]
-    return torch.stack(columns, dim=1)
 
 
 def latent_rows(Z: Any, n_components: int) -> np.ndarray:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from margin.generative.coders import make_decoder, make_encoder
 from margin.generative.elbo import bernoulli_log_likelihood, gaussian_log_likelihood
-from margin.neural.nets.mlp import MLP
+from margin.generative.latents import LATENTS, make_latent
 
 __all__ = ["LIKELIHOODS", "VAENetwork"]
 
@@ -21,7 +22,9 @@ LOG_VARIANCE_PER_UNIT = 10.0
 
 
 class VAENetwork(nn.Module):
-    r"""Encoder :math:`q(z|x) = N(\mu(x), \mathrm{diag}\,\sigma^2(x))` and decoder :math:`p(x|z)`, mirror images.
+    r"""Encoder of a posterior :math:`q(z|x)` and decoder :math:`p(x|z)`, mirror images.
+
+    The posterior is normal, :math:`N(\mu(x), \mathrm{diag}\,\sigma^2(x))`, unless ``latent`` names another kind.
 
     The decoder is :math:`N(f(z), s^2 I)` with one learned variance (``variance`` at the start), or a Bernoulli
     distribution per coordinate with logits :math:`f(z)`. The encoder gives :math:`\log\sigma^2`, so any output is a
@@ -36,13 +39,20 @@ class VAENetwork(nn.Module):
         activation: str = "relu",
         likelihood: str = "gaussian",
         variance: float = 1.0,
+        latent: str = "normal",
+        n_prior_components: int = 10,
+        n_levels: int = 2,
+        image_shape: Sequence[int] | None = None,
     ):
         super().__init__()
         if likelihood not in LIKELIHOODS:
             raise ValueError(f"VAENetwork: likelihood must be one of {', '.join(LIKELIHOODS)}; got {likelihood!r}.")
+        if latent not in LATENTS:
+            raise ValueError(f"VAENetwork: latent must be one of {', '.join(LATENTS)}; got {latent!r}.")
         self.likelihood = likelihood
-        self.encoder = MLP([n_features, *hidden, 2 * n_components], activation)
-        self.decoder = MLP([n_components, *reversed(hidden), n_features], activation)
+        self.latent = make_latent(latent, n_components, n_prior_components, n_levels)
+        self.encoder = make_encoder(n_features, hidden, self.latent.n_outputs, activation, image_shape)
+        self.decoder = make_decoder(n_features, hidden, n_components, activation, image_shape)
         if likelihood == "gaussian":
             self.noise_level = nn.Parameter(torch.tensor(math.log(variance) / LOG_VARIANCE_PER_UNIT))
 
@@ -52,9 +62,8 @@ class VAENetwork(nn.Module):
         return LOG_VARIANCE_PER_UNIT * self.noise_level
 
     def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of the posterior."""
-        mean, log_variance = self.encoder(x).chunk(2, dim=-1)
-        return mean, log_variance
+        """Mean and log-variance of the posterior; direction and concentration on the sphere."""
+        return self.latent.split(self.encoder(x))
 
     def decode(self, z: Tensor) -> Tensor:
         """The expected data given ``z``."""

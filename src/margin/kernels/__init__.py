@@ -13,6 +13,13 @@ from margin.kernels.kernel_regression import KernelRegression
 from margin.kernels.kernel_ridge import KernelRidge
 from margin.kernels.linear_svc import LinearSVC
 from margin.kernels.matern import Matern
+from margin.kernels.pairwise import (
+    AdditiveChiSquaredKernel,
+    ChiSquaredKernel,
+    CosineKernel,
+    LaplacianKernel,
+    SigmoidKernel,
+)
 from margin.kernels.periodic import ExpSineSquared, PeriodicKernel
 from margin.kernels.stationary import RBF, LaplaceKernel, RationalQuadratic, WhiteKernel
 from margin.kernels.svc import SVC
@@ -22,7 +29,10 @@ __all__ = [
     "RBF",
     "SVC",
     "SVR",
+    "AdditiveChiSquaredKernel",
+    "ChiSquaredKernel",
     "ConstantKernel",
+    "CosineKernel",
     "DotProduct",
     "ExpSineSquared",
     "Exponentiation",
@@ -33,6 +43,7 @@ __all__ = [
     "KernelRegression",
     "KernelRidge",
     "LaplaceKernel",
+    "LaplacianKernel",
     "LinearKernel",
     "LinearSVC",
     "Matern",
@@ -40,6 +51,7 @@ __all__ = [
     "PolynomialKernel",
     "Product",
     "RationalQuadratic",
+    "SigmoidKernel",
     "SparseGaussianProcessRegressor",
     "Sum",
     "WhiteKernel",

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from margin.core.domains import Either, Flag, Integer, Number
+from margin.core.domains import Choice, Domain, Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
@@ -30,13 +30,20 @@ from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
 
-__all__ = ["DualClassifier", "PairLoop", "describe", "solve_some"]
+__all__ = ["COST", "DualClassifier", "PairLoop", "describe", "finite_cost", "solve_some"]
 
 MAX_ITER = Integer(low=-1)
+COST: Domain = Either(Number(above=0, search=(1e-2, 1e3), log=True), Choice(np.inf))
+LARGEST_COST = 1e10  # what an infinite cost becomes: with more, products with kernel values lose all digits
 SETS_PER_RECORD = 8  # working sets solved between two records: looking at the model costs about as much as one
 # Small pairs are solved in a fraction of the time that a look at the model takes: a record stands for as many pairs as
 # have this many kernel values together.
 VALUES_PER_RECORD = 1 << 22
+
+
+def finite_cost(C: float) -> float:
+    """The cost that a problem is solved with."""
+    return min(float(C), LARGEST_COST)
 
 
 def solve_some(problem: DualProblem, max_iter: int) -> bool:

@@ -36,7 +36,9 @@ BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are ju
 
 def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
     r""":math:`\sum_i c_{pi}\,k(x, x_i)` for every row x of ``X`` and every line p of ``coef``, (n, p), in blocks."""
-    step = max(1, BLOCK_ENTRIES // max(1, rows.shape[0]))
+    if rows.shape[0] == 0:
+        return np.zeros((X.shape[0], len(coef)))
+    step = max(1, BLOCK_ENTRIES // rows.shape[0])
     weights = np.ascontiguousarray(coef.T)
     out = np.empty((X.shape[0], weights.shape[1]))
 
@@ -88,9 +90,9 @@ class KernelModel(Declared):
     def _kernel_for(self, X: Any, weights: NDArray[Any] | None = None) -> Kernel | str:
         """The kernel object, or "precomputed" after a look at the shape of X."""
         if not self._precomputed:
-            if isinstance(self.kernel, Kernel):
-                check_parameters(self.kernel)
-            return named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
+            kernel = named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
+            check_parameters(kernel)
+            return kernel
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}: a precomputed kernel must be a square matrix; got shape {X.shape}."

@@ -6,10 +6,13 @@ r"""Kernels by name, as parameters of models: "rbf" with its ``gamma`` next to `
 "rbf"             :math:`\exp(-\gamma\|x-z\|^2)`
 "laplace"         :math:`\exp(-\gamma\|x-z\|)`
 "periodic"        :math:`\exp(-4\gamma\sum_j\sin^2(\pi(x_j-z_j)))`, of period one
+"sigmoid"         :math:`\tanh(\gamma\,x^\top z + c)`, which is not positive semi-definite
+"laplacian"       :math:`\exp(-\gamma\sum_j|x_j-z_j|)`
+"cosine"          :math:`x^\top z/(\|x\|\,\|z\|)`
+"chi2"            :math:`\exp(-\gamma\sum_j (x_j-z_j)^2/(x_j+z_j))`, of histograms
+"additive_chi2"   the same without the exponential, and "polynomial" is "poly"
 "precomputed"     X is the kernel matrix itself
 ================  =====================================================================
-
-The sigmoid :math:`\tanh(\gamma x^\top z + c)` is not among them: it is not positive semi-definite, hence no kernel.
 """
 
 from __future__ import annotations
@@ -26,6 +29,13 @@ from margin.foundations.probability.kernels import length_scale_from_gamma
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
+from margin.kernels.pairwise import (
+    AdditiveChiSquaredKernel,
+    ChiSquaredKernel,
+    CosineKernel,
+    LaplacianKernel,
+    SigmoidKernel,
+)
 from margin.kernels.periodic import PeriodicKernel
 from margin.kernels.stationary import RBF, LaplaceKernel
 
@@ -44,11 +54,12 @@ __all__ = [
     "named_kernel",
 ]
 
-NAMES = ("linear", "poly", "rbf", "laplace", "periodic")
+NAMES: tuple[str, ...] = ("linear", "poly", "rbf", "laplace", "periodic", "sigmoid", "laplacian", "cosine", "chi2")
+NAMES += ("additive_chi2", "polynomial")
 KERNEL_SENTENCE = "Name of the kernel, 'precomputed' (X holds its values), a kernel object or a function of two arrays."
 GAMMA_SENTENCE = "Inverse width of the named kernels; 'scale' is 1 / (columns * variance of X), 'auto' is 1 / columns."
 DEGREE_SENTENCE = "Degree of 'poly'."
-COEF0_SENTENCE = "Constant of 'poly'."
+COEF0_SENTENCE = "Constant of 'poly', where it must not be negative, and of 'sigmoid'."
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ VECTOR_KERNEL = Either(Choice(*NAMES), KernelObject())
 KERNEL = Either(Choice(*NAMES, "precomputed"), KernelObject())
 GAMMA = Either(Choice("scale", "auto"), Number(above=0, search=(1e-3, 10.0), log=True))
 DEGREE = Integer(low=1)
-COEF0 = Number(low=0)  # a negative one loses positive semi-definiteness
+COEF0 = Number()
 
 
 def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> float:
@@ -101,10 +112,18 @@ def named_kernel(
     if kernel == "linear":
         return LinearKernel()
     value = gamma_value(gamma, X, weights)
-    if kernel == "poly":
+    if kernel in ("poly", "polynomial"):
         return PolynomialKernel(degree, value, float(coef0))
     if kernel == "rbf":
         return RBF.from_gamma(value)
     if kernel == "laplace":
         return LaplaceKernel(1 / value)
+    if kernel == "sigmoid":
+        return SigmoidKernel(value, float(coef0))
+    if kernel == "cosine":
+        return CosineKernel()
+    if kernel == "additive_chi2":
+        return AdditiveChiSquaredKernel()
+    if kernel in ("laplacian", "chi2"):
+        return (LaplacianKernel if kernel == "laplacian" else ChiSquaredKernel)(value)
     return PeriodicKernel(length_scale_from_gamma(value), 1.0)

@@ -13,17 +13,19 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.domains import Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
-from margin.kernels.kernel_model import ROWS_DTYPES, KernelModel
+from margin.kernels.kernel_model import KernelModel
 from margin.kernels.kernel_names import COEF0, COEF0_SENTENCE, GAMMA, KERNEL
+from margin.kernels.sparse_rows import kernel_values
 
 __all__ = ["KernelRidge", "dual_weights"]
 
@@ -62,12 +64,14 @@ def dual_weights(K: NDArray[Any], y: NDArray[Any], alpha: float, weights: NDArra
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
     """Least squares with a penalty on the norm of the function; no intercept, ``kernel + 1.0`` gives one.
 
-    Time n^3 / 3, memory n^2.
+    Time n^3 / 3, memory n^2. X may be sparse with the kernels that :class:`~margin.kernels.SVC` takes it with.
 
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> KernelRidge(alpha=1e-9, kernel="rbf", gamma=1.0).fit(X, [1.0, 3.0, 2.0]).predict(X).round(4).tolist()
     [1.0, 3.0, 2.0]
     """
+
+    takes_sparse = True
 
     alpha: float = parameter(1, Number(low=0, search=(1e-6, 1e2), log=True), "Strength of the penalty.")
     _: KW_ONLY
@@ -90,14 +94,14 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Learn from rows X and numbers y, one column or several."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", y_numeric=True, multi_output=True)
+        X, y = self._checked(X, y, y_numeric=True, multi_output=True)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kernel = self._kernel_for(X, weights)
         if isinstance(kernel, FunctionKernel):
             kernel = FunctionKernel(kernel.function, self.kernel_params, by_rows=True)
-        K = kernel(X) if isinstance(kernel, Kernel) else X
+        K = X if isinstance(kernel, str) else kernel_values(kernel, X, X) if sp.issparse(X) else kernel(X)
         self.dual_coef_ = dual_weights(K.astype(np.float64, copy=False), np.asarray(y, float), self.alpha, weights)
         self.kernel_ = kernel
         # A copy: BLAS takes another routine for X @ X.T when both are one array, and rounds otherwise.

@@ -27,6 +27,7 @@ from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
 from margin.core.threads import blas_threads
+from margin.kernels.crammer_singer import CrammerSinger
 from margin.kernels.hinge import Hinge
 from margin.kernels.l1_squared_hinge import L1SquaredHinge
 from margin.kernels.squared_hinge import SquaredHinge
@@ -35,7 +36,7 @@ __all__ = ["LinearSVC"]
 
 
 class LinearSVC(ClassifierMixin, IterativeEstimator):
-    """Linear machine; several classes by one machine against the rest each.
+    """Linear machine; several classes by one machine against the rest each, or by one machine of all of them.
 
     The squared hinge is solved by Newton's method (``tol`` bounds the norm of the gradient relative to that at zero),
     the hinge by an interior-point method (``tol`` bounds the duality gap relative to the objective). X may be sparse. A
@@ -43,6 +44,8 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
     the squared hinge with more than 1500 columns needs products with X alone, and memory n + d. The hinge keeps a
     matrix of the smaller of n and d squared: where both are large, ``SVC(kernel="linear")`` solves the same problem.
     With the L1 penalty many weights are exactly zero; a step works on the columns that are not.
+
+    The machine of all classes is solved by coordinate descent in the dual (``tol`` bounds the relative duality gap).
 
     Records carry the objective, ``measure`` (what is compared with ``tol``) and the machine's number.
 
@@ -62,12 +65,18 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
     )
     tol: float = parameter(1e-4, Number(above=0), "Relative gradient or duality gap at which a machine is solved.")
     C: float = parameter(1.0, Number(above=0, search=(1e-4, 1e3), log=True), "Cost of a violated margin.")
-    multi_class: str = parameter("ovr", Choice("ovr"), "One machine per class against the rest.")
+    multi_class: str = parameter(
+        "ovr",
+        Choice("ovr", "crammer_singer"),
+        "One machine per class against the rest, or one of all classes, whose loss is the hinge of the smallest "
+        "margin over another class; loss and dual say nothing about it.",
+    )
     fit_intercept: bool = parameter(True, Flag(), "Whether a constant b is fitted.")
     intercept_scaling: float | None = parameter(
         None,
         Optional(Number(above=0)),
-        "None leaves b free; a number s penalizes it as the weight b / s of a constant column s.",
+        "None leaves b free; a number s penalizes it as the weight b / s of a constant column s, as 1 does in the "
+        "machine of all classes if this is None.",
     )
     class_weight: Any = parameter(None, ClassWeight(), "Factor of C for the rows of a class.")
     verbose: bool | int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
@@ -96,6 +105,8 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
                 "LinearSVC: penalty='l1' goes with loss='squared_hinge' and dual=False or 'auto'; got "
                 f"loss={self.loss!r} and dual={self.dual!r}."
             )
+        if self.penalty == "l1" and self.multi_class == "crammer_singer":
+            raise ValueError("LinearSVC: multi_class='crammer_singer' goes with penalty='l2'; got 'l1'.")
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -111,7 +122,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
             X, codes, bounds = X[bounds > 0], codes[bounds > 0], bounds[bounds > 0]
         if len(np.unique(codes)) < 2:
             raise ValueError("LinearSVC: class_weight must leave at least two classes with weight.")
-        self._loop = loop = _OneVsRest(self, self._with_constant(X), codes, bounds, classes)
+        self._loop = loop = self._machines(self._with_constant(X), codes, bounds, classes)
         if state is not None:
             loop.restore(state)
         for record in loop.iterations():
@@ -145,7 +156,14 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
 
     @property
     def _penalizes_intercept(self) -> bool:
-        return bool(self.fit_intercept) and self.intercept_scaling is not None
+        at_once = self.multi_class == "crammer_singer"
+        return bool(self.fit_intercept) and (at_once or self.intercept_scaling is not None)
+
+    def _machines(self, X: Any, codes: Any, bounds: Any, classes: Any) -> _OneVsRest | CrammerSinger:
+        if self.multi_class == "ovr":
+            return _OneVsRest(self, X, codes, bounds, classes)
+        seed = seed_from(self.random_state)
+        return CrammerSinger(X, codes, bounds, classes, tol=self.tol, max_iter=self.max_iter, seed=seed)
 
     def _with_constant(self, X: Any) -> Any:
         """X with a last column of the number that scales a penalized intercept."""
@@ -154,7 +172,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
         column = np.full((X.shape[0], 1), float(self.intercept_scaling or 1.0))
         return sp.hstack([X, column], format="csr") if sp.issparse(X) else np.hstack([X, column])
 
-    def _learn(self, loop: _OneVsRest) -> None:
+    def _learn(self, loop: _OneVsRest | CrammerSinger) -> None:
         found = loop.results()
         thetas = np.array([result["theta"] for result in found])
         d = thetas.shape[1] - bool(self.fit_intercept)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
 from margin.kernels.kernel import ConstantKernel, Kernel
+from margin.kernels.pairwise import CosineKernel, SigmoidKernel, unit_rows
 from margin.kernels.stationary import RBF, LaplaceKernel, RadialKernel
 
 __all__ = ["kernel_values"]
@@ -33,6 +34,10 @@ def kernel_values(kernel: Kernel, X: Any, Z: Any) -> NDArray[Any]:
         return (X @ Z.T).toarray()
     if isinstance(kernel, PolynomialKernel):
         return (kernel.gamma * (X @ Z.T).toarray() + kernel.coef0) ** kernel.degree
+    if isinstance(kernel, SigmoidKernel):
+        return np.tanh(kernel.gamma * (X @ Z.T).toarray() + kernel.coef0)
+    if isinstance(kernel, CosineKernel):
+        return (unit_rows(X) @ unit_rows(Z).T).toarray()
     if isinstance(kernel, RBF):
         return np.exp(-0.5 * _squared_distances(kernel, X, Z))
     if isinstance(kernel, LaplaceKernel):

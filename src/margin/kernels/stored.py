@@ -145,11 +145,15 @@ FORMS: Mapping[str, Form] = {
     **{
         name: Form({})
         for name in (
+            "AdditiveChiSquaredKernel",
+            "ChiSquaredKernel",
             "ConstantKernel",
+            "CosineKernel",
             "DotProduct",
             "ExpSineSquared",
             "Exponentiation",
             "LaplaceKernel",
+            "LaplacianKernel",
             "LinearKernel",
             "Matern",
             "PeriodicKernel",
@@ -157,6 +161,7 @@ FORMS: Mapping[str, Form] = {
             "Product",
             "RBF",
             "RationalQuadratic",
+            "SigmoidKernel",
             "Sum",
             "WhiteKernel",
         )

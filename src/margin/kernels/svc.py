@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from margin.core.class_weights import ClassWeight, row_weights
@@ -22,7 +23,7 @@ from margin.core.domains import Choice, Flag, Number, Seed
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.data.splits import stratified_fold_numbers
-from margin.kernels.dual_classifier import DualClassifier, PairLoop, solve_some
+from margin.kernels.dual_classifier import COST, DualClassifier, PairLoop, finite_cost, solve_some
 from margin.kernels.kernel_model import expansion
 from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes, votes_with_confidence
 from margin.kernels.optimality import offset_between
@@ -44,7 +45,8 @@ class SVC(DualClassifier):
     """Kernel support vector machine; several classes by one machine for every pair.
 
     The bound of a row in the dual is ``C`` times its sample weight times its class weight. X may be sparse with a
-    linear, polynomial, Gaussian or Laplace kernel and sums and products of them; support vectors are then sparse too.
+    linear, polynomial, sigmoid, cosine, Gaussian or Laplace kernel and sums and products of them; support vectors are
+    then sparse too.
 
     Time grows with support vectors times rows. Problems of more than 2000 rows are solved a working set at a time;
     ``shrinking`` and ``cache_size`` belong to them. Records carry the dual objective, the duality gap and the violation
@@ -60,7 +62,7 @@ class SVC(DualClassifier):
 
     _: KW_ONLY
     C: float = parameter(
-        1.0, Number(above=0, search=(1e-2, 1e3), log=True), "Cost of a violated margin; larger means a narrower margin."
+        1.0, COST, "Cost of a violated margin; larger means a narrower margin. Infinite is as good as 1e10."
     )
     shrinking: bool = parameter(
         True, Flag(), "Whether rows that rest on a bound leave the problem until it is solved without them."
@@ -114,6 +116,8 @@ class SVC(DualClassifier):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, (n, k), from the calibrated pairs."""
         values, k = self._pair_decisions(self._new_rows(X)), len(self.classes_)
+        if not hasattr(self, "sigmoids_"):
+            raise NotFittedError("SVC: predict_proba needs a fit with probability=True; the last one was without.")
         pairwise = np.zeros((len(values), k, k))
         for column, (i, j), (slope, shift) in zip(values.T, pairs_of(k), self.sigmoids_):
             pairwise[:, i, j] = sigmoid_probability(column, slope, shift)
@@ -129,7 +133,7 @@ class SVC(DualClassifier):
     def _bounds(
         self, weights: NDArray[np.float64], codes: NDArray[np.intp], classes: NDArray[Any]
     ) -> NDArray[np.float64]:
-        bounds = self.C * row_weights("SVC", self.class_weight, classes, codes, weights)
+        bounds = finite_cost(self.C) * row_weights("SVC", self.class_weight, classes, codes, weights)
         for code, label in enumerate(classes.tolist()):
             if not bounds[codes == code].any():
                 raise ValueError(f"SVC: class_weight leaves no weight to class {label!r}.")
@@ -137,6 +141,7 @@ class SVC(DualClassifier):
 
     def _learn(self, loop: PairLoop) -> None:
         super()._learn(loop)
+        self.__dict__.pop("sigmoids_", None)  # those of an earlier fit
         if self.probability:
             found = [PLAIN_SIGMOID | result for result in loop.results()]
             self.sigmoids_ = np.array([[result["slope"], result["shift"]] for result in found])
@@ -149,7 +154,7 @@ class SVC(DualClassifier):
         folds = min(FOLDS, int(positive.sum()), int((~positive).sum()))
         # Too few rows to hold any out: the machine's own values, which flatter it.
         decision = self._own_decisions(loop, pair) if folds < 2 else self._held_out_decisions(loop, pair, folds)
-        slope, shift = fit_sigmoid(decision, positive, loop.bounds[members] / self.C)
+        slope, shift = fit_sigmoid(decision, positive, loop.bounds[members] / finite_cost(self.C))
         return {"slope": slope, "shift": shift}
 
     def _own_decisions(self, loop: PairLoop, pair: int) -> NDArray[np.float64]:

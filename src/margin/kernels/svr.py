@@ -23,7 +23,7 @@ from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import blas_threads
 from margin.kernels.dual import DualProblem
-from margin.kernels.dual_classifier import MAX_ITER, describe, solve_some
+from margin.kernels.dual_classifier import COST, MAX_ITER, describe, finite_cost, solve_some
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows, linear_weights
 from margin.kernels.optimality import offset_between
@@ -45,7 +45,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
 
     _: KW_ONLY
     tol: float = parameter(1e-3, Number(above=0), "Violation of optimality at which the problem is solved.")
-    C: float = parameter(1.0, Number(above=0, search=(1e-2, 1e3), log=True), "Cost of an error beyond epsilon.")
+    C: float = parameter(1.0, COST, "Cost of an error beyond epsilon. Infinite is as good as 1e10.")
     epsilon: float = parameter(0.1, Number(low=0, search=(1e-3, 1.0), log=True), "Error that costs nothing.")
     shrinking: bool = parameter(
         True, Flag(), "Whether rows that rest on a bound leave the problem until it is solved without them."
@@ -92,7 +92,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         if len(rows) == 0:
             raise ValueError("SVR: sample_weight must be positive for some row; got only zeros.")
         kernel = self._kernel_for(X, weights)
-        problem = self._problem(X, np.asarray(y, dtype=np.float64), rows, self.C * weights[rows], kernel)
+        problem = self._problem(X, np.asarray(y, dtype=np.float64), rows, finite_cost(self.C) * weights[rows], kernel)
         self._loop = loop = _Solving(problem)
         if state is not None:
             loop.restore(state)

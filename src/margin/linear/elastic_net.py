@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -24,7 +25,7 @@ from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.linear.affine import AffinePrediction
 from margin.linear.sparse_descent import SparseDescent
-from margin.linear.sparse_problem import Columns, GramColumns, columns_of
+from margin.linear.sparse_problem import Columns, GramColumns, centered_gram, columns_of
 
 __all__ = ["ElasticNet", "Lasso"]
 
@@ -41,7 +42,7 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
         False,
         Either(Flag(), Array(ndim=2)),
         "True computes all inner products of columns whatever the shape, False only where p <= n; or these inner "
-        "products (p, p) of the (centered) columns.",
+        "products (p, p), of the columns as they are or centered.",
     )
     max_iter: int = parameter(1000, Integer(low=1), "Most rounds of descent, each of which looks at all columns once.")
     copy_X: bool = parameter(True, Flag(), COPY)
@@ -65,6 +66,11 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
     n_iter_: int | list[int] = attribute("Rounds of descent, one number or one per target.")
     dual_gap_: float | np.ndarray = attribute("Upper bound of the distance from the minimum, in units of objective_.")
     objective_: float | np.ndarray = attribute("The minimized function at the solution.")
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """``coef_`` as a sparse matrix, (1, p) or (targets, p)."""
+        return sp.csr_matrix(np.atleast_2d(self.coef_))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from all rows."""
@@ -119,7 +125,7 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
         single = len(found) == 1
         self.coef_ = coef[0].copy() if single else coef
         # As in scikit-learn, y of one column keeps its dimension in the constant.
-        self.intercept_ = float(constants[0]) if ndim == 1 or not self.fit_intercept else constants
+        self.intercept_ = np.float64(constants[0]) if ndim == 1 or not self.fit_intercept else constants
         self.objective_ = found[0].objective if single else np.array([part.objective for part in found])
         self.dual_gap_ = found[0].gap if single else np.array([part.gap for part in found])
         self.n_iter_ = found[0].iterations if single else [part.iterations for part in found]
@@ -238,7 +244,9 @@ class _Targets:
         if isinstance(model.precompute, bool | np.bool_):
             columns = columns_of(self.X, y, self.weights, intercept=intercept, precompute=bool(model.precompute))
         else:
-            columns = GramColumns.given(np.asarray(model.precompute, float), self.X, y, intercept=intercept)
+            gram = np.asarray(model.precompute, dtype=np.float64)
+            gram = centered_gram(type(model).__name__, gram, self.X, intercept=intercept)
+            columns = GramColumns.given(gram, self.X, y, intercept=intercept)
         descent = SparseDescent(columns, positive=bool(model.positive), rng=self.rng)
         if self.start[j].any():
             descent.begin_at(self.start[j])

@@ -48,7 +48,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     >>> import numpy as np
     >>> X = np.array([[25, 22.5], [35, 26.5], [45, 29.5], [55, 31.5], [65, 33.5]])
     >>> model = LinearRegression().fit(X, [180, 210, 240, 260, 280])
-    >>> round(model.intercept_, 2), model.coef_.round(2)
+    >>> round(float(model.intercept_), 2), model.coef_.round(2)
     (25.68, array([0.94, 5.79]))
     """
 
@@ -165,7 +165,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         variance = solution.rss / freedom if freedom > 0 else np.full(len(solution.rss), np.nan)
         intercept = solution.intercept if self.fit_intercept else np.zeros(len(solution.rss))
         self.coef_ = solution.coef[:, 0].copy() if single else np.ascontiguousarray(solution.coef.T)
-        self.intercept_ = float(intercept[0]) if single else intercept
+        self.intercept_ = np.float64(intercept[0]) if single else intercept
         self.residual_variance_ = float(variance[0]) if single else variance
         return self
 

@@ -65,7 +65,12 @@ class Newton:
             return
         joint = from_matrix(self.likelihood.joint_hessian(self.theta))
         flat = joint.solve(np.ascontiguousarray(self.gradient.T).reshape(-1, 1))
-        self._move(-flat.reshape(self.gradient.T.shape).T)
+        direction = -flat.reshape(self.gradient.T.shape).T
+        # The same number added to all classes' scores changes no probability: where nothing is penalized the equations
+        # leave it open, and zero is taken.
+        free = direction[-1:] if self.likelihood.ridge > 0 else direction
+        free -= free.mean(axis=1, keepdims=True)
+        self._move(direction)
 
     def state(self) -> dict[str, Any]:
         return {

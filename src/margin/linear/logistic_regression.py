@@ -28,6 +28,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
+from margin.core.sparse_input import narrow_indices
 from margin.core.threads import thread_limit
 from margin.linear.logistic_fit import SOLVERS, LogisticFit
 from margin.linear.logistic_loss import LabeledRows
@@ -205,8 +206,8 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",
-            accept_large_sparse=False,
         )
+        X = narrow_indices("LogisticRegression", X)
         check_classification_targets(y)
         weights = None
         if sample_weight is not None:

@@ -39,7 +39,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
     >>> import numpy as np
     >>> X, y = np.array([[-1.0], [0.0], [1.0]]), [-1.0, 1.0, 3.0]
     >>> model = Ridge(alpha=2.0).fit(X, y)
-    >>> model.coef_, model.intercept_
+    >>> model.coef_, float(model.intercept_)
     (array([1.]), 1.0)
     >>> bool(Ridge(alpha="loo").fit(X, y).coef_[0] > 1.99)  # exact data need no penalty
     True
@@ -117,7 +117,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
         self.coef_ = found.coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(found.coef.T)
         plain = ndim == 1 or not self.fit_intercept
-        self.intercept_ = float(intercept[0]) if plain else intercept
+        self.intercept_ = np.float64(intercept[0]) if plain else intercept
         return self
 
     def _solver(self) -> str:

@@ -17,7 +17,16 @@ import scipy.sparse as sp
 
 from margin.linear.moments import RegressionMoments, moments
 
-__all__ = ["ActiveColumns", "Columns", "Gap", "GramColumns", "columns_of", "duality_gap", "elastic_net_objective"]
+__all__ = [
+    "ActiveColumns",
+    "Columns",
+    "Gap",
+    "GramColumns",
+    "centered_gram",
+    "columns_of",
+    "duality_gap",
+    "elastic_net_objective",
+]
 
 MOST_GRAM_COLUMNS = 4096  # a full Gram matrix of more columns costs more than the few columns that matter
 
@@ -84,6 +93,35 @@ def duality_gap(
     absolute = l1 * float(np.abs(w).sum())
     gap = 0.5 * (1.0 + c * c) * length + absolute - c * target_product
     return Gap(0.5 * length + absolute, max(gap, 0.0))
+
+
+def centered_gram(owner: str, given: np.ndarray, X: Any, *, intercept: bool) -> np.ndarray:
+    """Inner products of the columns of ``X`` as the problem needs them: of centered columns if there is an intercept.
+
+    ``given`` may be of the columns as they are or centered already; which it is, or that it belongs to other columns,
+    is told by its diagonal and the entries beside it, up to float32's rounding.
+    """
+    n, mean = X.shape[0], np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    shifts = np.outer(mean, mean) * n
+    plain = _products_beside(X, 0), _products_beside(X, 1)
+    found = given.diagonal(), given.diagonal(1)
+    scale = np.sqrt(np.maximum(plain[0], 0.0))
+    slack = 1e-4 * scale * scale, 1e-4 * scale[:-1] * scale[1:]
+    if intercept and all(
+        np.all(np.abs(f - p + shifts.diagonal(k)) <= s) for k, (f, p, s) in enumerate(zip(found, plain, slack))
+    ):
+        return given
+    if all(np.all(np.abs(f - p) <= s) for f, p, s in zip(found, plain, slack)):
+        return given - shifts if intercept else given
+    raise ValueError(f"{owner}: precompute must hold the inner products of the columns of X; it belongs to others.")
+
+
+def _products_beside(X: Any, distance: int) -> np.ndarray:
+    """Inner products of every column with the one ``distance`` further."""
+    left, right = X[:, : X.shape[1] - distance], X[:, distance:]
+    if sp.issparse(X):
+        return np.asarray(left.multiply(right).sum(axis=0), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->j", left, right, dtype=np.float64)
 
 
 def columns_of(

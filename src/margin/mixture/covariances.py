@@ -75,6 +75,11 @@ class Components(ABC):
     def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
         """The covariances that belong to precisions (their inverses) of the same shape."""
 
+    @classmethod
+    @abstractmethod
+    def precision_factors(cls, covariances: np.ndarray) -> np.ndarray:
+        """U with U U' the inverse covariance: upper triangles, or square roots where that is diagonal."""
+
     covariance_axes: str  # "kdd" for (k, d, d), and so on
 
     @classmethod
@@ -135,6 +140,10 @@ class Full(Components):
     def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
         return np.stack([sl.cho_solve((_cholesky(p, i), True), np.eye(len(p))) for i, p in enumerate(precisions)])
 
+    @classmethod
+    def precision_factors(cls, covariances: np.ndarray) -> np.ndarray:
+        return np.stack([_inverse_factor(covariance, i) for i, covariance in enumerate(covariances)])
+
 
 class Tied(Components):
     r"""One covariance matrix (d, d) for all components.
@@ -175,6 +184,10 @@ class Tied(Components):
     @classmethod
     def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
         return np.asarray(sl.cho_solve((_cholesky(precisions), True), np.eye(len(precisions))))
+
+    @classmethod
+    def precision_factors(cls, covariances: np.ndarray) -> np.ndarray:
+        return _inverse_factor(covariances)
 
 
 class Diagonal(Components):
@@ -223,6 +236,10 @@ class Diagonal(Components):
     def covariances_of(cls, precisions: np.ndarray) -> np.ndarray:
         return 1 / precisions
 
+    @classmethod
+    def precision_factors(cls, covariances: np.ndarray) -> np.ndarray:
+        return 1 / np.sqrt(covariances)
+
 
 class Spherical(Diagonal):
     r"""One variance per component, (k,): the mean of the diagonal one over the columns."""
@@ -244,6 +261,12 @@ def _cholesky(matrix: np.ndarray, component: int | None = None) -> np.ndarray:
         return np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         raise ValueError(_not_positive(component)) from None
+
+
+def _inverse_factor(covariance: np.ndarray, component: int | None = None) -> np.ndarray:
+    """The upper triangle U with U U' the inverse."""
+    factor = _cholesky(covariance, component)
+    return np.asarray(sl.solve_triangular(factor, np.eye(len(factor)), lower=True)).T
 
 
 def _not_positive(component: int | None) -> str:

@@ -53,7 +53,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     )
     tol: float = parameter(1e-3, Number(low=0), "A run ends when the mean log-likelihood changes by less.")
     reg_covar: float = parameter(1e-6, Number(low=0), "Added to the diagonal of covariances.")
-    max_iter: int = parameter(100, Integer(low=1), "Most iterations of a run.")
+    max_iter: int = parameter(100, Integer(low=0), "Most iterations of a run; 0 stays at its start.")
     n_init: int = parameter(1, Integer(low=1), "Number of runs, of which the best is kept.")
     init_params: str = parameter(
         "kmeans",
@@ -93,6 +93,11 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         return SHAPES[self.covariance_type].covariances_of(self.covariances_)
 
     @property
+    def precisions_cholesky_(self) -> np.ndarray:
+        """Factors U of the inverse covariances U U', upper triangles; square roots of diagonal and spherical ones."""
+        return SHAPES[self.covariance_type].precision_factors(self.covariances_)
+
+    @property
     def lower_bound_(self) -> float:
         """The bound that EM raises, which after an E step is the mean log-likelihood."""
         return self.log_likelihood_
@@ -111,7 +116,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
             self._learn(loop)
             yield record
         self._learn(loop)
-        if not self.converged_:
+        if not self.converged_ and self.max_iter > 0:
             warn_user(
                 f"GaussianMixture: EM has not converged after max_iter={self.max_iter} iterations.",
                 ConvergenceWarning,

@@ -154,5 +154,9 @@ class EMRestarts:
             return resp
         # As in scikit-learn, only the drawn rows have a component; the first covariances are reg_covar alone.
         rows = plusplus(X, np.ones(n), k, self.rng) if how == "k-means++" else random_rows(np.ones(n), k, self.rng)
+        if self.model.reg_covar == 0:
+            # Without reg_covar they would be singular: in the limit of a small one every row belongs to the nearest.
+            resp[np.arange(n), labels_for(X, X[rows])] = 1
+            return resp
         resp[rows, np.arange(k)] = 1
         return resp

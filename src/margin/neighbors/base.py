@@ -136,11 +136,10 @@ class NeighborsEstimator(Estimator, ABC):
         return callable(self.metric) or self._metric not in METRICS
 
     def _keep(self, X: np.ndarray) -> None:
-        """Remember the rows; everything that can fail is done before anything is set."""
-        if len(X) < self.n_neighbors:
-            raise ValueError(
-                f"{self._name}: n_neighbors={self.n_neighbors} needs at least as many rows; got n_samples={len(X)}."
-            )
+        """Remember the rows; everything that can fail is done before anything is set.
+
+        There may be fewer of them than ``n_neighbors``: a query may ask for less.
+        """
         index: NeighborIndex | PairwiseIndex
         try:
             if self._all_pairs:

@@ -26,6 +26,8 @@ def neighbor_weights(distances: np.ndarray, scheme: Any) -> np.ndarray:
         weights = np.asarray(scheme(distances), dtype=np.float64)
         if weights.shape != distances.shape:
             raise ValueError(f"weights must give an array of shape {distances.shape}; got {weights.shape}.")
+        if len(weights) and not weights.any(axis=1).all():
+            raise ValueError("weights must not be zero for all neighbors of a row.")
         return weights
     if scheme is None or scheme == "uniform":
         return np.ones_like(distances)

@@ -1,5 +1,6 @@
 """Deep learning: networks as plain modules, one training loop of small parts, and their scikit-learn faces."""
 
+from margin.neural.augment import augment
 from margin.neural.estimators import (
     CNNClassifier,
     CNNRegressor,
@@ -9,6 +10,9 @@ from margin.neural.estimators import (
     NeuralRegressor,
     SequenceClassifier,
     SequenceRegressor,
+    TabularNetClassifier,
+    TabularNetRegressor,
+    VisionTransformer,
 )
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
@@ -26,7 +30,11 @@ __all__ = [
     "RowBatches",
     "SequenceClassifier",
     "SequenceRegressor",
+    "TabularNetClassifier",
+    "TabularNetRegressor",
     "TensorRows",
     "Training",
+    "VisionTransformer",
+    "augment",
     "train",
 ]

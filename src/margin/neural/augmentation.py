@@ -5,6 +5,9 @@ r"""Random changes of a batch of images that keep their class, each one tensor o
 | ``flip`` | mirrors it left to right, half of the time |
 | ``shift 2`` | moves it by up to 2 pixels in both directions; edge pixels continue |
 | ``crop 4`` | takes a window up to 4 pixels smaller at a random position and enlarges it to the old size |
+| ``rotate 15`` | turns it about its middle by up to 15 degrees; edge pixels continue |
+| ``noise 0.1`` | adds normal noise of standard deviation 0.1 to every pixel |
+| ``color 0.2`` | stretches each channel by up to 20 % and moves it by up to 0.2 |
 | ``cutout 4`` | replaces a square of 4 x 4 pixels by 0, the mean of standardized images |
 | ``mixup 0.2`` | :math:`\lambda x_i + (1-\lambda)x_j`, :math:`\lambda\sim\mathrm{Beta}(0.2, 0.2)`; losses mix alike |
 """
@@ -16,42 +19,68 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-__all__ = ["AUGMENTATIONS", "Augmentation", "crop", "cutout", "flip", "mixup", "parse_augmentation", "shift_images"]
+from margin.neural.moves import draw_crops, draw_flips, draw_rotations, draw_shifts, move_images
+
+__all__ = [
+    "AUGMENTATIONS",
+    "Augmentation",
+    "add_noise",
+    "change_colors",
+    "crop",
+    "cutout",
+    "flip",
+    "mixup",
+    "parse_augmentation",
+    "rotate",
+    "shift_images",
+]
 
 
 def flip(x: Tensor, generator: torch.Generator) -> Tensor:
     """Each image mirrored left to right with probability 1/2."""
-    chosen = torch.rand(len(x), 1, 1, 1, generator=generator) < 0.5
-    return torch.where(chosen, x.flip(3), x)
+    moves = draw_flips((len(x), x.shape[2], x.shape[3]), 0, generator)
+    return torch.where(moves[:, 0, 0].view(-1, 1, 1, 1) < 0, x.flip(3), x)
 
 
-def shift_images(x: Tensor, distance: int, generator: torch.Generator) -> Tensor:
+def shift_images(x: Tensor, distance: float, generator: torch.Generator) -> Tensor:
     """Each image moved by up to ``distance`` pixels, its edge continued."""
     n, _, h, w = x.shape
-    moves = torch.randint(-distance, distance + 1, (2, n, 1), generator=generator)
-    rows = (torch.arange(h) + moves[0]).clamp_(0, h - 1)
-    columns = (torch.arange(w) + moves[1]).clamp_(0, w - 1)
+    moves = draw_shifts((n, h, w), distance, generator)
+    down, right = (moves[:, 1, 2:] * h / 2).round().long(), (moves[:, 0, 2:] * w / 2).round().long()
+    rows = (torch.arange(h) + down).clamp_(0, h - 1)
+    columns = (torch.arange(w) + right).clamp_(0, w - 1)
     images = torch.arange(n)[:, None, None]
-    moved = x.permute(0, 2, 3, 1)[images, rows[:, :, None], columns[:, None, :]]  # (N, H, W, C)
+    moved = x.permute(0, 2, 3, 1)[images, rows[:, :, None], columns[:, None, :]]  # (N, H, W, C), without interpolation
     return moved.permute(0, 3, 1, 2)
 
 
-def crop(x: Tensor, amount: int, generator: torch.Generator) -> Tensor:
+def crop(x: Tensor, amount: float, generator: torch.Generator) -> Tensor:
     """A window up to ``amount`` pixels smaller, at a random position, enlarged to the old size."""
-    n, _, h, w = x.shape
-    part = 1 - torch.rand(n, 1, generator=generator) * torch.tensor([min(amount, w - 1) / w, min(amount, h - 1) / h])
-    middle = (2 * torch.rand(n, 2, generator=generator) - 1) * (1 - part)  # of the window, in units of half the image
-    transform = torch.zeros(n, 2, 3)
-    transform[:, 0, 0], transform[:, 1, 1], transform[:, :, 2] = part[:, 0], part[:, 1], middle
-    grid = functional.affine_grid(transform.to(x.dtype), list(x.shape), align_corners=False)
-    return functional.grid_sample(x, grid, padding_mode="border", align_corners=False)
+    return move_images(x, draw_crops((len(x), x.shape[2], x.shape[3]), amount, generator))
 
 
-def cutout(x: Tensor, side: int, generator: torch.Generator) -> Tensor:
+def rotate(x: Tensor, degrees: float, generator: torch.Generator) -> Tensor:
+    """Each image turned about its middle by up to ``degrees``, its edge continued."""
+    return move_images(x, draw_rotations((len(x), x.shape[2], x.shape[3]), degrees, generator))
+
+
+def add_noise(x: Tensor, deviation: float, generator: torch.Generator) -> Tensor:
+    """Independent normal noise on every pixel."""
+    return x + deviation * torch.randn(x.shape, generator=generator).to(x.dtype)
+
+
+def change_colors(x: Tensor, strength: float, generator: torch.Generator) -> Tensor:
+    r"""Each channel of each image stretched by a factor within :math:`1\pm s` and moved by up to s."""
+    shape = (len(x), x.shape[1], 1, 1)
+    factor, offset = (strength * (2 * torch.rand(2, *shape, generator=generator) - 1)).to(x.dtype)
+    return x * (1 + factor) + offset
+
+
+def cutout(x: Tensor, side: float, generator: torch.Generator) -> Tensor:
     """A square of each image, centered anywhere in it, set to 0."""
     n, _, h, w = x.shape
+    side = int(side)
     top = torch.randint(0, h, (n, 1), generator=generator) - side // 2
     left = torch.randint(0, w, (n, 1), generator=generator) - side // 2
     rows, columns = torch.arange(h) - top, torch.arange(w) - left
@@ -68,13 +97,24 @@ def mixup(x: Tensor, strength: float, generator: torch.Generator) -> tuple[Tenso
     return weight * x + (1 - weight) * x[partner], partner, part
 
 
-# What each takes: None, or the least number.
-AUGMENTATIONS: dict[str, float | None] = {"flip": None, "shift": 1, "crop": 1, "cutout": 1, "mixup": 0}
-_FUNCTIONS: dict[str, Callable[[Tensor, int, torch.Generator], Tensor]] = {
-    "flip": lambda x, _, generator: flip(x, generator),
-    "shift": shift_images,
-    "crop": crop,
-    "cutout": cutout,
+class Kind(NamedTuple):
+    """What carries an augmentation out on a batch of images, and the number that it takes."""
+
+    function: Callable[[Tensor, float, torch.Generator], Tensor] | None
+    number: str | None  # what its number is, or None where it takes none
+    example: str = ""
+
+
+INTEGER, POSITIVE = "an integer of at least 1", "a number above 0"
+AUGMENTATIONS: dict[str, Kind] = {
+    "flip": Kind(lambda x, _, generator: flip(x, generator), None),
+    "shift": Kind(shift_images, INTEGER, "2"),
+    "crop": Kind(crop, INTEGER, "2"),
+    "rotate": Kind(rotate, POSITIVE, "15"),
+    "noise": Kind(add_noise, POSITIVE, "0.1"),
+    "color": Kind(change_colors, POSITIVE, "0.2"),
+    "cutout": Kind(cutout, INTEGER, "2"),
+    "mixup": Kind(None, POSITIVE, "0.2"),  # changes the targets too, so the loss has to know
 }
 
 
@@ -87,8 +127,8 @@ def parse_augmentation(text: str) -> tuple[str, float]:
     name, *numbers = text.split() or [""]
     if name not in AUGMENTATIONS:
         raise ValueError(f"one of {', '.join(AUGMENTATIONS)}; got {text!r}")
-    low = AUGMENTATIONS[name]
-    if low is None:
+    kind = AUGMENTATIONS[name]
+    if kind.number is None:
         if numbers:
             raise ValueError(f"{name!r} without a number; got {text!r}")
         return name, 0.0
@@ -96,10 +136,8 @@ def parse_augmentation(text: str) -> tuple[str, float]:
         (value,) = (float(number) for number in numbers)
     except ValueError:
         value = float("nan")
-    allowed = value > 0 if name == "mixup" else value >= low and value == int(value)
-    if not allowed:
-        kind = "a number above 0" if name == "mixup" else "an integer of at least 1"
-        raise ValueError(f"{name!r} with {kind}, as in '{name} {'0.2' if name == 'mixup' else 2}'; got {text!r}")
+    if not (0 < value < float("inf")) or (kind.number == INTEGER and value != int(value)):
+        raise ValueError(f"{name!r} with {kind.number}, as in '{name} {kind.example}'; got {text!r}")
     return name, value
 
 
@@ -121,7 +159,8 @@ class Augmentation:
 
     def __init__(self, names: Sequence[str]):
         chosen = [parse_augmentation(name) for name in names]
-        self.steps = [(_FUNCTIONS[name], int(value)) for name, value in chosen if name != "mixup"]
+        steps = [(AUGMENTATIONS[name].function, value) for name, value in chosen]
+        self.steps = [(function, value) for function, value in steps if function is not None]
         self.mixups = [value for name, value in chosen if name == "mixup"]
 
     def __call__(self, x: Tensor, generator: torch.Generator) -> Augmented:

@@ -11,7 +11,6 @@ import numpy as np
 from margin.core.invariants import (
     ArrayOf,
     Count,
-    DictOf,
     FieldsOf,
     Form,
     ListOf,
@@ -24,7 +23,9 @@ from margin.core.invariants import (
     Violation,
     optional,
 )
+from margin.core.trained import TRAINED
 from margin.neural.activations import ACTIVATIONS
+from margin.neural.stored_transformers import CONFIG, check_config
 
 __all__ = [
     "DEFAULT_WIDTH",
@@ -40,6 +41,32 @@ __all__ = [
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # affine maps of input and state in a recurrent cell
 MOST_PIXELS = 2**31
 DEFAULT_WIDTH = 100  # units of the perceptron that stands in where a user gives no module of their own
+
+
+def check_built(
+    weights: Mapping[str, np.ndarray], build: Callable[[], Any], *, prefix: str = "", float32: bool = True
+) -> None:
+    """The network that ``build`` makes, built without memory, has the names and shapes of the stored weights.
+
+    With ``float32`` they are all of that precision, otherwise of any one.
+    """
+    import torch
+
+    try:
+        with torch.device("meta"):
+            built = build()
+    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError, IndexError, ZeroDivisionError) as error:
+        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
+    wanted = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
+    found = {name: array.shape for name, array in weights.items()}
+    if found != wanted:
+        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
+    dtypes = {array.dtype for array in weights.values()}
+    if float32 and dtypes != {np.dtype(np.float32)}:
+        raise Violation("weights_ must all be float32")
+    if len({dtype for dtype in dtypes if dtype.kind == "f"}) > 1:
+        raise Violation("weights_ must all have one dtype")
 
 
 def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix: str = "") -> None:
@@ -77,6 +104,22 @@ def _stand_in_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("network_ must end with the outputs")
 
 
+def _side_by_side_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """Every layer has the weights (networks, in, out) and biases (networks, 1, out) of all networks."""
+    if "network_" not in model:
+        return
+    count, layers = model["network_"]["n_networks"], model["network_"]["sizes"]
+    expected: dict[str, tuple[int, ...]] = {}
+    for k, (before, after) in enumerate(pairwise(layers)):
+        expected |= {f"weights.{k}": (count, before, after), f"biases.{k}": (count, 1, after)}
+    if len(layers) < 2 or {name: array.shape for name, array in model["weights_"].items()} != expected:
+        raise Violation("weights_ must hold the layers that network_ names and no others")
+    if layers[0] != sizes["n_features"] or layers[-1] != sizes.known.get("n_outputs", layers[-1]):
+        raise Violation("network_ must begin with the columns of X and end with the outputs")
+    if len({array.dtype for array in model["weights_"].values()}) > 1:
+        raise Violation("weights_ must all have one dtype")
+
+
 def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """Every recurrent layer has the matrices and biases of its gates, the head its map, and there is no more."""
     if "network_" not in model:
@@ -98,6 +141,41 @@ def _recurrent_layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None
         raise Violation("network_ must begin with the channels of the series and end with the outputs")
 
 
+def check_channels(network: Mapping[str, Any], channels: int) -> None:
+    """A center and a scale for every channel of the images."""
+    if {len(network[name]) for name in ("center", "scale")} != {channels}:
+        raise Violation("network_ must have a center and a scale for every channel")
+
+
+def _image_shape(network: Mapping[str, Any], sizes: Sizes) -> tuple[int, ...]:
+    """Channels, height and width, which agree with the columns, the scaling and the outputs of the model."""
+    channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
+    if channels * height * width != sizes["n_features"]:
+        raise Violation("network_ must have images of as many values as X has columns")
+    check_channels(network, channels)
+    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
+        raise Violation("network_ must end with the outputs")
+    return shape
+
+
+def _patch_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.neural.attention.config import TransformerConfig
+    from margin.neural.nets.vision_transformer import ViT
+
+    network = model["network_"]
+    channels, height, width = _image_shape(network, sizes)
+    check_config(network["config"], model["weights_"])
+    check_built(
+        model["weights_"],
+        lambda: ViT(
+            (channels, height, width), network["patch"], network["n_outputs"], TransformerConfig(**network["config"])
+        ),
+        prefix="body.",
+    )
+
+
 def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     """The described network, built without memory, has the names and shapes of the stored weights."""
     if "network_" not in model:
@@ -105,48 +183,12 @@ def _image_network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.neural.nets.images import ARCHITECTURES, image_network
 
     network = {name: value for name, value in model["network_"].items() if name not in ("center", "scale")}
-    channels, height, width = shape = tuple(network["shape"]) if len(network["shape"]) == 3 else (0, 0, 0)
-    if channels * height * width != sizes["n_features"]:
-        raise Violation("network_ must have images of as many values as X has columns")
-    check_channels(model["network_"], channels)
-    if network["n_outputs"] != sizes.known.get("n_outputs", network["n_outputs"]):
-        raise Violation("network_ must end with the outputs")
+    shape = _image_shape(model["network_"], sizes)
     if isinstance(network["architecture"], str) and network["architecture"] not in ARCHITECTURES:
         raise Violation(f"network_ names no architecture: {network['architecture'][:40]!r}")
-    check_built(model["weights_"], lambda: image_network(**{**network, "shape": shape}), "body.")
+    check_built(model["weights_"], lambda: image_network(**{**network, "shape": shape}), prefix="body.")
 
 
-def check_built(weights: Mapping[str, np.ndarray], build: Callable[[], Any], prefix: str = "") -> None:
-    """The described network, built without memory, has the names and shapes of the stored weights."""
-    import torch
-
-    try:
-        with torch.device("meta"):
-            built = build()
-    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError) as error:
-        raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
-    wanted = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
-    found = {name: array.shape for name, array in weights.items()}
-    if found != wanted:
-        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
-    if {array.dtype for array in weights.values()} != {np.dtype(np.float32)}:
-        raise Violation("weights_ must all be float32")
-
-
-def check_channels(network: Mapping[str, Any], channels: int) -> None:
-    """A center and a scale for every channel of the images."""
-    if {len(network[name]) for name in ("center", "scale")} != {channels}:
-        raise Violation("network_ must have a center and a scale for every channel")
-
-
-TRAINED: dict[str, Stored] = {
-    "weights_": DictOf(StringOf(), ArrayOf(...)),
-    "n_iter_": Count(),
-    "t_": Count(),
-    "loss_curve_": ListOf(Real()),
-    "validation_scores_": optional(ListOf(Real())),
-}
 NETWORK: dict[str, Stored] = {
     **TRAINED,
     "center_": ArrayOf("n_features"),
@@ -157,6 +199,19 @@ NETWORK: dict[str, Stored] = {
             "activation": StringOf(),
             "dropout": Real(0.0, 1.0, finite=True),
             "negative_slope": Real(0.0, finite=True),
+        }
+    ),
+}
+SIDE_BY_SIDE: dict[str, Stored] = {
+    **TRAINED,
+    "center_": ArrayOf("n_features"),
+    "scale_": ArrayOf("n_features"),
+    "network_": FieldsOf(
+        {
+            "n_networks": Count(low=1),
+            "sizes": ListOf(Count(low=1)),
+            "activation": StringOf(tuple(ACTIVATIONS)),
+            "zero_output": TrueOrFalse(),
         }
     ),
 }
@@ -179,23 +234,35 @@ SERIES: dict[str, Stored] = {
     ),
 }
 SCALING: dict[str, Stored] = {"center": ListOf(Real(finite=True)), "scale": ListOf(Real(low=1e-38, finite=True))}
+SCALED_IMAGES: dict[str, Stored] = {
+    "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
+    "n_outputs": Count(low=1, high=MOST_PIXELS),
+    **SCALING,
+}
 IMAGES: dict[str, Stored] = {
     **TRAINED,
     "input_dtype_": StringOf(("uint8", "float32")),
     "network_": FieldsOf(
         {
+            **SCALED_IMAGES,
             "architecture": OneOf(StringOf(), ListOf(StringOf())),
-            "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
-            "n_outputs": Count(low=1, high=MOST_PIXELS),
             "activation": StringOf(tuple(ACTIVATIONS)),
             "pooling": StringOf(("max", "avg")),
             "width": Real(0.0, 100.0, finite=True),
             "dropout": optional(Real(0.0, 1.0, finite=True)),
-            **SCALING,
         }
     ),
 }
+PATCHES: dict[str, Stored] = {
+    **IMAGES,
+    "network_": FieldsOf({**SCALED_IMAGES, "patch": Count(low=1, high=MOST_PIXELS), "config": CONFIG}),
+}
 CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
+TARGETS: dict[str, Stored] = {
+    "target_center_": ArrayOf("n_outputs"),
+    "target_scale_": ArrayOf("n_outputs"),
+    "single_target_": TrueOrFalse(),
+}
 FORMS: Mapping[str, Form] = {
     "MLPClassifier": Form(
         {**CLASSES, **NETWORK, "out_activation_": StringOf(("softmax", "logistic"))}, [_layers_are_stored]
@@ -203,20 +270,18 @@ FORMS: Mapping[str, Form] = {
     "MLPRegressor": Form(
         {
             **NETWORK,
-            "target_center_": ArrayOf("n_outputs"),
-            "target_scale_": ArrayOf("n_outputs"),
-            "single_target_": TrueOrFalse(),
+            **TARGETS,
             "out_activation_": StringOf(("identity", "exp")),
         },
         [_layers_are_stored],
     ),
+    "TabularNetClassifier": Form({**CLASSES, **SIDE_BY_SIDE}, [_side_by_side_layers_are_stored]),
+    "TabularNetRegressor": Form({**SIDE_BY_SIDE, **TARGETS}, [_side_by_side_layers_are_stored]),
     "SequenceClassifier": Form({**CLASSES, **SERIES}, [_recurrent_layers_are_stored]),
     "SequenceRegressor": Form(
         {
             **SERIES,
-            "target_center_": ArrayOf("n_outputs"),
-            "target_scale_": ArrayOf("n_outputs"),
-            "single_target_": TrueOrFalse(),
+            **TARGETS,
         },
         [_recurrent_layers_are_stored],
     ),
@@ -224,12 +289,11 @@ FORMS: Mapping[str, Form] = {
     "CNNRegressor": Form(
         {
             **IMAGES,
-            "target_center_": ArrayOf("n_outputs"),
-            "target_scale_": ArrayOf("n_outputs"),
-            "single_target_": TrueOrFalse(),
+            **TARGETS,
         },
         [_image_network_is_stored],
     ),
+    "VisionTransformer": Form({**CLASSES, **PATCHES}, [_patch_network_is_stored]),
     "NeuralClassifier": Form({**CLASSES, **MODULE}, [_stand_in_is_stored]),
     "NeuralRegressor": Form({**MODULE, "single_target_": TrueOrFalse()}, [_stand_in_is_stored]),
 }

@@ -5,6 +5,7 @@ learning rates, ``sgd`` descends on finite sums by batches; Newton, trust-region
 coordinate and proximal methods, a quadratic-program solver, a genetic algorithm and hyperparameter search follow.
 """
 
+from margin.optimize.bisection import bisect
 from margin.optimize.clipping import accumulate, clip_norm, clip_value
 from margin.optimize.conjugate import conjugate_gradient, nonlinear_cg, steepest_descent
 from margin.optimize.coordinate import coordinate_descent, lasso_coordinate_descent
@@ -57,6 +58,7 @@ __all__ = [
     "autograd",
     "batches",
     "bfgs",
+    "bisect",
     "classify_critical_point",
     "classify_quadratic",
     "clip_norm",

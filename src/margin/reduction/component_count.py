@@ -22,15 +22,15 @@ def most_likely_count(variances: np.ndarray, n: int) -> int:
     >>> most_likely_count(np.array([9.0, 8.0, 1.02, 1.0, 0.98, 0.97]), 500)
     2
     """
-    positive = variances > np.finfo(variances.dtype).eps * variances[0]
+    least = np.finfo(variances.dtype).eps * variances[0]
     p = len(variances)
-    evidence = [_log_evidence(variances, k, n) if positive[k] else -np.inf for k in range(1, p)]
+    evidence = [_log_evidence(variances, k, n, least) if variances[k - 1] > least else -np.inf for k in range(1, p)]
     return int(np.argmax(evidence)) + 1
 
 
-def _log_evidence(variances: np.ndarray, k: int, n: int) -> float:
+def _log_evidence(variances: np.ndarray, k: int, n: int, least: float) -> float:
     p = len(variances)
-    noise = float(variances[k:].mean())
+    noise = max(float(variances[k:].mean()), least)  # rows without any noise have all the evidence, as good as infinite
     dimensions = np.arange(p, p - k, -1) / 2
     prior = float((gammaln(dimensions) - dimensions * np.log(np.pi)).sum()) - k * np.log(2.0)
     fitted = -0.5 * n * float(np.log(variances[:k]).sum()) - 0.5 * n * (p - k) * np.log(noise)

@@ -18,6 +18,7 @@ from margin.core.domains import Choice, Integer, Number, Optional
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
+from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.threads import available, threads_for
 from margin.reduction.distances import METRIC, METRIC_PARAMS, distances_between, is_euclidean, nearest_by_metric
 from margin.reduction.embedding import EmbeddingMixin
@@ -88,7 +89,7 @@ class Isomap(EmbeddingMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> Isomap:
         """Learn the coordinates of the rows of ``X``; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = self._rows(validate_data(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr"))
         self._check_combinations(X)
         graph, parts = self._graph(X)
         method = {"auto": "auto", "FW": "floyd", "D": "dijkstra"}[self.path_method]
@@ -102,7 +103,7 @@ class Isomap(EmbeddingMixin, Estimator):
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows from their shortest ways through the fitted graph."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = self._rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
         squares = np.empty((len(X), len(self.X_fit_)))
         nearest = np.empty((len(X), 1)), np.empty((len(X), 1), dtype=np.int64)
         for i, (gaps, index) in enumerate(self._entries(X)):
@@ -123,7 +124,12 @@ class Isomap(EmbeddingMixin, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
-        return tags
+        return allow_sparse(tags)
+
+    def _rows(self, X: Any) -> np.ndarray:
+        if sp.issparse(X) and self._precomputed:
+            raise ValueError("Isomap: X must be dense with metric='precomputed'; got a sparse matrix of distances.")
+        return dense_rows("Isomap", X)
 
     @property
     def _precomputed(self) -> bool:

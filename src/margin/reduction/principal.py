@@ -98,7 +98,9 @@ def enough(squares: np.ndarray, total: float, fraction: float | None) -> int:
     """How many of the falling ``squares`` reach the ``fraction`` of their ``total``."""
     if fraction is None or total <= 0:
         return len(squares)
-    return min(int(np.searchsorted(np.cumsum(squares / total), fraction, side="right")) + 1, len(squares))
+    # A fraction that is itself such a sum, as rounding leaves it, is to be exceeded, whatever the last digits say.
+    reached = fraction * (1 + len(squares) * np.finfo(np.float64).eps)
+    return min(int(np.searchsorted(np.cumsum(squares / total), reached, side="right")) + 1, len(squares))
 
 
 def _is_lost(found: _Decomposition, X: np.ndarray) -> bool:

@@ -22,6 +22,7 @@ from margin.core.parallel import over_ranges
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
+from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.threads import available, threads_for
 from margin.reduction.affinities import precisions_for, row_affinities
 from margin.reduction.distances import METRIC, METRIC_PARAMS, is_euclidean, nearest_by_metric
@@ -40,6 +41,8 @@ EXACT_ROWS = 2500  # up to here all pairs are visited faster than a mesh is fill
 EARLY_SPACING, SPACING, FINE_SPACING, FINE_STEPS = 1.0, 0.8, 0.5, 150
 MESH_WORK = 200  # operations per point that the mesh is worth when threads are counted
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
+
+ALMOST_UNIFORM = 0.999  # of all neighbors: the largest perplexity that has a bandwidth
 
 
 class TSNE(EmbeddingMixin, IterativeEstimator):
@@ -105,11 +108,11 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per ten steps; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=3)
+        X = self._rows(validate_data(self, X, dtype=np.float64, ensure_min_samples=3, accept_sparse="csr"))
         self._check_combinations(X)
-        if not 1 <= self.perplexity < len(X) - 1:  # what a distribution over the other rows can have
+        if not 1 <= self.perplexity < len(X):
             raise ValueError(
-                f"TSNE: perplexity must be from 1 to below rows - 1 = {len(X) - 1}; got {self.perplexity:g}."
+                f"TSNE: perplexity must be from 1 to below the number of rows, {len(X)}; got {self.perplexity:g}."
             )
         self._loop = loop = _Descent(self, X)
         if state is not None:
@@ -126,16 +129,21 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Positions of new rows (or of rows of distances to the fitted ones) among the fitted ones, which stay."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = self._rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
         gaps, index = _neighbors(self, self.X_fit_, _kept(self, len(self.X_fit_)), X)
         squares = gaps**2
-        weights = row_affinities(squares, precisions_for(squares, self.perplexity))
+        weights = row_affinities(squares, precisions_for(squares, _reachable(self.perplexity, squares)))
         return self._among_neighbors(weights, gaps, index)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        return tags
+        return allow_sparse(tags)
+
+    def _rows(self, X: Any) -> np.ndarray:
+        if sp.issparse(X) and isinstance(self.metric, str) and self.metric == "precomputed":
+            raise ValueError("TSNE: X must be dense with metric='precomputed'; got a sparse matrix of distances.")
+        return dense_rows("TSNE", X)
 
     def _check_combinations(self, X: np.ndarray) -> None:
         if self.method != "exact" and self.n_components > 3:
@@ -256,7 +264,7 @@ def sparse_affinities(model: TSNE, X: np.ndarray) -> sp.csr_array:
     n, k = len(X), _kept(model, len(X) - 1)
     gaps, index = _neighbors(model, X, k)
     squares = gaps**2
-    weights = row_affinities(squares, precisions_for(squares, model.perplexity))
+    weights = row_affinities(squares, precisions_for(squares, _reachable(model.perplexity, squares)))
     conditional = sp.csr_array((weights.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     joint = sp.csr_array((conditional + conditional.T) / (2 * n))
     joint.sort_indices()
@@ -267,6 +275,11 @@ def _neighbors(model: TSNE, X: np.ndarray, k: int, queries: np.ndarray | None = 
     if is_euclidean(model.metric, model.metric_params):
         return nearest_rows(X, k, queries)
     return nearest_by_metric(X, k, model.metric, model.metric_params, queries)
+
+
+def _reachable(perplexity: float, squares: np.ndarray) -> float:
+    """The perplexity that a distribution over so many neighbors can have: at most their number, if all weigh alike."""
+    return min(perplexity, ALMOST_UNIFORM * squares.shape[1])
 
 
 def _kept(model: TSNE, most: int) -> int:

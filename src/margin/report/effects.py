@@ -11,7 +11,7 @@ import numpy as np
 
 from margin.interpretation import TableColumns, grid_of, permutation_importance, shapley_values
 
-__all__ = ["Curve", "Effects", "effects_of", "explained_output"]
+__all__ = ["Curve", "Effects", "asking_seconds", "effects_of", "explained_output"]
 
 #: Rows that each part looks at, and columns whose curves are drawn.
 IMPORTANCE_ROWS, SHAPLEY_ROWS, BACKGROUND_ROWS, CURVE_ROWS = 1000, 120, 40, 150
@@ -23,6 +23,8 @@ REPEATS = 5
 MOST_PREDICTIONS, MOST_SECONDS = 400_000, 20.0
 #: Rows with which the time of a prediction is measured.
 PROBE_ROWS = 2000
+#: What importance, Shapley values and curves take together, by what importance takes.
+OTHER_PARTS = 1.4
 #: Fewer rows than this say nothing.
 LEAST_ROWS = 10
 
@@ -144,6 +146,14 @@ def _curve(explained: Explained, rows: Any, columns: TableColumns, column: int) 
     said = np.asarray(explained(TableColumns(rows).over_values(column, grid)))
     by_row = said.reshape(len(grid), len(rows), -1)  # (points, rows, outputs)
     return Curve(columns.names[column], grid, is_number, by_row.mean(axis=1), by_row[:, :, 0].T)
+
+
+def asking_seconds(model: Any, X: Any) -> float:
+    """About how long :func:`effects_of` takes: mostly one call per column and repetition of the importance."""
+    rows = _take(X, np.arange(IMPORTANCE_ROWS) % len(X))
+    started = time.perf_counter()
+    model.predict(rows)
+    return OTHER_PARTS * REPEATS * int(X.shape[1]) * (time.perf_counter() - started)
 
 
 def _seconds_per_row(model: Any, X: Any) -> float:

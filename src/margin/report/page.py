@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -29,20 +30,24 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 FAILED_PART = "This part could not be made."
 
 
-def write(comparison: Any, path: str | Path) -> Path:
-    """Write the report of a comparison as one HTML file that needs nothing else, and return its path."""
+def write(comparison: Any, path: str | Path, seconds: float | None = None) -> Path:
+    """Write the report of a comparison as one HTML file that needs nothing else, and return its path.
+
+    Parts that would take more than ``seconds`` say so instead.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(render(comparison), encoding="utf-8")
+    unfinished.write_text(render(comparison, seconds), encoding="utf-8")
     unfinished.replace(path)  # a reader sees the old page or the new one, never half of one
     return path
 
 
-def render(comparison: Any) -> str:
-    """The report of a comparison as HTML."""
+def render(comparison: Any, seconds: float | None = None) -> str:
+    """The report of a comparison as HTML, made in about ``seconds`` if they are given."""
+    deadline = None if seconds is None else time.monotonic() + seconds
     unseen = UnseenRows(comparison) if comparison.winner and comparison.best_ is not None else None
-    sections = list(_sections(comparison, unseen))
+    sections = list(_sections(comparison, unseen, deadline))
     header = _header(comparison, unseen)
     content = joined(section.render() for section in sections)
     rows = terms_in(header + content)
@@ -76,7 +81,7 @@ def _document(title: str, content: Markup, comparison: Any) -> str:
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _sections(comparison: Any, unseen: UnseenRows | None) -> Iterator[Section]:
+def _sections(comparison: Any, unseen: UnseenRows | None, deadline: float | None) -> Iterator[Section]:
     def section(id: str, title: str, *makers: Callable[[], Markup]) -> Section:
         return Section(id, title, joined(_made(make) for make in makers))
 
@@ -85,7 +90,8 @@ def _sections(comparison: Any, unseen: UnseenRows | None) -> Iterator[Section]:
     if unseen is not None:
         figures = (lambda: judged_content(comparison, unseen)), (lambda: judged_code(comparison))
         yield section("winner", "The winner on unseen rows", *figures)
-        columns = (lambda: columns_content(comparison, unseen)), (lambda: columns_code(comparison))
+        left = None if deadline is None else deadline - time.monotonic()
+        columns = (lambda: columns_content(comparison, unseen, left)), (lambda: columns_code(comparison))
         yield section("columns", "What it learned about the columns", *columns)
     if comparison.diagnosis or comparison.curve is not None:
         curve = (lambda: learning_content(comparison)), (lambda: learning_code(comparison))

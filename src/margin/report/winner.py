@@ -18,7 +18,7 @@ from margin.report.classification import (
 )
 from margin.report.data import image_shape_of
 from margin.report.effect_charts import curve_figures, importance_figure, shapley_figure
-from margin.report.effects import Effects, effects_of
+from margin.report.effects import Effects, asking_seconds, effects_of
 from margin.report.layout import grid, numbers_table, paragraph
 from margin.report.markup import Markup, element, joined
 from margin.report.numbers import count, score
@@ -50,6 +50,7 @@ class UnseenRows:
             self.rows, self.output = comparison.out_of_fold(comparison.winner)
         self.y = np.asarray(comparison.y)[self.rows]
         self.model = comparison.judged_ if self.held_out else comparison.best_
+        self.interval: tuple[float, float] | None = None  # of the deciding metric, once it is measured
 
     def words(self) -> str:
         """What these rows are, in one sentence."""
@@ -119,7 +120,16 @@ def _score_pair(name: str, value: float, interval: Markup | None, *, first: bool
 
 
 def held_out_interval(comparison: Any, unseen: UnseenRows, seed: int = 0) -> tuple[float, float]:
-    """A 95 % interval of the deciding metric on the unseen rows: quantiles over resampled rows; NaN if undefined."""
+    """A 95 % interval of the deciding metric on the unseen rows: quantiles over resampled rows; NaN if undefined.
+
+    It stands in two places of the page and is measured once.
+    """
+    if unseen.interval is None:
+        unseen.interval = _resampled_interval(comparison, unseen, seed)
+    return unseen.interval
+
+
+def _resampled_interval(comparison: Any, unseen: UnseenRows, seed: int) -> tuple[float, float]:
     measure = _measure(comparison, unseen)
     if measure is None:
         return float("nan"), float("nan")
@@ -144,14 +154,28 @@ def _measure(comparison: Any, unseen: UnseenRows) -> Callable[[np.ndarray], floa
         said = np.asarray(output.scores)
     else:
         return None
-    classes = list(comparison.classes) or None
-    return lambda rows: metric.of_output(said[rows], None, unseen.y[rows], classes)
+    classes, truth = list(comparison.classes) or None, unseen.y
+    if classes and ":" not in metric.name:  # codes are compared much faster than strings; options may name a class
+        position = {label: code for code, label in enumerate(classes)}
+        truth = np.array([position[label] for label in truth.tolist()])
+        if metric.needs == "predict":
+            said = np.array([position[label] for label in said.tolist()])
+        classes = list(range(len(classes)))
+    return lambda rows: metric.of_output(said[rows], None, truth[rows], classes)
 
 
-def columns_content(comparison: Any, unseen: UnseenRows) -> Markup:
-    """Importance, Shapley values and partial dependence through the fitted pipeline; not for pixels."""
+def columns_content(comparison: Any, unseen: UnseenRows, seconds: float | None = None) -> Markup:
+    """Importance, Shapley values and partial dependence through the fitted pipeline; not for pixels.
+
+    What would take more than ``seconds`` is left for another time.
+    """
     if image_shape_of(comparison) is not None or comparison.X.shape[1] > MOST_COLUMNS:
         return paragraph(f"{count(comparison.X.shape[1])} columns are too many to be asked one by one.")
+    if seconds is not None and asking_seconds(unseen.model, _rows(comparison, unseen)) > seconds:
+        return paragraph(
+            "There was no time left to ask the model about its columns. This command does: ",
+            element("code", f"margin report {comparison.folder}"),
+        )
     effects = winner_effects(comparison, unseen)
     unit = f"predicted {comparison.target or 'value'}"
     if comparison.task == "classification":
@@ -169,7 +193,7 @@ def columns_content(comparison: Any, unseen: UnseenRows) -> Markup:
 
 def winner_effects(comparison: Any, unseen: UnseenRows) -> Effects:
     """The effects of the columns of the model that has not seen the rows, if there is one."""
-    X = comparison.X.iloc[unseen.rows] if hasattr(comparison.X, "iloc") else np.asarray(comparison.X)[unseen.rows]
+    X = _rows(comparison, unseen)
     return effects_of(
         unseen.model,
         X,
@@ -180,6 +204,10 @@ def winner_effects(comparison: Any, unseen: UnseenRows) -> Effects:
         names=() if hasattr(X, "iloc") else list(comparison.features),
         seed=comparison.seed,
     )
+
+
+def _rows(comparison: Any, unseen: UnseenRows) -> Any:
+    return comparison.X.iloc[unseen.rows] if hasattr(comparison.X, "iloc") else np.asarray(comparison.X)[unseen.rows]
 
 
 def score_of(comparison: Any, model: Any) -> Callable[[Any, Any, Any], float]:

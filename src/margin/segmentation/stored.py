@@ -22,7 +22,7 @@ def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_channels(model["network_"], network["in_channels"])
     if network["n_outputs"] != sizes["n_outputs"]:
         raise Violation("network_ must have an output for every class")
-    check_built(model["weights_"], lambda: pixel_network(**network), "body.")
+    check_built(model["weights_"], lambda: pixel_network(**network), prefix="body.")
 
 
 FORMS: Mapping[str, Form] = {

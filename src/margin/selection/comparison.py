@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+
+import numpy as np
 
 from margin.core.threads import available
 from margin.metrics import Metric
@@ -15,31 +17,40 @@ from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs
 from margin.selection.trial import SCREEN, Candidate, Task, Trial, TrialData
 from margin.selection.workers import InProcess, Result, WorkerPool
 
-__all__ = ["Budget", "open_workers", "run_folds", "screen"]
+__all__ = ["Budget", "open_workers", "promising", "run_folds", "screen"]
 
 Workers = InProcess | WorkerPool
 
 #: Parts of a budget: kept for the winner's last fits; the most one trial may take, on a part of the rows and on all.
-RESERVE, LONGEST_ON_A_PART, LONGEST = 0.15, 1 / 15, 1 / 4
+#: The last fits see more rows than a fold, and run side by side: what a fold may take fits into the reserve.
+RESERVE, LONGEST_ON_A_PART, LONGEST = 0.25, 1 / 12, 1 / 8
+#: Of what is not kept, the part that screening may use, and of that the part of a rung which is not the last.
+SCREENING, EARLY_RUNG = 0.5, 0.6
 #: More test rows than this tell no more about a model that is being screened.
-SCREEN_TEST_ROWS = 10_000
+SCREEN_TEST_ROWS = 3_000
 
 
 @dataclass
 class Budget:
-    """Seconds for a comparison; ``used`` were spent by earlier starts of it."""
+    """Seconds for a comparison from ``started`` on (by default from now); earlier starts of it have ``used`` some."""
 
     seconds: float
     used: float = 0.0
     clock: Callable[[], float] = time.monotonic
-    started: float = field(init=False)
+    started: float | None = None
 
     def __post_init__(self) -> None:
-        self.started = self.clock()
+        if self.started is None:
+            self.started = self.clock()
 
     def left(self, keep: float = 0.0) -> float:
         """What is left when the fraction ``keep`` of the whole is kept for later."""
-        return self.seconds * (1 - keep) - self.used - (self.clock() - self.started)
+        return self.deadline(keep) - self.clock()
+
+    def deadline(self, keep: float = 0.0) -> float:
+        """The moment when that is used up."""
+        assert self.started is not None
+        return self.started + self.seconds * (1 - keep) - self.used
 
 
 def open_workers(
@@ -63,16 +74,21 @@ def run_folds(
     given_up: dict[str, str] | None = None,
     budget: Budget | None = None,
     keep: float = RESERVE,
+    promising: Sequence[str] = (),
 ) -> Iterator[Result]:
     """Every model on every fold; the caller appends what is yielded to ``trials``, by which the order is found.
 
-    With a budget, what has not begun when it ends is given up, and so is what would then still run.
+    With a budget, what has not begun when it ends is given up, and so is what would then still run; the ``promising``
+    come first.
     """
 
     def limit() -> float | None:
         return None if budget is None else min(budget.left(keep), budget.seconds * LONGEST)
 
-    queue = FoldQueue(models, plan.folds, trials, given_up=given_up, limit=limit)
+    deadline = None if budget is None else budget.deadline(keep)
+    queue = FoldQueue(
+        models, plan.folds, trials, given_up=given_up, limit=limit, promising=promising, deadline=deadline
+    )
     yield from workers.run(queue.next, stop)
 
 
@@ -89,37 +105,82 @@ def screen(
     spared: Sequence[str] = (),
     keep: float = RESERVE,
 ) -> Iterator[Result]:
-    """Successive halving over rows on the first fold; ``given_up`` gets who goes no further, with the reason."""
+    """Successive halving over rows on the first fold; ``given_up`` gets who goes no further, with the reason.
+
+    ``models`` come in the order in which they are tried first; on the next rung the better ones do. A rung ends when
+    its part of the budget does, and who was not reached by then goes no further.
+    """
     train, test = plan.folds[0]
     steps = rungs(len(train))
-    test = plan.part(test, SCREEN_TEST_ROWS)
+    test_part = plan.part(test, SCREEN_TEST_ROWS)
+    sign = 1 if metric.greater_is_better else -1
     for step in steps:
-        part = plan.part(train, step)
-        done = {trial.key for trial in trials}
-        limit = budget.seconds * LONGEST_ON_A_PART
-        tasks = [Task(m, 0, part, test, SCREEN, limit) for m in models if m not in given_up]
-        todo = iter([task for task in tasks if task.key not in done])
-        yield from workers.run(partial(next, todo, None), stop)
+        is_last = step == steps[-1]
+        left = budget.left(keep) - (1 - SCREENING) * (1 - keep) * budget.seconds
+        deadline = budget.clock() + max(left, 0.0) * (1.0 if is_last else EARLY_RUNG)
+        order = promising(models, trials, metric)
+        tasks = _rung(order, given_up, plan, step, test_part, trials, budget.seconds * LONGEST_ON_A_PART, deadline)
+        yield from workers.run(partial(_next_before, iter(tasks), deadline, budget.clock), stop)
         if stop.is_set():
             return
-        found = [_screened(m, trials, metric, len(train)) for m in models if m not in given_up]
-        late = {t.model: t.error for t in trials if t.late and t.stage == SCREEN}
+        found = [_screened(m, trials, sign, metric, (len(train), len(test))) for m in models if m not in given_up]
         reasons = cut(
             [s for s in found if s is not None],
             n_folds=len(plan.folds),
             processor_seconds=max(budget.left(keep), 0.0) * workers.n_jobs,
             longest=budget.seconds * LONGEST,
-            last=step == steps[-1],
+            last=is_last,
             spared=spared,
         )
-        given_up.update(late)
+        given_up.update(_unmeasured([m for m in models if m not in spared], given_up, trials, step))
         given_up.update({model: f"after {step:,} rows: {reason}" for model, reason in reasons.items()})
 
 
-def _screened(model: str, trials: Sequence[Trial], metric: Metric, n_train: int) -> Screened | None:
+def promising(models: Sequence[str], trials: Sequence[Trial], metric: Metric) -> list[str]:
+    """The models, those first that were best on the most rows they were screened with; who was not keeps its place."""
+    sign = 1 if metric.greater_is_better else -1
+    best: dict[str, tuple[int, float]] = {}
+    for t in trials:
+        if t.stage == SCREEN and metric.name in t.scores:
+            best[t.model] = max(best.get(t.model, (0, 0.0)), (t.n_train, sign * t.scores[metric.name]))
+    return sorted(models, key=lambda m: tuple(-x for x in best.get(m, (0, 0.0))))
+
+
+def _rung(
+    models: Sequence[str],
+    given_up: Mapping[str, str],
+    plan: FoldPlan,
+    step: int,
+    test: np.ndarray,
+    trials: Sequence[Trial],
+    limit: float,
+    deadline: float,
+) -> list[Task]:
+    """The trials of a rung that are still to be run."""
+    part = plan.part(plan.folds[0][0], step)
+    done = {trial.key for trial in trials}
+    failed = {trial.model for trial in trials if trial.error}
+    tasks = [Task(m, 0, part, test, SCREEN, limit, deadline=deadline) for m in models if m not in {*given_up, *failed}]
+    return [task for task in tasks if task.key not in done]
+
+
+def _next_before(tasks: Iterator[Task], deadline: float, clock: Callable[[], float]) -> Task | None:
+    return None if clock() > deadline else next(tasks, None)
+
+
+def _unmeasured(
+    models: Sequence[str], given_up: Mapping[str, str], trials: Sequence[Trial], step: int
+) -> dict[str, str]:
+    """Who took too long on a rung, or was never reached; who was on an earlier rung is judged by that."""
+    late = {t.model: t.error for t in trials if t.late and t.stage == SCREEN}
+    tried = {t.model for t in trials if t.stage == SCREEN}
+    missed = {m: f"not reached with {step:,} rows when screening ended" for m in models if m not in tried}
+    return {m: reason for m, reason in {**missed, **late}.items() if m not in given_up}
+
+
+def _screened(model: str, trials: Sequence[Trial], sign: int, metric: Metric, rows: tuple[int, int]) -> Screened | None:
     """Where the model stands after its largest rung; None for one that failed."""
     own = sorted((t for t in trials if t.model == model and t.stage == SCREEN), key=lambda t: t.n_train)
     if not own or metric.name not in own[-1].scores:
         return None
-    score = own[-1].scores[metric.name]
-    return Screened(model, score if metric.greater_is_better else -score, cost_at(n_train, own))
+    return Screened(model, sign * own[-1].scores[metric.name], cost_at(*rows, own))

@@ -36,7 +36,7 @@ def capabilities(model: Any) -> Capabilities:
     """What a generative model can answer: evidence queries, marginal queries, and new rows."""
     kind = getattr(model, "log_density_kind", "none") if hasattr(model, "score_samples") else "none"
     sums_out = kind == "exact" and bool(model.__sklearn_tags__().input_tags.allow_nan)
-    return Capabilities(hasattr(model, "sample"), kind, sums_out)
+    return Capabilities(callable(getattr(model, "sample", None)), kind, sums_out)
 
 
 def evaluate_generator(

@@ -2,7 +2,7 @@
 
 Without a budget every model sees every fold. With one, and many rows, all models are first tried on a small part of the
 training rows; the better half of the dear ones goes on to a part four times as large (successive halving), and only
-models whose cost can be afforded see all rows.
+models whose cost can be afforded see all rows, the most promising first: whenever time is up, the best are done.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margin.selection.trial import FOLD, Task, Trial
+from margin.selection.trial import FOLD, SCREEN, Task, Trial
 
 __all__ = ["FoldQueue", "Screened", "cost_at", "cut", "rungs", "seconds_left"]
 
 FIRST_RUNG, RUNG_FACTOR = 2_000, 4
 #: A model whose folds would all together cost less than this part of the budget is not worth cutting.
 CHEAP = 0.05
-#: Cost grows at least in proportion to the rows; a first call that compiles must not look like falling cost.
-LEAST_GROWTH, LARGEST_GROWTH, USUAL_GROWTH = 1.0, 3.0, 1.15
+#: How the cost of a fit grows with the rows: at least and at most, and as long as one size is known. That one is mostly
+#: what a fit costs on any number of rows, so the growth is taken to be small: who is dear shows on the next rung.
+LEAST_GROWTH, LARGEST_GROWTH, USUAL_GROWTH = 0.5, 3.0, 0.85
+#: Before the last rung a cost is known roughly, and only one so many times too large is a reason to give up a model.
+ROUGHLY = 4.0
+#: So many models go on whatever they cost: a board of nothing helps nobody, and the budget ends them in any case.
+LEAST_KEPT = 3
 
 
 def rungs(n_train: int, first: int = FIRST_RUNG) -> list[int]:
@@ -37,19 +42,25 @@ def rungs(n_train: int, first: int = FIRST_RUNG) -> list[int]:
     return steps
 
 
-def cost_at(rows: int, trials: Sequence[Trial]) -> float:
-    """Seconds of a trial with ``rows`` training rows, by the growth between the two largest trials of the model."""
+def cost_at(rows: int, test_rows: int, trials: Sequence[Trial]) -> float:
+    """Seconds of a trial with so many training and test rows, by the growth between the model's two largest trials."""
     known = sorted((t for t in trials if not t.error), key=lambda t: t.n_train)
     if not known:
         return math.inf
-    last = known[-1]
-    growth = USUAL_GROWTH
-    if len(known) > 1 and known[-2].n_train < last.n_train:
-        ratio = max(last.seconds, 1e-3) / max(known[-2].seconds, 1e-3)
-        growth = float(
-            np.clip(math.log(ratio) / math.log(last.n_train / known[-2].n_train), LEAST_GROWTH, LARGEST_GROWTH)
-        )
-    return last.seconds * (rows / last.n_train) ** growth
+    fit = _grown(rows, [(t.n_train, t.fit_seconds) for t in known], (LEAST_GROWTH, USUAL_GROWTH))
+    # Most models answer a row in the same time however many they have learned from.
+    per_row = _grown(rows, [(t.n_train, t.predict_seconds / max(t.n_test, 1)) for t in known], (0.0, 0.0))
+    return fit + per_row * test_rows
+
+
+def _grown(rows: int, known: Sequence[tuple[int, float]], growths: tuple[float, float]) -> float:
+    """The last of ``known`` (rows, seconds) at ``rows``; ``growths`` are the least and the usual power."""
+    least, growth = growths
+    size, seconds = known[-1]
+    if len(known) > 1 and known[-2][0] < size:
+        ratio = max(seconds, 1e-6) / max(known[-2][1], 1e-6)
+        growth = float(np.clip(math.log(ratio) / math.log(size / known[-2][0]), least, LARGEST_GROWTH))
+    return seconds * (rows / size) ** growth
 
 
 @dataclass(frozen=True)
@@ -72,13 +83,14 @@ def cut(
 ) -> dict[str, str]:
     """Which models go no further, with the reason; ``processor_seconds`` is what all their folds may cost together.
 
-    A model goes if one trial on all rows would take longer than ``longest`` seconds, or if it is dear and in the worse
-    half. After the ``last`` rung the worst of the dear ones go until the rest can be afforded; the best never does.
+    A model goes if one trial on all rows would take (before the ``last`` rung, by far) longer than ``longest`` seconds,
+    or if it is dear and in the worse half. After the last rung the worst of the dear ones go until the rest can be
+    afforded. The best never goes for its folds, and a few go on whatever happens, the cheapest of those given up.
     """
     reasons: dict[str, str] = {}
     ranked = sorted((m for m in models if m.model not in spared), key=lambda m: -m.score)
     for m in ranked:
-        if m.full_cost > longest:
+        if m.full_cost > longest * (1.0 if last else ROUGHLY):
             reasons[m.model] = f"a fold with all rows would take about {seconds_text(m.full_cost)}"
     rest = [m for m in ranked if m.model not in reasons]
     cheap = {m.model for m in rest if m.full_cost * n_folds <= CHEAP * processor_seconds}
@@ -92,6 +104,9 @@ def cut(
             if total > processor_seconds and m.model not in cheap:
                 reasons[m.model] = f"its folds would take about {seconds_text(m.full_cost * n_folds)}"
                 total -= m.full_cost * n_folds
+    missing = min(LEAST_KEPT, len(ranked)) - (len(ranked) - len(reasons))
+    for m in sorted((m for m in ranked if m.model in reasons), key=lambda m: m.full_cost)[: max(missing, 0)]:
+        del reasons[m.model]
     return reasons
 
 
@@ -99,7 +114,8 @@ class FoldQueue:
     """The trials of the folds: first one fold of every model, then model after model, the cheapest first.
 
     ``trials`` is the list that grows as results come in. What it holds already is passed over; so are models in
-    ``given_up`` and those that have failed, which would fail again.
+    ``given_up`` and those that have failed, which would fail again. Where screening has shown the ``promising``, best
+    first, their order decides instead of the cost. At ``deadline`` (of ``time.monotonic``) what still runs is ended.
     """
 
     def __init__(
@@ -110,18 +126,23 @@ class FoldQueue:
         *,
         given_up: Mapping[str, str] | None = None,
         limit: Callable[[], float | None] = lambda: None,
+        promising: Sequence[str] = (),
+        deadline: float | None = None,
     ):
-        self.folds, self.trials, self.limit = folds, trials, limit
+        self.folds, self.trials, self.limit, self.deadline = folds, trials, limit, deadline
+        self.rank = {model: place for place, model in enumerate(promising)}
         self.given_up = given_up if given_up is not None else {}
         done = {trial.key for trial in trials}
         self.open = {
             model: [f for f, (train, _) in enumerate(folds) if (model, FOLD, f, len(train)) not in done]
-            for model in models
+            for model in sorted(models, key=lambda model: self.rank.get(model, len(self.rank)))
         }
 
     def next(self) -> Task | None:
         limit = self.limit()
-        over = {trial.model for trial in self.trials if trial.error} | set(self.given_up)
+        # Who was late on a part of the rows is in given_up, unless it is all there is.
+        failed = (t.model for t in self.trials if t.error and not (t.late and t.stage == SCREEN))
+        over = {*failed, *self.given_up}
         waiting = {model: folds for model, folds in self.open.items() if folds and model not in over}
         if not waiting or (limit is not None and limit <= 0):
             return None
@@ -129,10 +150,12 @@ class FoldQueue:
         model = untried[0] if untried else min(waiting, key=self._cost)
         fold = self.open[model].pop(0)
         train, test = self.folds[fold]
-        return Task(model, fold, train, test, limit=limit)
+        return Task(model, fold, train, test, limit=limit, deadline=self.deadline)
 
     def _cost(self, model: str) -> float:
-        """The median cost of its trials; a model whose first is still running comes last."""
+        """The median cost of its trials (a model whose first is still running comes last), or its place by promise."""
+        if self.rank:
+            return self.rank.get(model, len(self.rank))
         known = [t.seconds for t in self.trials if t.model == model and t.stage == FOLD and not t.error]
         return float(np.median(known)) if known else math.inf
 

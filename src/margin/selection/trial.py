@@ -7,18 +7,32 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from margin.metrics import Metric
 from margin.selection.outputs import Output, output_of, scores_of
+from margin.selection.prepared import PreparedColumns
 
-__all__ = ["CURVE", "FOLD", "HELD_OUT", "SCREEN", "Candidate", "Task", "Trial", "TrialData", "rows_of", "run_trial"]
+__all__ = [
+    "CURVE",
+    "FOLD",
+    "HELD_OUT",
+    "LAST",
+    "SCREEN",
+    "Candidate",
+    "Task",
+    "Trial",
+    "TrialData",
+    "rows_of",
+    "run_trial",
+    "seconds_worked",
+]
 
 # What a trial is for: a fold of the board, a part of the rows to see what a dear model costs, a point of the winner's
-# learning curve, the rows that judge the winner once.
-FOLD, SCREEN, CURVE, HELD_OUT = "fold", "screen", "curve", "held-out"
+# learning curve, the rows that judge the winner once, its fit to all rows.
+FOLD, SCREEN, CURVE, HELD_OUT, LAST = "fold", "screen", "curve", "held-out", "last"
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,12 @@ class TrialData:
 
 @dataclass(frozen=True)
 class Task:
-    """A trial to be run: which model on which rows. Beyond ``limit`` seconds it is given up."""
+    """A trial to be run: which model on which rows.
+
+    It is given up after ``limit`` seconds of fitting and predicting, and at ``deadline`` (of ``time.monotonic``)
+    however long importing and compiling took. ``keep``, if given, is called with the fitted model; what it says is the
+    note.
+    """
 
     model: str
     fold: int
@@ -56,6 +75,8 @@ class Task:
     stage: str = FOLD
     limit: float | None = None
     measures_training: bool = False
+    deadline: float | None = None
+    keep: Callable[[Any], str] | None = None
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -83,6 +104,7 @@ class Trial:
     reasons: Mapping[str, str] = field(default_factory=dict)
     warning: str = ""
     late: bool = False
+    note: str = ""
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -95,11 +117,16 @@ class Trial:
 
 
 def run_trial(
-    candidate: Candidate, data: TrialData, task: Task, begin: Callable[[], None] = lambda: None
+    candidate: Candidate,
+    data: TrialData,
+    task: Task,
+    begin: Callable[[], None] = lambda: None,
+    prepared: PreparedColumns | None = None,
 ) -> tuple[Trial, Output | None]:
     """Fit on ``task.train``, measure on ``task.test``; a model that breaks gives a row, not an end.
 
-    ``begin`` is called when the model is made, which imports what it needs, and its fit begins.
+    ``begin`` is called when the model is made, which imports what it needs, and its fit begins. ``prepared`` keeps
+    prepared columns for the models that come later; what preparing cost counts for each of them.
     """
     blank = blank_trial(candidate, task)
     try:
@@ -107,13 +134,12 @@ def run_trial(
             warnings.simplefilter("always")
             model = candidate.make() if candidate.make_for is None else candidate.make_for(task.train)
             begin()
-            started = _seconds()
-            model.fit(rows_of(data.X, task.train), data.y[task.train])
-            fitted = _seconds()
-            output = output_of(model, rows_of(data.X, task.test), data.classes)
-            predicted = _seconds()
+            fitted = _fitted(model, data, task, prepared)
             train_scores = _training_scores(model, data, task) if task.measures_training else {}
-        scores, reasons = scores_of(output, data.y[task.test], data.classes, data.metrics)
+            note = "" if task.keep is None else task.keep(model)
+        if not len(task.test):
+            return replace(blank, fit_seconds=fitted.fit_seconds, predict_seconds=0.0, note=note), None
+        scores, reasons = scores_of(fitted.output, data.y[task.test], data.classes, data.metrics)
     except Exception as error:
         return replace(blank, error=sentence_of(error)), None
     done = replace(
@@ -121,11 +147,33 @@ def run_trial(
         scores=scores,
         reasons=reasons,
         train_scores=train_scores,
-        fit_seconds=fitted - started,
-        predict_seconds=predicted - fitted,
+        fit_seconds=fitted.fit_seconds,
+        predict_seconds=fitted.predict_seconds,
         warning=str(caught[0].message).strip().partition("\n")[0] if caught else "",
+        note=note,
     )
-    return done, output
+    return done, fitted.output
+
+
+class _Fitted(NamedTuple):
+    output: Output
+    fit_seconds: float
+    predict_seconds: float
+
+
+def _fitted(model: Any, data: TrialData, task: Task, prepared: PreparedColumns | None) -> _Fitted:
+    """Fit the model and ask it about the test rows; where its columns were prepared before, only what follows."""
+    X_train, X_test, y = rows_of(data.X, task.train), rows_of(data.X, task.test), data.y[task.train]
+    whole = task.measures_training or task.keep is not None or prepared is None
+    columns = None if whole or prepared is None else prepared.of(model, X_train, X_test, task.train, task.test)
+    before = (0.0, 0.0) if columns is None else (columns.fit_seconds, columns.transform_seconds)
+    if columns is not None:
+        model, X_train, X_test = model[1:], columns.train, columns.test
+    started = seconds_worked()
+    model.fit(X_train, y)
+    fitted = seconds_worked()
+    output = output_of(model, X_test, data.classes) if len(task.test) else Output(np.empty(0))
+    return _Fitted(output, before[0] + fitted - started, before[1] + seconds_worked() - fitted)
 
 
 def blank_trial(candidate: Candidate, task: Task) -> Trial:
@@ -148,7 +196,7 @@ def rows_of(X: Any, rows: np.ndarray) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def _seconds() -> float:
+def seconds_worked() -> float:
     """The clock, standing still while kernels are compiled, which happens once in a machine's life."""
     return time.perf_counter() - compile_seconds()[0]
 

@@ -21,7 +21,17 @@ from typing import Any
 
 from margin.core.threads import available
 from margin.selection.outputs import Output
-from margin.selection.trial import Candidate, Task, Trial, TrialData, blank_trial, compile_seconds, run_trial
+from margin.selection.prepared import PreparedColumns
+from margin.selection.trial import (
+    Candidate,
+    Task,
+    Trial,
+    TrialData,
+    blank_trial,
+    compile_seconds,
+    run_trial,
+    seconds_worked,
+)
 
 __all__ = ["InProcess", "NextTask", "Result", "WorkerPool"]
 
@@ -41,13 +51,14 @@ class InProcess:
     def __init__(self, candidates: Sequence[Candidate], data: TrialData):
         self.candidates = {candidate.name: candidate for candidate in candidates}
         self.data = data
+        self.prepared = PreparedColumns(seconds_worked)
 
     def add(self, candidate: Candidate) -> None:
         self.candidates[candidate.name] = candidate
 
     def run(self, next_task: NextTask, stop: threading.Event) -> Iterator[Result]:
         while not stop.is_set() and (task := next_task()) is not None:
-            yield run_trial(self.candidates[task.model], self.data, task)
+            yield run_trial(self.candidates[task.model], self.data, task, prepared=self.prepared)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -143,10 +154,15 @@ class _Worker:
         return found
 
     def overdue(self) -> Result | None:
-        assert self.task is not None
-        if self.task.limit is None or time.monotonic() - self.since <= self.task.limit:
+        task, now = self.task, time.monotonic()
+        assert task is not None
+        if task.limit is not None and now - self.since > task.limit:
+            reason = f"took more than {task.limit:.0f} s on {len(task.train):,} rows"
+        elif task.deadline is not None and now > task.deadline:
+            reason = f"not done with {len(task.train):,} rows when its time was up"
+        else:
             return None
-        found = self._given_up(f"took more than {self.task.limit:.0f} s on {len(self.task.train):,} rows", late=True)
+        found = self._given_up(reason, late=True)
         self.task = None
         return found
 
@@ -173,9 +189,10 @@ def _work(pipe: Any) -> None:
     with suppress(EOFError, OSError):
         data = pickle.loads(pipe.recv_bytes())
         threading.Thread(target=_say_when_compiling, args=(pipe, lock), daemon=True).start()
+        prepared = PreparedColumns(seconds_worked)
         while True:
             candidate, task = pickle.loads(pipe.recv_bytes())
-            result = run_trial(candidate, data, task, begin=partial(_send, pipe, lock, READY))
+            result = run_trial(candidate, data, task, partial(_send, pipe, lock, READY), prepared)
             _send(pipe, lock, result)
 
 

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
+from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
@@ -35,6 +37,12 @@ def confident_rows(probabilities: np.ndarray, criterion: str, threshold: float, 
     confidence = probabilities.max(axis=1)
     order = np.argsort(-confidence, kind="stable")
     return order[:k_best] if criterion == "k_best" else order[confidence[order] >= threshold]
+
+
+def _decides(model: Any) -> bool:
+    """Whether the classifier inside has decision values; its own error tells why not."""
+    inside = getattr(model, "estimator_", model.estimator)
+    return inside is None or bool(inside.decision_function)
 
 
 class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
@@ -68,7 +76,9 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
         "Which rows are labeled in a round: all above threshold, or the k_best surest.",
     )
     k_best: int = parameter(10, Integer(low=1), "Rows labeled per round with criterion 'k_best'.")
-    max_iter: int | None = parameter(10, Optional(Integer(low=1)), "Most rounds; None: no limit.")
+    max_iter: int | None = parameter(
+        10, Optional(Integer(low=0)), "Most rounds; None: no limit; 0: only the given labels count."
+    )
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
     _: KW_ONLY
     random_state: RandomLike = parameter(None, Seed(), "Seeds the classifier, if it draws anything.")
@@ -84,7 +94,10 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
         """Learn, yielding a record per round; ``y`` marks rows without a label by -1, None or NaN."""
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        self.classes_, codes = coded_labels("SelfTrainingClassifier", X, y)
+        # One class is enough for some classifiers; the others refuse it themselves.
+        self.classes_, codes = coded_labels("SelfTrainingClassifier", X, y, may_be_class=False, least=1)
+        if state is None:
+            self._look_at(codes)
         self._loop = loop = _Rounds(self, X, codes)
         if state is None:
             loop.learn()
@@ -101,11 +114,34 @@ class SelfTrainingClassifier(ClassifierMixin, IterativeEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self.estimator_.predict_proba(X)
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @available_if(_decides)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The decision values of the classifier learned last, if it has any."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self.estimator_.decision_function(X)
+
     def predict(self, X: Any) -> np.ndarray:
         """The class that the classifier learned last predicts."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self.classes_[self.estimator_.predict(X)]
+
+    def _look_at(self, codes: np.ndarray) -> None:
+        """Warn about what there is nothing to learn from."""
+        unlabeled = int((codes == UNKNOWN).sum())
+        if not unlabeled:
+            warn_user("SelfTrainingClassifier: every row of y has a label, so there is nothing to label.")
+        elif self.criterion == "k_best" and self.k_best > unlabeled:
+            warn_user(
+                f"SelfTrainingClassifier: k_best={self.k_best} exceeds the {unlabeled} rows without a label, which all "
+                "get one in the first round."
+            )
 
     def _note(self, loop: _Rounds) -> None:
         self.estimator_ = loop.classifier
@@ -126,7 +162,7 @@ class _Rounds:
         self.model, self.X, self.codes = model, X, codes.copy()
         self.round_of_label = np.where(codes == UNKNOWN, UNKNOWN, 0)
         self.seed = seed_from(model.random_state)
-        self.iteration, self.ended = 0, ""
+        self.iteration, self.ended = 0, "max_iter" if model.max_iter == 0 else ""
         self.classifier: Any = None
 
     def iterations(self) -> Iterator[Record]:

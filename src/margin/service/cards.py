@@ -6,7 +6,6 @@ from typing import Any
 
 from margin import catalog
 from margin.core.parameters import parameters_of
-from margin.report.card import comparison_card, fit_card
 from margin.runs import Run
 from margin.store.container import write_atomically
 
@@ -17,6 +16,8 @@ CARD = "model_card.md"
 
 def write_card(run: Run) -> None:
     """Write the card of a fit; one that says the same already is left alone."""
+    from margin.report.card import fit_card
+
     manifest = run.manifest
     usual = parameters_of(catalog.class_of(manifest["identity"]["model"]))
     params = manifest.get("params", {})
@@ -27,6 +28,8 @@ def write_card(run: Run) -> None:
 
 def write_winners_card(comparison: Any) -> None:
     """Write the card of a comparison's winner."""
+    from margin.report.card import comparison_card
+
     _write(comparison.run, comparison_card(comparison))
 
 

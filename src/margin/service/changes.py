@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ __all__ = ["EXISTING", "differences", "folder_for"]
 
 #: What to do with a folder that holds another run: refuse it, start it over, or leave it and take a new one.
 EXISTING = ("refuse", "force", "new")
+#: What a comparison leaves in its folder besides what a fit does.
+COMPARISON_FILES = ("trials.jsonl", "folds.npz", "board.json", "curve.json", "judged.safetensors")
+COMPARISON_OUTPUTS = "outputs"
 
 
 def folder_for(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, Any], existing: str) -> Path:
@@ -24,9 +28,12 @@ def folder_for(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, An
     if existing == "force":
         _clear(folder)
         return folder
+    compares = identity.get("kind") == "comparison"
+    what, work = ("comparison", "compare") if compares else ("run", "train")
+    python = ' (in Python existing="new" or "force")' if compares else ""
     raise RunError(
-        f"{folder} holds another run: {'; '.join(changed)}. Add --new to keep it and train beside it,"
-        " or --force to start it over."
+        f"{folder} holds another {what}: {'; '.join(changed)}. Add --new to keep it and {work} beside it,"
+        f" or --force to start it over{python}."
     )
 
 
@@ -35,7 +42,7 @@ def differences(manifest: Mapping[str, Any], identity: Mapping[str, Any], facts:
     known = manifest["identity"]
     found = []
     if known.get("kind") != identity.get("kind"):
-        return [f"its kind is {known.get('kind')!r}, this one's is {identity.get('kind')!r}"]
+        return [f"it is a {known.get('kind')}, not a {identity.get('kind')}"]
     if known.get("model") != identity.get("model"):
         found.append(f"it trains {known.get('model')}, not {identity.get('model')}")
     if known.get("target", "") != identity.get("target", ""):
@@ -44,6 +51,10 @@ def differences(manifest: Mapping[str, Any], identity: Mapping[str, Any], facts:
         found.append(_data_words(manifest, facts))
     if known.get("fingerprint") != identity.get("fingerprint") and known.get("model") == identity.get("model"):
         found += _parameter_words(manifest.get("params", {}), facts.get("params", {}))
+    if identity.get("kind") == "comparison":
+        options = [name for name in {**known, **identity} if name not in ("kind", "target", "data_hash")]
+        changed = [name for name in options if known.get(name) != identity.get(name)]
+        found += [_option_words(name, known.get(name), identity.get(name)) for name in changed]
     # Other data may have other kinds of columns, and then other preprocessing: one reason is enough.
     return found or (["its columns were prepared otherwise"] if dict(known) != dict(identity) else [])
 
@@ -51,7 +62,7 @@ def differences(manifest: Mapping[str, Any], identity: Mapping[str, Any], facts:
 def _data_words(manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     before, now = manifest.get("data"), facts.get("data")
     if before != now:
-        return f"it was trained on {before}, not on {now}"
+        return f"its data is {before}, not {now}"
     rows, now_rows = manifest.get("rows"), facts.get("rows")
     columns, now_columns = manifest.get("features", []), facts.get("features", [])
     if columns != now_columns:
@@ -69,6 +80,19 @@ def _parameter_words(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
     return [f"{name} was {before.get(name)} and is {now.get(name)} now" for name in names]
 
 
+def _option_words(name: str, before: Any, now: Any) -> str:
+    """An option of a comparison that was another one; one that was not given is said to be unset."""
+    option = {"n_folds": "folds", "kinds": "kinds of columns", "ignore": "columns to ignore"}.get(name, name)
+    said = ("unset" if value in (None, "", [], {}) else _shown(value) for value in (before, now))
+    return "{} was {} and is {} now".format(option.replace("_", " "), *said)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def _changed(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
     if not (folder / "manifest.json").exists():
         return []
@@ -80,8 +104,9 @@ def _clear(folder: Path) -> None:
     run = Run.existing(folder)
     with run.locked():
         run.forget_fit()
-        for name in ("manifest.json", "model_card.md", "report.html"):
+        for name in ("manifest.json", "model_card.md", "report.html", *COMPARISON_FILES):
             (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder / COMPARISON_OUTPUTS, ignore_errors=True)
 
 
 def _numbered(folder: Path) -> Any:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from pathlib import Path
 from typing import Any
 
-from margin import atlas, catalog, experiments
-from margin.core.parameters import attributes_of, parameter_table
+from margin import atlas, catalog
+from margin.service.model_facts import model_facts, row_facts, rows_of
 from margin.service.nearest import nearest
 
 __all__ = ["describe", "describe_run", "list_models", "parameters", "rows_of"]
 
 
-def list_models(family: str | None = None, task: str | None = None) -> list[dict[str, Any]]:
-    """The catalog as plain objects, optionally of one family or task."""
+def list_models(family: str | None = None, task: str | None = None, *, rows: bool = True) -> list[dict[str, Any]]:
+    """The catalog as plain objects, optionally of one family or task, with or without the rows of the notes."""
     return [
         {
             "name": entry.name,
@@ -24,22 +23,11 @@ def list_models(family: str | None = None, task: str | None = None) -> list[dict
             "family": entry.family,
             "task": entry.task,
             "data": entry.data,
-            "rows": [row.id for row in rows_of(entry)],
+            **({"rows": [row.id for row in rows_of(entry)]} if rows else {}),
         }
         for entry in catalog.ENTRIES
         if family in (None, entry.family) and task in (None, entry.task)
     ]
-
-
-def rows_of(entry: catalog.Entry) -> list[atlas.Row]:
-    """The rows of the notes whose code names the model's class."""
-    package = entry.path.split(".")[:2]
-
-    def names_it(path: str) -> bool:
-        parts = path.split(".")
-        return parts[:2] == package and entry.class_name in parts
-
-    return [row for row in atlas.rows().values() if any(map(names_it, row.code))]
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -51,7 +39,7 @@ def describe(name: str) -> dict[str, Any]:
     other = nearest(name)
     mentioned = atlas.find(name) if other is None or not other.is_synonym else []
     if mentioned:
-        return {"what": "rows", "term": name, "rows": [_row(row) for row in mentioned]}
+        return {"what": "rows", "term": name, "rows": [row_facts(row) for row in mentioned]}
     likely = _described(other.name) if other is not None else None
     if likely is None:
         raise KeyError(f"Neither a model, a row of the notes, an experiment nor a run is called {name!r}.")
@@ -61,9 +49,11 @@ def describe(name: str) -> dict[str, Any]:
 def _described(name: str) -> dict[str, Any] | None:
     """What has exactly this name."""
     if any(name in (entry.name, entry.class_name) for entry in catalog.ENTRIES):
-        return _describe_model(catalog.entry(name))
+        return model_facts(catalog.entry(name))
     if name in atlas.rows():
-        return {"what": "row", **_row(atlas.row(name))}
+        return {"what": "row", **row_facts(atlas.row(name))}
+    from margin import experiments  # with it comes NumPy
+
     if name in experiments.names():
         return _describe_experiment(name)
     if Path(name).is_file() or (Path(name) / "manifest.json").exists():
@@ -73,25 +63,7 @@ def _described(name: str) -> dict[str, Any] | None:
 
 def parameters(name: str) -> list[dict[str, Any]]:
     """The parameters of a model: name, default, what is allowed, what it does."""
-    return parameter_table(catalog.class_of(catalog.entry(name).name))
-
-
-def _describe_model(entry: catalog.Entry) -> dict[str, Any]:
-    cls = catalog.class_of(entry.name)
-    rows = rows_of(entry)
-    return {
-        "what": "model",
-        "name": entry.name,
-        "path": entry.path,
-        "family": entry.family,
-        "task": entry.task,
-        "summary": _before_sections(inspect.getdoc(cls) or ""),
-        "equations": [row.equation for row in rows if row.equation],
-        "parameters": parameter_table(cls),
-        "attributes": [{"name": a.name, "sentence": a.sentence} for a in attributes_of(cls).values()],
-        "source": _source(cls),
-        "rows": [_row(row) for row in rows],
-    }
+    return model_facts(catalog.entry(name))["parameters"]
 
 
 def describe_run(path: str | Path) -> dict[str, Any]:
@@ -130,24 +102,9 @@ def _facts_of(model: Any) -> dict[str, Any]:
     return {"model": catalog.name_of(inner) or type(inner).__name__, "parameters_set": changed}
 
 
-def _before_sections(docstring: str) -> str:
-    """A docstring without its numpydoc sections, which have a table of their own here."""
-    found = re.search(r"^(Parameters|Attributes|Examples)\n-+$", docstring, flags=re.MULTILINE)
-    return docstring[: found.start()].strip() if found else docstring
-
-
 def _describe_experiment(name: str) -> dict[str, Any]:
+    from margin import experiments
+
     module = experiments.load(name)
-    rows = [_row(row) for row in atlas.rows().values() if row.experiment == name]
+    rows = [row_facts(row) for row in atlas.rows().values() if row.experiment == name]
     return {"what": "experiment", "name": name, "summary": inspect.getdoc(module) or "", "rows": rows}
-
-
-def _row(row: atlas.Row) -> dict[str, Any]:
-    facts = {**vars(row), "erratum": row.erratum}
-    return {name: value for name, value in facts.items() if value not in ("", (), {})}
-
-
-def _source(cls: type) -> str:
-    """The file a reader opens, from the package folder on."""
-    path = Path(inspect.getsourcefile(cls) or "")
-    return str(Path(*path.parts[path.parts.index("margin") :])) if "margin" in path.parts else str(path)

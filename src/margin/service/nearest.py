@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from margin import atlas, catalog, experiments
+from margin import atlas, catalog
 
 __all__ = ["Nearest", "nearest"]
 
@@ -74,6 +74,8 @@ def nearest(asked: str) -> Nearest | None:
         synonym = SYNONYMS.get(name)
         if synonym in known:
             return Nearest(synonym, is_synonym=True)
+    from margin import experiments  # with it comes NumPy
+
     classes = {entry.class_name.lower(): entry.name for entry in catalog.ENTRIES}
     names = [*known, *classes, *atlas.rows(), *experiments.names()]
     found = difflib.get_close_matches(plain, sorted(names), n=1, cutoff=ALIKE)

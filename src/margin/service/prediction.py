@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from margin import catalog
 from margin.runs import Run
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, open_source
+from margin.service.texts import open_for
 
 __all__ = ["open_model", "predict", "sample", "score", "task_of", "transform"]
 
@@ -80,7 +82,7 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
 def sample(model_path: str, n: int, seed: int) -> np.ndarray:
     """``n`` draws from a generative model."""
     model, _ = open_model(model_path)
-    if not hasattr(model, "sample"):
+    if not callable(getattr(model, "sample", None)):
         raise BadRequest(f"{type(model).__name__} in {model_path} is not generative: it has no sample.")
     return np.asarray(model.sample(n, random_state=seed))
 
@@ -107,7 +109,7 @@ def _cannot(model: Any, path: str, wanted: str) -> str:
     """One sentence: the class, what it lacks, and the command that gives what it has."""
     name = type(last_step(model)).__name__
     others = {"predict": "margin predict", "transform": "margin transform", "sample": "margin sample"}
-    has = [command for method, command in others.items() if method != wanted and hasattr(model, method)]
+    has = [command for method, command in others.items() if method != wanted and callable(getattr(model, method, None))]
     instead = f"; use {' or '.join(has)}" if has else ""
     words = {
         "predict": "predicts nothing",
@@ -139,16 +141,24 @@ def _trained_on(manifest: dict[str, Any], source: Source, data: str) -> bool:
     return identity.get("data_hash") == source.hash or same_name
 
 
+def _entry_of(manifest: dict[str, Any]) -> catalog.Entry | None:
+    """The catalog's entry of a fitted model on text; None for others, whose sources need no model to be read."""
+    name = manifest.get("identity", {}).get("model", "")
+    found = next((entry for entry in catalog.ENTRIES if entry.name == name), None)
+    return found if found is not None and found.data == "text" else None
+
+
 def _source_for(manifest: dict[str, Any], data: str, target: str | None = None) -> Source:
     """New rows for a model: a target column is set aside, and the columns it was trained on are picked by name."""
     known = manifest.get("identity", {}).get("target", "")
-    wanted = target or known or None
+    wanted, entry = target or known or None, _entry_of(manifest)
     try:
-        source = open_source(data, wanted)
+        source = open_for(entry, data, wanted) if entry else open_source(data, wanted)
     except BadRequest:
         if target is not None:
             raise
-        source = replace(open_source(data), y=None)  # new rows usually have no target column
+        source = open_for(entry, data) if entry else open_source(data)
+        source = replace(source, y=None)  # new rows usually have no target column
     features = manifest.get("features", [])
     if source.table is None or not features:
         return source

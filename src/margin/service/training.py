@@ -13,7 +13,8 @@ from margin.service.cards import write_card
 from margin.service.changes import folder_for
 from margin.service.preparation import behind, preparation
 from margin.service.requests import BadRequest
-from margin.service.sources import Source, open_source
+from margin.service.sources import Source
+from margin.service.texts import open_for, takes_target
 
 __all__ = ["build_model", "fit"]
 
@@ -49,12 +50,14 @@ def fit(
 
     Where the folder holds another run, ``existing`` says what happens: "refuse", "force" or "new".
     """
-    source = open_source(data, target)
     estimator = build_model(name, settings, seed)
     entry = catalog.entry(name)
+    source = open_for(entry, data, target)
     _refuse_wrong_task(entry, source)
     if source.image_shape is not None and getattr(estimator, "image_shape", ...) is None:
         estimator.set_params(image_shape=tuple(source.image_shape))
+    if prepare and entry.data == "text":
+        raise BadRequest(f"fit: --prepare acts on columns of tables; {entry.name} takes texts.")
     wanted = source.needs_preparation if prepare is None else prepare
     model = behind(preparation(source, entry.takes), estimator) if wanted else estimator
     identity = {
@@ -76,7 +79,7 @@ def fit(
     if run.status != "finished":
         with interruptible() as stop:
             try:
-                run.fit(model, source.X, source.y if _takes_target(entry) else None, stop=stop)
+                run.fit(model, source.X, source.y if takes_target(entry) else None, stop=stop)
             except InvalidParameter as error:
                 raise BadRequest(str(error)) from None
     metrics = run.metrics()
@@ -91,12 +94,8 @@ def fit(
     }
 
 
-def _takes_target(entry: catalog.Entry) -> bool:
-    return entry.task in ("classification", "regression")
-
-
 def _refuse_wrong_task(entry: catalog.Entry, source: Source) -> None:
-    if _takes_target(entry) and source.y is None:
+    if takes_target(entry) and source.y is None:
         raise BadRequest(f"{entry.name} needs a target: name its column with --target.")
     if entry.task == "classification" and source.task == "regression":
         raise BadRequest(f"{entry.name} classifies, but the target of {source.name} is a quantity.")

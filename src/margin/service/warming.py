@@ -1,6 +1,7 @@
 """Compile ahead of the first use: every model that has compiled kernels is fitted once, in parallel processes.
 
-What they compile stays in the JIT cache (:mod:`margin.core.jit_cache`), so later processes only load it.
+What they compile stays in the JIT cache (:mod:`margin.core.jit_cache`), so later processes only load it; what their
+classes say about themselves is kept, too (:mod:`margin.service.model_facts`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from margin import catalog
 from margin.core.threads import available
+from margin.service.model_facts import model_facts
 
 __all__ = ["model_names", "warm"]
 
@@ -53,6 +55,7 @@ def _fit(name: str) -> tuple[str, float]:
                 model.fit(X, y)
                 if hasattr(model, "predict"):
                     model.predict(X)
+    model_facts(entry)
     return name, time.perf_counter() - began
 
 

@@ -105,13 +105,12 @@ class Encoder:
                 "which is not in the registry of classes a model file may hold."
             )
         params = value.get_params(deep=False)
+        left_out = RESOURCES | getattr(type(value), "_python_only", frozenset())
         state = value.__getstate__()
         learned = {key: item for key, item in state.items() if key not in params and key not in NOT_LEARNED}
         return {
             "!": "estimator",
             "class": name,
-            "params": {
-                key: self.encode(item, f"{where}.{key}") for key, item in params.items() if key not in RESOURCES
-            },
+            "params": {key: self.encode(item, f"{where}.{key}") for key, item in params.items() if key not in left_out},
             "learned": {key: self.encode(item, f"{where}.{key}") for key, item in learned.items()},
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,10 @@ def form_of(path: str) -> Form:
     """
     package, _, name = path.rpartition(".")
     module = "margin.store.scikit_learn" if package.startswith("sklearn") else f"margin.{package.split('.')[1]}.stored"
-    return importlib.import_module(module).FORMS.get(name, Form({}))
+    forms = importlib.import_module(module).FORMS
+    if name not in forms and importlib.util.find_spec(f"{module}_networks"):  # apart, since reading them loads torch
+        forms = importlib.import_module(f"{module}_networks").FORMS
+    return forms.get(name, Form({}))
 
 
 def check_model(model: Any, path: str) -> None:

@@ -97,13 +97,32 @@ def _categories_are_coded(model: Mapping[str, Any], sizes: Sizes) -> None:
             raise Violation("a node asks about categories of a column that has none in categories_")
 
 
+def _fractions_belong_to_classes(model: Mapping[str, Any], sizes: Sizes) -> None:
+    classes = model.get("classes_")
+    if isinstance(classes, list) and sum(map(len, classes)) != sizes["n_values"]:
+        raise Violation("value must have a column for every class of every target in classes_")
+
+
 CATEGORIES = DictOf(Count(), OneOf(ArrayOf(None, kind="float64"), ListOf(Anything())))
 CLASSES: dict[str, Stored] = {"classes_": ArrayOf("n_classes", kind="labels")}
+# Of several targets a list; the fractions of all their classes stand side by side.
+TARGET_CLASSES: dict[str, Stored] = {
+    "classes_": OneOf(ArrayOf("n_values", kind="labels"), ListOf(ArrayOf(None, kind="labels"), "n_targets"))
+}
 JUDGED: dict[str, Stored] = {
     "oob_score_": Real(),
     "oob_prediction_": ArrayOf(..., finite=False),
     "oob_decision_function_": ArrayOf(..., finite=False),
 }
+
+
+SAMPLING = FieldsOf(
+    {
+        "rows": Count(low=1, high=10**10),
+        "drawn": Count(high=10**10),
+        "weightless": ArrayOf(None, kind="int64", low=0),
+    }
+)
 
 
 def _single(outputs: str) -> dict[str, Stored]:
@@ -115,6 +134,7 @@ def _forest(outputs: str) -> dict[str, Stored]:
         "trees_": ListOf(_tree(outputs), own=("n_nodes", "n_sets")),
         "categories_": CATEGORIES,
         "_seed": Count(),
+        "_sampling": optional(SAMPLING),
         **JUDGED,
     }
 
@@ -236,16 +256,17 @@ WEIGHTED: dict[str, Stored] = {
 }
 
 _CODES = (_categories_are_coded,)
+_CODES_AND_CLASSES = (_categories_are_coded, _fractions_belong_to_classes)
 SETS = ("n_sets",)  # a tree of thresholds alone has no sets of categories
 NODES_AND_SETS = ("n_nodes", *SETS)  # before the first round there is no tree
 BOOSTED_CLASSIFIER = Form({**CLASSES, **BOOSTED}, [_outputs_divide_trees], NODES_AND_SETS)
 BOOSTED_REGRESSOR = Form(BOOSTED, [_outputs_divide_trees], NODES_AND_SETS)
 FORMS: Mapping[str, Form] = {
-    "DecisionTreeClassifier": Form({**CLASSES, **_single("n_classes")}, _CODES, SETS),
+    "DecisionTreeClassifier": Form({**TARGET_CLASSES, **_single("n_values")}, _CODES_AND_CLASSES, SETS),
     "DecisionTreeRegressor": Form({"classes_": optional(ArrayOf(...)), **_single("n_outputs")}, _CODES, SETS),
-    "RandomForestClassifier": Form({**CLASSES, **_forest("n_classes")}, _CODES, SETS),
+    "RandomForestClassifier": Form({**TARGET_CLASSES, **_forest("n_values")}, _CODES_AND_CLASSES, SETS),
     "RandomForestRegressor": Form(_forest("n_outputs"), _CODES, SETS),
-    "ExtraTreesClassifier": Form({**CLASSES, **_forest("n_classes")}, _CODES, SETS),
+    "ExtraTreesClassifier": Form({**TARGET_CLASSES, **_forest("n_values")}, _CODES_AND_CLASSES, SETS),
     "ExtraTreesRegressor": Form(_forest("n_outputs"), _CODES, SETS),
     "ID3": MULTIWAY,
     "C45": MULTIWAY,

@@ -17,7 +17,7 @@ from margin.kernels import (
     SparseGaussianProcessRegressor,
     WhiteKernel,
 )
-from margin.kernels.gaussian_process.hyperparameter_search import Restarts, plan_searches
+from margin.kernels.gaussian_process.search_runs import Restarts, plan_searches
 
 
 def curve(n=60, noise=0.2, seed=0):

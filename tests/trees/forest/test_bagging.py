@@ -10,7 +10,13 @@ from sklearn.svm import SVC
 
 from margin import store
 from margin.data import load
-from margin.trees import BaggingClassifier, BaggingRegressor, DecisionTreeClassifier, DecisionTreeRegressor
+from margin.trees import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
 from margin.trees.forest.out_of_bag import bootstrap_counts
 
 
@@ -122,3 +128,24 @@ def test_a_stored_ensemble_still_names_its_samples(moons, tmp_path):
     store.save(model, tmp_path / "model")
     again = store.load(tmp_path / "model")
     np.testing.assert_array_equal(again.estimators_samples_[1], model.estimators_samples_[1])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_decision_function_is_the_average_of_the_members(classes):
+    data = load("blobs", n_samples=120, seed=0) if classes == 3 else load("moons", n_samples=120, seed=0)
+    X, y = data.X, data.y % classes
+    model = BaggingClassifier(SVC(), 4, max_features=1, random_state=0).fit(X, y)
+    by_hand = [member.decision_function(X[:, own]) for member, own in zip(model, model.estimators_features_)]
+    np.testing.assert_allclose(model.decision_function(X), np.mean(by_hand, axis=0), rtol=1e-12)
+    assert model.decision_function(X).shape == ((120,) if classes == 2 else (120, 3))
+    assert not hasattr(BaggingClassifier(), "decision_function")  # trees have none
+
+
+def test_bagging_and_boosting_are_sequences_of_their_members(moons):
+    X, y = moons
+    for model in (BaggingClassifier(n_estimators=3, random_state=0), AdaBoostClassifier(n_estimators=3)):
+        assert model.fit(X, y)[2] is model.estimators_[2]
+        assert len(model) == len(list(model)) == 3
+        assert isinstance(model.estimator_, DecisionTreeClassifier)
+    given = LogisticRegression(C=3.0)
+    assert BaggingClassifier(given, 2).fit(X, y).estimator_ is given

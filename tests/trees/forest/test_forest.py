@@ -5,11 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
+from margin import store
 from margin.data import load
 from margin.trees import (
     BaggingClassifier,
     BaggingRegressor,
+    DecisionTreeClassifier,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
@@ -184,3 +187,64 @@ def test_a_finished_forest_keeps_no_training_data(moons):
     assert not hasattr(forest, "_loop")
     largest = max(np.asarray(value).size for tree in forest.trees_ for value in tree.values())
     assert largest < moons[0].size
+
+
+def test_a_forest_is_the_sequence_of_its_trees(moons):
+    X, y = moons
+    forest = RandomForestClassifier(4, max_depth=3, random_state=0)
+    assert forest  # a forest that is not fitted is no empty one
+    with pytest.raises(NotFittedError):
+        len(forest)
+    assert not hasattr(forest, "estimator_")
+    forest.fit(X, y)
+    assert len(forest) == len(list(forest)) == 4
+    np.testing.assert_array_equal(forest[-1].predict_proba(X), forest.estimators_[3].predict_proba(X))
+    np.testing.assert_array_equal(forest[1:3][1].apply(X), forest.apply(X)[:, 2])
+    with pytest.raises(IndexError):
+        forest[4]
+    assert (forest.estimator_.max_depth, forest.estimator_.splitter) == (3, "best")
+    assert not hasattr(forest.estimator_, "_tree")
+
+
+def test_the_paths_of_a_forest_stand_side_by_side(moons):
+    X, y = moons
+    forest = ExtraTreesClassifier(3, max_depth=4, random_state=1).fit(X, y)
+    paths, begins = forest.decision_path(X[:50])
+    assert begins.tolist() == np.cumsum([0] + [tree.tree_.node_count for tree in forest]).tolist()
+    for number, tree in enumerate(forest):
+        own = paths[:, begins[number] : begins[number + 1]]
+        np.testing.assert_array_equal(own.toarray(), tree.decision_path(X[:50]).toarray())
+        assert (own[np.arange(50), forest.apply(X[:50])[:, number]] == 1).all()
+
+
+def test_the_samples_of_trees_are_those_they_were_grown_on(moons, tmp_path):
+    """All columns are looked at, so a tree on the same rows is the same tree; weightless rows are in no sample."""
+    X, y = moons
+    weight = np.ones(len(X))
+    weight[::5] = 0
+    forest = RandomForestClassifier(3, max_features=None, max_samples=100, random_state=2).fit(X, y, weight)
+    samples = forest.estimators_samples_
+    for tree, rows in zip(forest, samples, strict=True):
+        assert len(rows) == 100 > len(np.unique(rows))
+        assert not (rows % 5 == 0).any()
+        counts = np.bincount(rows, minlength=len(X))
+        alone = DecisionTreeClassifier().fit(X, y, counts)
+        np.testing.assert_array_equal(alone.predict_proba(X[rows]), tree.predict_proba(X[rows]))
+    store.save(forest, tmp_path / "forest")
+    np.testing.assert_array_equal(store.load(tmp_path / "forest").estimators_samples_, samples)
+    every = ExtraTreesClassifier(2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(every.estimators_samples_, [np.arange(400)] * 2)
+
+
+def test_samples_of_a_warm_start_need_one_table(moons):
+    X, y = moons
+    forest = RandomForestClassifier(2, warm_start=True, random_state=0).fit(X, y)
+    first = forest.estimators_samples_
+    forest.set_params(n_estimators=3).fit(X, y)
+    np.testing.assert_array_equal(forest.estimators_samples_[:2], first)
+    forest.set_params(n_estimators=4).fit(X[:300], y[:300])
+    with pytest.raises(AttributeError, match="warm_start took tables, or samples, of different sizes"):
+        forest.estimators_samples_  # noqa: B018
+    numbers = RandomForestRegressor(1, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="as many targets in y as the first fit had"):
+        numbers.set_params(n_estimators=2).fit(X, X)

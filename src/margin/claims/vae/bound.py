@@ -222,12 +222,13 @@ def the_encoder_always_gives_a_mean_and_a_positive_definite_covariance(seed: int
 
     from margin.generative.elbo import reparameterize
     from margin.generative.vae_network import VAENetwork
+    from margin.neural.nets.mlp import MLP
     from margin.neural.weights import build
 
     network = build(lambda: VAENetwork(4, 3, [16]), seed=seed, dtype=torch.float64)
     inputs = torch.from_numpy(10 * np.random.default_rng(seed).normal(size=(300, 4)))
     mean, log_variance = network.encode(inputs)
-    first, last = cast(list[torch.nn.Linear], list(network.encoder.linears))
+    first, last = cast(list[torch.nn.Linear], list(cast(MLP, network.encoder).linears))
     hidden = torch.relu(inputs @ first.weight.T + first.bias)
     outputs = (hidden @ last.weight.T + last.bias).detach().numpy()  # three means, then three logarithms of variances
     variances = log_variance.exp().detach().numpy()

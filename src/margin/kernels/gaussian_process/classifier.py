@@ -5,7 +5,7 @@ r"""Gaussian-process classification by Laplace's approximation, one class agains
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -23,11 +23,12 @@ from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.core.records import Record
 from margin.core.threads import available, blas_threads, threads_for
-from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, Restarts, SearchPlan, plan_searches
+from margin.kernels.gaussian_process.function_search import restarts_for
 from margin.kernels.gaussian_process.initial_kernel import initial_kernel
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, averaged_sigmoid
 from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_variance
 from margin.kernels.gaussian_process.search_parameters import SearchParameters
+from margin.kernels.gaussian_process.search_runs import EvaluationRequest, SearchPlan, plan_searches
 from margin.kernels.kernel import Kernel
 from margin.kernels.one_vs_one import pairs_of, votes_with_confidence
 
@@ -131,6 +132,16 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
         probabilities = np.column_stack(columns)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
+    def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of the latent function of two classes at every row, (n,) each."""
+        at = self._checked(X)
+        if len(self.kernels_) > 1:
+            raise ValueError(
+                f"GaussianProcessClassifier: latent_mean_and_variance needs two classes; got {len(self.classes_)}."
+            )
+        known, root, factor = self.X_train_[self.train_rows_[0]], self.root_weights_[0], self.factors_[0]
+        return self._means(at)[0], posterior_variance(self.kernels_[0], known, at, factor, root)
+
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row."""
         if len(getattr(self, "kernels_", ())) == 1:
@@ -214,8 +225,10 @@ class _ClassSearches:
             plans = [self._plan(model, len(X), seed) for seed in seeds]
         else:
             plans = [SearchPlan(np.array(part["starts"])) for part in state["runs"]]
-        most = model.max_iter if self.learns else 1
-        self.runs = [Restarts(plan, kernel.bounds, len(X), tol=model.tol, max_iter=most) for plan in plans]
+        self.runs = [
+            restarts_for(model, plan, kernel.bounds, len(X), _value_at(problem))
+            for plan, problem in zip(plans, self.problems)
+        ]
         if state is not None:
             self._replay(model, state)
 
@@ -293,3 +306,7 @@ class _ClassSearches:
         model.log_marginal_likelihoods_ = [mode.value for mode in modes]
         model.log_marginal_likelihood_value_ = float(np.mean(model.log_marginal_likelihoods_))
         model.n_iter_ = self.iteration
+
+
+def _value_at(problem: LaplaceApproximation) -> Callable[[EvaluationRequest], Mode]:
+    return lambda request: problem.at(request.theta, gradient=True)

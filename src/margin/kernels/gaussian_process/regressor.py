@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
@@ -21,7 +21,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
-from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, HyperparameterSearch
+from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
 from margin.kernels.gaussian_process.initial_kernel import initial_kernel, with_noise_term
 from margin.kernels.gaussian_process.likelihood import Evaluation, MarginalLikelihood
 from margin.kernels.gaussian_process.posterior import (
@@ -32,6 +32,7 @@ from margin.kernels.gaussian_process.posterior import (
 )
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of
 from margin.kernels.gaussian_process.search_parameters import SearchParameters
+from margin.kernels.gaussian_process.search_runs import EvaluationRequest
 from margin.kernels.kernel import Kernel
 
 __all__ = ["GaussianProcessRegressor", "location_and_scale"]
@@ -111,11 +112,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         """The mean at every row, (n,) or (n, targets); with its standard deviation or covariance if asked.
 
         They are those of f and the noise of the kernel's ``WhiteKernel``, as in scikit-learn; with ``with_noise`` also
-        of the noise ``alpha``, or of f alone if it is False.
+        of the noise ``alpha``, or of f alone if it is False. Before a fit they are those of the prior.
         """
         if return_std and return_cov:
             raise ValueError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
-        check_is_fitted(self)
+        if not hasattr(self, "alpha_"):
+            return self._prior(X, return_std, return_cov, with_noise)
         at = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         kernel, several = self._signal(), self.y_train_.ndim == 2
         mean = self.y_mean_ + self.y_std_ * posterior_mean(kernel, self.X_train_, at, self.alpha_)
@@ -143,12 +145,36 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
                 return draw_normal(mean, covariance, n_samples, rng)
             pairs = zip(mean.T, np.moveaxis(covariance, -1, 0))
             return np.stack([draw_normal(m, c, n_samples, rng) for m, c in pairs], axis=1)
+        mean, covariance = self._prior(X, False, True, with_noise)
+        if mean.ndim == 1:
+            return draw_normal(mean, covariance, n_samples, rng)
+        draws = [draw_normal(m, covariance[..., 0], n_samples, rng) for m in mean.T]
+        return np.stack(draws, axis=1)
+
+    def _prior(self, X: Any, return_std: bool, return_cov: bool, with_noise: bool | None) -> Any:
+        """What is known before any fit: mean zero, and the kernel; of several targets one after another."""
         self._check_parameters()
-        at = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        at = check_array(X, dtype=np.float64, order="C")
         kernel = initial_kernel(self.kernel, at, self.ard)
-        covariance = (signal_of(kernel) or kernel)(at) if with_noise is False else kernel(at)
-        draws = [draw_normal(np.zeros(len(at)), covariance, n_samples, rng) for _ in range(self.n_targets or 1)]
-        return draws[0] if self.n_targets in (None, 1) else np.stack(draws, axis=1)
+        if with_noise is False:
+            kernel = signal_of(kernel) or kernel
+        given = 0.0 if not with_noise or isinstance(self.alpha, str) else float(np.mean(self.alpha))
+        targets = () if self.n_targets in (None, 1) else (self.n_targets,)
+        mean = np.zeros((len(at), *targets))
+        if return_std:
+            deviation = np.sqrt(kernel.diag(at) + given)
+            return mean, np.broadcast_to(deviation.reshape(-1, *[1] * len(targets)), mean.shape).copy()
+        if return_cov:
+            covariance = kernel(at) + given * np.eye(len(at))
+            return mean, np.broadcast_to(
+                covariance[(..., *[None] * len(targets))], (*covariance.shape, *targets)
+            ).copy()
+        return mean
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False  # before a fit the prior answers
+        return tags
 
     def log_density(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | x, training rows) of every row, noise included: what calibrated uncertainty maximizes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
+from margin.core.domains import Choice, Either, Flag, Function, Integer, Number, Optional, Seed
 from margin.core.parameters import VERBOSE, Declared, parameter
 from margin.core.randomness import RandomLike
 from margin.kernels.gaussian_process.initial_kernel import KERNEL_DOMAIN, KERNEL_SENTENCE
@@ -19,10 +19,11 @@ class SearchParameters(Declared):
     kernel: Any = parameter("rbf", KERNEL_DOMAIN, KERNEL_SENTENCE)
     _: KW_ONLY
     ard: bool = parameter(False, Flag(), "Whether every column gets a length scale of its own.")
-    optimizer: str | None = parameter(
+    optimizer: Any = parameter(
         "fmin_l_bfgs_b",
-        Optional(Choice("fmin_l_bfgs_b")),
-        "Quasi-Newton search within the bounds of the kernel; None keeps the kernel as it is.",
+        Optional(Either(Choice("fmin_l_bfgs_b"), Function("an objective, a start and bounds"))),
+        "Quasi-Newton search within the bounds of the kernel; None keeps the kernel as it is. A function is called as "
+        "in scikit-learn, optimizer(objective, theta, bounds=bounds), and gives the best theta and its value.",
     )
     n_restarts_optimizer: int = parameter(0, Integer(low=0, high=10_000), "Further searches, which begin at random.")
     max_iter: int = parameter(100, Integer(low=1), "Most evaluations of one search.")

@@ -23,12 +23,13 @@ from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
-from margin.kernels.gaussian_process.hyperparameter_search import EvaluationRequest, HyperparameterSearch
+from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
 from margin.kernels.gaussian_process.inducing import SparseEvaluation, SparseObjective, spread_rows
 from margin.kernels.gaussian_process.initial_kernel import initial_kernel, with_noise_term
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of, terms_of
 from margin.kernels.gaussian_process.regressor import location_and_scale
 from margin.kernels.gaussian_process.search_parameters import SearchParameters
+from margin.kernels.gaussian_process.search_runs import EvaluationRequest
 from margin.kernels.kernel import Kernel
 from margin.kernels.stationary import WhiteKernel
 

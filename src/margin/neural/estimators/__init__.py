@@ -6,6 +6,9 @@ from margin.neural.estimators.mlp_classifier import MLPClassifier
 from margin.neural.estimators.mlp_regressor import MLPRegressor
 from margin.neural.estimators.module import NeuralClassifier, NeuralRegressor
 from margin.neural.estimators.sequence import SequenceClassifier, SequenceRegressor
+from margin.neural.estimators.tabular_classifier import TabularNetClassifier
+from margin.neural.estimators.tabular_regressor import TabularNetRegressor
+from margin.neural.estimators.vision_transformer import VisionTransformer
 
 __all__ = [
     "CNNClassifier",
@@ -16,4 +19,7 @@ __all__ = [
     "NeuralRegressor",
     "SequenceClassifier",
     "SequenceRegressor",
+    "TabularNetClassifier",
+    "TabularNetRegressor",
+    "VisionTransformer",
 ]

@@ -19,6 +19,7 @@ from margin.core.threads import threads_for, torch_threads
 from margin.neural.estimators.parameters import OPEN_ENDED, TrainingParameters
 from margin.neural.generators import GlobalStream, Seeds
 from margin.neural.training import (
+    Batches,
     Minimize,
     Patience,
     Plan,
@@ -153,30 +154,54 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         held = rows.take(torch.from_numpy(valid_rows)) if len(valid_rows) else None
         everything = np.array_equal(train_rows, np.arange(len(rows)))
         rows = rows if everything else rows.take(torch.from_numpy(train_rows))
-        module = build(self._network, seeds.weights, rows.dtype)
-        going_on = self._goes_on()
-        before = self._done_before(going_on)
-        if going_on:
-            load_weights(module, self.weights_)
+        module = self._begun(seeds, rows.dtype)
         self.__dict__.pop("_partial", None)
         step, batches = self._step(module, objective, rows, seeds)
+        yield from self._run(
+            step,
+            batches,
+            seed=seed,
+            state=state,
+            n_rows=len(rows),
+            evaluate=None if held is None else Validation(step, objective, held, seeds.evaluation, score),
+            threads=self._threads(module, min(batches.batch_size, len(rows))),
+        )
+
+    def _begun(self, seeds: Seeds, dtype: torch.dtype = torch.float32) -> nn.Module:
+        """The network at the start of a fit: drawn from the seed, or that of the last fit."""
+        module = build(self._network, seeds.weights, dtype)
+        if self._goes_on():
+            load_weights(module, self.weights_)
+        return module
+
+    def _run(
+        self,
+        step: Step,
+        batches: Batches,
+        *,
+        seed: int,
+        state: Mapping[str, Any] | None,
+        n_rows: int,
+        evaluate: Callable[[], dict[str, float]] | None = None,
+        threads: int | None = None,
+    ) -> Iterator[Record]:
+        """Train by ``step`` on ``batches``, of which an epoch has ``n_rows`` rows, from the start or from ``state``."""
         training = Training(
             batches,
             step,
             Plan(self.max_iter, self.record_steps, self.record_seconds),
-            evaluate=None if held is None else Validation(step, objective, held, seeds.evaluation, score),
-            stopping=self._patience(held is not None),
-            stream=GlobalStream(seeds.noise) if self._draws_globally else None,
-            threads=self._threads(module, min(batches.batch_size, len(rows))),
+            evaluate=evaluate,
+            stopping=self._patience(evaluate is not None),
+            stream=GlobalStream(Seeds.of(seed).noise) if self._draws_globally else None,
+            threads=threads,
         )
+        before = self._done_before(self._goes_on())
         if state is not None:
-            if state["n_rows"] != len(rows):
-                raise ValueError(
-                    f"{type(self).__name__}: the state belongs to {state['n_rows']} rows; got {len(rows)}."
-                )
+            if state["n_rows"] != n_rows:
+                raise ValueError(f"{type(self).__name__}: the state belongs to {state['n_rows']} rows; got {n_rows}.")
             training.load_state(state)
             before = state["before"]
-        yield from self._follow(training, FitLoop(training, seed, len(rows), before))
+        yield from self._follow(training, FitLoop(training, seed, n_rows, before))
 
     def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
         self._loop, self._module, self._stop_requested = loop, training.step.result, False
@@ -219,16 +244,22 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
                 module, objective, tol=self.tol, penalty=self.alpha, max_evaluations=limit, seed=seeds.noise
             ), batches
         batches = RowBatches(rows, self._rows_per_update(len(rows)), seeds.order, shuffle=self.shuffle)
+        return self._minimize(module, objective, batches, len(rows), seeds), batches
+
+    def _minimize(
+        self, module: nn.Module, objective: Objective, batches: Batches, n_rows: int, seeds: Seeds
+    ) -> Minimize:
+        """Gradient descent as the parameters say, its learning rate planned for epochs of ``n_rows`` rows."""
         schedule = rate_schedule(
             self.learning_rate,
             self.learning_rate_init,
             steps=self.max_iter * batches.steps_per_epoch,
             warmup=self.warmup,
             steps_per_epoch=batches.steps_per_epoch,
-            n_rows=len(rows),
+            n_rows=n_rows,
             power=self.power_t,
         )
-        step = Minimize(
+        return Minimize(
             module,
             objective,
             self._optimization(),
@@ -238,7 +269,6 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             penalty=self._penalty(),
             average=self.weight_average,
         )
-        return step, batches
 
     def _patience(self, validates: bool) -> Patience | None:
         """A learning rate that falls by itself must be let fall, so only held-out rows end such a training early."""

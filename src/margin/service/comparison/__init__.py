@@ -1,15 +1,17 @@
 """Every suitable model of the catalog on one table, with evidence, surviving a kill.
 
 To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``candidates`` (models), ``folder``
-(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit),
-``job`` (all the work), ``showing``.
+(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit) and
+``last_fits`` (the same within a budget), ``job`` (all the work), ``showing``. ``generative`` compares models that draw
+new rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from margin.metrics import Metric
 from margin.metrics import metric as metric_named
@@ -17,12 +19,16 @@ from margin.runs import Run
 from margin.selection import Trial, plan_folds
 from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
+from margin.service.changes import EXISTING, folder_for
 from margin.service.comparison.candidates import BASELINE, candidates_for, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
 from margin.service.comparison.job import Watch, restore, run_job
 from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
 from margin.service.comparison.result import Comparison
 from margin.service.requests import BadRequest
+
+if TYPE_CHECKING:
+    from margin.service.comparison.generative import GenerativeComparison
 
 __all__ = ["BASELINE", "PRIMARY", "Comparison", "ComparisonRequest", "compare", "open_comparison", "run_comparison"]
 
@@ -31,6 +37,23 @@ PRIMARY = {"classification": "accuracy", "regression": "rmse"}
 PRIMARY_IF_LOPSIDED = "roc_auc"
 
 
+@overload
+def compare(
+    data: Any,
+    *,
+    generative: Literal[True],
+    models: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    settings: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
+    held_out: float | None = None,
+    ignore: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    budget: str | float | None = AUTO,
+    seed: int = 0,
+    out: str | Path | None = None,
+    watch: Callable[[GenerativeComparison], None] | None = None,
+) -> GenerativeComparison: ...
+@overload
 def compare(
     data: Any,
     y: Any = None,
@@ -53,10 +76,40 @@ def compare(
     ensembles: bool = True,
     curve: bool | None = None,
     seed: int = 0,
+    generative: Literal[False] = False,
     n_jobs: int | None = None,
     out: str | Path | None = None,
+    existing: str = "refuse",
     watch: Watch | None = None,
-) -> Comparison:
+) -> Comparison: ...
+def compare(
+    data: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    metric: str | None = None,
+    models: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    settings: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
+    folds: int = 5,
+    held_out: float | None = None,
+    group: Any = None,
+    time: Any = None,
+    ignore: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    missing_target: str = "drop",
+    budget: str | float | None = AUTO,
+    tune: int = 0,
+    ensembles: bool = True,
+    curve: bool | None = None,
+    seed: int = 0,
+    generative: bool = False,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    existing: str = "refuse",
+    watch: Any = None,
+) -> Comparison | GenerativeComparison:
     """Compare every suitable model on a table: cross-validated scores with intervals, costs, failures as rows.
 
     Parameters
@@ -98,8 +151,15 @@ def compare(
         Whether the winner's learning curve is measured; by default if that costs little.
     seed, n_jobs : int
         Seed of folds and models; processes, by default one per core.
+    generative : bool
+        Whether models that draw new rows are compared, by the density of rows they have not seen and by their samples.
+        All columns are described and none is predicted, so only ``models``, ``exclude``, ``settings``, ``held_out`` (a
+        quarter by default), ``ignore``, ``kinds``, ``budget``, ``seed``, ``out`` and ``watch`` act.
     out : path, optional
         Folder that keeps everything: killed, the same call continues. A temporary one by default.
+    existing : {"refuse", "new", "force"}
+        What happens if ``out`` holds another comparison (other data, folds or seed): refuse it with what differs, keep
+        it and take a folder beside it, or start it over.
     watch : function, optional
         Called with the comparison after every trial.
 
@@ -111,10 +171,17 @@ def compare(
     """
     request = ComparisonRequest(
         target, task, metric, tuple(models), tuple(exclude), settings, folds, held_out, group, time, tuple(ignore),
-        dict(kinds or {}), missing_target, budget, tune, ensembles, curve, seed,
+        dict(kinds or {}), missing_target, budget, tune, ensembles, curve, seed, generative,
     )  # fmt: skip
     folder = None if out is None else Path(out)
-    return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch)
+    if generative:
+        idle = {"y": y is not None, "n_jobs": n_jobs is not None, "existing": existing != "refuse"}
+        if any(idle.values()):
+            raise BadRequest(f"compare: {next(name for name in idle if idle[name])} does not act on generative models.")
+        from margin.service.comparison.generative import run_generative
+
+        return run_generative(data, request, out=folder, watch=watch)
+    return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch, existing=existing)
 
 
 def run_comparison(
@@ -125,9 +192,19 @@ def run_comparison(
     out: Path | None,
     n_jobs: int | None = None,
     watch: Watch | None = None,
+    started: float | None = None,
+    existing: str = "refuse",
 ) -> Comparison:
-    """Prepare, run what is missing, and save the winner fitted to all rows."""
-    comparison = prepare(data, y, request, out)
+    """Prepare, run what is missing, and save the winner fitted to all rows.
+
+    A budget counts from ``started`` (of ``time.monotonic``), by default from now. Where the folder holds another
+    comparison, ``existing`` says what happens: "refuse", "force" or "new".
+    """
+    if existing not in EXISTING:
+        raise BadRequest(f"compare: existing must be one of {', '.join(EXISTING)}; got {existing!r}.")
+    started = monotonic() if started is None else started
+    comparison = prepare(data, y, request, out, existing)
+    comparison.started = started  # reading the table is a part of what a budget pays for
     run_job(comparison, n_jobs, watch or (lambda _: None))
     if comparison.run.status == "finished":
         write_winners_card(comparison)
@@ -147,7 +224,7 @@ def open_comparison(folder: str | Path) -> Comparison:
     return comparison
 
 
-def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> Comparison:
+def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, existing: str = "refuse") -> Comparison:
     """Everything but the trials: rows, folds, candidates, and what an earlier start has kept."""
     request.check()
     opened = open_data(data, y, request)
@@ -170,7 +247,9 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> 
     if len(plan.folds) < request.folds:
         remarks.append(f"There are only {len(plan.folds)} folds: more would leave some without rows of their own.")
     given = "spec" if isinstance(data, str | Path) else "arrays" if opened.source.table is None else "frame"
-    comparison = Comparison(opened, request, decides, plan, out, given)
+    identity, facts = _identity(opened, request)
+    folder = None if out is None else folder_for(out, identity, facts, existing)
+    comparison = Comparison(opened, request, decides, plan, folder, given)
     comparison.budget = budget_seconds(request.budget, len(source.X))
     if request.budget == AUTO and comparison.budget is not None:
         comparison.remarks.append(
@@ -178,7 +257,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None) -> 
             " --budget 10m gives it more time, --budget none all it takes."
         )
     comparison.candidates, comparison.left_out = candidates_for(opened, request)
-    _take_up(comparison)
+    _take_up(comparison, identity, facts)
     return comparison
 
 
@@ -205,26 +284,23 @@ def _metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
     return found
 
 
-def _take_up(comparison: Comparison) -> None:
-    """Create the folder or take it up again; another comparison's is refused."""
-    source, request = comparison.source, comparison.request
-    comparison.run = Run.open(
-        comparison.folder,
-        {
-            "kind": "comparison",
-            "data_hash": source.hash,
-            "target": source.target,
-            "task": source.task,
-            **request.identity,
-        },
-        data=source.name,
-        task=source.task,
-        features=list(source.features),
-    )
+def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What makes it this comparison, and what else its folder says about it."""
+    source = opened.source
+    identity = {"kind": "comparison", "data_hash": source.hash, "target": source.target, "task": source.task}
+    facts = {"data": source.name, "task": source.task, "features": list(source.features), "rows": len(source.X)}
+    return {**identity, **request.identity}, facts
+
+
+def _take_up(comparison: Comparison, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Create the folder or take it up again."""
+    request = comparison.request
+    comparison.run = Run.open(comparison.folder, identity, **facts)
     comparison.kept.run = comparison.run
     manifest = comparison.run.manifest
     if manifest.get("cut_budget") == comparison.budget:  # with another budget, what was given up is tried again
         comparison.given_up.update(manifest.get("cut", {}))
+    comparison.passed_over.update(manifest.get("passed_over", {}))
     settings = {candidate.name: candidate.settings for candidate in comparison.candidates}
     kept = comparison.kept.trials(settings, comparison.metric, comparison.plan, comparison.y)
     comparison.trials = [t for t in kept if t.model in settings or t.model in ("blend", "stack") or _tuned(t, request)]

@@ -17,7 +17,7 @@ from margin.service.comparison.request import ComparisonRequest
 from margin.service.preparation import behind, on_standard_target, preparation
 from margin.service.requests import BadRequest
 
-__all__ = ["BASELINE", "candidates_for", "settings_tried", "tuned_candidate"]
+__all__ = ["BASELINE", "candidates_for", "names_of", "settings_of", "settings_tried", "tuned_candidate"]
 
 BASELINE = "baseline"
 INNER_FOLDS = 3
@@ -31,13 +31,13 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
     source = opened.source
     kinds = {"table"} if source.image_shape is None else {"table", "images"}
     known = {entry.name: entry for entry in catalog.ENTRIES if entry.task == source.task and entry.data in kinds}
-    picked = _names(request.models, known, source.task)
-    excluded = _names(request.exclude, known, source.task)
+    picked = names_of(request.models, known, source.task)
+    excluded = names_of(request.exclude, known, source.task)
     entries = [known[name] for name in known if name in picked] if picked else [e for e in known.values() if e.compared]
     entries = [entry for entry in entries if entry.name not in excluded]
     n_rows = len(source.X)
     left_out = {} if picked else {e.name: _reason(e) for e in entries if e.max_rows and n_rows > e.max_rows}
-    settings = _settings(request.settings, known, source.task)
+    settings = settings_of(request.settings, known, source.task)
     prepared = {
         takes: preparation(source, takes, opened.profile)
         for takes in dict.fromkeys(e.takes for e in entries if e.data != "images")
@@ -74,7 +74,7 @@ def settings_tried(n_settings: int) -> str:
     return f"{n_settings} settings tried"
 
 
-def _names(wanted: Sequence[str], known: Mapping[str, catalog.Entry], task: str) -> set[str]:
+def names_of(wanted: Sequence[str], known: Mapping[str, catalog.Entry], task: str) -> set[str]:
     """Catalog names of what was asked for, by catalog or class name."""
     names = set()
     for text in wanted:
@@ -91,7 +91,7 @@ def _names(wanted: Sequence[str], known: Mapping[str, catalog.Entry], task: str)
     return names
 
 
-def _settings(settings: Any, known: Mapping[str, catalog.Entry], task: str) -> dict[str, dict[str, Any]]:
+def settings_of(settings: Any, known: Mapping[str, catalog.Entry], task: str) -> dict[str, dict[str, Any]]:
     """Model -> parameters, from ``model.param=value`` texts or from nested mappings."""
     if isinstance(settings, Mapping):
         given = {_one(model, known, task): dict(values) for model, values in settings.items()}
@@ -113,7 +113,7 @@ def _settings(settings: Any, known: Mapping[str, catalog.Entry], task: str) -> d
 
 
 def _one(model: str, known: Mapping[str, catalog.Entry], task: str) -> str:
-    return next(iter(_names([model], known, task)))
+    return next(iter(names_of([model], known, task)))
 
 
 def _reason(entry: catalog.Entry) -> str:

@@ -9,12 +9,12 @@ import numpy as np
 
 from margin.metrics import Metric, metrics_of
 from margin.runs import fingerprint, interruptible
-from margin.selection import Candidate, Task, TrialData
+from margin.selection import Candidate, Output, Task, Trial, TrialData
 from margin.selection.trial import HELD_OUT, run_trial, sentence_of
 from margin.service.comparison.result import Comparison
 from margin.store.models import save
 
-__all__ = ["Watch", "fitted", "judged", "metrics_for"]
+__all__ = ["Watch", "add_judgement", "fitted", "is_judged", "judged", "metrics_for", "say", "what_was_found"]
 
 Watch = Callable[[Comparison], None]
 
@@ -25,7 +25,7 @@ def metrics_for(comparison: Comparison) -> list[Metric]:
     return entries if comparison.metric in entries else [comparison.metric, *entries]
 
 
-def _say(comparison: Comparison, stage: str, watch: Watch) -> None:
+def say(comparison: Comparison, stage: str, watch: Watch) -> None:
     comparison.stage = stage
     watch(comparison)
 
@@ -33,26 +33,40 @@ def _say(comparison: Comparison, stage: str, watch: Watch) -> None:
 def judged(comparison: Comparison, watch: Watch) -> bool:
     """Fit the winner to the development rows and let the held-out ones judge it, once; False if it fails at that."""
     plan, winner = comparison.plan, comparison.winning_candidate
-    if winner is None or not len(plan.held_out):
+    if winner is None or not len(plan.held_out) or is_judged(comparison, winner):
         return True
     task = Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT)
-    facts = {"model": winner.name, "settings": winner.settings}
-    known = any(t.key == task.key and t.settings == winner.settings for t in comparison.trials)
-    if known and comparison.run.manifest.get("judged") == facts and comparison.kept.judged_path.exists():
-        return True
-    _say(comparison, f"{winner.name} is judged on {len(plan.held_out):,} rows held out", watch)
+    say(comparison, f"{winner.name} is judged on {len(plan.held_out):,} rows held out", watch)
     made: list[Any] = []
     data = TrialData(comparison.X, comparison.y, metrics_for(comparison), comparison.classes)
     trial, output = run_trial(_keeping(winner, made), data, task)
     if trial.error:
         comparison.given_up[winner.name] = f"failed on all development rows: {trial.error}"
         return False
-    comparison.trials = [t for t in comparison.trials if t.key != task.key or t.settings != winner.settings]
-    comparison.trials.append(trial)
     save(getattr(made[0], "best_", made[0]), comparison.kept.judged_path)
-    comparison.kept.add(trial, output)
-    comparison.run.update(judged=facts)
+    add_judgement(comparison, trial, output)
     return True
+
+
+def is_judged(comparison: Comparison, winner: Candidate) -> bool:
+    """Whether the held-out rows have judged this winner before, and what was fitted for it is kept."""
+    known = any(t.stage == HELD_OUT and _same(t, winner) for t in comparison.trials)
+    facts = {"model": winner.name, "settings": winner.settings}
+    return known and comparison.run.manifest.get("judged") == facts and comparison.kept.judged_path.exists()
+
+
+def add_judgement(comparison: Comparison, trial: Trial, output: Output | None) -> None:
+    """Keep what the held-out rows said, in place of an earlier judgement of the same model."""
+    comparison.trials = [
+        t for t in comparison.trials if t.stage != HELD_OUT or (t.model, t.settings) != (trial.model, trial.settings)
+    ]
+    comparison.trials.append(trial)
+    comparison.kept.add(trial, output)
+    comparison.run.update(judged={"model": trial.model, "settings": trial.settings})
+
+
+def _same(trial: Trial, candidate: Candidate) -> bool:
+    return (trial.model, trial.settings) == (candidate.name, candidate.settings) and not trial.error
 
 
 def _keeping(candidate: Candidate, made: list[Any]) -> Candidate:
@@ -72,7 +86,7 @@ def fitted(comparison: Comparison, stopped: bool, watch: Watch) -> bool:
         run.update(status="interrupted" if stopped else "failed")
         return True
     stage = f"{winner.name} is fitted on all rows"
-    _say(comparison, f"stopped; the best so far, {stage}; Ctrl-C ends that too" if stopped else stage, watch)
+    say(comparison, f"stopped; the best so far, {stage}; Ctrl-C ends that too" if stopped else stage, watch)
     try:
         _fit(comparison, winner, stopped)
     except OSError:  # a full disk is no fault of the model
@@ -111,9 +125,16 @@ def _final_model(comparison: Comparison, winner: Candidate) -> Any:
 
     tuned = winner.make_for(np.arange(len(comparison.y)))
     tuned.fit(comparison.X, comparison.y)
-    setting = {name.rpartition("__")[2]: value for name, value in tuned.setting_.items()}
+    comparison.remarks.append(f"{winner.name} {what_was_found(tuned)}.")
+    return clone(tuned.model).set_params(**tuned.setting_)
+
+
+def what_was_found(model: Any) -> str:
+    """The settings that a search over all rows has found, in words; nothing for a model that does not search."""
+    if not hasattr(model, "setting_"):
+        return ""
+    setting = {name.rpartition("__")[2]: value for name, value in model.setting_.items()}
     found = ", ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in setting.items()
     )
-    comparison.remarks.append(f"{winner.name} searched over all rows: {found or 'its defaults are best'}.")
-    return clone(tuned.model).set_params(**tuned.setting_)
+    return f"searched over all rows: {found or 'its defaults are best'}"

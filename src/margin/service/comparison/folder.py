@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.strict_json import strict
 from margin.metrics import Metric
 from margin.runs import Run
 from margin.selection import FoldPlan, Output, Standing, Trial
@@ -42,7 +43,7 @@ class ComparisonFolder:
         if output is not None and trial.stage in (FOLD, HELD_OUT):
             self.write_output(trial.model, trial.fold, output)
         with open(self._trials_path, "a") as file:
-            file.write(json.dumps(_plain(asdict(trial))) + "\n")
+            file.write(json.dumps(strict(asdict(trial))) + "\n")
 
     def trials(self, settings: Mapping[str, str], metric: Metric, plan: FoldPlan, y: np.ndarray) -> list[Trial]:
         """What an earlier start finished for models that still have the same settings.
@@ -115,7 +116,7 @@ class ComparisonFolder:
         self._write_json("curve.json", [asdict(trial) for trial in trials if trial.stage == CURVE])
 
     def _write_json(self, name: str, value: Any) -> None:
-        write_atomically(self.run.folder / name, json.dumps(_plain(value), indent=2, allow_nan=False).encode())
+        write_atomically(self.run.folder / name, json.dumps(strict(value), indent=2, allow_nan=False).encode())
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -136,14 +137,3 @@ def _parsed(line: str) -> Trial | None:
 
 def _number(value: float | None) -> float:
     return float("nan") if value is None else float(value)
-
-
-def _plain(value: Any) -> Any:
-    """Strict JSON: a number that is not finite is null."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -4,46 +4,73 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from margin.runs import interruptible
 from margin.selection import Budget, Candidate, Task, TrialData, open_workers, run_folds, screen
-from margin.selection.comparison import RESERVE, Workers
-from margin.selection.schedule import rungs, seconds_text
+from margin.selection.comparison import RESERVE, Workers, promising
+from margin.selection.schedule import LEAST_KEPT, rungs, seconds_text
 from margin.selection.trial import CURVE, FOLD
 from margin.selection.workers import Result
 from margin.service.comparison.candidates import BASELINE, tuned_candidate
 from margin.service.comparison.finishing import Watch, fitted, judged, metrics_for
+from margin.service.comparison.last_fits import finish_in_time
 from margin.service.comparison.leaders import put_together
 from margin.service.comparison.result import Comparison
 from margin.store.models import library_versions
 
-__all__ = ["Watch", "restore", "run_job"]
+__all__ = ["Watch", "restore", "run_job", "screening_order"]
 
 #: Of a budget, what is kept for tuning when it is asked for; how many leaders are tuned.
 TUNING, TUNED = 0.4, 3
 #: Parts of a fold's training rows, and folds, of the learning curve; the seconds or the part of the rest it may cost.
 CURVE_PARTS, CURVE_FOLDS, CURVE_SECONDS, CURVE_FRACTION = (0.125, 0.25, 0.5, 1.0), 3, 10.0, 0.25
+#: Where time may run out during screening, these come first: cheap ones, and those that win most often.
+EARLY = (
+    "logistic-regression", "ridge", "linear-regression", "hist-gradient-boosting", "random-forest", "decision-tree",
+    "extra-trees", "gradient-boosting", "gaussian-nb", "linear-discriminant-analysis",
+)  # fmt: skip
+
+
+def screening_order(names: Iterable[str]) -> list[str]:
+    """The baseline, what should be tried first, and the rest as in the catalog.
+
+    >>> screening_order(["c45", "gaussian-nb", "random-forest-classifier", "baseline"])
+    ['baseline', 'random-forest-classifier', 'gaussian-nb', 'c45']
+    """
+
+    def place(name: str) -> int:
+        plain = name.removesuffix("-classifier").removesuffix("-regressor")
+        return -1 if name == BASELINE else EARLY.index(plain) if plain in EARLY else len(EARLY)
+
+    return sorted(names, key=place)
 
 
 def run_job(comparison: Comparison, n_jobs: int | None, watch: Watch) -> None:
     """Run what is missing; every trial is kept as soon as it is done. Ctrl-C leaves the best so far, fitted."""
     run = comparison.run
+    comparison.passed_over.clear()
     with run.locked():
         run.update(status="running", versions=library_versions(), command=comparison.command, call=comparison.call)
         with interruptible() as stop:
-            _Job(comparison, n_jobs, watch, stop).trials()
-            comparison.kept.write_board(comparison.standings)
-            run.update(remarks=comparison.remarks, cut=comparison.given_up, cut_budget=comparison.budget)
+            job = _Job(comparison, n_jobs, watch, stop)
+            try:
+                job.trials()
+                comparison.kept.write_board(comparison.standings)
+                run.update(remarks=comparison.remarks, cut=comparison.given_up, cut_budget=comparison.budget)
+                if job.budget is not None and not stop.is_set():
+                    finish_in_time(comparison, job.workers, job.budget, stop, watch)
+            finally:
+                job.close()
             stopped = stop.is_set()
-            while not stopped and not judged(comparison, watch):
+            while job.budget is None and not stopped and not judged(comparison, watch):
                 pass  # who fails now is out, and the next best is judged
-        while not fitted(comparison, stopped, watch):
+        while (job.budget is None or stopped) and not fitted(comparison, stopped, watch):
             pass
         comparison.kept.write_board(comparison.standings)
-        run.update(remarks=comparison.remarks, cut=comparison.given_up)
+        run.update(remarks=comparison.remarks, cut=comparison.given_up, passed_over=comparison.passed_over)
 
 
 def restore(comparison: Comparison) -> None:
@@ -77,33 +104,39 @@ class _Job:
     def __init__(self, comparison: Comparison, n_jobs: int | None, watch: Watch, stop: threading.Event):
         self.of, self.stop, self.watch = comparison, stop, watch
         self.used_before = comparison.seconds
-        self.started = time.monotonic()
-        self.budget = None if comparison.budget is None else Budget(comparison.budget, self.used_before)
+        self.started = comparison.started
+        seconds = comparison.budget
+        self.budget = None if seconds is None else Budget(seconds, self.used_before, started=self.started)
         data = TrialData(comparison.X, comparison.y, metrics_for(comparison), comparison.classes)
-        self.open: Callable[[], Workers] = partial(
-            open_workers, comparison.candidates, data, n_jobs, limited=self.budget is not None
-        )
+        self._open = partial(open_workers, comparison.candidates, data, n_jobs, limited=self.budget is not None)
+        self._workers: Workers | None = None
+
+    def workers(self) -> Workers:
+        """Opened when they are first needed."""
+        if self._workers is None:
+            self._workers = self._open()
+            self.of.n_jobs = self._workers.n_jobs
+        return self._workers
+
+    def close(self) -> None:
+        if self._workers is not None:
+            self._workers.close()
 
     def trials(self) -> None:
         comparison = self.of
         names = [candidate.name for candidate in comparison.candidates]
         comparison.running = True
-        workers: Workers | None = None
         try:
             self.watch(comparison)
             if self._needs_work(names) or comparison.request.tune:
-                workers = self.open()
-                comparison.n_jobs = workers.n_jobs
-                self._compare(workers, names)
-                self._tune(workers)
+                self._compare(self.workers(), names)
+                self._tune(self.workers())
             comparison.running = False
             if comparison.request.ensembles and not self.stop.is_set():
                 put_together(comparison)
-            workers = self._curve(workers)
+            self._curve()
         finally:
             comparison.running = False
-            if workers is not None:
-                workers.close()
         self.watch(comparison)
 
     def _needs_work(self, names: list[str]) -> bool:
@@ -123,7 +156,8 @@ class _Job:
         common: dict[str, Any] = {"stop": self.stop, "given_up": comparison.given_up, "keep": keep}
         if self.budget is not None and rungs(len(comparison.plan.folds[0][0])):
             rest = (comparison.plan, comparison.trials, comparison.metric, self.budget)
-            self._take(screen(workers, names, *rest, **common, spared=[BASELINE]))
+            self._take(screen(workers, screening_order(names), *rest, **common, spared=[BASELINE]))
+            common["promising"] = [BASELINE, *self._survivors(names)]
         self._take(run_folds(workers, names, comparison.plan, comparison.trials, **common, budget=self.budget))
         if self.budget is not None and not self.stop.is_set():
             said = f"not reached within {seconds_text(self.budget.seconds)}"
@@ -133,6 +167,16 @@ class _Job:
             late = {trial.model: trial.error for trial in trials if trial.late and trial.model not in scored}
             unseen = {name: said for name in names if name not in scored | failed}
             comparison.given_up.update({**unseen, **late, **comparison.given_up})
+
+    def _survivors(self, names: list[str]) -> list[str]:
+        """Models after screening, best first; if all were too slow, the best of them get their chance nevertheless."""
+        comparison = self.of
+        ranked = promising([n for n in names if n != BASELINE], comparison.trials, comparison.metric)
+        if not self.stop.is_set() and all(name in comparison.given_up for name in ranked):
+            scored = {t.model for t in comparison.trials if comparison.metric.name in t.scores}
+            for name in [name for name in ranked if name in scored][:LEAST_KEPT]:
+                comparison.given_up.pop(name, None)
+        return ranked
 
     def _tune(self, workers: Workers) -> None:
         """Settings for the leaders, looked for inside each fold."""
@@ -155,13 +199,14 @@ class _Job:
             )
         )
 
-    def _curve(self, workers: Workers | None) -> Workers | None:
+    def _curve(self) -> None:
         """The winner's learning curve on a few folds, if it costs little."""
         comparison = self.of
         winner = comparison.winning_candidate
         if winner is None or self.stop.is_set():
-            return workers
-        tasks = list(_curve_tasks(comparison))
+            return
+        deadline = None if self.budget is None else self.budget.deadline(RESERVE)
+        tasks = list(_curve_tasks(comparison, deadline))
         done = {trial.key for trial in comparison.trials if trial.settings == winner.settings}
         todo = [task for task in tasks if task.key not in done]
         rows = sum(len(task.train) for task in todo)
@@ -171,13 +216,11 @@ class _Job:
         if self.budget is not None:
             allowed = min(allowed, self.budget.left(RESERVE))
         wanted = cost <= allowed if comparison.request.curve is None else comparison.request.curve
-        if not todo or not wanted:
-            return workers
-        workers = workers or self.open()
-        workers.add(winner)
-        self._take(workers.run(partial(next, iter(todo), None), self.stop))
+        if not todo or not wanted or allowed <= 0:
+            return
+        self.workers().add(winner)
+        self._take(self.workers().run(partial(next, iter(todo), None), self.stop))
         comparison.kept.write_curve(comparison.trials)
-        return workers
 
     def _take(self, results: Iterable[Result] | Iterator[Result]) -> None:
         comparison = self.of
@@ -189,9 +232,9 @@ class _Job:
             self.watch(comparison)
 
 
-def _curve_tasks(comparison: Comparison) -> Iterator[Task]:
+def _curve_tasks(comparison: Comparison, deadline: float | None) -> Iterator[Task]:
     plan, winner = comparison.plan, comparison.winner
     for fold, (train, test) in enumerate(plan.folds[:CURVE_FOLDS]):
         for fraction in CURVE_PARTS:
             part = plan.part(train, max(round(fraction * len(train)), 2), seed=fold)
-            yield Task(winner, fold, part, test, CURVE, measures_training=True)
+            yield Task(winner, fold, part, test, CURVE, measures_training=True, deadline=deadline)

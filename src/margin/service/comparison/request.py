@@ -63,6 +63,7 @@ class ComparisonRequest:
     ensembles: bool = True
     curve: bool | None = None
     seed: int = 0
+    generative: bool = False
 
     def check(self) -> None:
         """Refuse what no data could make right."""
@@ -123,6 +124,11 @@ class ComparisonRequest:
         arguments = [f"{name}={_literal(value)}" for name, value in self._given()]
         arguments += [f"out={out!r}"] if out else []
         return f"margin.compare({', '.join([data, *arguments])})"
+
+    @property
+    def given(self) -> list[str]:
+        """Names of the options that differ from the defaults."""
+        return [name for name, _ in self._given()]
 
     def _given(self) -> list[tuple[str, Any]]:
         """What differs from the defaults."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +54,10 @@ class Comparison:
         self.candidates: list[Candidate] = []
         self.left_out: dict[str, str] = {}
         self.given_up: dict[str, str] = {}
+        self.passed_over: dict[str, str] = {}  # ranked, but its last fit would outlast the budget
         self.trials: list[Trial] = []
         self.budget: float | None = None
+        self.started = time.monotonic()
         self.n_jobs = 1
         self.running = False
         self.stage = ""  # what is done after the trials, in words, for whoever watches
@@ -90,9 +93,23 @@ class Comparison:
 
     @property
     def winner(self) -> str:
-        """The best model that is not the baseline, or an empty string; one with all folds if there is any."""
-        names = [s.model for s in self.standings if s.status in ("ranked", "partial") and s.model != BASELINE]
-        return names[0] if names else ""
+        """The best of the eligible models, or an empty string."""
+        return next(iter(self.eligible), "")
+
+    @property
+    def eligible(self) -> list[str]:
+        """Models that can win, best first: all but the baseline and those passed over, with all folds before with some.
+
+        Where time did not suffice for a single fold, those that were tried on a part of the rows.
+        """
+        rows = [s for s in self.standings if s.model != BASELINE and s.model not in self.passed_over]
+        with_folds = [s.model for s in rows if s.status in ("ranked", "partial")]
+        if with_folds or self.running:
+            return with_folds
+        known = {candidate.name for candidate in self.candidates}
+        failed = {name for name, reason in self.given_up.items() if reason.startswith("failed")}
+        cut = [s.model for s in rows if s.status == "cut" and s.mean == s.mean]
+        return [model for model in cut if model in known - failed]
 
     @property
     def winning_candidate(self) -> Candidate | None:
@@ -234,11 +251,19 @@ class Comparison:
 
         return draw_board(self, figure)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write the report, one HTML file that needs nothing else, and return its path."""
+    def report(self, path: str | Path | None = None, seconds: float | None = None) -> Path:
+        """Write the report, one HTML file that needs nothing else, and return its path.
+
+        Parts that would take more than ``seconds`` are left for another time.
+        """
         from margin.report import write
 
-        return write(self, Path(path) if path is not None else self.folder / "report.html")
+        return write(self, Path(path) if path is not None else self.folder / "report.html", seconds)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What this start has left of the budget, None without one."""
+        return None if self.budget is None else max(self.started + self.budget - time.monotonic(), 0.0)
 
     def _repr_html_(self) -> str:
         from margin.service.comparison.showing import board_html

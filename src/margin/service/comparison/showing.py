@@ -6,6 +6,7 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from margin.selection import Standing
+from margin.service.comparison.candidates import BASELINE
 
 if TYPE_CHECKING:
     import pandas
@@ -53,11 +54,18 @@ def verdict(comparison: Comparison) -> list[str]:
     winner, standings = comparison.winner, comparison.standings
     if not winner:
         return []
-    said = []
-    tied = [s.model for s in standings if s.tied and s.model != "baseline"]
+    above = [
+        s.model for s in standings[: [s.model for s in standings].index(winner)] if s.model in comparison.passed_over
+    ]
+    said = [f"{model} is not the winner: {comparison.passed_over[model]}." for model in above]
+    tied = [s.model for s in standings if s.tied and s.model != BASELINE]
     if tied:
         named = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
         said.append(f"≈ not distinguishable from the best: {named}.")
+    if any(s.tied for s in standings if s.model == BASELINE):
+        said.append("≈ the baseline is not distinguishable from the best either: nothing was found to learn.")
+    elif standings[0].model == BASELINE:
+        said.append("The baseline, which looks at no column, stands first: nothing was found to learn.")
     mean = next(s.mean for s in standings if s.model == winner)
     score, uses = comparison.held_out_score, comparison.held_out_uses
     if score is not None:
@@ -110,7 +118,7 @@ def draw_board(comparison: Comparison, figure: Any = None) -> Any:
         low, high = (s.mean if end != end else end for end in (s.low, s.high))
         axes.plot([low, high], [height, height], color=color, linewidth=1.5)
         axes.plot([s.mean], [height], "o", color=color, markersize=5)
-        if s.model == "baseline":
+        if s.model == BASELINE:
             axes.axvline(s.mean, color="0.8", linewidth=1, zorder=0)
     axes.set_yticks(range(len(shown), 0, -1), [s.model for s in shown])
     better = "greater is better" if comparison.metric.greater_is_better else "less is better"

@@ -30,6 +30,7 @@ from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.trees.boosting.tree_learners import TreeLearners, all_own_trees, answers, votes
 from margin.trees.cart.training_data import ROWS
+from margin.trees.members import MemberSequence
 
 __all__ = ["AdaBoostClassifier", "AdaBoostRegressor", "training_error_bound", "weighted_median"]
 
@@ -55,7 +56,7 @@ def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.take_along_axis(values, np.take_along_axis(order, half[:, None], axis=1), axis=1)[:, 0]
 
 
-class _AdaBoost(IterativeEstimator):
+class _AdaBoost(MemberSequence, IterativeEstimator):
     """The loop that both share: fit a learner on the weights, weigh it, weigh the rows anew."""
 
     estimator: Any = parameter(
@@ -85,7 +86,7 @@ class _AdaBoost(IterativeEstimator):
         X, y = validate_data(self, X, y, **ROWS, **self._y_rules)
         X = dense_rows(type(self).__name__, X)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        learner = self._default() if self.estimator is None else self.estimator
+        learner = self._learner()
         if not has_fit_parameter(learner, "sample_weight"):
             raise ValueError(
                 f"{type(self).__name__}: estimator must take sample_weight in fit; {type(learner).__name__} does not."
@@ -108,6 +109,12 @@ class _AdaBoost(IterativeEstimator):
         self.n_iter_ = len(loop.learners)
 
     @property
+    def estimator_(self) -> Any:
+        """The learner, not fitted, that the fitted ones are copies of."""
+        check_is_fitted(self)
+        return self._learner()
+
+    @property
     def feature_importances_(self) -> np.ndarray:
         """Weighted mean of the learners' importances, (p,)."""
         check_is_fitted(self)
@@ -122,6 +129,9 @@ class _AdaBoost(IterativeEstimator):
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return dense_rows(type(self).__name__, validate_data(self, X, reset=False, **ROWS))
+
+    def _learner(self) -> Any:
+        return self._default() if self.estimator is None else self.estimator
 
     _y_rules = {}  # type: ignore[var-annotated]
 

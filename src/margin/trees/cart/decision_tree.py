@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import sklearn.tree as scikit_learn
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from margin.core.class_weights import ClassWeight
 from margin.core.domains import Choice
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
@@ -31,17 +30,29 @@ from margin.trees.cart.growing import grow_tree
 from margin.trees.cart.growth_limits import GrowthLimits, growth_rules
 from margin.trees.cart.impurity_importance import impurity_importance
 from margin.trees.cart.pruning import cost_complexity_path, prune_by_cost, prune_by_error
+from margin.trees.cart.several_targets import (
+    CLASS_WEIGHT_SENTENCE,
+    ClassWeights,
+    TargetClasses,
+    fraction_parts,
+    labels_of,
+    logarithms,
+)
 from margin.trees.cart.training_data import encoded_rows, training_data
 from margin.trees.cart.tree_view import TreeView
 from margin.trees.category_encoding import Categories, encode_numbers, string_categories
 
-__all__ = ["CLASS_CRITERION", "NUMBER_CRITERION", "DecisionTreeClassifier", "DecisionTreeRegressor"]
+__all__ = ["CLASS_CRITERION", "NUMBER_CRITERION", "NUMBER_SENTENCE", "DecisionTreeClassifier", "DecisionTreeRegressor"]
 
 CLASS_CRITERION = Choice("gini", "entropy", "log_loss")
-NUMBER_CRITERION = Choice("squared_error", "absolute_error")
+NUMBER_CRITERION = Choice("squared_error", "absolute_error", "poisson", "friedman_mse")
+NUMBER_SENTENCE = (
+    "Impurity of a node: around the mean, around the median (one target), or the deviance of a Poisson distribution; "
+    "'friedman_mse' chooses the splits of 'squared_error'."
+)
 
 
-class _DecisionTree(GrowthLimits, Estimator):
+class _DecisionTree(GrowthLimits, MultiOutputMixin, Estimator):
     """What both trees share: from a checked table to a tree, and from a tree to everything it can say."""
 
     _: KW_ONLY
@@ -71,7 +82,7 @@ class _DecisionTree(GrowthLimits, Estimator):
     def tree_(self) -> TreeView:
         """The nodes as arrays, under scikit-learn's names and those of :mod:`margin.trees.cart.structure`."""
         check_is_fitted(self)
-        return TreeView(self._tree, self.n_features_in_, self._tree["value"].shape[1])
+        return TreeView(self._tree, self.n_features_in_, getattr(self, "classes_", None))
 
     @property
     def category_names_(self) -> dict[int, list[Any]]:
@@ -87,9 +98,8 @@ class _DecisionTree(GrowthLimits, Estimator):
 
     @property
     def n_outputs_(self) -> int:
-        """Number of targets: one."""
-        check_is_fitted(self)
-        return 1
+        """Number of targets."""
+        return self.tree_.n_outputs
 
     def apply(self, X: Any) -> np.ndarray:
         """The number of the leaf that every row reaches."""
@@ -123,6 +133,8 @@ class _DecisionTree(GrowthLimits, Estimator):
         """
         rows = encoded_rows(self, X)
         check_consistent_length(X, y)
+        if self.n_outputs_ > 1:
+            raise ValueError(f"{type(self).__name__}: prune takes trees of one target; this has {self.n_outputs_}.")
         target = self._held_back_targets(np.asarray(y))
         if method == "reduced-error":
             self._tree = prune_by_error(self._tree, rows, target)
@@ -175,6 +187,7 @@ class _DecisionTree(GrowthLimits, Estimator):
 class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
     r"""A classification tree; a leaf gives the weighted fractions of its training rows' classes.
 
+    ``y`` may have several columns: one tree answers all of them, by splits that lower the mean of their impurities.
     A missing value (NaN) goes to the side that gains more; where none was seen in training, to the heavier side. The
     cost is about p n log n.
 
@@ -193,32 +206,38 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
 
     _: KW_ONLY
     criterion: str = parameter("gini", CLASS_CRITERION, "Impurity of a node; 'log_loss' is the same as 'entropy'.")
-    class_weight: Any = parameter(None, ClassWeight(), "Weights of the classes, multiplied into those of the rows.")
+    class_weight: Any = parameter(None, ClassWeights(), CLASS_WEIGHT_SENTENCE)
 
-    classes_: np.ndarray = attribute("The classes, ascending.")
+    classes_: TargetClasses = attribute("The classes, ascending; of several targets a list of them.")
 
     @property
-    def n_classes_(self) -> int:
-        """Number of classes."""
-        check_is_fitted(self)
-        return len(self.classes_)
+    def n_classes_(self) -> int | np.ndarray:
+        """Number of classes, of several targets an array."""
+        counts = self.tree_.n_classes
+        return counts if isinstance(self.classes_, list) else int(counts[0])
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The weighted fractions of the classes in every row's leaf, (n, classes)."""
+    def predict_proba(self, X: Any) -> Any:
+        """The weighted fractions of the classes in every row's leaf, (n, classes); of several targets a list."""
         rows = encoded_rows(self, X)
-        return structure.predict(self._tree, rows)
+        parts = fraction_parts(structure.predict(self._tree, rows), self.classes_)
+        return parts if isinstance(self.classes_, list) else parts[0]
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of :meth:`predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        return logarithms(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most frequent class of every row's leaf."""
-        fractions = self.predict_proba(X)
-        return self.classes_[fractions.argmax(axis=1)]
+        """The most frequent class of every row's leaf, (n,) or (n, targets)."""
+        rows = encoded_rows(self, X)
+        return labels_of(structure.predict(self._tree, rows), self.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _held_back_targets(self, y: np.ndarray) -> np.ndarray:
+        assert not isinstance(self.classes_, list)
         position = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         if np.any(self.classes_[position] != y):
             unknown = y[self.classes_[position] != y][0]
@@ -232,7 +251,7 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
 class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
     r"""A regression tree; a leaf gives the weighted mean (or median) of its training rows' targets.
 
-    Missing values and cost are those of :class:`DecisionTreeClassifier`.
+    Missing values, several columns of ``y`` and cost are as in :class:`DecisionTreeClassifier`.
 
     >>> import numpy as np
     >>> X = np.arange(6.0).reshape(-1, 1)
@@ -242,9 +261,7 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
     """
 
     _: KW_ONLY
-    criterion: str = parameter(
-        "squared_error", NUMBER_CRITERION, "Impurity of a node: around the mean, or around the median."
-    )
+    criterion: str = parameter("squared_error", NUMBER_CRITERION, NUMBER_SENTENCE)
 
     def _compute_partial_dependence_recursion(self, grid: np.ndarray, target_features: np.ndarray) -> np.ndarray:
         """What scikit-learn's ``partial_dependence`` asks of a tree: other columns weighted as in training."""
@@ -257,9 +274,10 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
         return np.array([conditional_expectation(self._tree, row, known)[0] for row in coded])
 
     def predict(self, X: Any) -> np.ndarray:
-        """The mean (or median) of every row's leaf."""
+        """The mean (or median) of every row's leaf, (n,) or (n, targets)."""
         rows = encoded_rows(self, X)
-        return structure.predict(self._tree, rows)[:, 0]
+        value = structure.predict(self._tree, rows)
+        return value[:, 0] if value.shape[1] == 1 else value
 
     def _held_back_targets(self, y: np.ndarray) -> np.ndarray:
         return y.astype(np.float64)

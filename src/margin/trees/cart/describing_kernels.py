@@ -10,7 +10,18 @@ import numpy as np
 from margin.core.cached_kernels import inner_kernel
 from margin.trees.cart.absolute_kernels import weighted_median
 from margin.trees.cart.grouping_kernels import POSITION
-from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, ENTROPY, GINI, PACKED_GINI, TARGETS, WEIGHTS
+from margin.trees.cart.kernel_types import (
+    ABSOLUTE_ERROR,
+    ENTROPY,
+    GINI,
+    MULTI_ENTROPY,
+    MULTI_GINI,
+    PACKED_GINI,
+    TARGETS,
+    WEIGHTS,
+    has_vectors,
+)
+from margin.trees.cart.vector_kernels import class_vector_description, number_vector_description
 
 __all__ = ["description"]
 
@@ -22,6 +33,9 @@ def description(criterion: int) -> Any:
     """
     if criterion == PACKED_GINI:
         return _describe_packed
+    if has_vectors(criterion):
+        by_class = criterion in (MULTI_GINI, MULTI_ENTROPY)
+        return (class_vector_description if by_class else number_vector_description)(criterion)
     if criterion in (GINI, ENTROPY):
         return _class_description(criterion == GINI)
     return _number_description(criterion == ABSOLUTE_ERROR)

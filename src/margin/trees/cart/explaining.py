@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.trees.cart.several_targets import TargetClasses, fraction_parts
 from margin.trees.cart.structure import TreeArrays, goes_left
 
 __all__ = ["column_names", "export_text", "path_rules", "question", "value_text"]
@@ -43,13 +44,14 @@ def _shown(category: Any) -> str:
     return category if isinstance(category, str) else f"{category:g}"
 
 
-def value_text(tree: TreeArrays, node: int, classes: np.ndarray | None) -> str:
-    """What the node predicts: "class setosa (98 %)" or "12.5"."""
+def value_text(tree: TreeArrays, node: int, classes: TargetClasses | None) -> str:
+    """What the node predicts: "class setosa (98 %)" or "12.5"; of several targets one after another."""
     value = tree["value"][node]
     if classes is None:
-        return f"{value[0]:.6g}"
-    best = int(value.argmax())
-    return f"class {classes[best]} ({100 * value[best]:.0f} %)"
+        return ", ".join(f"{number:.6g}" for number in value)
+    labels = classes if isinstance(classes, list) else [classes]
+    parts = zip(labels, fraction_parts(value[None], classes))
+    return "class " + ", ".join(f"{own[part.argmax()]} ({100 * part.max():.0f} %)" for own, part in parts)
 
 
 def export_text(
@@ -57,7 +59,7 @@ def export_text(
     *,
     names: Sequence[str],
     categories: Mapping[int, Any] | None = None,
-    classes: np.ndarray | None = None,
+    classes: TargetClasses | None = None,
     max_depth: int | None = None,
 ) -> str:
     """The tree as indented lines, one per side of every question and one per leaf."""
@@ -86,7 +88,7 @@ def path_rules(
     *,
     names: Sequence[str],
     categories: Mapping[int, Any] | None = None,
-    classes: np.ndarray | None = None,
+    classes: TargetClasses | None = None,
 ) -> list[dict[str, Any]]:
     """The nodes one row (codes in categorical columns) passes, as dicts.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,22 +24,25 @@ def grow_tree(
 ) -> dict[str, np.ndarray]:
     """Grow a tree on the rows whose weight is positive.
 
-    ``target`` (n,) holds class numbers or responses, ``weight`` (n,) nonnegative weights; ``seed`` decides which
-    columns and thresholds are drawn. The arrays are those of :mod:`margin.trees.cart.structure`.
+    ``target`` (n,) or (n, targets) holds class numbers (of several targets numbered one after another) or responses,
+    ``weight`` (n,) nonnegative weights; ``seed`` decides which columns and thresholds are drawn. The arrays are those
+    of :mod:`margin.trees.cart.structure`.
     """
     from margin.trees.cart.growing_kernels import grower, interpreted_grower
+    from margin.trees.cart.kernel_types import has_vectors
 
     rows = np.flatnonzero(weight > 0)
     target, weight = target[rows], weight[rows]
-    rules = _rules_for(rules, weight, target)
+    rules, center = _rules_for(rules, weight, target)
     traits, tree = _traits(codes, rules), _tree_buffers(codes, rules, len(rows))
-    given = codes, rules, _node_rows(rules, rows, weight, target), _buffers(codes, rules, len(rows), seed)
+    given = codes, rules, _node_rows(rules, rows, weight, target - center), _buffers(codes, rules, len(rows), seed)
     if _is_interpreted(traits, rules, len(rows)):
         with np.errstate(all="ignore"):
             count = interpreted_grower(traits)(*given, tree._replace(nodes=tree.nodes.view(np.recarray)))
     else:
         count = grower(traits)(*given, tree)
-    return _tree(tree.nodes[:count], tree.value[:count], tree.sets, rules.center)
+    value = tree.value[:count, 1:] if has_vectors(rules.mode) else tree.value[:count]
+    return _tree(tree.nodes[:count], value + center, tree.sets)
 
 
 def _is_interpreted(traits: Traits, rules: GrowthRules, n: int) -> bool:
@@ -47,11 +50,12 @@ def _is_interpreted(traits: Traits, rules: GrowthRules, n: int) -> bool:
     global _cells
     from margin.core.cached_kernels import is_ready
     from margin.trees.cart.growing_kernels import grower
-    from margin.trees.cart.kernel_types import ENTROPY
+    from margin.trees.cart.kernel_types import ENTROPY, MULTI_ENTROPY, POISSON, has_vectors
 
     levels = min(rules.max_depth, n.bit_length())
-    cells = n * (rules.max_features + 1) * levels
-    if _cells + cells > PYTHON_CELLS or traits.criterion == ENTROPY or is_ready(grower(traits)):
+    cells = n * (rules.max_features + 1) * levels * (rules.classes if has_vectors(rules.mode) else 1)
+    logarithmic = traits.criterion in (ENTROPY, MULTI_ENTROPY, POISSON)
+    if _cells + cells > PYTHON_CELLS or logarithmic or is_ready(grower(traits)):
         return False
     _cells += cells
     return True
@@ -64,20 +68,23 @@ def _traits(codes: ColumnCodes, rules: GrowthRules) -> Traits:
     return Traits(rules.mode, categories, missing, rules.constrained or rules.max_leaves > 0, rules.random)
 
 
-def _rules_for(rules: GrowthRules, weight: np.ndarray, target: np.ndarray) -> GrowthRules:
-    """The rules with what depends on a tree's own rows: whether weights are counts, and the targets' center."""
-    from margin.trees.cart.kernel_types import GINI, PACKED_GINI
+def _rules_for(rules: GrowthRules, weight: np.ndarray, target: np.ndarray) -> tuple[GrowthRules, Any]:
+    """The rules with what depends on a tree's own rows: whether weights are counts; and the center of responses."""
+    from margin.trees.cart.kernel_types import GINI, MULTI_SQUARED_ERROR, PACKED_GINI, has_vectors
 
     unit = bool(np.all(weight == 1.0))
+    if has_vectors(rules.mode):
+        centered = rules.mode == MULTI_SQUARED_ERROR
+        return rules._replace(weight_is_count=unit), np.average(target, axis=0, weights=weight) if centered else 0.0
     if rules.classes == 1:
-        return rules._replace(weight_is_count=unit, center=float(np.average(target, weights=weight)))
+        return rules._replace(weight_is_count=unit), float(np.average(target, weights=weight))
     integers = unit or bool(np.all(weight == np.floor(weight)) and weight.sum() < PACKED_WEIGHT)
     packed = rules.mode == GINI and rules.classes == 2 and integers
-    return rules._replace(weight_is_count=unit, mode=PACKED_GINI if packed else rules.mode)
+    return rules._replace(weight_is_count=unit, mode=PACKED_GINI if packed else rules.mode), 0.0
 
 
 def _node_rows(rules: GrowthRules, rows: np.ndarray, weight: np.ndarray, target: np.ndarray) -> NodeRows:
-    from margin.trees.cart.kernel_types import PACKED_GINI, TARGETS, WEIGHTS, NodeRows
+    from margin.trees.cart.kernel_types import FIRST_TARGET, PACKED_GINI, TARGETS, WEIGHTS, NodeRows, has_vectors
 
     n = len(rows)
     positions = np.empty((2, n), dtype=np.uint32)  # unsigned: no index counts from the end
@@ -87,9 +94,13 @@ def _node_rows(rules: GrowthRules, rows: np.ndarray, weight: np.ndarray, target:
         packed = np.empty((2, n), dtype=np.int64)
         packed[0] = (count << 32) | (count * target.astype(np.int64))
         return NodeRows(row=positions, amounts=packed)
-    numbers = np.empty((4, n))
+    if has_vectors(rules.mode):
+        own = target.reshape(n, -1).T
+        numbers = np.empty((FIRST_TARGET + len(own), n))
+        numbers[WEIGHTS], numbers[TARGETS], numbers[FIRST_TARGET:] = weight, np.arange(n), own
+        return NodeRows(row=positions, amounts=numbers)
+    numbers = np.empty((FIRST_TARGET, n))
     numbers[WEIGHTS], numbers[TARGETS] = weight, target
-    numbers[TARGETS] -= rules.center
     return NodeRows(row=positions, amounts=numbers)
 
 
@@ -134,7 +145,7 @@ def _generator(seed: int) -> np.ndarray:
     return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
 
 
-def _tree(nodes: np.ndarray, value: np.ndarray, sets: np.ndarray, center: float) -> dict[str, np.ndarray]:
+def _tree(nodes: np.ndarray, value: np.ndarray, sets: np.ndarray) -> dict[str, np.ndarray]:
     inner = nodes["child"] >= 0
     asked = inner & (nodes["category_row"] >= 0)
     left = nodes["child"].astype(np.int32)
@@ -146,7 +157,7 @@ def _tree(nodes: np.ndarray, value: np.ndarray, sets: np.ndarray, center: float)
         "missing_left": inner & (nodes["missing_left"] != 0),
         "category_row": np.where(asked, np.cumsum(asked) - 1, -1).astype(np.int32),
         "category_set": sets[nodes["category_row"][asked]],
-        "value": value + center,
+        "value": value,
         "n_samples": nodes["stop"] - nodes["start"],
         "weight": np.ascontiguousarray(nodes["weight"]),
         "impurity": np.ascontiguousarray(nodes["impurity"]),

@@ -21,13 +21,16 @@ from margin.trees.cart.describing_kernels import description
 from margin.trees.cart.kernel_types import (
     ABSOLUTE_ERROR,
     ENTROPY,
+    FIRST_TARGET,
     GINI,
+    MULTI_ENTROPY,
     PACKED_GINI,
     SPARE_TARGETS,
     SPARE_WEIGHTS,
     TARGETS,
     WEIGHTS,
     Traits,
+    has_vectors,
 )
 from margin.trees.cart.search_kernels import SCATTERED, search_by
 
@@ -131,7 +134,9 @@ def grower(traits: Traits) -> Any:
     partition = _partition(criterion == PACKED_GINI, categories, missing_values)
     gini, entropy, absolute = criterion == GINI, criterion == ENTROPY, criterion == ABSOLUTE_ERROR
     scale = 2.0 if criterion == PACKED_GINI else 1.0
-    log_2 = np.log(2.0)
+    log_2, vectors = np.log(2.0), has_vectors(criterion)
+    if criterion == MULTI_ENTROPY:
+        scale = 1 / log_2
 
     @cached_kernel
     def grow(columns, rules, rows, buffers, tree):
@@ -182,6 +187,8 @@ def grower(traits: Traits) -> Any:
                     gain = gain / log_2 + impurity * weight
                 elif gini:
                     gain -= (1.0 - impurity) * weight
+                elif vectors:
+                    gain = scale * (gain - new.total) / (rows.amounts.shape[0] - FIRST_TARGET)
                 else:
                     gain = scale * (gain - new.total * new.total / weight)
                 gain = gain if gain > 0.0 else 0.0  # whatever rounding says

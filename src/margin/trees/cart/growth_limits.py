@@ -86,17 +86,14 @@ class GrowthLimits(Declared):
 
 def growth_rules(model: Any, data: TrainingData, *, random: bool) -> GrowthRules:
     """The limits that the parameters of ``model`` (a :class:`GrowthLimits`) set for ``data``, in rows and weight."""
-    from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, ENTROPY, GINI, SQUARED_ERROR, GrowthRules
+    from margin.trees.cart.kernel_types import GrowthRules
 
     n, columns = data.X.shape
-    total, classes = float(data.weight.sum()), 0 if data.classes is None else len(data.classes)
+    total = float(data.weight.sum())
     monotone = np.zeros(columns, dtype=np.int8) if data.monotone is None else data.monotone.astype(np.int8)
     return GrowthRules(
-        mode={"squared_error": SQUARED_ERROR, "absolute_error": ABSOLUTE_ERROR, "gini": GINI}.get(
-            model.criterion, ENTROPY
-        ),
-        classes=max(classes, 1),
-        center=0.0,
+        mode=_mode(type(model).__name__, model.criterion, data),
+        classes=data.channels(model.criterion),
         max_depth=NO_LIMIT if model.max_depth is None else int(model.max_depth),
         max_leaves=0 if model.max_leaf_nodes is None else int(model.max_leaf_nodes),
         min_split=max(2, row_count(model.min_samples_split, n)),
@@ -109,6 +106,23 @@ def growth_rules(model: Any, data: TrainingData, *, random: bool) -> GrowthRules
         constrained=bool(monotone.any()),
         monotone=monotone,
     )
+
+
+def _mode(owner: str, criterion: str, data: TrainingData) -> int:
+    """The kernels that follow ``criterion`` for one target or several."""
+    from margin.trees.cart import kernel_types as modes
+
+    if criterion == "poisson":
+        return modes.POISSON
+    one = {"squared_error": modes.SQUARED_ERROR, "friedman_mse": modes.SQUARED_ERROR}
+    one |= {"absolute_error": modes.ABSOLUTE_ERROR, "gini": modes.GINI}
+    if data.target.ndim == 1:
+        return one.get(criterion, modes.ENTROPY)
+    if criterion == "absolute_error":
+        raise ValueError(f"{owner}: criterion 'absolute_error' takes one target; got {data.target.shape[1]}.")
+    if data.classes is None:
+        return modes.MULTI_SQUARED_ERROR
+    return modes.MULTI_GINI if criterion == "gini" else modes.MULTI_ENTROPY
 
 
 def row_count(given: int | float, n: int) -> int:

@@ -16,8 +16,12 @@ __all__ = [
     "ABSOLUTE_ERROR",
     "ENTROPY",
     "GINI",
+    "MULTI_ENTROPY",
+    "MULTI_GINI",
+    "MULTI_SQUARED_ERROR",
     "NODE",
     "PACKED_GINI",
+    "POISSON",
     "SQUARED_ERROR",
     "ColumnCodes",
     "GrowthRules",
@@ -26,6 +30,7 @@ __all__ = [
     "SearchBuffers",
     "Traits",
     "TreeBuffers",
+    "has_vectors",
 ]
 
 # What is summed per group, and so which criterion is followed.
@@ -34,9 +39,13 @@ PACKED_GINI = 1  # the same for integer weights and targets 0 and 1, both in one
 GINI = 2  # weight of every class
 ENTROPY = 3  # weight of every class
 ABSOLUTE_ERROR = 4  # medians from sorted rows
+MULTI_GINI, MULTI_ENTROPY = 5, 6  # weight, and weight of every class of several targets
+MULTI_SQUARED_ERROR = 7  # weight, and weight times target for several targets
+POISSON = 8  # the same for one target or several
 
 # Rows of NodeRows.numbers.
 WEIGHTS, TARGETS, SPARE_WEIGHTS, SPARE_TARGETS = 0, 1, 2, 3
+FIRST_TARGET = 4  # several targets: TARGETS says where a row's own stand in the rows from this one on, never moved
 
 # Rows of SearchBuffers.group_integers: per group its code, its position in the order of cuts, its rows, and the rows
 # left of the cut after it; per code the rows and packed sums; a second order; where each byte starts when keys are
@@ -68,7 +77,7 @@ NODE = np.dtype(
 class Traits(NamedTuple):
     """What decides which code is compiled: compiling all that there is takes half a minute, a fit needs a part."""
 
-    criterion: int  # SQUARED_ERROR ... ABSOLUTE_ERROR
+    criterion: int  # SQUARED_ERROR ... POISSON
     categories: bool  # some column is categorical
     missing: bool  # some column has missing values
     bounded: bool  # some column is monotone, or the number of leaves is limited
@@ -90,8 +99,7 @@ class GrowthRules(NamedTuple):
     """When and how a node may be split."""
 
     mode: int
-    classes: int
-    center: float  # what was taken from the targets before
+    classes: int  # or channels of several targets, one for the weight among them
     max_depth: int
     max_leaves: int  # 0: no limit, and depth-first growth
     min_split: int  # rows
@@ -110,7 +118,7 @@ class NodeRows(NamedTuple):
 
     row: np.ndarray  # (2, n) uint32: position in the table; a spare row for parting a node
     # (4, n) float64: WEIGHTS ... SPARE_TARGETS, targets being centered responses or class numbers; or, for PACKED_GINI,
-    # (2, n) int64: weight << 32 | weight of class 1; spare
+    # (2, n) int64: weight << 32 | weight of class 1; spare; or, for several targets, (4 + targets, n) float64.
     amounts: np.ndarray
 
 
@@ -147,3 +155,8 @@ class TreeBuffers(NamedTuple):
     value: np.ndarray  # (nodes, classes) float64
     sets: np.ndarray  # (inner nodes + 1, 32) uint8: bit c says that category c goes left; one row if there are none
     waiting: np.ndarray  # (nodes,) int64: nodes that can be split
+
+
+def has_vectors(criterion: int) -> bool:
+    """Whether several sums are followed at once; see :mod:`margin.trees.cart.vector_kernels`."""
+    return criterion >= MULTI_GINI

@@ -9,6 +9,7 @@ import numpy as np
 
 from margin.trees.cart.explaining import question, value_text
 from margin.trees.cart.pruning import leaf_counts
+from margin.trees.cart.several_targets import TargetClasses, fraction_parts
 from margin.trees.cart.structure import TreeArrays, depths
 
 __all__ = ["node_positions", "plot_tree"]
@@ -32,7 +33,7 @@ def plot_tree(
     *,
     names: Sequence[str],
     categories: Mapping[int, np.ndarray] | None = None,
-    classes: np.ndarray | None = None,
+    classes: TargetClasses | None = None,
     max_depth: int | None = None,
     path: Sequence[int] | None = None,
     axis: Any = None,
@@ -82,9 +83,9 @@ def _top(tree: TreeArrays, cut: np.ndarray) -> TreeArrays:
     return subtree(tree, cut | (tree["feature"] < 0))
 
 
-def _shade(tree: TreeArrays, node: int, classes: np.ndarray | None) -> Any:
+def _shade(tree: TreeArrays, node: int, classes: TargetClasses | None) -> Any:
     value = tree["value"]
     if classes is not None:
-        return int(value[node].argmax()) % 10
+        return int(fraction_parts(value[node][None], classes)[0].argmax()) % 10  # by the first target
     low, high = float(value[:, 0].min()), float(value[:, 0].max())
     return 0.5 if high == low else (float(value[node, 0]) - low) / (high - low)

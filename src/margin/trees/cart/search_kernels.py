@@ -24,6 +24,8 @@ from margin.trees.cart.kernel_types import (
     ENTROPY,
     GINI,
     GROUP_CODES,
+    MULTI_ENTROPY,
+    MULTI_GINI,
     NODE_CLASSES,
     PACKED_GINI,
     SPLIT_ORDER,
@@ -32,9 +34,11 @@ from margin.trees.cart.kernel_types import (
     WEIGHTS,
     NodeState,
     Traits,
+    has_vectors,
 )
 from margin.trees.cart.random_split_kernels import random_cut, random_scorer, side_draw, uniform
 from margin.trees.cart.sum_split_kernels import sum_cut
+from margin.trees.cart.vector_kernels import group_vectors_by, sum_vectors_by, vector_cut
 
 __all__ = ["search_by"]
 
@@ -47,15 +51,21 @@ SCATTERED = 16
 def search_by(traits: Traits) -> Any:
     """The kernel that finds the best split of a node, with the parts that ``traits`` ask for."""
     criterion, categories, missing_values, bounded, random = traits
-    by_class, absolute = criterion in (GINI, ENTROPY), criterion == ABSOLUTE_ERROR
+    vectors, of_classes = has_vectors(criterion), criterion in (MULTI_GINI, MULTI_ENTROPY)
+    by_class, absolute = criterion in (GINI, ENTROPY) or vectors, criterion == ABSOLUTE_ERROR
     one_pass = random and criterion in (PACKED_GINI, SQUARED_ERROR)  # a drawn cut is scored without groups
     whole = not one_pass or categories or missing_values
     ordered = categories and not random
     read_column = _reader(missing_values)
     group = (group_packed_by if criterion == PACKED_GINI else group_sums_by)(missing_values)
-    group_by_class = group_classes_by(missing_values)
+    group_by_class = group_vectors_by(missing_values, of_classes) if vectors else group_classes_by(missing_values)
+    sum_classes = sum_vectors_by(of_classes) if vectors else _sum_classes
     best_sum_cut = sum_cut(ordered, missing_values, bounded)
-    best_class_cut = class_cut(criterion == GINI, ordered, missing_values, bounded)
+    best_class_cut = (
+        vector_cut(criterion, ordered, missing_values, bounded)
+        if vectors
+        else class_cut(criterion == GINI, ordered, missing_values, bounded)
+    )
     best_absolute_cut = absolute_cut(ordered, missing_values, bounded)
     is_allowed = admission(bounded)
     draw_sides = side_draw(categories, missing_values)
@@ -74,7 +84,7 @@ def search_by(traits: Traits) -> Any:
         best = -np.inf
         count_rows = absolute or (rules.min_leaf > 1 and not rules.weight_is_count)
         if by_class:
-            _sum_classes(amounts, node.start, node.stop, rules.classes, class_weights)
+            sum_classes(amounts, node.start, node.stop, rules.classes, class_weights)
         if absolute:
             rank_targets(amounts, node.start, node.stop, buffers.ranking)
         drawn = useful = 0

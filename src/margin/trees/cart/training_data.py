@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from margin.core.class_weights import row_weights
 from margin.core.sparse_input import dense_rows
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
+from margin.trees.cart.several_targets import TargetClasses, coded_classes
 from margin.trees.category_encoding import (
     Categories,
     encode_numbers,
@@ -40,10 +41,10 @@ class TrainingData:
     """Checked data: rows of positive weight, categories as codes, class numbers or responses."""
 
     X: np.ndarray  # (n, p) float64, categorical columns as codes
-    target: np.ndarray  # (n,) float64
+    target: np.ndarray  # (n,) or (n, targets) float64; classes of several targets are numbered one after another
     weight: np.ndarray  # (n,) float64, all positive
     kept: np.ndarray  # (all rows,) bool: those of positive weight
-    classes: np.ndarray | None
+    classes: TargetClasses | None
     categories: Categories
     categorical: np.ndarray
     monotone: np.ndarray | None
@@ -52,6 +53,17 @@ class TrainingData:
         """The codes of the columns; ``seed`` draws the rows from which bins are taken when there are very many."""
         return column_codes(self.X, max_bins, self.categorical, np.random.default_rng([seed, 0]), exact_rows)
 
+    @property
+    def n_values(self) -> int:
+        """Numbers that a leaf gives: fractions of all classes, or one per target."""
+        if self.classes is None:
+            return 1 if self.target.ndim == 1 else self.target.shape[1]
+        return len(self.classes) if self.target.ndim == 1 else sum(map(len, self.classes))
+
+    def channels(self, criterion: str) -> int:
+        """What is summed in a node: classes, or the weight and what several targets (or 'poisson') sum besides."""
+        return self.n_values + (self.target.ndim == 2 or criterion == "poisson")
+
 
 def training_data(
     model: Any, X: Any, y: Any, sample_weight: Any, *, classify: bool, reset: bool = True
@@ -59,19 +71,22 @@ def training_data(
     """Check everything a tree model is given; nothing is written to the model but the names of its columns."""
     owner, given = type(model).__name__, model.categorical_features
     X, categorical, strings = find_string_categories(owner, X, given)
-    X, y = validate_data(model, X, y, reset=reset, y_numeric=not classify, **ROWS)
+    X, y = validate_data(model, X, y, reset=reset, y_numeric=not classify, multi_output=True, **ROWS)
     X = dense_rows(owner, X)
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     classes = None
+    y = _targets(owner, y)
     if classify:
         check_classification_targets(y)
-        classes, numbers = np.unique(y, return_inverse=True)
-        y = numbers.astype(np.float64)
-        weight = np.asarray(row_weights(owner, model.class_weight, classes, numbers, weight))
+        classes, y, weight = coded_classes(owner, y, model.class_weight, weight)
     y = np.asarray(y, dtype=np.float64)
+    if model.criterion == "poisson" and (y.min() < 0 or y.sum() <= 0):
+        raise ValueError(f"{owner}: criterion 'poisson' needs y at least 0 and not all 0; got a least of {y.min():g}.")
     if categorical is None:
         categorical = categorical_flags(owner, given, X.shape[1], getattr(model, "feature_names_in_", None))
     monotone = monotone_signs(owner, model.monotonic_cst, categorical)
+    if monotone is not None and y.ndim == 2:
+        raise ValueError(f"{owner}: monotonic_cst needs one target; got {y.shape[1]}.")
     if monotone is not None and classes is not None and len(classes) > 2:
         raise ValueError(f"{owner}: monotonic_cst needs at most two classes; got {len(classes)}.")
     kept = weight > 0
@@ -82,6 +97,15 @@ def training_data(
     names = getattr(model, "feature_names_in_", None)
     categories = find_categories(owner, X, categorical, strings, names)
     return TrainingData(encode_numbers(X, categories), y, weight, kept, classes, categories, categorical, monotone)
+
+
+def _targets(owner: str, y: Any) -> np.ndarray:
+    """Targets (n,), or (n, targets) if there are several."""
+    if sp.issparse(y):
+        raise ValueError(f"{owner}: y must be dense; got a sparse matrix. Use y.toarray().")
+    if y.ndim == 2 and y.shape[1] == 1:
+        return column_or_1d(y, warn=True)
+    return y
 
 
 def encoded_rows(model: Any, X: Any) -> np.ndarray:

@@ -10,10 +10,15 @@ import scipy.sparse as sp
 
 from margin.trees.cart import structure
 from margin.trees.cart.impurity_importance import impurity_importance
+from margin.trees.cart.several_targets import TargetClasses, stacked_fractions
 
 __all__ = ["TreeView"]
 
 UNDEFINED = -2  # what scikit-learn writes as column and threshold of a leaf
+
+
+def _rows(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
 class TreeView(Mapping[str, np.ndarray]):
@@ -23,12 +28,14 @@ class TreeView(Mapping[str, np.ndarray]):
     NaN under scikit-learn's name. Rows given to ``apply``, ``predict`` and ``decision_path`` have categories as codes.
     """
 
-    n_outputs = 1
-
-    def __init__(self, arrays: Mapping[str, np.ndarray], n_features: int, n_classes: int):
-        self._arrays = arrays
-        self.n_features, self.max_n_classes = n_features, n_classes
-        self.n_classes = np.array([n_classes], dtype=np.intp)
+    def __init__(self, arrays: Mapping[str, np.ndarray], n_features: int, classes: TargetClasses | None):
+        self._arrays, self._classes = arrays, classes
+        values = arrays["value"].shape[1]
+        counts = (
+            [1] * values if classes is None else [len(c) for c in classes] if isinstance(classes, list) else [values]
+        )
+        self.n_features, self.n_outputs, self.max_n_classes = n_features, len(counts), max(counts)
+        self.n_classes = np.array(counts, dtype=np.intp)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._arrays[name]
@@ -74,8 +81,8 @@ class TreeView(Mapping[str, np.ndarray]):
 
     @property
     def value(self) -> np.ndarray:
-        """What the nodes predict, (nodes, 1, classes) or (nodes, 1, 1)."""
-        return self["value"][:, None, :]
+        """What the nodes predict, (nodes, targets, classes) or (nodes, targets, 1)."""
+        return self["value"][:, :, None] if self._classes is None else stacked_fractions(self["value"], self._classes)
 
     @property
     def impurity(self) -> np.ndarray:
@@ -91,15 +98,15 @@ class TreeView(Mapping[str, np.ndarray]):
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of every row."""
-        return structure.apply(self._arrays, np.asarray(X, dtype=np.float64)).astype(np.intp)
+        return structure.apply(self._arrays, _rows(X)).astype(np.intp)
 
     def predict(self, X: Any) -> np.ndarray:
         """The value of every row's leaf, (n, classes) or (n, 1)."""
-        return structure.predict(self._arrays, np.asarray(X, dtype=np.float64))
+        return structure.predict(self._arrays, _rows(X))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Which nodes every row passes, sparse (n, nodes)."""
-        return structure.decision_path(self._arrays, np.asarray(X, dtype=np.float64))
+        return structure.decision_path(self._arrays, _rows(X))
 
     def compute_node_depths(self) -> np.ndarray:
         """Depth of every node, the root's being 1."""

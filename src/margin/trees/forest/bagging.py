@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
@@ -26,6 +27,7 @@ from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
+from margin.trees.members import MemberSequence
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
@@ -36,7 +38,7 @@ WORK_PER_CELL = 500.0  # basic operations per cell of the table: about what a tr
 MOST_DRAWS = 100  # samples drawn in search of one that has all classes; a class of one row is missed by one in three
 
 
-class _Bagging(IterativeEstimator):
+class _Bagging(MemberSequence, IterativeEstimator):
     """What both share: drawing, fitting member by member, judging by what was left out."""
 
     estimator: Any = parameter(
@@ -145,6 +147,12 @@ class _Bagging(IterativeEstimator):
                 self.oob_prediction_ = averages[:, 0]
             else:
                 self.oob_decision_function_ = averages
+
+    @property
+    def estimator_(self) -> Any:
+        """The model, not fitted, that all members are copies of."""
+        check_is_fitted(self)
+        return _member(self)
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
@@ -349,6 +357,19 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
         """The logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    @available_if(lambda self: hasattr(_member(self), "decision_function"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The average of the members' decision functions, (n,) or (n, classes)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **MEMBER_ROWS)
+        if any(len(member.classes_) < len(self.classes_) for member in self.estimators_):
+            raise ValueError(
+                f"{type(self).__name__}: decision_function needs members that know all classes; the samples of some "
+                "lack one. predict_proba averages them all the same."
+            )
+        pairs = zip(self.estimators_, self.estimators_features_)
+        return np.mean([member.decision_function(X[:, columns]) for member, columns in pairs], axis=0)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest average probability."""

@@ -15,10 +15,10 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from margin.core.class_weights import ClassWeight
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
@@ -30,20 +30,31 @@ from margin.trees.cart import structure
 from margin.trees.cart.decision_tree import (
     CLASS_CRITERION,
     NUMBER_CRITERION,
+    NUMBER_SENTENCE,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
 )
 from margin.trees.cart.growth_limits import GrowthLimits
 from margin.trees.cart.impurity_importance import mean_importance
+from margin.trees.cart.several_targets import (
+    CLASS_WEIGHT_SENTENCE,
+    ClassWeights,
+    TargetClasses,
+    fraction_parts,
+    labels_of,
+    logarithms,
+    stacked_fractions,
+)
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
 from margin.trees.category_encoding import Categories, string_categories
 from margin.trees.columns import MAX_FEATURES
-from margin.trees.forest.growing import ForestGrowth
+from margin.trees.forest.growing import ForestGrowth, drawn_rows
+from margin.trees.members import MemberSequence
 
 __all__ = ["ForestClassifier", "ForestRegressor"]
 
 
-class _Forest(GrowthLimits, IterativeEstimator):
+class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator):
     """What all forests share: growing tree by tree, and averaging."""
 
     random_splits: ClassVar[bool] = False
@@ -104,7 +115,7 @@ class _Forest(GrowthLimits, IterativeEstimator):
             loop.restore(state)
         elif go_on:
             self._check_same_kind(owner, data)
-            loop.go_on(list(self.trees_))
+            loop.go_on(list(self.trees_), getattr(self, "_sampling", None))
         if loop.trees:
             self._learn(loop, data)
         if go_on and self.n_estimators == len(loop.trees):
@@ -128,8 +139,10 @@ class _Forest(GrowthLimits, IterativeEstimator):
 
     def _check_same_kind(self, owner: str, data: TrainingData) -> None:
         """Trees of an earlier fit and new ones are averaged, so they must mean the same classes and categories."""
-        if data.classes is not None and not np.array_equal(data.classes, self.classes_):
+        if data.classes is not None and not _are_equal(data.classes, self.classes_):
             raise ValueError(f"{owner}: warm_start=True needs the classes of the first fit in y.")
+        if data.n_values != self.trees_[0]["value"].shape[1]:
+            raise ValueError(f"{owner}: warm_start=True needs as many targets in y as the first fit had.")
         same = data.categories.keys() == self.categories_.keys() and all(
             np.array_equal(known, self.categories_[column]) for column, known in data.categories.items()
         )
@@ -137,10 +150,27 @@ class _Forest(GrowthLimits, IterativeEstimator):
             raise ValueError(f"{owner}: warm_start=True needs the categories of the first fit in X.")
 
     @property
+    def estimator_(self) -> Any:
+        """The tree, not fitted, that all trees of the forest are grown as."""
+        check_is_fitted(self)
+        return self._unfitted()
+
+    @property
     def estimators_(self) -> list[Any]:
         """The trees as fitted single-tree models, sharing the forest's arrays."""
+        return list(self)
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The rows that every tree has, repeats included and ascending, drawn again from the same seeds."""
         check_is_fitted(self)
-        return [self._single(tree) for tree in self.trees_]
+        sampling = getattr(self, "_sampling", None)
+        if sampling is None:
+            raise AttributeError(
+                f"{type(self).__name__}: estimators_samples_ needs trees grown on samples of one table; warm_start "
+                "took tables, or samples, of different sizes."
+            )
+        return drawn_rows(sampling, self._seed, len(self.trees_))
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -156,14 +186,20 @@ class _Forest(GrowthLimits, IterativeEstimator):
 
     @property
     def n_outputs_(self) -> int:
-        """Number of targets: one."""
+        """Number of targets."""
         check_is_fitted(self)
-        return 1
+        return self._single(self.trees_[0]).n_outputs_
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf that every row reaches in every tree, (n, trees)."""
         rows = encoded_rows(self, X)
         return structure.apply_all(self.trees_, rows)
+
+    def decision_path(self, X: Any) -> tuple[sp.csr_matrix, np.ndarray]:
+        """Which nodes every row passes, sparse (n, nodes of all trees), and where the nodes of every tree begin."""
+        rows = encoded_rows(self, X)
+        paths = [structure.decision_path(tree, rows) for tree in self.trees_]
+        return sp.hstack(paths, format="csr"), np.cumsum([0] + [path.shape[1] for path in paths])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -175,7 +211,7 @@ class _Forest(GrowthLimits, IterativeEstimator):
         return structure.sum_values(self.trees_, rows) / len(self.trees_)
 
     def _learn(self, loop: ForestGrowth, data: TrainingData) -> None:
-        self.trees_, self._seed = loop.trees[:], loop.seed
+        self.trees_, self._seed, self._sampling = loop.trees[:], loop.seed, loop.sampling
         self.categories_ = data.categories
         if data.classes is not None:
             self.classes_ = data.classes
@@ -185,14 +221,24 @@ class _Forest(GrowthLimits, IterativeEstimator):
             self.oob_score_ = loop.judged.score()
             self._learn_averages(averages)
 
-    def _single(self, tree: Mapping[str, np.ndarray]) -> Any:
-        classify = isinstance(self, ClassifierMixin)
-        model: Any = DecisionTreeClassifier() if classify else DecisionTreeRegressor()
+    def _members(self) -> list[Any]:
+        check_is_fitted(self)
+        return self.trees_
+
+    def _member_of(self, part: Mapping[str, np.ndarray]) -> Any:
+        return self._single(part)
+
+    def _unfitted(self) -> Any:
+        model: Any = DecisionTreeClassifier() if isinstance(self, ClassifierMixin) else DecisionTreeRegressor()
         shared = set(model.get_params()) & set(self.get_params())
         model.set_params(**{name: getattr(self, name) for name in shared})
         model.splitter = "random" if self.random_splits else "best"
+        return model
+
+    def _single(self, tree: Mapping[str, np.ndarray]) -> Any:
+        model = self._unfitted()
         model._tree, model.n_features_in_, model.categories_ = tree, self.n_features_in_, self.categories_
-        if classify:
+        if isinstance(self, ClassifierMixin):
             model.classes_ = self.classes_
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
@@ -210,43 +256,51 @@ class ForestClassifier(ClassifierMixin, _Forest):
         "Columns looked at per split: a count, a fraction, 'sqrt', 'log2', 'third' (p / 3, rounded down) or None for "
         "all. More are looked at until one offers a split.",
     )
-    class_weight: Any = parameter(None, ClassWeight(), "Weights of the classes, multiplied into those of the rows.")
+    class_weight: Any = parameter(None, ClassWeights(), CLASS_WEIGHT_SENTENCE)
 
-    classes_: np.ndarray = attribute("The classes, ascending.")
+    classes_: TargetClasses = attribute("The classes, ascending; of several targets a list of them.")
     oob_decision_function_: np.ndarray = attribute(
-        "Class probabilities of every training row by the trees that left it out, (n, classes), if oob_score=True; NaN "
-        "where all drew it."
+        "Class probabilities of every training row by the trees that left it out, (n, classes) or (n, classes, "
+        "targets), if oob_score=True; NaN where all drew it."
     )
 
     @property
-    def n_classes_(self) -> int:
-        """Number of classes."""
+    def n_classes_(self) -> int | np.ndarray:
+        """Number of classes, of several targets an array."""
         check_is_fitted(self)
-        return len(self.classes_)
+        return self._single(self.trees_[0]).n_classes_
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The average over trees of the class fractions in every row's leaf, (n, classes)."""
-        return self._average(X)
+    def predict_proba(self, X: Any) -> Any:
+        """The average over trees of the class fractions in a row's leaf, (n, classes); of several targets a list."""
+        parts = fraction_parts(self._average(X), self.classes_)
+        return parts if isinstance(self.classes_, list) else parts[0]
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of :meth:`predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        return logarithms(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest average fraction."""
-        fractions = self.predict_proba(X)
-        return self.classes_[fractions.argmax(axis=1)]
+        """The class with the largest average fraction, (n,) or (n, targets)."""
+        return labels_of(self._average(X), self.classes_)
 
-    def votes(self, X: Any) -> np.ndarray:
-        """How many trees vote for each class, (n, classes)."""
+    def votes(self, X: Any) -> Any:
+        """How many trees vote for each class, (n, classes); of several targets a list."""
         rows = encoded_rows(self, X)
-        counts = np.zeros((len(rows), len(self.classes_)), dtype=np.int64)
+        classes = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+        counts = [np.zeros((len(rows), len(labels)), dtype=np.int64) for labels in classes]
         for tree in self.trees_:
-            counts[np.arange(len(rows)), structure.predict(tree, rows).argmax(axis=1)] += 1
-        return counts
+            for count, part in zip(counts, fraction_parts(structure.predict(tree, rows), self.classes_)):
+                count[np.arange(len(rows)), part.argmax(axis=1)] += 1
+        return counts if isinstance(self.classes_, list) else counts[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _learn_averages(self, averages: np.ndarray) -> None:
+        if isinstance(self.classes_, list):
+            averages = stacked_fractions(averages, self.classes_).transpose(0, 2, 1)
         self.oob_decision_function_ = averages
 
 
@@ -254,9 +308,7 @@ class ForestRegressor(RegressorMixin, _Forest):
     """A forest whose trees' predictions are averaged."""
 
     _: KW_ONLY
-    criterion: str = parameter(
-        "squared_error", NUMBER_CRITERION, "Impurity of a node: around the mean, or around the median."
-    )
+    criterion: str = parameter("squared_error", NUMBER_CRITERION, NUMBER_SENTENCE)
     max_features: int | float | str | None = parameter(
         1.0,
         MAX_FEATURES,
@@ -265,13 +317,21 @@ class ForestRegressor(RegressorMixin, _Forest):
     )
 
     oob_prediction_: np.ndarray = attribute(
-        "Prediction for every training row by the trees that left it out, (n,), if oob_score=True; NaN where all "
-        "drew it."
+        "Prediction for every training row by the trees that left it out, (n,) or (n, targets), if oob_score=True; "
+        "NaN where all drew it."
     )
 
     def predict(self, X: Any) -> np.ndarray:
-        """The average of the trees' predictions."""
-        return self._average(X)[:, 0]
+        """The average of the trees' predictions, (n,) or (n, targets)."""
+        average = self._average(X)
+        return average[:, 0] if average.shape[1] == 1 else average
 
     def _learn_averages(self, averages: np.ndarray) -> None:
-        self.oob_prediction_ = averages[:, 0]
+        self.oob_prediction_ = averages[:, 0] if averages.shape[1] == 1 else averages
+
+
+def _are_equal(one: TargetClasses, other: TargetClasses) -> bool:
+    """Whether these are the classes of the same targets."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(np.array_equal, one, other))
+    return not isinstance(one, list) and not isinstance(other, list) and np.array_equal(one, other)

@@ -16,7 +16,11 @@ from margin.trees.cart.pruning import prune_by_cost
 from margin.trees.cart.training_data import TrainingData
 from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
 
-__all__ = ["ForestGrowth", "sample_count"]
+__all__ = ["ForestGrowth", "Sampling", "drawn_rows", "sample_count"]
+
+# What the samples of a forest are drawn from: "rows" of positive weight, "drawn" of them (0: each tree has all), and
+# "weightless", the rows beside them.
+Sampling = dict[str, Any]
 
 # Up to so many rows a forest looks at every threshold: beyond, bins halve the time and an average hides them.
 FOREST_EXACT_ROWS = 1_000
@@ -30,7 +34,11 @@ class ForestGrowth:
     def __init__(self, model: Any, data: TrainingData, seed: int):
         self.model, self.data, self.seed = model, data, seed
         self.trees: list[Mapping[str, np.ndarray]] = []
-        self.judged = OutOfBag(data.target, 0 if data.classes is None else len(data.classes), data.weight)
+        self.judged = OutOfBag(data.target, 0 if data.classes is None else data.n_values, data.weight, data.classes)
+        n = len(data.X)
+        drawn = sample_count(type(model).__name__, model.max_samples, n) if model.bootstrap else 0
+        self.own: Sampling = {"rows": n, "drawn": drawn, "weightless": np.flatnonzero(~data.kept)}
+        self.sampling: Sampling | None = self.own  # None: the trees' samples are not all of this kind
 
     def iterations(self) -> Iterator[Record]:
         model, data = self.model, self.data
@@ -55,19 +63,17 @@ class ForestGrowth:
 
     def _draw(self, number: int) -> tuple[np.random.Generator, np.ndarray]:
         """The stream of a tree, and how often it draws every row."""
-        n, model = len(self.data.X), self.model
-        rng = np.random.default_rng([self.seed, number + 1])
-        if not model.bootstrap:
-            return rng, np.ones(n)
-        return rng, bootstrap_counts(n, sample_count(type(model).__name__, model.max_samples, n), rng)
+        return _draw(self.seed, number, self.own["rows"], self.own["drawn"])
 
     def _judge(self, tree: Mapping[str, np.ndarray], counts: np.ndarray) -> None:
         left_out = np.flatnonzero(counts == 0)
         self.judged.add(left_out, structure.predict(tree, self.data.X[left_out]))
 
-    def go_on(self, trees: list[Mapping[str, np.ndarray]]) -> None:
+    def go_on(self, trees: list[Mapping[str, np.ndarray]], sampling: Sampling | None) -> None:
         """Start from ``trees`` of an earlier fit; their samples are drawn again to see which rows they left out."""
         self.trees = trees
+        if not _are_alike(sampling, self.own):
+            self.sampling = None
         if self.model.oob_score:
             for number, tree in enumerate(trees):
                 self._judge(tree, self._draw(number)[1])
@@ -82,6 +88,27 @@ class ForestGrowth:
     def restore(self, state: dict[str, Any]) -> None:
         self.trees = [{name: np.array(array) for name, array in tree.items()} for tree in state["trees"]]
         self.judged.restore(state["out_of_bag"])
+
+
+def _draw(seed: int, number: int, rows: int, drawn: int) -> tuple[np.random.Generator, np.ndarray]:
+    rng = np.random.default_rng([seed, number + 1])
+    return rng, bootstrap_counts(rows, drawn, rng) if drawn else np.ones(rows)
+
+
+def drawn_rows(sampling: Sampling, seed: int, trees: int) -> list[np.ndarray]:
+    """The rows of every tree's sample, each as often as it was drawn.
+
+    >>> drawn_rows({"rows": 3, "drawn": 0, "weightless": np.array([1])}, seed=0, trees=1)
+    [array([0, 2, 3])]
+    """
+    rows, weightless = sampling["rows"], sampling["weightless"]
+    of_table = np.setdiff1d(np.arange(rows + len(weightless)), weightless)
+    counts = (_draw(seed, number, rows, sampling["drawn"])[1] for number in range(trees))
+    return [np.repeat(of_table, count.astype(np.int64)) for count in counts]
+
+
+def _are_alike(one: Sampling | None, other: Sampling) -> bool:
+    return one is not None and all(np.array_equal(one[name], other[name]) for name in other)
 
 
 def sample_count(owner: str, max_samples: Any, n: int) -> int:

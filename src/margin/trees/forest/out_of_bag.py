@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import r2_score
+
+from margin.trees.cart.several_targets import TargetClasses
 
 __all__ = ["OutOfBag", "bootstrap_counts"]
 
@@ -17,10 +20,13 @@ def bootstrap_counts(n: int, draws: int, rng: np.random.Generator) -> np.ndarray
 class OutOfBag:
     """Sums of predictions for rows that were left out, and the error of their averages."""
 
-    def __init__(self, target: np.ndarray, outputs: int, weight: np.ndarray):
+    def __init__(self, target: np.ndarray, outputs: int, weight: np.ndarray, classes: TargetClasses | None = None):
         self.target, self.weight = target, weight
         self.classify = outputs > 0
-        self.sums = np.zeros((len(target), max(outputs, 1)))
+        self.several = target.ndim == 2
+        # Of several targets the classes are numbered one after another.
+        self.starts = np.cumsum([0] + [len(labels) for labels in classes or []]) if self.several else np.zeros(1, int)
+        self.sums = np.zeros((len(target), outputs or (target.shape[1] if self.several else 1)))
         self.votes = np.zeros(len(target))
 
     def add(self, left_out: np.ndarray, predictions: np.ndarray) -> None:
@@ -34,7 +40,7 @@ class OutOfBag:
             return self.sums / np.where(self.votes > 0, self.votes, np.nan)[:, None]
 
     def error(self) -> float:
-        """Share of misclassified rows, or mean squared error; NaN as long as no row was left out."""
+        """Fraction of rows misclassified (in any target), or mean squared error; NaN while no row was left out."""
         judged = self.votes > 0
         if not judged.any():
             return float("nan")
@@ -42,20 +48,32 @@ class OutOfBag:
         return float(np.average(loss, weights=self.weight[judged]))
 
     def score(self) -> float:
-        """Accuracy, or the coefficient of determination."""
+        """Accuracy (of all targets at once), or the coefficient of determination, its mean over several targets."""
         if self.classify:
             return 1.0 - self.error()
         judged = self.votes > 0
         if not judged.any():
             return float("nan")
         w, y = self.weight[judged], self.target[judged]
+        if self.several:
+            predicted = self.sums[judged] / self.votes[judged][:, None]
+            return float(r2_score(y, predicted, sample_weight=w))
         spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
         return 1.0 - self.error() / spread if spread > 0 else float("nan")
 
     def _losses(self, judged: np.ndarray) -> np.ndarray:
+        if self.several:
+            return self._losses_of_several(self.sums[judged], self.votes[judged], self.target[judged])
         if self.classify:
             return (self.sums[judged].argmax(axis=1) != self.target[judged]).astype(np.float64)
         return (self.sums[judged, 0] / self.votes[judged] - self.target[judged]) ** 2
+
+    def _losses_of_several(self, sums: np.ndarray, votes: np.ndarray, target: np.ndarray) -> np.ndarray:
+        if not self.classify:
+            return np.mean((sums / votes[:, None] - target) ** 2, axis=1)
+        parts = zip(np.split(sums, self.starts[1:-1], axis=1), self.starts)
+        chosen = np.column_stack([part.argmax(axis=1) + start for part, start in parts])
+        return (chosen != target).any(axis=1).astype(np.float64)
 
     def state(self) -> dict[str, Any]:
         return {"sums": self.sums.copy(), "votes": self.votes.copy()}

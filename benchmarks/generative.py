@@ -1,0 +1,184 @@
+"""Generative models: densities against scikit-learn's, a VAE and flows against a plain training loop.
+
+The loops have the same network, optimizer, batch size and number of epochs: what is compared is the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Case, Peer
+from margin.data import load
+from margin.density import KernelDensity
+from margin.generative import VAE, NormalizingFlow
+from margin.mixture import GaussianMixture
+
+__all__ = ["cases"]
+
+BATCH = 128
+
+
+def cases(quick: bool) -> list[Case]:
+    small = 10 if quick else 1
+    epochs = 2 if quick else 20
+    return [
+        _kernel_density(20_000 // small, 2_000 // small, 3),
+        _mixture(50_000 // small, 8, 10),
+        _vae(epochs),
+        *(_flow(kind, 5_000 // small, epochs) for kind in ("affine-coupling", "autoregressive", "spline-coupling")),
+    ]
+
+
+def _blobs(n: int, p: int, k: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return 4 * rng.normal(size=(k, p))[rng.integers(k, size=n)] + rng.normal(size=(n, p))
+
+
+def _kernel_density(n: int, m: int, p: int) -> Case:
+    def theirs(d: dict[str, np.ndarray]) -> np.ndarray:
+        from sklearn.neighbors import KernelDensity as Reference
+
+        return Reference(bandwidth=0.3).fit(d["train"]).score_samples(d["test"])
+
+    return Case(
+        "kernel density, Gaussian, bandwidth 0.3",
+        f"{n} + {m} x {p}",
+        lambda: dict(zip(("train", "test"), np.split(_blobs(n + m, p, 10), [n]))),
+        lambda d: KernelDensity(bandwidth=0.3).fit(d["train"]).score_samples(d["test"]),
+        (Peer("scikit-learn", "sklearn", theirs),),
+        lambda _, scores: float(scores.mean()),
+        "held-out log-density",
+    )
+
+
+def _mixture(n: int, p: int, k: int) -> Case:
+    options: dict[str, Any] = {"n_components": k, "max_iter": 50, "tol": 1e-6, "random_state": 0}
+
+    def theirs(X: np.ndarray) -> Any:
+        from sklearn.mixture import GaussianMixture as Reference
+
+        return Reference(**options).fit(X)
+
+    return Case(
+        f"Gaussian mixture, {k} components",
+        f"{n} x {p}",
+        lambda: _blobs(n, p, k),
+        lambda X: GaussianMixture(**options).fit(X),
+        (Peer("scikit-learn", "sklearn", theirs),),
+        lambda X, model: float(model.score(X)),
+        "log-density",
+    )
+
+
+def _plain_loop(net: Any, loss_of: Callable[[Any], Any], X: np.ndarray, epochs: int) -> Any:
+    """What a user of PyTorch writes: DataLoader, Adam with a cosine, one loss per batch."""
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    loader = DataLoader(TensorDataset(torch.from_numpy(X)), batch_size=BATCH, shuffle=True)
+    optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * len(loader))
+    for _ in range(epochs):
+        for (batch,) in loader:
+            optimizer.zero_grad()
+            loss_of(batch).backward()
+            optimizer.step()
+            schedule.step()
+    return net
+
+
+def _vae(epochs: int) -> Case:
+    def data() -> np.ndarray:
+        return (np.asarray(load("digits").X) >= 8).astype(np.float32)
+
+    def ours(X: np.ndarray) -> float:
+        model = VAE(8, (128,), likelihood="bernoulli", standardize=False, batch_size=BATCH, max_iter=epochs)
+        return model.set_params(random_state=0).fit(X[:1400]).score(X[1400:])
+
+    def theirs(X: np.ndarray) -> float:
+        import torch
+        from torch import nn
+        from torch.nn import functional
+
+        torch.manual_seed(0)
+        encoder = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 16))
+        decoder = nn.Sequential(nn.Linear(8, 128), nn.ReLU(), nn.Linear(128, 64))
+
+        def negative_elbo(x: Any) -> Any:
+            mean, log_variance = encoder(x).chunk(2, dim=1)
+            z = mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean)
+            reconstruction = functional.binary_cross_entropy_with_logits(decoder(z), x, reduction="sum")
+            kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum()
+            return (reconstruction + kl) / len(x)
+
+        _plain_loop(nn.ModuleList([encoder, decoder]), negative_elbo, X[:1400], epochs)
+        with torch.no_grad():
+            return -float(np.mean([float(negative_elbo(torch.from_numpy(X[1400:]))) for _ in range(16)]))
+
+    return Case(
+        f"VAE 64-128-8, {epochs} epochs, digits",
+        "1400 x 64",
+        data,
+        ours,
+        (Peer("plain PyTorch loop", "torch", theirs),),
+        lambda _, score: score,
+        "held-out bound",
+        memory=False,
+    )
+
+
+def _flow(kind: str, n: int, epochs: int) -> Case:
+    blocks, hidden = 4, [64, 64]
+
+    def data() -> np.ndarray:
+        X = np.asarray(load("moons", n_samples=n + 1000, noise=0.1, seed=0).X, dtype=np.float32)
+        return X
+
+    def ours(X: np.ndarray) -> float:
+        model = NormalizingFlow(kind, n_blocks=blocks, hidden_layer_sizes=hidden, batch_size=BATCH, max_iter=epochs)
+        return model.set_params(random_state=0).fit(X[:-1000]).score(X[-1000:])
+
+    def plain(X: np.ndarray) -> float:
+        """The same layers of ours in a plain loop."""
+        import torch
+
+        from margin.generative.flows import FlowNetwork
+
+        torch.manual_seed(0)
+        net = FlowNetwork(2, [kind] * blocks, hidden)
+        center, scale = X[:-1000].mean(axis=0), X[:-1000].std(axis=0)
+        _plain_loop(net, lambda x: -net(x).mean(), (X[:-1000] - center) / scale, epochs)
+        with torch.no_grad():
+            return float(net(torch.from_numpy((X[-1000:] - center) / scale)).mean()) - float(np.log(scale).sum())
+
+    def zuko(X: np.ndarray) -> float:
+        import torch
+        import zuko
+
+        torch.manual_seed(0)
+        make = {
+            "affine-coupling": zuko.flows.RealNVP,
+            "autoregressive": zuko.flows.MAF,
+            "spline-coupling": zuko.flows.NSF,
+        }
+        flow = make[kind](2, 0, transforms=blocks, hidden_features=hidden)
+        center, scale = X[:-1000].mean(axis=0), X[:-1000].std(axis=0)
+        _plain_loop(flow, lambda x: -flow().log_prob(x).mean(), (X[:-1000] - center) / scale, epochs)
+        with torch.no_grad():
+            rows = torch.from_numpy((X[-1000:] - center) / scale)
+            return float(flow().log_prob(rows).mean()) - float(np.log(scale).sum())
+
+    return Case(
+        f"flow, 4 layers {kind}, {epochs} epochs, moons",
+        f"{n} x 2",
+        data,
+        ours,
+        (Peer("plain PyTorch loop", "torch", plain), Peer("zuko", "zuko", zuko)),
+        lambda _, score: score,
+        "held-out log-density",
+        rounds=2,
+        memory=False,
+    )

@@ -1,0 +1,219 @@
+"""Text against its peers: byte pairs (tokenizers, tiktoken), word2vec (gensim), topics and classes (scikit-learn).
+
+Byte pairs and word vectors are learned from tinyshakespeare where ``MARGIN_DATA`` leads to it, else from drawn prose;
+spam and polarity are real and take part only there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import zipfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+
+from benchmarks.harness import Case, Peer
+from margin.text import BytePairTokenizer, LatentDirichletAllocation, TextClassifier, Word2Vec
+from margin.text.topics import draw_documents
+
+__all__ = ["cases"]
+
+VOCABULARY = 4000
+
+
+def cases(quick: bool) -> list[Case]:
+    """The cases."""
+    found = [_bpe_training(quick), _bpe_encoding(quick), _word2vec(quick), _topics(300 if quick else 3000)]
+    if os.environ.get("MARGIN_DATA"):
+        found += [
+            _classes(name, read, quick, model)
+            for name, read in (("SMS spam", _spam), ("sentence polarity", _polarity))
+            for model in ("naive Bayes", "logistic regression")
+        ]
+    return found
+
+
+def _prose(quick: bool) -> str:
+    path = Path(os.environ.get("MARGIN_DATA", "")) / "tinyshakespeare" / "input.txt"
+    if os.environ.get("MARGIN_DATA") and path.exists():
+        text = path.read_text(encoding="utf-8")
+    else:
+        rng = np.random.default_rng(0)
+        words = np.array(["".join(rng.choice(list("etaoinshrdlu"), rng.integers(2, 9))) for _ in range(8000)])
+        p = 1 / np.arange(1, len(words) + 1)
+        text = "\n".join(" ".join(rng.choice(words, 12, p=p / p.sum())) for _ in range(15_000))
+    return text[: len(text) // 10] if quick else text
+
+
+def _bytes_per_token(text: str, encode: Any) -> float:
+    return len(text.encode()) / len(encode(text))
+
+
+def _bpe_training(quick: bool) -> Case:
+    def theirs(text: str) -> Any:
+        tokenizer = _hugging_face()
+        from tokenizers.trainers import BpeTrainer
+
+        tokenizer.train_from_iterator(text.splitlines(keepends=True), BpeTrainer(vocab_size=VOCABULARY))
+        return lambda text: tokenizer.encode(text).ids
+
+    return Case(
+        "byte pairs, training",
+        f"{VOCABULARY} tokens",
+        partial(_prose, quick),
+        lambda text: BytePairTokenizer.train(text.splitlines(keepends=True), VOCABULARY).encode,
+        (Peer("tokenizers", "tokenizers", theirs),),
+        _bytes_per_token,
+        "bytes per token",
+    )
+
+
+def _hugging_face(path: str | None = None) -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    if path is not None:
+        return Tokenizer.from_str(path)
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return tokenizer
+
+
+def _bpe_encoding(quick: bool) -> Case:
+    """Every way encodes with the same merges, and starts with nothing remembered."""
+
+    def data() -> dict[str, Any]:
+        text = _prose(quick)
+        return {"text": text, "json": BytePairTokenizer.train(text.splitlines(keepends=True), VOCABULARY).to_json()}
+
+    def tiktoken(d: dict[str, Any]) -> list[int]:
+        from tiktoken import Encoding
+
+        ours = BytePairTokenizer.from_json(d["json"])
+        ranks = {ours.token_bytes(i): i for i in range(ours.vocab_size)}
+        pattern = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+        return Encoding("ours", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary(d["text"])
+
+    return Case(
+        "byte pairs, encoding",
+        f"{VOCABULARY} tokens",
+        data,
+        lambda d: BytePairTokenizer.from_json(d["json"]).encode(d["text"]),
+        (
+            Peer("tokenizers", "tokenizers", lambda d: _hugging_face(d["json"]).encode(d["text"]).ids),
+            Peer("tiktoken", "tiktoken", tiktoken),
+        ),
+        lambda d, ids: len(d["text"].encode()) / len(ids),
+        "bytes per token",
+    )
+
+
+def _word2vec(quick: bool) -> Case:
+    options = {"vector_size": 100, "window": 5, "negative": 5, "sample": 1e-3, "min_count": 5}
+    passes = 2 if quick else 5
+
+    def theirs(sentences: list[list[str]]) -> Any:
+        from gensim.models import Word2Vec as Reference
+
+        model = Reference(sentences, sg=1, epochs=passes, workers=1, seed=0, **options)  # type: ignore[arg-type]
+        return model.wv.index_to_key, model.wv.vectors
+
+    def ours(sentences: list[list[str]]) -> Any:
+        model = Word2Vec(**options, max_iter=passes, random_state=0).fit(sentences)  # type: ignore[arg-type]
+        return model.vocabulary_, model.vectors_
+
+    return Case(
+        f"word2vec, skip-gram, {passes} passes",
+        "100 wide",
+        lambda: [line.lower().split() for line in _prose(quick).splitlines() if line.strip()],
+        ours,
+        (Peer("gensim", "gensim", theirs),),
+        _neighbors_are_nearer,
+        "how often a neighbor is nearer than a drawn word",
+        rounds=2,
+    )
+
+
+def _neighbors_are_nearer(sentences: list[list[str]], found: Any) -> float:
+    """Fraction of neighboring words whose cosine is above that of the first with a word drawn by frequency."""
+    words, vectors = found
+    position = {word: i for i, word in enumerate(words)}
+    kept = [[position[w] for w in sentence if w in position] for sentence in sentences]
+    pairs = np.array([pair for sentence in kept for pair in itertools.pairwise(sentence)])
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    drawn = np.random.default_rng(0).permutation(pairs[:, 1])
+    near, far = ((unit[pairs[:, 0]] * unit[other]).sum(axis=1) for other in (pairs[:, 1], drawn))
+    return float((near > far).mean() + (near == far).mean() / 2)
+
+
+def _topics(n: int) -> Case:
+    def data() -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+        rng = np.random.default_rng(0)
+        topics = rng.dirichlet(np.full(2000, 0.05), size=20)
+        X, _ = draw_documents(rng, topics, n + n // 4, 100, 0.1)
+        X = sparse.csr_matrix(X)
+        return X[:n], X[n:]
+
+    def fit(module: str, X: tuple[Any, Any]) -> Any:
+        cls = __import__(module, fromlist=["x"]).LatentDirichletAllocation
+        return cls(20, max_iter=20, learning_method="batch", random_state=0).fit(X[0])
+
+    return Case(
+        "latent Dirichlet allocation, 20 topics, 20 passes",
+        f"{n} x 2000",
+        data,
+        lambda X: LatentDirichletAllocation(20, max_iter=20, learning_method="batch", random_state=0).fit(X[0]),
+        (Peer("scikit-learn", "sklearn", partial(fit, "sklearn.decomposition")),),
+        lambda X, model: model.perplexity(X[1]),
+        "perplexity of new documents",
+        rounds=2,
+    )
+
+
+def _spam() -> tuple[list[str], np.ndarray]:
+    lines = (Path(os.environ["MARGIN_DATA"]) / "text" / "sms.tsv").read_text(encoding="utf-8").splitlines()
+    label, text = zip(*(line.split("\t", 1) for line in lines if "\t" in line), strict=True)
+    return list(text), np.array(label)
+
+
+def _polarity() -> tuple[list[str], np.ndarray]:
+    texts: list[str] = []
+    labels: list[str] = []
+    with zipfile.ZipFile(Path(os.environ["MARGIN_DATA"]) / "text" / "sentence_polarity.zip") as archive:
+        for kind in ("neg", "pos"):
+            content = archive.read(f"sentence_polarity/rt-polarity.{kind}").decode("latin-1")
+            some = [line for line in content.splitlines() if line.strip()]
+            texts, labels = texts + some, labels + [kind] * len(some)
+    return texts, np.array(labels)
+
+
+def _classes(name: str, read: Any, quick: bool, model: str) -> Case:
+    def data() -> dict[str, Any]:
+        texts, y = read()
+        order = np.random.default_rng(0).permutation(len(y))[: 1500 if quick else None]
+        train, test = order[: 3 * len(order) // 4], order[3 * len(order) // 4 :]
+        return {"X": [texts[i] for i in train], "y": y[train], "new": [texts[i] for i in test], "truth": y[test]}
+
+    peers = {"naive Bayes": MultinomialNB(), "logistic regression": LogisticRegression(C=3.0, max_iter=200)}
+
+    def theirs(d: dict[str, Any]) -> Any:
+        vectors = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+        return make_pipeline(vectors, peers[model]).fit(d["X"], d["y"])
+
+    return Case(
+        f"{name}: bag of words against tf-idf and {model}",
+        "3/4 of the texts",
+        data,
+        lambda d: TextClassifier("bag-of-words", random_state=0).fit(d["X"], d["y"]),
+        (Peer("scikit-learn", "sklearn", theirs),),
+        lambda d, fitted: float(fitted.score(d["new"], d["truth"])),
+        "accuracy on new texts",
+        rounds=1,
+    )

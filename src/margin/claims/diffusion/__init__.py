@@ -1,0 +1,1 @@
+"""Claims on diffusion models: the chain and its bound, what is predicted, scores, and sampling."""

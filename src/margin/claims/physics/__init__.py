@@ -1,0 +1,1 @@
+"""Claims on differential equations: solvers, kinds of equations, and networks that solve them."""

@@ -1,0 +1,1 @@
+"""Claims about transformers: attention, positions, blocks, and the models made of them."""

@@ -1,0 +1,1 @@
+"""Generative adversarial networks: losses, the game on known densities, networks, and the estimator."""

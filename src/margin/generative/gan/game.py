@@ -1,0 +1,118 @@
+"""The two sides of a GAN as players of the training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from margin.generative.gan.losses import (
+    critic_loss,
+    discriminator_loss,
+    gan_value,
+    generator_loss,
+    gradient_penalty,
+    implied_js,
+    real_gradient_penalty,
+)
+from margin.neural.training import Adversarial, Player
+
+__all__ = ["PENALTIES", "GANNetwork", "Game", "Rules", "discriminator_terms", "generator_terms", "players_of"]
+
+PENALTIES = ("none", "real", "between")
+
+Modules = Mapping[str, nn.Module]
+
+
+class GANNetwork(nn.Module):
+    """Both networks in one, so that files and states hold the game whole."""
+
+    def __init__(self, generator: nn.Module, discriminator: nn.Module):
+        super().__init__()
+        self.generator, self.discriminator = generator, discriminator
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the players minimize: kind of loss, penalty on the discriminator's gradient, blur of what it sees."""
+
+    n_latents: int
+    loss: str = "non-saturating"
+    penalty: str = "none"
+    penalty_weight: float = 10.0
+    blur: float = 0.0
+
+
+def _made(modules: Modules, rules: Rules, batch: tuple[Tensor, ...], noise: torch.Generator) -> Tensor:
+    real = batch[0]
+    z = torch.randn((len(real), rules.n_latents), generator=noise, dtype=real.dtype)
+    return modules["generator"](z, *batch[1:])
+
+
+def _blurred(x: Tensor, rules: Rules, noise: torch.Generator) -> Tensor:
+    return x + rules.blur * torch.randn(x.shape, generator=noise, dtype=x.dtype) if rules.blur else x
+
+
+def discriminator_terms(
+    modules: Modules, batch: tuple[Tensor, ...], noise: torch.Generator, *, rules: Rules
+) -> dict[str, Tensor]:
+    """Loss of the discriminator on real rows and as many made ones; gradients do not reach the generator."""
+    discriminate, label = modules["discriminator"], batch[1:]
+    with torch.no_grad():
+        made = _made(modules, rules, batch, noise)
+    real, made = (_blurred(x, rules, noise) for x in (batch[0], made))
+    of_real, of_made = discriminate(real, *label), discriminate(made, *label)
+    loss = (critic_loss if rules.loss == "wasserstein" else discriminator_loss)(of_real, of_made).mean()
+    if rules.penalty == "real":
+        loss = loss + rules.penalty_weight * real_gradient_penalty(lambda x: discriminate(x, *label), real).mean()
+    elif rules.penalty == "between":
+        mix = torch.rand(len(real), generator=noise, dtype=real.dtype)
+        loss = loss + rules.penalty_weight * gradient_penalty(lambda x: discriminate(x, *label), real, made, mix).mean()
+    if rules.loss == "wasserstein":
+        return {"loss": loss, "distance": (of_real.mean() - of_made.mean()).detach()}
+    value = gan_value(of_real.detach(), of_made.detach())
+    return {
+        "loss": loss,
+        "real": torch.sigmoid(of_real.detach()).mean(),
+        "fake": torch.sigmoid(of_made.detach()).mean(),
+        "value": value,
+        "js": cast(Tensor, implied_js(value)),
+    }
+
+
+def generator_terms(
+    modules: Modules, batch: tuple[Tensor, ...], noise: torch.Generator, *, rules: Rules
+) -> dict[str, Tensor]:
+    """Loss of the generator: what the discriminators make of new rows, on average over them."""
+    made = _blurred(_made(modules, rules, batch, noise), rules, noise)
+    return {"loss": generator_loss(modules["discriminator"](made, *batch[1:]), rules.loss).mean()}
+
+
+class Game(Adversarial):
+    """Discriminator first, then generator; the result is both, the generator as its average if there is one."""
+
+    def __init__(self, network: GANNetwork, players: Sequence[Player], **options: Any):
+        super().__init__(players, **options)
+        self.network = network
+        if self.average is not None:
+            self.network = copy(network)
+            self.network._modules = dict(network._modules) | {"generator": self.average.module}
+
+    @property
+    def result(self) -> nn.Module:
+        return self.network
+
+
+def players_of(
+    network: GANNetwork, rules: Rules, *, critic: Mapping[str, Any], maker: Mapping[str, Any]
+) -> list[Player]:
+    """The two players of a game with these rules; ``critic`` and ``maker`` say how each of them moves."""
+    return [
+        Player("discriminator", network.discriminator, partial(discriminator_terms, rules=rules), **critic),
+        Player("generator", network.generator, partial(generator_terms, rules=rules), **maker),
+    ]

@@ -1,0 +1,80 @@
+r"""What generator and discriminator of a GAN minimize, as functions of logits: :math:`D = 1/(1 + e^{-\mathrm{logit}})`.
+
+.. math:: \min_G \max_D V = E[\log D(x)] + E[\log(1 - D(G(z)))]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+__all__ = [
+    "GENERATOR_LOSSES",
+    "critic_loss",
+    "discriminator_loss",
+    "gan_value",
+    "generator_loss",
+    "gradient_penalty",
+    "implied_js",
+    "real_gradient_penalty",
+]
+
+GENERATOR_LOSSES = ("non-saturating", "minimax", "wasserstein")
+LOG_TWO = 0.6931471805599453
+
+
+def discriminator_loss(real: Tensor, fake: Tensor) -> Tensor:
+    r""":math:`-\log D(x) - \log(1 - D(G(z)))` of every pair of logits: cross-entropy with labels 1 and 0."""
+    return functional.softplus(-real) + functional.softplus(fake)
+
+
+def critic_loss(real: Tensor, fake: Tensor) -> Tensor:
+    r""":math:`f(G(z)) - f(x)`: the mean over pairs is minus the lower bound of the Wasserstein distance."""
+    return fake - real
+
+
+def generator_loss(fake: Tensor, kind: str = "non-saturating") -> Tensor:
+    r""":math:`-\log D(G(z))`, the minimax :math:`\log(1 - D(G(z)))`, or :math:`-f(G(z))`, of every logit.
+
+    The first two have the same fixed point. The derivative by the logit is :math:`D - 1` and :math:`-D`: where the
+    discriminator is sure (D near 0) only the first one moves the generator.
+    """
+    if kind == "non-saturating":
+        return functional.softplus(-fake)
+    if kind == "minimax":
+        return -functional.softplus(fake)
+    if kind == "wasserstein":
+        return -fake
+    raise ValueError(f"generator_loss: kind must be one of {', '.join(GENERATOR_LOSSES)}; got {kind!r}.")
+
+
+def gan_value(real: Tensor, fake: Tensor) -> Tensor:
+    r"""The objective :math:`V` from logits, as a mean over rows: minus the mean discriminator loss."""
+    return -functional.softplus(-real).mean() - functional.softplus(fake).mean()
+
+
+def implied_js(value: Tensor | float) -> Tensor | float:
+    r""":math:`(V + 2\log 2)/2`: the Jensen-Shannon divergence if the discriminator is the best one, else less."""
+    return (value + 2 * LOG_TWO) / 2
+
+
+def gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    r""":math:`(\|\nabla f(\hat x)\| - 1)^2` of every row at :math:`\hat x = u x + (1 - u) G(z)`; ``mix`` holds u."""
+    mix = mix.reshape(-1, *[1] * (real.ndim - 1))
+    points = (mix * real + (1 - mix) * fake).detach().requires_grad_(True)
+    return (_gradient_norm(critic, points, squared=False) - 1).square()
+
+
+def real_gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor) -> Tensor:
+    r""":math:`\|\nabla f(x)\|^2` of every real row (R1): flattens the discriminator where the data are."""
+    return _gradient_norm(critic, real.detach().requires_grad_(True), squared=True)
+
+
+def _gradient_norm(critic: Callable[[Tensor], Tensor], points: Tensor, *, squared: bool) -> Tensor:
+    (gradient,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
+    squares = gradient.square().reshape(len(points), -1).sum(dim=1)
+    # The root has no derivative at 0, which a critic of all equal outputs would reach.
+    return squares if squared else torch.sqrt(squares + 1e-12)

@@ -1,0 +1,25 @@
+"""Rows of pixels as images: what the generative estimators for images share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["check_image_shape"]
+
+
+def check_image_shape(estimator: Any, n_columns: int) -> tuple[int, int, int]:
+    """Channels, height and width of the image in a row, from ``image_shape``; a missing or wrong one is refused.
+
+    Pixels of several channels are stored channel after channel, as (channels, height, width).
+    """
+    owner, shape = type(estimator).__name__, estimator.image_shape
+    if shape is None:
+        raise ValueError(f"{owner}: image_shape must be (height, width) for a network that sees images; got None.")
+    shape = tuple(int(n) for n in shape)
+    if len(shape) not in (2, 3) or math.prod(shape) != n_columns:
+        raise ValueError(
+            f"{owner}: image_shape must be (height, width) or (channels, height, width) with a product of {n_columns}, "
+            f"the columns of X; got {shape}."
+        )
+    return (1, *shape) if len(shape) == 2 else shape

@@ -1,0 +1,154 @@
+"""What estimators on graphs share: the network, its parameters, and the check of the graphs they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+from torch import Tensor, nn
+
+from margin.core.domains import Choice, Integer, Number
+from margin.core.parameters import parameter
+from margin.core.threads import torch_threads
+from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
+from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
+from margin.neural.estimators.base import NeuralEstimator
+
+__all__ = ["GraphEstimator", "coded_classes", "softmax_rows"]
+
+FLOATS = [np.float64, np.float32]
+
+
+class GraphEstimator(NeuralEstimator):
+    """A graph network whose layers are of one architecture, trained in the shared loop."""
+
+    _: KW_ONLY
+    architecture: str = parameter(
+        "gcn", Choice(*ARCHITECTURES), "Kind of the layers; 'gat', 'gin' and 'mpnn' use features of edges."
+    )
+    width: int = parameter(32, Integer(low=1, search=(8, 256), log=True), "Features of a node in hidden layers.")
+    n_layers: int = parameter(2, Integer(low=1), "Layers, which is how many edges away a node sees.")
+    heads: int = parameter(4, Integer(low=1), "Heads of attention in the hidden layers of 'gat'.")
+    dropout: float = parameter(
+        0.0, Number(low=0, below=1), "Fraction of the features that are dropped before each layer in training."
+    )
+    learning_rate_init: float = parameter(
+        0.01, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+    )
+
+    _level = "node"  # what a row of the outputs stands for: a node or a graph
+
+    def _network(self) -> nn.Module:
+        return GraphNetwork(**self.network_)
+
+    def _describe(self, n_outputs: int, graph: Graph, **more: Any) -> None:
+        """Set ``network_`` for graphs like ``graph``."""
+        if self.architecture == "gat" and self.width % self.heads:
+            raise ValueError(
+                f"{type(self).__name__}: width must be a multiple of heads; got {self.width} and {self.heads}."
+            )
+        network = {
+            "n_features": graph.node_features.shape[1],
+            "n_edge_features": _edge_size(graph),
+            "n_outputs": n_outputs,
+            "architecture": self.architecture,
+            "width": int(self.width),
+            "n_layers": int(self.n_layers),
+            "heads": int(self.heads),
+            "dropout": float(self.dropout),
+            "level": self._level,
+            **more,
+        }
+        if self._goes_on() and network != self.network_:
+            raise ValueError(f"{type(self).__name__}: warm_start must go on with the same network and outputs.")
+        self.network_ = network
+
+    def _graph(self, X: Any, *, reset: bool) -> Graph:
+        """One graph of nodes; the rows of a table are nodes without edges."""
+        if not isinstance(X, Graph):
+            X = as_graph(validate_data(self, X, dtype=FLOATS, reset=reset))
+        return self._checked([X], reset=reset)[0]
+
+    def _graphs(self, X: Any, *, reset: bool) -> list[Graph]:
+        """A sequence of graphs; the rows of a table are graphs of one node each."""
+        if isinstance(X, Graph):
+            raise ValueError(f"{type(self).__name__}: X must be a sequence of graphs; got one graph.")
+        if not is_sequence_of_graphs(X):
+            X = [as_graph(row[None]) for row in validate_data(self, X, dtype=FLOATS, reset=reset)]
+        return self._checked(list(X), reset=reset)
+
+    def _checked(self, graphs: list[Graph], *, reset: bool) -> list[Graph]:
+        """``graphs``, if they are like those of the fit and the architecture uses all that they have."""
+        name = type(self).__name__
+        if reset:
+            if getattr(self, "n_features_in_", None) != graphs[0].node_features.shape[1]:
+                self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = graphs[0].node_features.shape[1]
+        wanted = (self.n_features_in_, _edge_size(graphs[0]) if reset else self.network_["n_edge_features"])
+        if wanted[1] and self.architecture not in USES_EDGE_FEATURES:
+            raise ValueError(
+                f"{name}: architecture {self.architecture!r} does not use edge features, which these graphs have; "
+                f"{', '.join(USES_EDGE_FEATURES)} do."
+            )
+        for graph in graphs:
+            found = (graph.node_features.shape[1], _edge_size(graph))
+            if found != wanted:
+                raise ValueError(
+                    f"{name}: graphs must all have {wanted[0]} node and {wanted[1]} edge features; got {found[0]} and "
+                    f"{found[1]}."
+                )
+        return graphs
+
+    def _tensors(self, graphs: Sequence[Graph], dtype: torch.dtype) -> GraphTensors:
+        return with_edge_features(disjoint_union(graphs, dtype), self.network_["architecture"])
+
+    def _outputs(self, graphs: Sequence[Graph]) -> np.ndarray:
+        """What the network gives for every node or every graph."""
+        module = self._ready_module()
+        with torch.inference_mode(), torch_threads(1):
+            outputs: Tensor = module(self._tensors(graphs, next(module.parameters()).dtype))
+        return outputs.numpy().astype(np.float64)
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        return None  # the work depends on the edges, so it is counted
+
+
+def softmax_rows(scores: np.ndarray) -> np.ndarray:
+    """Probabilities from scores, row by row."""
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def is_sequence_of_graphs(X: Any) -> bool:
+    """Whether ``X`` is a list, tuple or array of graphs, at least one."""
+    several = isinstance(X, Sequence) or (isinstance(X, np.ndarray) and X.dtype == object)
+    return several and len(X) > 0 and all(isinstance(graph, Graph) for graph in X)
+
+
+def precision(X: Any, graphs: Sequence[Graph], n_rows: int) -> np.ndarray:
+    """An empty array in the precision of a network for ``X``: that of a table, and float32 for graphs.
+
+    It stands first among the rows of a training, whose precision is that of its first array.
+    """
+    given = isinstance(X, Graph) or is_sequence_of_graphs(X)
+    return np.empty((n_rows, 0), dtype=np.float32 if given else graphs[0].node_features.dtype)
+
+
+def coded_classes(name: str, y: Any, n: int, what: str) -> np.ndarray:
+    """Classes ``y``, one for each of ``n`` things that ``what`` calls."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n:
+        raise ValueError(f"{name}: y must have one class per {what}, {n}; got {len(y)}.")
+    check_classification_targets(y)
+    return y
+
+
+def _edge_size(graph: Graph) -> int:
+    return 0 if graph.edge_features is None else graph.edge_features.shape[1]

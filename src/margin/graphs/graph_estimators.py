@@ -1,0 +1,154 @@
+"""Classes and numbers of whole graphs: message passing, then one vector per graph, whatever the order of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+from torch import Tensor, nn
+from torch.nn import functional
+
+from margin.core.domains import Choice, Integer
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
+from margin.graphs.graph import Graph
+from margin.graphs.network import ARCHITECTURES
+from margin.graphs.pooling import AGGREGATIONS
+from margin.neural.scaling import Scaling
+from margin.neural.training import TensorRows
+from margin.neural.training.steps import Objective
+
+__all__ = ["GraphClassifier", "GraphRegressor"]
+
+GRAPHS_AT_ONCE = 512  # predicted as one union: bounds memory
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+class WholeGraphEstimator(GraphEstimator):
+    """What both share: unions of graphs as batches, and a readout."""
+
+    _: KW_ONLY
+    architecture: str = parameter(
+        "gin", Choice(*ARCHITECTURES), "Kind of the layers; 'gat', 'gin' and 'mpnn' use features of edges."
+    )
+    n_layers: int = parameter(3, Integer(low=1), "Layers, which is how many edges away a node sees.")
+    readout: str = parameter("sum", Choice(*AGGREGATIONS), "How the nodes of a graph are put together.")
+
+    _level = "graph"
+
+    def _objective(self, graphs: list[Graph], dtype: torch.dtype, loss: Loss) -> Objective:
+        """``loss`` of the outputs for the union of the graphs that a batch numbers."""
+
+        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+            _, numbers, wanted = batch
+            return {"loss": loss(module(self._tensors([graphs[i] for i in numbers.tolist()], dtype)), wanted)}
+
+        return objective
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        graphs = self._graphs(X, reset=False)
+        pieces = [graphs[i : i + GRAPHS_AT_ONCE] for i in range(0, len(graphs), GRAPHS_AT_ONCE)]
+        return np.concatenate([self._outputs(piece) for piece in pieces])
+
+
+def _cross_entropy(scores: Tensor, wanted: Tensor) -> Tensor:
+    return functional.cross_entropy(scores, wanted, reduction="none")
+
+
+def _half_square(found: Tensor, wanted: Tensor) -> Tensor:
+    return 0.5 * (found[:, 0] - wanted).square()
+
+
+class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
+    """A graph network for classes of whole graphs.
+
+    ``X`` is a sequence of graphs; the rows of a table are graphs of one node.
+
+    Examples
+    --------
+    >>> from margin.graphs.generators import ring
+    >>> graphs = [ring(n) for n in (3, 4, 8, 9) for _ in range(4)]
+    >>> labels = [len(graph) > 5 for graph in graphs]
+    >>> GraphClassifier(random_state=0).fit(graphs, labels).score(graphs, labels)
+    1.0
+    """
+
+    classes_: np.ndarray = attribute("The classes, sorted.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        graphs = self._graphs(X, reset=True)
+        y = coded_classes("GraphClassifier", y, len(graphs), "graph")
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError("GraphClassifier: y must have at least 2 classes; got 1 class.")
+        self._describe(len(classes), graphs[0], readout=self.readout)
+        self.classes_ = classes
+        seed = self._seed(state)
+        train, valid = self._split(len(graphs), seed, codes)
+        rows = TensorRows.of(precision(X, graphs, len(graphs)), np.arange(len(graphs)), codes.astype(np.int64))
+        objective = self._objective(graphs, rows.dtype, _cross_entropy)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes of every graph."""
+        return softmax_rows(self._scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of every graph."""
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+class GraphRegressor(RegressorMixin, WholeGraphEstimator):
+    """A graph network for one number per graph, standardized in training.
+
+    ``X`` is a sequence of graphs; the rows of a table are graphs of one node.
+
+    Examples
+    --------
+    >>> from margin.graphs.generators import ring
+    >>> graphs = [ring(n) for n in range(3, 15)]
+    >>> y = [float(len(graph)) for graph in graphs]
+    >>> GraphRegressor(max_iter=300, random_state=0).fit(graphs, y).score(graphs, y) > 0.9
+    True
+    """
+
+    target_center_: float = attribute("What is subtracted from the targets.")
+    target_scale_: float = attribute("What the targets are divided by.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        if y is None:
+            raise ValueError("GraphRegressor requires y to be passed, but the target y is None.")
+        graphs = self._graphs(X, reset=True)
+        y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        if len(y) != len(graphs) or not np.isfinite(y).all():
+            raise ValueError(
+                f"GraphRegressor: y must be one finite number per graph, {len(graphs)}; got {len(y)} with "
+                f"{int((~np.isfinite(y)).sum())} NaN or inf."
+            )
+        self._describe(1, graphs[0], readout=self.readout)
+        seed = self._seed(state)
+        train, valid = self._split(len(graphs), seed)
+        if not self._goes_on():
+            center, scale = Scaling.of(y[train][:, None])
+            self.target_center_, self.target_scale_ = float(center[0]), float(scale[0])
+        empty = precision(X, graphs, len(graphs))
+        standard = ((y - self.target_center_) / self.target_scale_).astype(empty.dtype)
+        rows = TensorRows.of(empty, np.arange(len(graphs)), standard)
+        objective = self._objective(graphs, rows.dtype, _half_square)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The number of every graph."""
+        return self._scores(X)[:, 0] * self.target_scale_ + self.target_center_

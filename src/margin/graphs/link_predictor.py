@@ -1,0 +1,141 @@
+r"""Which nodes are joined, or how: a network embeds the nodes, and a score of two embeddings says the rest.
+
+.. math:: P(i \to j) = \sigma(z_i \cdot z_j) \quad\text{or}\quad
+          P(r \mid i \to j) = \mathrm{softmax}_r\,\mathrm{MLP}([z_i, z_j])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin
+from torch import Tensor, nn
+from torch.nn import functional
+
+from margin.core.domains import Choice, Either, Integer
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.core.threads import torch_threads
+from margin.graphs.base import GraphEstimator, coded_classes, softmax_rows
+from margin.graphs.graph import Graph, GraphTensors
+from margin.graphs.network import GraphNetwork
+from margin.neural.nets.mlp import MLP
+from margin.neural.training import TensorRows
+
+__all__ = ["LinkPredictor"]
+
+
+class LinkNetwork(nn.Module):
+    """Embeddings of nodes, and scores of pairs: one by the inner product, or one per relation."""
+
+    def __init__(self, n_relations: int, n_outputs: int, **body: Any):
+        super().__init__()
+        self.body = GraphNetwork(n_outputs=n_outputs, **body)
+        # With relations the ends are told apart, and each end also shows what it is without its neighbors.
+        self.head = MLP([2 * (n_outputs + body["n_features"]), n_outputs, n_relations]) if n_relations else None
+
+    def forward(self, graph: GraphTensors, source: Tensor, target: Tensor) -> Tensor:
+        z = self.body(graph)
+        if self.head is None:
+            return (z.index_select(0, source) * z.index_select(0, target)).sum(dim=1)
+        both = torch.cat([z, graph.x], dim=1)
+        return self.head(torch.cat([both.index_select(0, source), both.index_select(0, target)], dim=1))
+
+
+class LinkPredictor(ClassifierMixin, GraphEstimator):
+    """Links of a graph from its other links, or the relation that each edge stands for.
+
+    ``fit(graph)`` learns which pairs are joined: against every edge stands a pair drawn at random. ``fit(graph, y)``
+    learns the class ``y`` of every edge. Predictions are about ``pairs`` (m, 2), by default the graph's own edges.
+
+    Examples
+    --------
+    >>> from margin.graphs.generators import block_model
+    >>> graph = block_model([20, 20], 0.5, 0.02, random_state=0)
+    >>> model = LinkPredictor(max_iter=100, random_state=0).fit(graph)
+    >>> inside, across = model.predict_proba(graph, [[0, 1], [0, 39]])[:, 1]
+    >>> bool(inside > across)
+    True
+    """
+
+    _: KW_ONLY
+    batch_size: int | str = parameter(
+        "auto", Either(Choice("auto"), Integer(low=1)), "Edges per update; 'auto' is all of them."
+    )
+
+    classes_: np.ndarray = attribute("The classes of edges, or 0 and 1 for pairs that are not or are joined.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        if not isinstance(X, Graph) or X.edges.shape[1] == 0:
+            raise ValueError("LinkPredictor: X must be a graph with edges.")
+        graph, n = self._graph(X, reset=True), len(X)
+        m = graph.edges.shape[1]
+        classes, codes = np.array([0, 1]), np.ones(m, dtype=np.int64)
+        if y is not None:
+            classes, codes = np.unique(coded_classes("LinkPredictor", y, m, "edge"), return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError("LinkPredictor: y must have at least 2 classes; got 1 class.")
+        self._describe(int(self.width), graph, n_relations=0 if y is None else len(classes))
+        self.classes_ = classes
+        tensors, seed = self._tensors([graph], torch.float32), self._seed(state)
+        train, valid = self._split(m, seed)
+
+        def links(module: nn.Module, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
+            _, source, target, _ = batch
+            other = torch.randint(0, n, (2, len(source)), generator=noise)
+            there, drawn = module(tensors, source, target), module(tensors, *other)
+            return {"loss": functional.softplus(-there) + functional.softplus(drawn)}
+
+        def relations(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+            _, source, target, wanted = batch
+            return {"loss": functional.cross_entropy(module(tensors, source, target), wanted, reduction="none")}
+
+        empty = np.empty((m, 0), dtype=np.float32)
+        rows = TensorRows.of(empty, graph.edges[0], graph.edges[1], codes.astype(np.int64))
+        objective = links if y is None else relations
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+
+    def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
+        """Probabilities of the classes of every pair of nodes."""
+        module = self._ready_module()
+        if not isinstance(X, Graph):
+            raise ValueError(f"LinkPredictor: X must be a graph; got {type(X).__name__}.")
+        graph = self._graph(X, reset=False)
+        source, target = graph.edges if pairs is None else _ends(pairs, len(graph))
+        with torch.inference_mode(), torch_threads(1):
+            scores = module(self._tensors([graph], torch.float32), torch.from_numpy(source), torch.from_numpy(target))
+        scores = scores.numpy().astype(np.float64)
+        return softmax_rows(np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores)
+
+    def predict(self, X: Any, pairs: Any = None) -> np.ndarray:
+        """The most probable class of every pair of nodes."""
+        return self.classes_[self.predict_proba(X, pairs).argmax(axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over the edges of ``X``."""
+        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # a graph with edges, which no table is
+        tags.target_tags.required = False
+        return tags
+
+    def _network(self) -> nn.Module:
+        return LinkNetwork(**self.network_)
+
+    def _rows_per_update(self, n_rows: int) -> int:
+        return n_rows if self.batch_size == "auto" else int(self.batch_size)
+
+
+def _ends(pairs: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    pairs = np.asarray(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or pairs.min() < 0 or pairs.max() >= n:
+        raise ValueError(f"LinkPredictor: pairs must be (m, 2) node numbers from 0 to {n - 1}; got {pairs.shape}.")
+    return pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)

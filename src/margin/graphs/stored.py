@@ -1,0 +1,59 @@
+"""What fitted graph networks hold: no layer is built that the stored weights do not fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, Real, Sizes, Stored, StringOf, Violation
+from margin.graphs.network import ARCHITECTURES
+from margin.graphs.pooling import AGGREGATIONS
+from margin.neural.stored import TRAINED, check_built
+
+__all__ = ["FORMS"]
+
+MOST = 2**31
+
+
+def _network_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    """The described network has the stored weights, the columns of X and the outputs that the rest of the file has."""
+    if "network_" not in model:
+        return
+    from margin.graphs.link_predictor import LinkNetwork
+    from margin.graphs.network import GraphNetwork
+
+    network = model["network_"]
+    if network["n_features"] != sizes["n_features"]:
+        raise Violation("network_ must begin with the features of the nodes")
+    links = "n_relations" in network
+    outputs = network["n_relations"] or 2 if links else network["n_outputs"]
+    if outputs != sizes.known.get("n_outputs", outputs):
+        raise Violation("network_ must end with the outputs")
+    check_built(model["weights_"], lambda: (LinkNetwork if links else GraphNetwork)(**network), float32=False)
+
+
+def _form(level: str, attributes: Mapping[str, Stored], **more: Stored) -> Form:
+    network: dict[str, Stored] = {
+        "n_features": Count(low=1, high=MOST),
+        "n_edge_features": Count(high=MOST),
+        "n_outputs": Count(low=1, high=MOST),
+        "architecture": StringOf(ARCHITECTURES),
+        "width": Count(low=1, high=MOST),
+        "n_layers": Count(low=1, high=10_000),
+        "heads": Count(low=1, high=MOST),
+        "dropout": Real(0.0, 1.0, finite=True),
+        "level": StringOf((level,)),
+        **more,
+    }
+    return Form({**TRAINED, **attributes, "network_": FieldsOf(network)}, [_network_is_stored])
+
+
+CLASSES: Mapping[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
+TARGET: Mapping[str, Stored] = {"target_center_": Real(finite=True), "target_scale_": Real(low=0.0, finite=True)}
+READOUT = StringOf(AGGREGATIONS)
+FORMS: Mapping[str, Form] = {
+    "NodeClassifier": _form("node", CLASSES),
+    "GraphClassifier": _form("graph", CLASSES, readout=READOUT),
+    "GraphRegressor": _form("graph", TARGET, readout=READOUT),
+    "LinkPredictor": _form("node", CLASSES, n_relations=Count(high=MOST)),
+}

@@ -1,0 +1,245 @@
+"""Few-shot learning as an estimator: trained on episodes of known classes, used on classes it has never seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional
+
+from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.core.threads import torch_threads
+from margin.meta.episodes import EpisodeBatches, EpisodeRows, sample_episode
+from margin.meta.inner_loop import adapt
+from margin.meta.objectives import EMBEDDING, METHODS, episode_loss
+from margin.meta.similarity import matching_log_probabilities, pair_logits, prototype_scores, prototypes
+from margin.neural.activations import ACTIVATIONS
+from margin.neural.estimators.base import FitLoop, NeuralEstimator
+from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.generators import Seeds
+from margin.neural.nets.mlp import MLP
+from margin.neural.scaling import Scaling
+from margin.neural.training import Minimize, Rows, Step, Training, rate_schedule
+from margin.neural.training.steps import Objective
+
+__all__ = ["FewShotLearner"]
+
+USE_STEPS = 3  # inner steps on a new support set for every one in training: there is no query loss to overfit
+
+
+class FewShotLearner(ClassifierMixin, NeuralEstimator):
+    """Learns to tell new classes apart from a few examples of each.
+
+    ``fit(X, y)`` sees the training classes; ``predict(X, support, support_labels)`` labels rows from a support set of
+    any classes. Three methods learn an embedding, in which a class is the mean of its support ('prototypical'), its
+    support weighed by similarity ('matching'), or what pairs of rows have in common ('siamese'); without a support set
+    they label rows by the prototypes of the training classes. 'maml', 'fomaml' and 'reptile' learn where a few steps of
+    descent on the support should start. With early_stopping whole classes are held out, at least two.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = FewShotLearner(ways=4, max_iter=3, random_state=0).fit(X[y < 6], y[y < 6])
+    >>> new, labels = X[y >= 6], y[y >= 6]
+    >>> support = [np.flatnonzero(labels == c)[0] for c in (6, 7, 8, 9)]
+    >>> bool(np.mean(model.predict(new, new[support], labels[support]) == labels) > 0.5)
+    True
+    """
+
+    method: str = parameter("prototypical", Choice(*METHODS), "How a support set is used.")
+    _: KW_ONLY
+    ways: int = parameter(5, Integer(low=2), "Classes of a training episode.")
+    shots: int = parameter(1, Integer(low=1), "Support rows per class of a training episode.")
+    queries: int = parameter(5, Integer(low=1), "Query rows per class of a training episode.")
+    hidden_layer_sizes: Sequence[int] | int = parameter((64,), LAYER_SIZES, "Units of each hidden layer.")
+    n_components: int = parameter(32, Integer(low=1), "Coordinates of the embedding.")
+    activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    inner_rate: float = parameter(0.1, Number(above=0), "Learning rate of the inner loop.")
+    inner_steps: int = parameter(1, Integer(low=1), "Steps of the inner loop in training; at least 3 for 'reptile'.")
+    episodes: int = parameter(50, Integer(low=1), "Updates of an epoch.")
+    batch_size: int = parameter(1, Integer(low=1), "Episodes per update.")
+    shuffle: bool = parameter(True, Flag(), "Whether every epoch draws new episodes.")
+    max_iter: int = parameter(10, Integer(low=1), "Most epochs.")
+    alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
+
+    center_: np.ndarray = attribute("What is subtracted from every column.")
+    scale_: np.ndarray = attribute("What every column is divided by.")
+    classes_: np.ndarray = attribute("The training classes.")
+    prototypes_: np.ndarray | None = attribute("Mean embedding of each training class; None without an embedding.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float32)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        sizes = (int(self.ways), int(self.shots), int(self.queries))
+        self._refuse_poor_classes(codes)
+        seed = self._seed(state)
+        train, valid = self._split_classes(codes, seed)
+        if not self._goes_on():
+            self.center_, self.scale_ = Scaling.of(X[train])
+        outputs = int(self.n_components if self.method in EMBEDDING else self.ways)
+        layers = [X.shape[1], *layer_sizes(self.hidden_layer_sizes), outputs]
+        self.network_ = {"sizes": layers, "activation": self.activation}
+        rows = EpisodeRows(Scaling(self.center_, self.scale_).apply(X), codes.astype(np.int64), sizes)
+        for record in self._train(self._objective, rows, train, valid, seed=seed, state=state):
+            self._keep_prototypes(rows)
+            yield record
+        self._keep_prototypes(rows)  # where the state was that of a finished fit
+
+    def predict(self, X: Any, support: Any = None, support_labels: Any = None) -> np.ndarray:
+        """The label of every row of ``X``: one of those of the support set, or of the training classes without."""
+        classes, scores = self._scores(X, support, support_labels)
+        return classes[scores.argmax(axis=1)]
+
+    def predict_proba(self, X: Any, support: Any = None, support_labels: Any = None) -> np.ndarray:
+        """Probabilities of the classes of the support set, sorted, or of the training classes without."""
+        scores = self._scores(X, support, support_labels)[1].astype(np.float64)
+        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+    def embed(self, X: Any) -> np.ndarray:
+        """The embedding of every row, (n, n_components)."""
+        module, x = self._embedding(), self._tensor(X)
+        with torch.inference_mode(), torch_threads(1):
+            return module(x).numpy()
+
+    def same_class(self, A: Any, B: Any) -> np.ndarray:
+        """Logits that rows of ``A`` and ``B`` are of one class, by the distance of their embeddings."""
+        return pair_logits(torch.from_numpy(self.embed(A)), torch.from_numpy(self.embed(B))).numpy()
+
+    def episode_accuracies(self, X: Any, y: Any, *, ways: int, shots: int, queries: int = 5, n_episodes: int = 100,
+                           random_state: int = 0) -> np.ndarray:  # fmt: skip
+        """Accuracy on the queries of ``n_episodes`` episodes; their mean has an interval of two standard errors."""
+        rng = np.random.default_rng(random_state)
+        found = []
+        for _ in range(n_episodes):
+            e = sample_episode(np.asarray(X), y, ways, shots, queries, rng)
+            found.append(np.mean(self.predict(e.query, e.support, e.support_labels) == e.query_labels))
+        return np.array(found)
+
+    def _refuse_poor_classes(self, codes: np.ndarray) -> None:
+        rows = int(self.shots + self.queries)
+        rich = int((np.bincount(codes) >= rows).sum())
+        if rich < self.ways:
+            raise ValueError(
+                f"FewShotLearner: an episode needs ways={self.ways} classes of shots + queries = {rows} rows; got "
+                f"{rich} such {'class' if rich == 1 else 'classes'} in {len(codes)} sample{'s' * (len(codes) > 1)}."
+            )
+
+    def _split_classes(self, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the rows of training and of held-out classes (none without ``early_stopping``)."""
+        if not self.early_stopping:
+            return np.arange(len(codes)), np.arange(0)
+        n = len(self.classes_)
+        held = max(2, math.ceil(self.validation_fraction * n))
+        if n - held < self.ways:
+            raise ValueError(
+                f"FewShotLearner: early_stopping holds out {held} classes and leaves {n - held} for ways={self.ways}."
+            )
+        chosen = np.random.default_rng(Seeds.of(seed).split).permutation(n)[:held]
+        return np.flatnonzero(~np.isin(codes, chosen)), np.flatnonzero(np.isin(codes, chosen))
+
+    def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Any) -> tuple[Step, Any]:
+        assert isinstance(rows, EpisodeRows)
+        batches = EpisodeBatches(
+            rows, seeds.order, steps_per_epoch=self.episodes, batch_size=self.batch_size, fresh=self.shuffle
+        )
+        schedule = rate_schedule(
+            self.learning_rate, self.learning_rate_init, steps=self.max_iter * self.episodes, warmup=self.warmup,
+            steps_per_epoch=self.episodes, n_rows=self._rows_of_an_epoch(), power=self.power_t,
+        )  # fmt: skip
+        step = Minimize(
+            module, objective, self._optimization(), schedule=schedule, seed=seeds.noise, clip_norm=self.clip_norm,
+            penalty=self._penalty(), average=self.weight_average,
+        )  # fmt: skip
+        return step, batches
+
+    def _rows_of_an_epoch(self) -> int:
+        return int(self.episodes * self.batch_size * self.ways * (self.shots + self.queries))
+
+    def _note(self, training: Training, loop: FitLoop) -> None:
+        super()._note(training, loop)
+        self.t_ = loop.own["before"]["rows"] + training.epoch * self._rows_of_an_epoch()
+
+    def _objective(self, module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+        """Mean loss and accuracy over the episodes of a batch."""
+        found = [
+            episode_loss(self.method, module, *episode, rate=self.inner_rate, steps=self.inner_steps)
+            for episode in zip(*batch)
+        ]
+        losses, accuracies = zip(*found)
+        return {"loss": torch.stack(losses).mean(), "accuracy": torch.stack(accuracies).mean()}
+
+    def _keep_prototypes(self, rows: EpisodeRows) -> None:
+        self.prototypes_ = None
+        if self.method in EMBEDDING:
+            with torch.inference_mode(), torch_threads(1):
+                z = self._ready_module()(torch.from_numpy(rows.X))
+                self.prototypes_ = prototypes(z, torch.from_numpy(rows.y), len(self.classes_)).numpy()
+
+    def _scores(self, X: Any, support: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self)
+        if support is None:
+            self._embedding()
+            near, y, classes = torch.from_numpy(self.prototypes_), torch.arange(len(self.classes_)), self.classes_
+            return classes, self._by_similarity(near, y, X, len(classes))
+        classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+        if len(classes) < 2 or codes.shape != (len(support),):
+            raise ValueError(
+                f"FewShotLearner: support must have 2 classes or more and a label per row; got {len(classes)} "
+                f"{'class' if len(classes) == 1 else 'classes'}, {codes.size} labels and {len(support)} rows."
+            )
+        y, k = torch.from_numpy(codes), len(classes)
+        if self.method in EMBEDDING:
+            return classes, self._by_similarity(torch.from_numpy(self.embed(support)), y, X, k)
+        return classes, self._by_descent(self._tensor(support), y, X, k)
+
+    def _by_similarity(self, near: Tensor, y: Tensor, X: Any, k: int) -> np.ndarray:
+        scorer = matching_log_probabilities if self.method == "matching" else prototype_scores
+        return scorer(near, y, torch.from_numpy(self.embed(X)), k).numpy()
+
+    def _by_descent(self, support: Tensor, y: Tensor, X: Any, k: int) -> np.ndarray:
+        module, most = self._ready_module(), self.network_["sizes"][-1]
+        if k > most:
+            raise ValueError(
+                f"FewShotLearner: method {self.method!r} tells at most ways={most} classes apart; got {k}."
+            )
+        with torch_threads(1):
+            weights = adapt(
+                module, functional.cross_entropy, support, y,
+                rate=self.inner_rate, steps=USE_STEPS * self.inner_steps, second_order=False,
+            )  # fmt: skip
+            with torch.inference_mode():
+                return functional_call(module, weights, (self._tensor(X),))[:, :k].numpy()
+
+    def _embedding(self) -> nn.Module:
+        check_is_fitted(self)
+        if self.method not in EMBEDDING:
+            raise ValueError(
+                f"FewShotLearner: method {self.method!r} has no embedding and labels rows only from a support set; "
+                f"{', '.join(EMBEDDING)} have one."
+            )
+        return self._ready_module()
+
+    def _tensor(self, X: Any) -> Tensor:
+        X = validate_data(self, X, dtype=np.float32, reset=False)
+        return torch.from_numpy(np.ascontiguousarray(Scaling(self.center_, self.scale_).apply(X)))
+
+    def _network(self) -> nn.Module:
+        return MLP(**self.network_)
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        return 1  # an episode is a handful of rows

@@ -1,0 +1,122 @@
+"""The part of a block that acts on each token by itself: a small network, a gated one, or one of several experts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from margin.neural.attention.config import TransformerConfig
+
+__all__ = ["FeedForward", "MixtureOfExperts", "Routes", "SquaredReLU", "SwiGLU", "load_balancing_loss", "route"]
+
+
+class SquaredReLU(nn.Module):
+    r""":math:`\max(x, 0)^2` (So et al., 2021)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.relu(x).square()
+
+
+def _activation(name: str) -> nn.Module:
+    if name == "gelu_tanh":
+        return nn.GELU(approximate="tanh")
+    return {"gelu": nn.GELU, "relu": nn.ReLU, "relu_squared": SquaredReLU, "silu": nn.SiLU}[name]()
+
+
+class FeedForward(nn.Module):
+    r""":math:`W_2\,\sigma(W_1 x + b_1) + b_2`, the same for every token."""
+
+    def __init__(self, d_model: int, hidden: int, activation: str = "gelu", bias: bool = True):
+        super().__init__()
+        self.up, self.down = nn.Linear(d_model, hidden, bias=bias), nn.Linear(hidden, d_model, bias=bias)
+        self.activation = _activation(activation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.down(self.activation(self.up(x)))
+        return out
+
+
+class SwiGLU(nn.Module):
+    r""":math:`W_2\,(\mathrm{silu}(W_g x) \odot W_1 x)`: one projection decides how much of the other passes.
+
+    Shazeer, 2020.
+    """
+
+    def __init__(self, d_model: int, hidden: int, bias: bool = False):
+        super().__init__()
+        self.gate, self.up = nn.Linear(d_model, hidden, bias=bias), nn.Linear(d_model, hidden, bias=bias)
+        self.down = nn.Linear(hidden, d_model, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.down(functional.silu(self.gate(x)) * self.up(x))
+        return out
+
+
+class Routes(NamedTuple):
+    """Which experts each token goes to and how much each counts, (tokens, top_k), and all probabilities."""
+
+    experts: Tensor
+    weights: Tensor
+    probabilities: Tensor
+
+
+def route(logits: Tensor, top_k: int) -> Routes:
+    """The ``top_k`` most probable experts of every token, with weights of sum 1.
+
+    >>> routes = route(torch.tensor([[2.0, 1.0, 0.0]]), top_k=2)
+    >>> routes.experts, routes.weights.sum().item()
+    (tensor([[0, 1]]), 1.0)
+    """
+    best, experts = logits.topk(top_k, dim=-1)
+    return Routes(experts, best.softmax(dim=-1), logits.softmax(dim=-1))
+
+
+def load_balancing_loss(routes: Routes) -> Tensor:
+    r""":math:`N\sum_i f_i P_i`: :math:`f_i` the fraction of choices, :math:`P_i` the mean probability of expert i.
+
+    1 when both are even, N when one expert gets everything (Fedus, Zoph and Shazeer, 2022). Only the probabilities
+    have a gradient.
+
+    >>> load_balancing_loss(route(torch.eye(4) * 100.0, top_k=1)), load_balancing_loss(route(torch.eye(4)[:1] * 100, 1))
+    (tensor(1.), tensor(4.))
+    """
+    n = routes.probabilities.shape[-1]
+    chosen = torch.bincount(routes.experts.flatten(), minlength=n).to(routes.probabilities)
+    return n * (chosen / chosen.sum()) @ routes.probabilities.mean(dim=0)
+
+
+class MixtureOfExperts(nn.Module):
+    """Several gated networks, of which each token is sent to ``top_k``: more weights at the same cost per token.
+
+    ``routes`` are those of the last pass, from which :func:`load_balancing_loss` is taken.
+    """
+
+    def __init__(self, d_model: int, hidden: int, n_experts: int, top_k: int):
+        super().__init__()
+        if not 1 <= top_k <= n_experts:
+            raise ValueError(f"MixtureOfExperts: top_k must be from 1 to n_experts {n_experts}; got {top_k}.")
+        self.router = nn.Linear(d_model, n_experts, bias=False)
+        self.experts = nn.ModuleList(SwiGLU(d_model, hidden) for _ in range(n_experts))
+        self.top_k = top_k
+        self.routes: Routes | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        tokens = x.flatten(0, -2)
+        self.routes = routes = route(self.router(tokens), self.top_k)
+        out = torch.zeros_like(tokens)
+        for number, expert in enumerate(self.experts):
+            rows, choice = (routes.experts == number).nonzero(as_tuple=True)
+            out = out.index_add(0, rows, expert(tokens[rows]) * routes.weights[rows, choice, None])
+        return out.view_as(x)
+
+
+def feed_forward(config: TransformerConfig) -> nn.Module:
+    """The one that a configuration names."""
+    if config.feed_forward == "experts":
+        return MixtureOfExperts(config.d_model, config.hidden, config.n_experts, config.top_k)
+    if config.feed_forward == "swiglu":
+        return SwiGLU(config.d_model, config.hidden, config.bias)
+    return FeedForward(config.d_model, config.hidden, config.activation, config.bias)

@@ -1,0 +1,79 @@
+r"""Classes of images by any network: softmax and cross-entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from torch import Tensor
+from torch.nn import functional
+
+from margin.core.parameters import attribute
+from margin.core.records import Record
+from margin.neural.estimators.image_estimator import ImageEstimator
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.training.objectives import accuracy
+
+__all__ = ["ImageClassifier"]
+
+
+class ImageClassifier(ClassifierMixin, ImageEstimator):
+    """A network with one output per class."""
+
+    classes_: np.ndarray = attribute("The classes.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        self._check_parameters()
+        images = self._images(X, reset=True)
+        y = _labels(self, y)
+        check_consistent_length(images, y)
+        images, y, weight = weighted_rows(self, images, y, sample_weight)
+        classes, codes = np.unique(y, return_inverse=True)
+        if self._goes_on() and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"{type(self).__name__}: warm_start must go on with classes {self.classes_}; got {classes}."
+            )
+        seed = self._seed(state)
+        train, valid = self._split(len(images), seed, codes)
+        self._describe(images, weight, train, len(classes))
+        self.classes_ = classes
+        rows = self._rows(images, codes, weight)
+        objective = self._augmented(_cross_entropy)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=accuracy)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Log-probability of every class."""
+        check_is_fitted(self)
+        outputs = self._outputs(self._images(X, reset=False)).astype(np.float64)
+        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of every image."""
+        check_is_fitted(self)
+        return self._predict_images(self._images(X, reset=False))
+
+    def _predict_images(self, images: np.ndarray) -> np.ndarray:
+        return self.classes_[self._outputs(images).argmax(axis=1)]
+
+
+def _labels(owner: ImageClassifier, y: Any) -> np.ndarray:
+    if y is None:
+        raise ValueError(f"{type(owner).__name__}: y must be given: requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return y
+
+
+def _cross_entropy(outputs: Tensor, y: Tensor) -> Tensor:
+    return functional.cross_entropy(outputs, y, reduction="none")

@@ -1,0 +1,211 @@
+"""What networks for images share, whatever they are built from: pictures in, augmentation, and the way to training."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from torch import Tensor, nn
+
+from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Text
+from margin.core.domains import Sequence as SequenceOf
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.core.threads import available, torch_threads
+from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
+from margin.neural.augmentation import Augmentation, parse_augmentation
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.image_input import ImageRows
+from margin.neural.nets.image_parts import Standardized
+from margin.neural.training.evaluation import EVALUATION_ROWS
+from margin.neural.training.schedules import SCHEDULES
+from margin.neural.training.steps import Objective
+
+__all__ = ["ImageEstimator"]
+
+UPDATES_PER_EPOCH = 20  # at least so many for 'auto' batches, so that small sets of images train too
+SMALLEST_BATCH, LARGEST_BATCH = 8, 128
+BYTE = 255.0
+
+
+class ImageEstimator(ImageParameters, NeuralEstimator):
+    """A network for images with the face of an estimator.
+
+    A subclass says what the network is (:meth:`_described`, :meth:`_body`), what its outputs are and what its loss is.
+    """
+
+    _: KW_ONLY
+    augment: Sequence[str] | None = parameter(
+        None,
+        Optional(SequenceOf(Text())),
+        "Random changes of every training batch: 'flip', 'shift 2', 'crop 4', 'rotate 15', 'noise 0.1', 'color 0.2', "
+        "'cutout 4', 'mixup 0.2'.",
+    )
+    standardize: bool = parameter(
+        True, Flag(), "Whether channels (and the targets of a regression) are brought to mean 0 and deviation 1."
+    )
+    batch_size: int | str = parameter(
+        "auto",
+        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
+        "Images per update; 'auto': 8 to 128, such that an epoch has at least 20 updates.",
+    )
+    learning_rate: str = parameter(
+        "cosine",
+        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant"), search=False),
+        "How the learning rate goes on from learning_rate_init; all but 'constant', 'invscaling' and 'adaptive' fall "
+        "over max_iter epochs.",
+    )
+    learning_rate_init: float = parameter(
+        0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+    )
+    max_iter: int = parameter(20, Integer(low=1), "Most epochs.")
+
+    input_dtype_: str = attribute("Type of the images in fit: 'uint8' or 'float32'.")
+
+    @property
+    def image_shape_(self) -> tuple[int, int, int]:
+        """Channels, height and width of the images."""
+        c, h, w = self.network_["shape"]
+        return c, h, w
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from images ``X`` and ``y``; an image of weight w counts like w images, one of weight 0 not at all."""
+        return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    @abstractmethod
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> np.ndarray:
+        """What is predicted for every image."""
+
+    def predict_files(self, files: Iterable[str | os.PathLike[str]]) -> np.ndarray:
+        """Predictions for image files, each brought to the size of the images of the fit.
+
+        A fit on bytes gets bytes, one on numbers gets numbers from 0 to 1.
+        """
+        check_is_fitted(self)
+        from margin.data.image_folder import read_images
+
+        c, h, w = self.image_shape_
+        if c not in (1, 3):
+            raise ValueError(f"{type(self).__name__}: files have 1 or 3 channels; the images of the fit had {c}.")
+        pictures = read_images(list(files), resize=(h, w), color="gray" if c == 1 else "rgb").images
+        images = pictures.reshape(len(pictures), h, w, c).transpose(0, 3, 1, 2)
+        if self.input_dtype_ == "uint8":
+            return self._predict_images(np.ascontiguousarray(images))
+        return self._predict_images((images / BYTE).astype(np.float32))
+
+    @abstractmethod
+    def _predict_images(self, images: np.ndarray) -> np.ndarray:
+        """Predictions for images of the fitted shape, channels first."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for text in self.augment or ():
+            try:
+                parse_augmentation(text)
+            except ValueError as error:
+                raise ValueError(f"{type(self).__name__}: augment must name {error}.") from None
+
+    @abstractmethod
+    def _described(self, shape: list[int], n_outputs: int) -> dict[str, Any]:
+        """Plain values from which :meth:`_body` builds the network for images of ``shape``."""
+
+    @abstractmethod
+    def _body(self, described: dict[str, Any]) -> nn.Module:
+        """The network behind the standardized images."""
+
+    def _images(self, X: Any, *, reset: bool) -> np.ndarray:
+        fitted = None if reset else self.image_shape_
+        return check_images(self, X, self.image_shape, self.channels, fitted=fitted)
+
+    def _network(self) -> nn.Module:
+        described = dict(self.network_)
+        center, scale = described.pop("center"), described.pop("scale")
+        return Standardized(self._body(described), center, scale)
+
+    def _describe(self, images: np.ndarray, weight: np.ndarray, train: np.ndarray, n_outputs: int) -> None:
+        """Set ``network_``; the images numbered ``train`` decide the scaling."""
+        network = self._described([int(n) for n in images.shape[1:]], n_outputs)
+        if self._goes_on():  # the weights belong to the scaling they were learned with
+            before, after = _weighted_parts(self.network_), _weighted_parts(network)
+            if before != after:
+                changed = next(name for name in after if before[name] != after[name])
+                raise ValueError(
+                    f"{type(self).__name__}: warm_start must go on with the network of the last fit, whose {changed} "
+                    f"is {before[changed]}; got {after[changed]}."
+                )
+            center, scale = self.network_["center"], self.network_["scale"]
+        elif self.standardize:
+            some = len(train) < len(images)
+            center, scale = channel_scaling(images[train], weight[train]) if some else channel_scaling(images, weight)
+        else:
+            unit = BYTE if images.dtype == np.uint8 else 1.0
+            center, scale = [0.0] * images.shape[1], [unit] * images.shape[1]
+        self.network_ = network | {"center": center, "scale": scale}
+        self.input_dtype_ = images.dtype.name
+
+    def _augmented(self, loss: Callable[[Tensor, Tensor], Tensor]) -> Objective:
+        """``loss`` per row of the outputs and targets, on changed images while the network learns."""
+        change = Augmentation(self.augment) if self.augment else None
+
+        def objective(module: Standardized, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
+            X, y = batch
+            if change is None or not module.training:
+                return {"loss": loss(module(X), y)}
+            changed = change(module.prepare(X), noise)
+            outputs = module.body(changed.x)
+            if changed.partner is None or changed.part is None:
+                return {"loss": loss(outputs, y)}
+            part = changed.part
+            return {"loss": part * loss(outputs, y) + (1 - part) * loss(outputs, y[changed.partner])}
+
+        return objective
+
+    def _rows(self, images: np.ndarray, target: np.ndarray, weight: np.ndarray) -> ImageRows:
+        check_consistent_length(images, target)
+        return ImageRows.of(images, target, weight=weight)  # type: ignore[return-value]
+
+    def _rows_per_update(self, n_rows: int) -> int:
+        if self.batch_size == "auto":
+            return min(LARGEST_BATCH, max(SMALLEST_BATCH, n_rows // UPDATES_PER_EPOCH))
+        if int(self.batch_size) > n_rows:
+            warnings.warn(
+                f"{type(self).__name__}: batch_size {self.batch_size} is larger than the {n_rows} training images; "
+                "all of them are one batch.",
+                stacklevel=2,
+            )
+        return int(self.batch_size)
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        return None  # what convolutions cost is counted in the first step
+
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        check_is_fitted(self)
+        module = self._ready_module()
+        x = torch.from_numpy(self._images(X, reset=False)).to(torch.float32)
+        return lambda images: self._in_units(module(images)), x
+
+    def _outputs(self, images: np.ndarray) -> np.ndarray:
+        """What the last layer gives for checked images."""
+        module = self._ready_module()
+        rows = ImageRows.of(images)
+        with torch.inference_mode(), torch_threads(available()):
+            return torch.cat([module(part.tensors[0]) for part in rows.chunks(EVALUATION_ROWS)]).numpy()
+
+
+def _weighted_parts(network: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides which weights a network has, without its dropout and the scaling before it."""
+    flat = {**network, **network.get("config", {})}
+    return {name: value for name, value in flat.items() if name not in ("dropout", "config", "center", "scale")}

@@ -1,0 +1,195 @@
+r"""What the networks for tables share: robust columns, a few perceptrons at once, each with rows it never sees.
+
+.. math:: L(\theta) = \frac1M\sum_m \frac{\sum_i w_i t_{im}\,\ell(y_i, f_m(x_i))}{\sum_i w_i t_{im}},
+          \qquad \hat y(x) = \frac1M\sum_m f_m(x)
+
+:math:`t_{im}` says whether network m trains on row i. Every network holds out rows of its own, so together they are
+judged on most of the table, and the epoch that suits those rows best is kept.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import validate_data
+from torch import Tensor, nn
+
+from margin.core.domains import Choice, Either, Flag, Integer, Number
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.neural.activations import ACTIVATIONS
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.mlp import FLOATS
+from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.generators import Seeds
+from margin.neural.nets.tabular import TabularNet
+from margin.neural.robust_scaling import BOUND, RobustScaling
+from margin.neural.training import TensorRows, validation_split
+from margin.neural.training.evaluation import EVALUATION_ROWS
+from margin.neural.training.objectives import weights_of
+from margin.neural.training.optimizers import OPTIMIZERS
+from margin.neural.training.rows import Rows
+from margin.neural.training.schedules import SCHEDULES
+
+__all__ = ["TabularNetEstimator"]
+
+# The loss of every row by every network, (rows, networks), from outputs (networks, rows, columns) and targets.
+RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
+
+
+class TabularNetEstimator(NeuralEstimator):
+    """Parameters, scaling and training of both networks; a subclass says what its outputs and its loss are."""
+
+    n_networks: int = parameter(4, Integer(low=1, search=(1, 16)), "Networks whose predictions are averaged.")
+    _: KW_ONLY
+    hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
+    activation: str = parameter("silu", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    solver: str = parameter("adam", Choice(*OPTIMIZERS), "Optimizer.")
+    alpha: float = parameter(
+        0.0, Number(low=0, search=(1e-5, 1.0), log=True), "Strength of the L2 penalty on the weights."
+    )
+    batch_size: int | str = parameter(
+        "auto",
+        Either(Choice("auto"), Integer(low=1, search=(16, 512), log=True)),
+        "Rows per update; 'auto' is a tenth of the rows, at least 16 and at most 256.",
+    )
+    learning_rate: str = parameter(
+        "linear",
+        Choice(*(name for name in SCHEDULES if name != "adaptive")),
+        "How the learning rate falls over max_iter.",
+    )
+    learning_rate_init: float = parameter(
+        0.04,
+        Number(above=0, search=(5e-3, 0.2), log=True),
+        "Full learning rate, of weights whose size is 1 in every layer.",
+    )
+    beta_2: float = parameter(0.95, Number(low=0, below=1), "Decay of Adam's mean of the squared gradient.")
+    warmup: float = parameter(
+        0.1, Number(low=0, below=1), "Fraction of all updates in which the learning rate rises to its full value."
+    )
+    max_iter: int = parameter(40, Integer(low=1), "Epochs.")
+    early_stopping: bool = parameter(
+        True, Flag(), "Whether every network holds out rows of its own, and the epoch that is best for them is kept."
+    )
+    validation_fraction: float = parameter(
+        0.2, Number(above=0, below=1), "Fraction of the rows that each network holds out."
+    )
+    n_iter_no_change: int = parameter(
+        20, Integer(low=1), "Epochs without a gain of tol for held-out rows after which training ends."
+    )
+
+    center_: np.ndarray = attribute("The median of every column.")
+    scale_: np.ndarray = attribute("What every column is divided by.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from ``X`` and ``y``; a row of weight w counts like w rows, one of weight 0 not at all."""
+        return self._consume(self.iterate(X, y, sample_weight), X, y)
+
+    @abstractmethod
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+
+    def _rows_per_update(self, n_rows: int) -> int:
+        return min(max(n_rows // 10, 16), 256) if self.batch_size == "auto" else int(self.batch_size)
+
+    def _network(self) -> nn.Module:
+        return TabularNet(**self.network_)
+
+    def _learn(
+        self,
+        X: np.ndarray,
+        target: np.ndarray,
+        weight: np.ndarray,
+        loss: RowLoss,
+        score: Callable[[Tensor, Tensor, Tensor], float],
+        *,
+        n_outputs: int,
+        zero_output: bool,
+        seed: int,
+        labels: np.ndarray | None,
+        state: Mapping[str, Any] | None,
+    ) -> Iterator[Record]:
+        """Train on checked rows; ``score`` judges outputs (pairs of row and network, columns)."""
+        sizes = [X.shape[1], *layer_sizes(self.hidden_layer_sizes), n_outputs]
+        network = {
+            "n_networks": int(self.n_networks),
+            "sizes": sizes,
+            "activation": self.activation,
+            "zero_output": zero_output,
+        }
+        if self._goes_on() and network != self.network_:
+            raise ValueError(
+                f"{type(self).__name__}: warm_start must go on with {self.network_['n_networks']} networks of "
+                f"layers {self.network_['sizes']}; got {network['n_networks']} of {sizes}."
+            )
+        if not self._goes_on():
+            self.center_, self.scale_ = RobustScaling.of(X, weight)
+        self.network_ = network
+        trains = self._drawn(len(X), seed, labels).astype(X.dtype)
+        rows = TensorRows.of(RobustScaling(self.center_, self.scale_).apply(X), trains, target, weight=weight)
+        held = np.flatnonzero((trains == 0).any(axis=1))
+        everything = np.arange(len(X))
+        yield from self._train(
+            _objective(loss), rows, everything, held, seed=seed, state=state, score=_score_of_held_out(score)
+        )
+
+    def _drawn(self, n_rows: int, seed: int, labels: np.ndarray | None) -> np.ndarray:
+        """Which row trains which network, (rows, networks)."""
+        trains = np.ones((n_rows, self.n_networks), dtype=bool)
+        if self.early_stopping:
+            first = Seeds.of(seed).split
+            for m in range(self.n_networks):
+                trains[validation_split(n_rows, self.validation_fraction, first + m, labels)[1], m] = False
+        return trains
+
+    def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        module = self._ready_module()
+        x = torch.from_numpy(np.array(validate_data(self, X, dtype=FLOATS, reset=False)))
+        x = x.to(next(module.parameters()).dtype)
+        center, scale = (torch.as_tensor(a).to(x) for a in (self.center_, self.scale_))
+
+        def outputs(rows: Tensor) -> Tensor:
+            z = (rows - center) / scale
+            return self._in_units(module(z / (1 + (z / BOUND).square()).sqrt()).mean(dim=0))
+
+        return outputs, x
+
+    def _averaged(self, X: np.ndarray, average: Callable[[Tensor], Tensor]) -> np.ndarray:
+        """``average`` of the outputs (networks, rows, columns) over the networks."""
+        module = self._ready_module()
+        return self._evaluate(lambda x: average(module(x)), RobustScaling(self.center_, self.scale_).apply(X))
+
+
+def _objective(loss: RowLoss) -> Any:
+    """The mean loss of a row over the networks that train on it; in evaluation, over those that do not."""
+
+    def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+        x, trains, target = batch
+        losses = loss(module(x), target, module.training)
+        counted = trains if module.training else 1 - trains
+        return {"loss": (losses * counted).sum(dim=1) / counted.sum(dim=1).clamp(min=1)}
+
+    return objective
+
+
+def _score_of_held_out(score: Callable[[Tensor, Tensor, Tensor], float]) -> Callable[[nn.Module, Rows], float]:
+    """A score over all pairs of a row and a network that holds it out."""
+
+    def evaluated(module: nn.Module, rows: Rows) -> float:
+        parts = []
+        for part in rows.chunks(EVALUATION_ROWS):
+            x, trains, target = part.tensors
+            outside = (trains == 0).T  # (networks, rows)
+            row = torch.arange(len(x)).expand_as(outside)[outside]
+            parts.append((module(x)[outside], target[row], weights_of(part)[row]))
+        outputs, targets, weights = (torch.cat(column) for column in zip(*parts))
+        return score(outputs, targets, weights)
+
+    return evaluated

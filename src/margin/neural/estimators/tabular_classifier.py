@@ -1,0 +1,96 @@
+"""A few small networks for classes of table rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
+from torch.nn import functional
+
+from margin.core.domains import Number
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.neural.estimators.mlp import FLOATS, weighted_rows
+from margin.neural.estimators.tabular import TabularNetEstimator
+
+__all__ = ["TabularNetClassifier"]
+
+
+class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
+    r"""The average of a few small networks, made for tables: the choice where ``MLPClassifier`` needs tuning.
+
+    Columns are scaled by quartiles and drawn in smoothly, targets are smoothed, every network holds out a part of the
+    rows, and the best epoch for those is kept. The probability of a class is the mean over the networks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = TabularNetClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    _: KW_ONLY
+    label_smoothing: float = parameter(
+        0.1, Number(low=0, below=1), "Fraction of a row's target that is spread evenly over all classes."
+    )
+
+    classes_: np.ndarray = attribute("The classes.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=FLOATS)
+        check_classification_targets(y)
+        X, y, weight = weighted_rows(self, X, y, sample_weight)
+        classes, codes = np.unique(y, return_inverse=True)
+        if self._goes_on() and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"TabularNetClassifier: warm_start must go on with classes {self.classes_}; got {classes}."
+            )
+        self.classes_ = classes
+        yield from self._learn(
+            X, codes, weight, self._losses, _accuracy,
+            n_outputs=len(classes), zero_output=False, seed=self._seed(state), labels=codes, state=state,
+        )  # fmt: skip
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Log-probability of every class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        log_members = math.log(self.network_["n_networks"])
+        return self._averaged(X, lambda outputs: outputs.log_softmax(dim=2).logsumexp(dim=0) - log_members)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class, the mean over the networks."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class."""
+        best = self.predict_log_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _losses(self, outputs: Tensor, target: Tensor, training: bool) -> Tensor:
+        smoothing = self.label_smoothing if training else 0.0
+        n_networks, n_rows, n_classes = outputs.shape
+        repeated = target.expand(n_networks, n_rows).reshape(-1)
+        losses = functional.cross_entropy(
+            outputs.reshape(-1, n_classes), repeated, reduction="none", label_smoothing=smoothing
+        )
+        return losses.view(n_networks, n_rows).T
+
+
+def _accuracy(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:
+    right = (outputs.argmax(dim=1) == targets).to(weights.dtype)
+    return float(torch.dot(right, weights) / weights.sum())

@@ -1,0 +1,79 @@
+"""A few small networks for numbers of table rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
+
+from margin.core.parameters import attribute
+from margin.core.records import Record
+from margin.neural.estimators.mlp import FLOATS, weighted_rows
+from margin.neural.estimators.tabular import TabularNetEstimator
+from margin.neural.scaling import Scaling
+
+__all__ = ["TabularNetRegressor"]
+
+
+class TabularNetRegressor(RegressorMixin, TabularNetEstimator):
+    r"""The average of a few small networks, made for tables: the choice where ``MLPRegressor`` needs tuning.
+
+    Columns are scaled by quartiles and drawn in smoothly, targets standardized, every network holds out a part of the
+    rows, and the best epoch for those is kept. The loss is half the squared error.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> X, y = make_friedman1(300, random_state=0)
+    >>> TabularNetRegressor(random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    target_center_: np.ndarray = attribute("What is subtracted from every target.")
+    target_scale_: np.ndarray = attribute("What every target is divided by.")
+    single_target_: bool = attribute("Whether fit saw one target as a vector.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=FLOATS, multi_output=True, y_numeric=True)
+        X, y, weight = weighted_rows(self, X, y, sample_weight)
+        Y = y.reshape(len(y), -1).astype(X.dtype)
+        self.single_target_ = y.ndim == 1
+        if not self._goes_on():
+            self.target_center_, self.target_scale_ = Scaling.of(Y, weight)
+        target = Scaling(self.target_center_, self.target_scale_).apply(Y)
+        yield from self._learn(
+            X, target, weight, _half_squares, _explained,
+            n_outputs=Y.shape[1], zero_output=True, seed=self._seed(state), labels=None, state=state,
+        )  # fmt: skip
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The targets, the mean over the networks; one column each if there were several in the fit."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        Y = Scaling(self.target_center_, self.target_scale_).undo(
+            self._averaged(X, lambda outputs: outputs.mean(dim=0))
+        )
+        return Y[:, 0] if self.single_target_ else Y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _half_squares(outputs: Tensor, target: Tensor, _training: bool) -> Tensor:
+    return 0.5 * (outputs - target).square().mean(dim=2).T
+
+
+def _explained(outputs: Tensor, targets: Tensor, weights: Tensor) -> float:
+    weights = weights / weights.sum()
+    spread = weights @ (targets - weights @ targets).square()
+    return float((1 - weights @ (targets - outputs).square() / spread).mean())

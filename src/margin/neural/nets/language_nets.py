@@ -1,0 +1,163 @@
+"""GPT-2, GPT-3 and BERT at the sizes of their papers, and small relatives for real training here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from margin.neural.attention.config import TransformerConfig
+from margin.neural.nets.transformer import (
+    DecoderTransformer,
+    TokenEmbedding,
+    TransformerStack,
+    initialize_transformer,
+)
+from margin.neural.weights import count_parameters
+
+__all__ = [
+    "BERT",
+    "BERT_BASE",
+    "GPT2_SMALL",
+    "GPT2_VOCABULARY",
+    "GPT3",
+    "BertScores",
+    "bert_base",
+    "component_counts",
+    "decoder_parameters",
+    "gpt2_small",
+    "gpt_oss_style",
+]
+
+GPT2_VOCABULARY = 50_257  # 256 bytes, 50,000 merges and the end of a text
+BERT_VOCABULARY = 30_522
+GPT2_SMALL = TransformerConfig(d_model=768, n_heads=12, n_blocks=12, context=1024, activation="gelu_tanh", dropout=0.1)
+GPT3 = TransformerConfig(d_model=12_288, n_heads=96, n_blocks=96, context=2048, activation="gelu_tanh")
+BERT_BASE = TransformerConfig(
+    d_model=768, n_heads=12, n_blocks=12, context=512, norm_first=False, norm_eps=1e-12, dropout=0.1
+)
+
+
+def gpt2_small(*, vocabulary: int = GPT2_VOCABULARY, tied: bool = True, device: str = "meta") -> DecoderTransformer:
+    """GPT-2 with 124,439,808 parameters; on the meta device it costs neither memory nor time.
+
+    >>> count_parameters(gpt2_small())
+    124439808
+    """
+    with torch.device(device):
+        return DecoderTransformer(vocabulary, GPT2_SMALL, tied=tied)
+
+
+def gpt_oss_style(vocabulary: int, d_model: int, n_heads: int, n_blocks: int, **options: int) -> DecoderTransformer:
+    """RMS norm, rotary positions, grouped queries and a mixture of gated experts: gpt-oss at any scale."""
+    config = TransformerConfig(
+        d_model=d_model,
+        n_heads=n_heads,
+        n_blocks=n_blocks,
+        norm="rms",
+        position="rope",
+        feed_forward="experts",
+        n_kv_heads=max(1, n_heads // 2),
+        **options,  # type: ignore[arg-type]
+    )
+    return DecoderTransformer(vocabulary, config, tied=False)
+
+
+def component_counts(model: DecoderTransformer) -> dict[str, int]:
+    """Numbers in each kind of matrix over all blocks, then biases and norms, then the total.
+
+    >>> counts = component_counts(gpt2_small(vocabulary=50_257))
+    >>> counts["embedding"], counts["positions"], counts["query"], counts["up"]
+    (38597376, 786432, 7077888, 28311552)
+    """
+    groups = {
+        "embedding": "tokens.weight",
+        "positions": "positions.weight",
+        "query": "query.weight",
+        "key": "key.weight",
+        "value": "value.weight",
+        "out": "attention.out.weight",
+        "up": "up.weight",
+        "down": "down.weight",
+        "head": "head.weight",
+    }
+    counts = dict.fromkeys([*groups, "biases and norms"], 0)
+    for name, parameter in model.named_parameters():
+        kind = next((kind for kind, ending in groups.items() if name.endswith(ending)), "biases and norms")
+        counts[kind] += parameter.numel()
+    return counts | {"total": count_parameters(model)}
+
+
+def decoder_parameters(vocabulary: int, config: TransformerConfig) -> int:
+    r"""Counted by the formula :math:`(V + n)d + L(4d^2 + 2d\,d_{ff} + 9d + d_{ff}) + 2d` for GPT-2's kind of decoder.
+
+    >>> decoder_parameters(GPT2_VOCABULARY, GPT2_SMALL), round(decoder_parameters(GPT2_VOCABULARY, GPT3) / 1e9, 1)
+    (124439808, 174.6)
+    """
+    d, hidden = config.d_model, config.hidden
+    block = 4 * d**2 + 2 * d * hidden + 9 * d + hidden
+    return (vocabulary + config.context) * d + config.n_blocks * block + 2 * d
+
+
+class BertScores(NamedTuple):
+    """Scores of every token at every position, (batch, n, vocabulary), and of "next" and "not next", (batch, 2)."""
+
+    tokens: Tensor
+    next_sentence: Tensor
+
+
+class BERT(nn.Module):
+    """An encoder with embeddings of segments, a pooled first token, and the two heads of its pre-training.
+
+    >>> model = BERT(20, TransformerConfig(d_model=16, n_heads=2, n_blocks=1, context=8, norm_first=False))
+    >>> tokens, following = model(torch.zeros(3, 8, dtype=torch.int64))
+    >>> tokens.shape, following.shape
+    (torch.Size([3, 8, 20]), torch.Size([3, 2]))
+    """
+
+    def __init__(self, vocabulary: int, config: TransformerConfig, n_segments: int = 2):
+        super().__init__()
+        d = config.d_model
+        self.config = config
+        self.embedding = TokenEmbedding(vocabulary, config)
+        self.segments = nn.Embedding(n_segments, d)
+        self.embedding_norm = nn.LayerNorm(d, eps=config.norm_eps)
+        self.stack = TransformerStack(config)
+        self.pooler = nn.Linear(d, d)
+        self.transform, self.transform_norm = nn.Linear(d, d), nn.LayerNorm(d, eps=config.norm_eps)
+        self.token_bias = nn.Parameter(torch.zeros(vocabulary))
+        self.next_sentence = nn.Linear(d, 2)
+        initialize_transformer(self, config)
+        nn.init.normal_(self.segments.weight, std=config.init_std)
+
+    def states(self, ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """(batch, n) tokens to (batch, n, d) vectors."""
+        segments = torch.zeros_like(ids) if segments is None else segments
+        h = self.embedding_norm(self.embedding(ids) + self.segments(segments))
+        out: Tensor = self.stack(h, mask=mask)
+        return out
+
+    def pooled(self, states: Tensor) -> Tensor:
+        """What stands for the whole text: the first token through a layer with tanh, (batch, d)."""
+        return torch.tanh(self.pooler(states[:, 0]))
+
+    def token_scores(self, states: Tensor) -> Tensor:
+        """Scores over the vocabulary, with the matrix that embeds tokens."""
+        h = self.transform_norm(functional.gelu(self.transform(states)))
+        return functional.linear(h, self.embedding.tokens.weight, self.token_bias)
+
+    def forward(self, ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None) -> BertScores:
+        states = self.states(ids, segments, mask)
+        return BertScores(self.token_scores(states), self.next_sentence(self.pooled(states)))
+
+
+def bert_base(*, device: str = "meta") -> BERT:
+    """BERT base: 109,482,240 parameters in encoder and pooler, 110,106,428 with the heads of pre-training.
+
+    >>> count_parameters(bert_base())
+    110106428
+    """
+    with torch.device(device):
+        return BERT(BERT_VOCABULARY, BERT_BASE)

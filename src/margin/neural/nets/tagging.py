@@ -1,0 +1,85 @@
+r"""A network that scores the tags of every word, and the probability of a sequence of tags by a chain.
+
+.. math:: \log p(y \mid x) = a_{y_1} + \sum_t s_t(y_t) + \sum_{t>1} A_{y_{t-1}, y_t} + e_{y_T} - \log Z(x)
+
+Without the chain, :math:`a`, :math:`A` and :math:`e` are 0 and every word has a softmax of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from margin.neural.layers.dropout import Dropout
+from margin.neural.nets.text import PADDING, TokenEncoder
+
+__all__ = ["TaggingNetwork", "chain_log_likelihood"]
+
+
+def chain_log_likelihood(
+    scores: Tensor, tags: Tensor, there: Tensor, first: Tensor, between: Tensor, last: Tensor
+) -> Tensor:
+    """Log-probability of the tags (N, T) of every sentence from the scores (N, T, K) of its words, those ``there``.
+
+    >>> scores, there = torch.zeros(1, 3, 2), torch.tensor([[True, True, False]])
+    >>> chain = torch.zeros(2), torch.zeros(2, 2), torch.zeros(2)
+    >>> chain_log_likelihood(scores, torch.tensor([[0, 1, 0]]), there, *chain).exp()  # one of four sequences
+    tensor([0.2500])
+    """
+    ends = there.sum(dim=1) - 1
+    gold = scores.gather(2, tags[..., None])[..., 0].where(there, 0.0).sum(dim=1)
+    steps = between[tags[:, :-1], tags[:, 1:]].where(there[:, 1:], 0.0).sum(dim=1)
+    gold = gold + steps + first[tags[:, 0]] + last[tags.gather(1, ends[:, None])[:, 0]]
+    forward = first + scores[:, 0]
+    for t in range(1, scores.shape[1]):
+        onward = torch.logsumexp(forward[:, :, None] + between, dim=1) + scores[:, t]
+        forward = torch.where(there[:, t, None], onward, forward)
+    return gold - torch.logsumexp(forward + last, dim=1)
+
+
+class TaggingNetwork(nn.Module):
+    """Ids of words and of their outlines, (N, T) each, to scores of tags (N, T, K); 0 stands after the end.
+
+    Options are those of :class:`~margin.neural.nets.text.TokenEncoder`.
+
+    >>> net = TaggingNetwork(10, 5, 3, "rnn", d_model=4, hidden_size=6)
+    >>> net(torch.tensor([[3, 4, 5], [6, 0, 0]]), torch.tensor([[2, 3, 2], [4, 0, 0]])).shape
+    torch.Size([2, 3, 3])
+    """
+
+    def __init__(
+        self,
+        n_tokens: int,
+        n_outlines: int,
+        n_tags: int,
+        architecture: str,
+        chain: bool = True,
+        d_model: int = 64,
+        dropout: float = 0.0,
+        **options: Any,
+    ):
+        super().__init__()
+        self.encoder = TokenEncoder(n_tokens, architecture, d_model=d_model, dropout=dropout, **options)
+        self.outlines = nn.Embedding(n_outlines, d_model, padding_idx=PADDING)
+        with torch.no_grad():
+            self.outlines.weight[1:].normal_(std=0.1)
+        self.dropout = Dropout(dropout)
+        self.head = nn.Linear(self.encoder.size, n_tags)
+        self.chain = chain
+        if chain:
+            self.first, self.last = nn.Parameter(torch.zeros(n_tags)), nn.Parameter(torch.zeros(n_tags))
+            self.between = nn.Parameter(torch.zeros(n_tags, n_tags))
+
+    def forward(self, ids: Tensor, outlines: Tensor) -> Tensor:
+        out: Tensor = self.head(self.dropout(self.encoder(ids, self.outlines(outlines))))
+        return out
+
+    def losses(self, ids: Tensor, outlines: Tensor, tags: Tensor) -> Tensor:
+        """Negative log-probability of the tags of every sentence."""
+        scores, there = self(ids, outlines), ids != PADDING
+        if self.chain:
+            return -chain_log_likelihood(scores, tags, there, self.first, self.between, self.last)
+        log_p = scores.log_softmax(dim=-1).gather(2, tags[..., None])[..., 0]
+        return -log_p.where(there, 0.0).sum(dim=1)

@@ -1,0 +1,214 @@
+r"""A network as the slope of a differential equation: a model in continuous time.
+
+.. math:: \frac{dy}{dt} = f_\theta(t, y)
+
+Gradients come by differentiating the solver's steps, or from the adjoint :math:`a = \partial L / \partial y`, which is
+solved backward in time and needs no memory of the way:
+
+.. math:: \frac{da}{dt} = -a^T \frac{\partial f}{\partial y}, \qquad
+          \frac{dL}{d\theta} = \int_{t_0}^{t_1} a^T \frac{\partial f}{\partial \theta}\,dt
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from margin.core.domains import Choice, Integer, Number
+from margin.core.parameters import parameter
+from margin.core.records import Record
+from margin.core.threads import torch_threads
+from margin.neural.activations import ACTIVATIONS
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.nets.mlp import MLP
+from margin.neural.training import TensorRows
+from margin.neural.training.optimizers import OPTIMIZERS
+from margin.physics.steps import explicit_step
+from margin.physics.tableaus import EXPLICIT
+
+__all__ = ["NeuralODE", "SlopeNetwork", "integrate", "integrate_adjoint"]
+
+
+class SlopeNetwork(nn.Module):
+    """A perceptron of the state alone: the law does not change with time."""
+
+    def __init__(self, sizes: Sequence[int], activation: str):
+        super().__init__()
+        self.mlp = MLP(sizes, activation)
+        with torch.no_grad():
+            self.mlp.linears[-1].weight.mul_(0.1)  # a field that hardly moves anything is a stable start
+
+    def forward(self, t: Any, y: Tensor) -> Tensor:
+        return self.mlp(y)
+
+
+def integrate(f: nn.Module, y0: Tensor, times: Sequence[float], steps: int, method: str = "rk4") -> Tensor:
+    """States (len(times), ...) by ``steps`` steps between two times; gradients by differentiating every one of them."""
+    y, states = y0, [y0]
+    for start, end in pairwise(times):
+        y = _between(f, y, start, end, steps, method)
+        states.append(y)
+    return torch.stack(states)
+
+
+def _between(f: Any, y: Any, start: float, end: float, steps: int, method: str) -> Any:
+    h = (end - start) / steps
+    for k in range(steps):
+        y, _ = explicit_step(f, start + k * h, y, h, EXPLICIT[method])
+    return y
+
+
+def integrate_adjoint(f: nn.Module, y0: Tensor, times: Sequence[float], steps: int, method: str = "rk4") -> Tensor:
+    """The same states, with gradients by the adjoint equation: memory does not grow with the steps."""
+    parameters = tuple(p for p in f.parameters() if p.requires_grad)
+    return _Adjoint.apply(f, y0, tuple(map(float, times)), steps, method, *parameters)
+
+
+class _Adjoint(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, f: nn.Module, y0: Tensor, times: tuple[float, ...], steps: int, method: str, *parameters: Tensor
+    ) -> Tensor:
+        with torch.no_grad():
+            states = integrate(f, y0, times, steps, method)
+        ctx.f, ctx.times, ctx.steps, ctx.method = f, times, steps, method
+        ctx.save_for_backward(states, *parameters)
+        return states
+
+    @staticmethod
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Any, ...]:
+        states, *parameters = ctx.saved_tensors
+        (upstream,) = outputs
+        sizes = [p.numel() for p in parameters]
+        a, total = upstream[-1], states.new_zeros(sum(sizes))
+        slope = partial(_augmented, ctx.f, parameters, states[0].shape)
+        for k in range(len(ctx.times) - 1, 0, -1):
+            # Every piece starts from the state that the way there has found, so that errors do not add up.
+            start = torch.cat([states[k].reshape(-1), a.reshape(-1), total])
+            found = _between(slope, start, ctx.times[k], ctx.times[k - 1], ctx.steps, ctx.method)
+            n = states[0].numel()
+            a, total = found[n : 2 * n].view_as(a) + upstream[k - 1], found[2 * n :]
+        gradients = [part.view_as(p) for part, p in zip(total.split(sizes), parameters)]
+        return (None, a, None, None, None, *gradients)
+
+
+def _augmented(f: nn.Module, parameters: Sequence[Tensor], shape: torch.Size, t: float, whole: Tensor) -> Tensor:
+    """Slopes of state, adjoint and gradient, put one after the other."""
+    n = shape.numel()
+    y, a = whole[:n].view(shape), whole[n : 2 * n].view(shape)
+    with torch.enable_grad():
+        y = y.detach().requires_grad_()
+        value = f(t, y)
+        moved = torch.autograd.grad(value, (y, *parameters), a, allow_unused=True, materialize_grads=True)
+    return torch.cat([value.detach().reshape(-1), *(-part.reshape(-1) for part in moved)])
+
+
+class NeuralODE(NeuralEstimator):
+    """A law of motion learned from trajectories.
+
+    ``X`` is (trajectories, times, d), seen every ``interval``. Training looks at windows of ``window`` intervals: the
+    state at their start is integrated and compared with the rest. ``predict(y0, times)`` goes on as far as asked.
+
+    Examples
+    --------
+    >>> t = 0.1 * np.arange(40)
+    >>> circle = np.stack([np.cos(t), np.sin(t)], axis=1)[None]
+    >>> model = NeuralODE(interval=0.1, max_iter=60, random_state=0).fit(circle)
+    >>> model.predict(circle[:, 0], t).shape
+    (1, 40, 2)
+    """
+
+    hidden_layer_sizes: Sequence[int] | int = parameter((32,), LAYER_SIZES, "Units of each hidden layer of the slope.")
+    _: KW_ONLY
+    activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Function of the hidden units.")
+    interval: float = parameter(1.0, Number(above=0), "Time between two rows of a trajectory.")
+    window: int = parameter(5, Integer(low=1), "Intervals that a training window covers.")
+    steps: int = parameter(2, Integer(low=1), "Steps of the solver per interval.")
+    method: str = parameter("rk4", Choice(*EXPLICIT), "Method of the solver.")
+    gradient: str = parameter("backprop", Choice("backprop", "adjoint"), "How gradients pass the solver.")
+    learning_rate_init: float = parameter(
+        0.01, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
+    )
+    solver: str = parameter(
+        "adam",
+        Choice("lbfgs", *OPTIMIZERS),
+        "Optimizer; 'lbfgs' takes all windows at every step.",
+    )
+    learning_rate: str = parameter("cosine", Choice("constant", "cosine"), "How the learning rate goes on.")
+    alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        self._check_parameters()
+        X = np.asarray(X, dtype=np.float32)
+        if X.ndim != 3 or X.shape[1] <= self.window or not np.isfinite(X).all():
+            raise ValueError(
+                f"NeuralODE: X must be finite trajectories (n, times, d) of more than window={self.window} times; "
+                f"got shape {X.shape}."
+            )
+        self.n_features_in_ = X.shape[2]
+        sizes = [X.shape[2], *layer_sizes(self.hidden_layer_sizes), X.shape[2]]
+        network = {"sizes": sizes, "activation": self.activation}
+        if self._goes_on() and network != self.network_:
+            raise ValueError("NeuralODE: warm_start must go on with the same network.")
+        self.network_ = network
+        starts = np.arange(X.shape[1] - self.window)
+        windows = np.concatenate([X[:, s : s + self.window + 1] for s in starts])
+        solve = integrate if self.gradient == "backprop" else integrate_adjoint
+        times = [k * self.interval for k in range(self.window + 1)]
+
+        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+            found = solve(module, batch[0][:, 0], times, self.steps, self.method).transpose(0, 1)
+            return {"loss": (found - batch[0]).square().mean(dim=(1, 2))}
+
+        seed = self._seed(state)
+        train, valid = self._split(len(windows), seed)
+        yield from self._train(objective, TensorRows.of(windows), train, valid, seed=seed, state=state)
+
+    def predict(self, X: Any, times: Any = None) -> np.ndarray:
+        """States (n, times, d) at ``times``, the first of which is where the rows of ``X`` (n, d) hold.
+
+        From trajectories (n, times, d) their first states go on; their own times are the default.
+        """
+        check_is_fitted(self)
+        X = np.asarray(X, dtype=np.float32)
+        if X.ndim not in (2, 3) or X.shape[-1] != self.n_features_in_ or not np.isfinite(X).all():
+            raise ValueError(
+                f"NeuralODE: X must be finite states (n, {self.n_features_in_}) or trajectories (n, times, "
+                f"{self.n_features_in_}); got shape {X.shape}."
+            )
+        if times is None:
+            if X.ndim == 2:
+                raise ValueError("NeuralODE: times must be given where X has states and not trajectories.")
+            times = self.interval * np.arange(X.shape[1])
+        start = torch.from_numpy(np.ascontiguousarray(X[:, 0] if X.ndim == 3 else X))
+        with torch.inference_mode(), torch_threads(1):
+            times = [float(t) for t in times]
+            most = max((abs(b - a) for a, b in pairwise(times)), default=0.0)
+            steps = max(1, int(np.ceil(self.steps * most / self.interval)))
+            return integrate(self._ready_module(), start, times, steps, self.method).transpose(0, 1).numpy()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """R^2 of trajectories predicted from their first states: 1 where they agree, 0 as good as their mean."""
+        X = np.asarray(X, dtype=np.float64)
+        around = X - X.mean(axis=(0, 1))
+        return float(1 - np.square(self.predict(X) - X).sum() / np.square(around).sum())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True
+        return tags
+
+    def _network(self) -> nn.Module:
+        return SlopeNetwork(**self.network_)
+
+    def _threads(self, module: nn.Module, batch_size: int) -> int | None:
+        return None  # a step of the solver counts for several passes, so the work is counted

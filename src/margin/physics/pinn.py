@@ -1,0 +1,281 @@
+r"""Physics-informed networks: a network is a solution when it leaves nothing of the equation and of its conditions.
+
+.. math:: L = \frac1{N_u} \sum_{i=1}^{N_u} |u(x_u^i) - u^i|^2 + \frac1{N_f} \sum_{i=1}^{N_f} |f(x_f^i)|^2
+
+with the residual :math:`f` by automatic differentiation. Unknown coefficients of the equation are learned beside the
+weights, from conditions that hold measurements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor, nn
+
+from margin.core.domains import Choice, Function, Integer, Number, Optional, Options
+from margin.core.domains.base import Domain
+from margin.core.notices import warn_user
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.core.threads import torch_threads
+from margin.neural.activations import ACTIVATIONS
+from margin.neural.estimators.base import FitLoop, NeuralEstimator
+from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.nets.mlp import MLP
+from margin.neural.training import QuasiNewton, RowBatches, Rows, Step, TensorRows, Training
+from margin.neural.training.optimizers import OPTIMIZERS
+from margin.neural.training.steps import Objective
+
+__all__ = ["PINN", "Condition", "pinn_loss"]
+
+MEMORY = 50  # pairs of the quasi-Newton method: residuals are ill-conditioned, and a pair costs little beside them
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """Values that the solution has at points (n, d): initial, boundary or measured; one column per unknown function."""
+
+    points: np.ndarray
+    values: np.ndarray
+
+    def __post_init__(self) -> None:
+        points, values = np.asarray(self.points, dtype=np.float64), np.asarray(self.values, dtype=np.float64)
+        values = values[:, None] if values.ndim == 1 else values
+        if points.ndim != 2 or values.ndim != 2 or len(points) != len(values):
+            raise ValueError(
+                f"Condition: points must be (n, d) and values (n,) or (n, k); got {points.shape} and {values.shape}."
+            )
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "values", values)
+
+
+@dataclass(frozen=True)
+class Conditions(Domain):
+    """None, one condition or several."""
+
+    description = "None, a Condition or a list of them"
+
+    def accepts(self, value: Any) -> bool:
+        listed = [value] if isinstance(value, Condition) or value is None else value
+        return isinstance(listed, Sequence) and all(isinstance(item, Condition) or item is None for item in listed)
+
+    def type_text(self) -> str:
+        return "Condition, list of Condition or None"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "null"}
+
+    def parse(self, text: str, build: Any = None) -> None:
+        if text.lower() not in {"none", "null"}:
+            raise ValueError(f"{text!r} is not None; conditions are given in Python.")
+
+    def wrong(self) -> list[Any]:
+        return ["a string", 3]
+
+
+class SolutionNetwork(nn.Module):
+    """A perceptron of coordinates brought to [-1, 1], and the coefficients that are learned with it."""
+
+    def __init__(
+        self, sizes: Sequence[int], activation: str, low: Sequence[float], high: Sequence[float],
+        coefficients: Mapping[str, float],
+    ):  # fmt: skip
+        super().__init__()
+        self.mlp = MLP(sizes, activation)
+        for linear in self.mlp.linears:  # He's start is for rectifiers; derivatives of smooth units want a smaller one
+            nn.init.xavier_normal_(linear.weight)
+        self.coefficients = nn.ParameterDict(
+            {name: nn.Parameter(torch.tensor(float(value))) for name, value in coefficients.items()}
+        )
+        self.low, self.high = list(low), list(high)
+
+    def forward(self, x: Tensor) -> Tensor:
+        low, high = x.new_tensor(self.low), x.new_tensor(self.high)
+        return self.mlp(2 * (x - low) / (high - low) - 1)
+
+
+def pinn_loss(
+    u: Callable[[Tensor], Tensor],
+    residual: Callable[..., Any],
+    conditions: Sequence[tuple[Tensor, Tensor]],
+    collocation: Tensor,
+    coefficients: Mapping[str, Tensor] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Both parts of the loss: misfit at the conditions, and residual at the collocation points.
+
+    ``residual(u, x, **coefficients)`` gives one number per point, or a list of such for a system of equations.
+    """
+    misfits = [(u(points) - values).square().sum(dim=1) for points, values in conditions]
+    data = torch.cat(misfits).mean() if misfits else collocation.new_zeros(())
+    with torch.enable_grad():
+        x = collocation.detach().requires_grad_()
+        found = residual(u(x), x, **(coefficients or {}))
+    equations = list(found) if isinstance(found, list | tuple) else [found]
+    for part in equations:
+        if not isinstance(part, Tensor) or part.shape not in ((len(x),), (len(x), 1)):
+            shape = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
+            raise ValueError(f"PINN: residual must give one number per point, ({len(x)},); got {shape}.")
+    return data, torch.stack([part.square().mean() for part in equations]).sum()
+
+
+class PINN(RegressorMixin, NeuralEstimator):
+    """A network that solves a differential equation given by its residual and its conditions.
+
+    ``fit(X)`` takes the collocation points (n, d), the rows at which the residual is to vanish; the box around them and
+    the conditions is the domain. ``fit(X, y)`` adds measured values ``y`` at these points to the conditions.
+    ``residual(u, x, **coefficients)`` is written with torch: ``u`` (n, outputs) is the network at ``x`` (n, d), and
+    :mod:`margin.physics.derivatives` has its derivatives. Float64 points make a network in float64, in which the
+    quasi-Newton method goes several digits further.
+
+    A model file holds the solution and not the equation: what is loaded predicts, and is given its residual and
+    conditions again before it is fitted anew.
+
+    Examples
+    --------
+    >>> from margin.physics.derivatives import derivative
+    >>> decay = PINN(lambda u, x: derivative(u, x, 0) + u[:, 0], Condition([[0.0]], [1.0]), random_state=0)
+    >>> t = np.linspace(0, 1, 20)[:, None]
+    >>> bool(np.abs(decay.fit(t).predict(t) - np.exp(-t[:, 0])).max() < 1e-3)
+    True
+    """
+
+    residual: Callable[..., Any] | None = parameter(
+        None,
+        Optional(Function("the network's values, the points and the coefficients")),
+        "What the equation leaves of u at points x; None: only the conditions are fitted.",
+    )
+    conditions: Any = parameter(None, Conditions(), "Where which values are known: initial, boundary, measured.")
+    _: KW_ONLY
+    coefficients: dict[str, float] | None = parameter(
+        None, Optional(Options()), "Unknown numbers of the equation by name, and where their search starts."
+    )
+    n_outputs: int = parameter(1, Integer(low=1), "Unknown functions.")
+    hidden_layer_sizes: Sequence[int] | int = parameter((20, 20, 20), LAYER_SIZES, "Units of each hidden layer.")
+    activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Function of the hidden units; it must be smooth.")
+    condition_weight: float = parameter(1.0, Number(above=0), "Weight of the conditions against the residual.")
+    solver: str = parameter("lbfgs", Choice("lbfgs", *OPTIMIZERS), "Optimizer; 'lbfgs' takes all points at every step.")
+    alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
+    max_iter: int = parameter(1000, Integer(low=1), "Most epochs, or iterations of 'lbfgs'.")
+    tol: float = parameter(1e-8, Number(low=0), "Smallest fall of the loss that counts as a gain; gradient of 'lbfgs'.")
+
+    _python_only = frozenset({"residual", "conditions"})  # code and data that a model file leaves out
+
+    coefficients_: dict[str, float] = attribute("The learned coefficients by name.")
+    residual_loss_: float = attribute("Mean square of the residual over the points of the last fit.")
+    condition_loss_: float = attribute("Mean square of the misfit at the conditions.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from collocation points, yielding records with both parts of the loss; ``state`` continues exactly."""
+        self._check_parameters()
+        X, y = self._points(X, y)
+        conditions = self._conditions(X, y)
+        self._describe(X, conditions)
+        tensor = _tensor(X.dtype)
+        residual, known = self.residual or _nothing, [(tensor(points), tensor(values)) for points, values in conditions]
+
+        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+            assert isinstance(module, SolutionNetwork)
+            data, equation = pinn_loss(module, residual, known, batch[0], dict(module.coefficients.items()))
+            loss = self.condition_weight * data + equation
+            return {"loss": loss, "condition_loss": data, "residual_loss": equation}
+
+        seed = self._seed(state)
+        train, valid = self._split(len(X), seed)
+        for record in self._train(objective, TensorRows.of(X), train, valid, seed=seed, state=state):
+            self._learned(record)
+            yield record
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The solution at points: (n,), or (n, outputs) where there are several functions."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        found = self._evaluate(self._ready_module(), X)
+        return found[:, 0] if self.network_["sizes"][-1] == 1 else found
+
+    def evaluate_residual(self, X: Any) -> np.ndarray:
+        """What the equation leaves of the solution at points: where it is large, more points help."""
+        module = self._ready_module()
+        assert isinstance(module, SolutionNetwork)
+        if self.residual is None:
+            raise ValueError("PINN: residual must be a function to be evaluated; got None.")
+        x = _tensor(next(module.parameters()).detach().numpy().dtype)(np.asarray(X)).requires_grad_()
+        with torch_threads(1):
+            found = self.residual(module(x), x, **dict(module.coefficients.items()))
+        parts = found if isinstance(found, list | tuple) else [found]
+        return torch.stack([part.detach().reshape(-1).square() for part in parts]).sum(dim=0).sqrt().numpy()
+
+    def _points(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        """Collocation points, and values (n, outputs) that were measured there."""
+        floats = [np.float64, np.float32]
+        if y is None:
+            return validate_data(self, X, dtype=floats, reset=True), None
+        X, y = validate_data(self, X, y, dtype=floats, reset=True, y_numeric=True, multi_output=self.n_outputs > 1)
+        return X, np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+
+    def _conditions(self, X: np.ndarray, y: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+        given = self.conditions if isinstance(self.conditions, Sequence) else [self.conditions]
+        found = [(item.points, item.values) for item in given if item is not None]
+        found += [] if y is None else [(X.astype(np.float64), y)]
+        for points, values in found:
+            if points.shape[1] != X.shape[1] or values.shape[1] != self.n_outputs:
+                raise ValueError(
+                    f"PINN: conditions must have {X.shape[1]} coordinates and {self.n_outputs} values per point; "
+                    f"got {points.shape[1]} and {values.shape[1]}."
+                )
+        if not found and self.residual is None:
+            raise ValueError("PINN: needs a residual, conditions or measured values y; got none of them.")
+        return found
+
+    def _describe(self, X: np.ndarray, conditions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+        everything = np.concatenate([X, *(points for points, _ in conditions)]).astype(np.float64)
+        low, high = everything.min(axis=0), everything.max(axis=0)
+        high = np.where(high > low, high, low + 1)
+        network = {
+            "sizes": [X.shape[1], *layer_sizes(self.hidden_layer_sizes), int(self.n_outputs)],
+            "activation": self.activation,
+            "coefficients": {name: float(value) for name, value in (self.coefficients or {}).items()},
+        }
+        if self._goes_on():  # in the box of the first fit, so that the weights mean the same
+            if any(self.network_[name] != value for name, value in network.items()):
+                raise ValueError("PINN: warm_start must go on with the same network and coefficients.")
+            return
+        self.network_ = {**network, "low": low.tolist(), "high": high.tolist()}
+
+    def _learned(self, record: Record) -> None:
+        names = self.network_["coefficients"]
+        self.coefficients_ = {name: float(self.weights_[f"coefficients.{name}"]) for name in names}
+        self.residual_loss_, self.condition_loss_ = float(record["residual_loss"]), float(record["condition_loss"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+    def _network(self) -> nn.Module:
+        return SolutionNetwork(**self.network_)
+
+    def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
+        yield from super()._follow(training, loop)
+        if self.solver == "lbfgs" and not training.step.converged and training.epoch >= training.plan.epochs:
+            warn_user(f"PINN: the loss still falls after max_iter={self.max_iter} iterations.", ConvergenceWarning)
+
+    def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Any) -> tuple[Step, RowBatches]:
+        if self.solver != "lbfgs":
+            return super()._step(module, objective, rows, seeds)
+        step = QuasiNewton(module, objective, memory=MEMORY, tol=self.tol, penalty=self.alpha, seed=seeds.noise)
+        return step, RowBatches(rows, len(rows), seeds.order)
+
+
+def _nothing(u: Tensor, x: Tensor, **_: Any) -> Tensor:
+    return (u * 0).sum(dim=1) + 0 * x[:, 0]
+
+
+def _tensor(dtype: Any) -> Callable[[np.ndarray], Tensor]:
+    return lambda array: torch.from_numpy(np.array(array, dtype=dtype))

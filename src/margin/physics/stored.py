@@ -1,0 +1,66 @@
+"""What fitted networks for differential equations hold: no layer is built that the stored weights do not fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from margin.core.invariants import Count, DictOf, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation
+from margin.neural.activations import ACTIVATIONS
+from margin.neural.stored import TRAINED, check_built
+
+__all__ = ["FORMS"]
+
+SIZES = ListOf(Count(low=1, high=2**31))
+ACTIVATION = StringOf(tuple(ACTIVATIONS))
+
+
+def _solution_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.physics.pinn import SolutionNetwork
+
+    network = model["network_"]
+    if not len(network["low"]) == len(network["high"]) == network["sizes"][0] == sizes["n_features"]:
+        raise Violation("network_ must have as many coordinates as X has columns")
+    if not all(low < high for low, high in zip(network["low"], network["high"])):
+        raise Violation("network_ must have a box whose sides have a length")
+    if network["coefficients"].keys() != model["coefficients_"].keys():
+        raise Violation("coefficients_ must be those that network_ names")
+    check_built(model["weights_"], lambda: SolutionNetwork(**network), float32=False)
+
+
+def _slope_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+    if "network_" not in model:
+        return
+    from margin.physics.neural_ode import SlopeNetwork
+
+    layers = model["network_"]["sizes"]
+    if not layers[0] == layers[-1] == sizes["n_features"]:
+        raise Violation("network_ must go from states to states")
+    check_built(model["weights_"], lambda: SlopeNetwork(**model["network_"]), float32=False)
+
+
+FORMS: Mapping[str, Form] = {
+    "PINN": Form(
+        {
+            **TRAINED,
+            "coefficients_": DictOf(StringOf(), Real(finite=True)),
+            "residual_loss_": Real(low=0.0, finite=True),
+            "condition_loss_": Real(low=0.0, finite=True),
+            "network_": FieldsOf(
+                {
+                    "sizes": SIZES,
+                    "activation": ACTIVATION,
+                    "coefficients": DictOf(StringOf(), Real(finite=True)),
+                    "low": ListOf(Real(finite=True)),
+                    "high": ListOf(Real(finite=True)),
+                }
+            ),
+        },
+        [_solution_is_stored],
+    ),
+    "NeuralODE": Form(
+        {**TRAINED, "network_": FieldsOf({"sizes": SIZES, "activation": ACTIVATION})}, [_slope_is_stored]
+    ),
+}

@@ -1,0 +1,135 @@
+"""The end of a comparison with a budget: held-out rows judge the winner while it is fitted to all rows, both in time.
+
+A winner whose last fits would outlast the budget makes way for the best one whose fits do not, and that is said. If
+time was short even for that, the cheapest model is fitted: there is a model in the folder in any case.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin.selection import Budget, Candidate, Standing, Task
+from margin.selection.comparison import Workers
+from margin.selection.schedule import seconds_text
+from margin.selection.trial import HELD_OUT, LAST, Trial
+from margin.service.comparison.finishing import Watch, add_judgement, is_judged, say, what_was_found
+from margin.service.comparison.result import Comparison
+from margin.store.models import library_versions, save
+
+__all__ = ["finish_in_time", "finishing_seconds"]
+
+#: Cost grows a little faster than the rows, and a process may have to import first.
+GROWTH, START_SECONDS = 1.15, 2.0
+#: Of a budget, what is left to whoever writes the report; of what remains, what a last fit may be expected to take.
+FOR_THE_REPORT, AFFORDABLE = 0.06, 0.8
+
+
+def finish_in_time(comparison: Comparison, workers: Any, budget: Budget, stop: threading.Event, watch: Watch) -> None:
+    """Judge and fit the best model that can be; ``workers()`` opens the processes in which that happens."""
+    run = comparison.run
+    while not stop.is_set():
+        _pass_over_the_dear(comparison, budget)
+        winner = comparison.winning_candidate
+        if winner is None:
+            run.update(status="failed")
+            return
+        if _is_fitted(comparison, winner) or _fit(comparison, winner, workers(), budget, stop, watch):
+            if not stop.is_set():
+                run.update(status="finished")
+            return
+
+
+def finishing_seconds(comparison: Comparison, standing: Standing) -> float:
+    """About how long the last fits of a model take, side by side, by what its folds took."""
+    rows = len(comparison.y) / max(standing.n_train, 1)
+    judging = len(comparison.plan.held_out) * standing.predict_seconds / max(len(comparison.plan.folds[0][1]), 1)
+    fits = 1 if comparison.n_jobs > 1 or not len(comparison.plan.held_out) else 2
+    return START_SECONDS + fits * standing.fit_seconds * rows**GROWTH + judging
+
+
+def _pass_over_the_dear(comparison: Comparison, budget: Budget) -> None:
+    """Mark leaders whose last fits would outlast the budget; of those that are all too dear, the cheapest is left."""
+    left = AFFORDABLE * budget.left(FOR_THE_REPORT)
+    while (winner := comparison.winner) and not _is_fitted(comparison, comparison.winning_candidate):
+        ranked = [s for s in comparison.standings if s.model in comparison.eligible]
+        costs = {s.model: finishing_seconds(comparison, s) for s in ranked}
+        if costs[winner] <= left or len(costs) == 1:
+            return
+        if min(costs.values()) > left:
+            cheapest = min(costs, key=lambda model: costs[model])
+            dearer = [model for model in costs if model != cheapest]
+        else:
+            dearer = [winner]
+        for model in dearer:
+            comparison.passed_over[model] = f"its last fit would take about {seconds_text(costs[model])}"
+
+
+def _is_fitted(comparison: Comparison, winner: Candidate | None) -> bool:
+    known = comparison.run.manifest.get("winner", {})
+    if winner is None or not known.get("finished") or not comparison.run.model_path.exists():
+        return False
+    return (known["model"], known["settings"]) == (winner.name, winner.settings)
+
+
+def _fit(
+    comparison: Comparison, winner: Candidate, workers: Workers, budget: Budget, stop: threading.Event, watch: Watch
+) -> bool:
+    """Both fits side by side; False if the model is not there at the end, and then another one must be."""
+    run, plan = comparison.run, comparison.plan
+    run.forget_fit()
+    run.update(winner=_facts(winner, finished=False), status="running", versions=library_versions())
+    # The only one left is fitted even if that takes longer: it is the cheapest of all.
+    deadline = budget.deadline(FOR_THE_REPORT) if len(comparison.eligible) > 1 else None
+    everything, nothing = np.arange(len(comparison.y)), np.arange(0)
+    data_hash = str(run.manifest["identity"].get("data_hash", ""))
+    tasks = [Task(winner.name, -1, everything, nothing, LAST, deadline=deadline, keep=_keep(run.model_path, data_hash))]
+    if len(plan.held_out) and not is_judged(comparison, winner):
+        keep = _keep(comparison.kept.judged_path, data_hash)
+        tasks.append(Task(winner.name, -1, plan.development, plan.held_out, HELD_OUT, deadline=deadline, keep=keep))
+    judging = f" and judged on {len(plan.held_out):,} rows held out" if len(tasks) > 1 else ""
+    say(comparison, f"{winner.name} is fitted on all rows{judging}", watch)
+    workers.add(winner)
+    found: dict[str, Trial] = {}
+    for trial, output in workers.run(partial(next, iter(tasks), None), stop):
+        found[trial.stage] = trial
+        if trial.stage == HELD_OUT and not trial.error:
+            add_judgement(comparison, trial, output)
+    return stop.is_set() or _settled(comparison, winner, found)
+
+
+def _settled(comparison: Comparison, winner: Candidate, found: dict[str, Trial]) -> bool:
+    """Take note of what the last fits gave."""
+    last, judgement = found.get(LAST), found.get(HELD_OUT)
+    failed = next((t.error for t in (last, judgement) if t is not None and t.error and not t.late), "")
+    if failed:
+        comparison.given_up[winner.name] = f"failed on all rows: {failed}"
+        return False
+    if last is None or last.late:
+        comparison.passed_over[winner.name] = "its last fit was not done when the budget ended"
+        return False
+    if judgement is not None and judgement.late:
+        comparison.remarks.append("The budget ended before the held-out rows had judged the winner.")
+    if last.note:
+        comparison.remarks.append(f"{winner.name} {last.note}.")
+    comparison.run.update(winner=_facts(winner, finished=True), seconds=last.fit_seconds)
+    return True
+
+
+def _facts(winner: Candidate, finished: bool) -> dict[str, Any]:
+    """What ``finishing`` writes too, without the fingerprint: to make the model here would import all it needs."""
+    return {"model": winner.name, "settings": winner.settings, "finished": finished}
+
+
+def _keep(path: Path, data_hash: str) -> Any:
+    return partial(_save, path, data_hash)
+
+
+def _save(path: Path, data_hash: str, model: Any) -> str:
+    """Write a fitted model; one that searched is kept as what it found, and said so."""
+    save(getattr(model, "best_", model), path, data_hash=data_hash)
+    return what_was_found(model)

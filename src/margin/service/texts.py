@@ -1,0 +1,70 @@
+"""Sources of models on text: a file of plain text is one text, a column of a table one text per row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from margin import catalog, data
+from margin.runs import data_hash
+from margin.service.requests import BadRequest
+from margin.service.sources import Source, open_source
+
+__all__ = ["open_for", "read_text", "takes_target"]
+
+#: Endings of files that are tables whatever the model.
+TABLES = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".gz", ".xlsx", ".parquet", ".arrow", ".feather"}
+
+
+def takes_target(entry: catalog.Entry) -> bool:
+    """Whether a model learns from pairs of rows and targets."""
+    return entry.task in ("classification", "regression", "tagging", "translation")
+
+
+def open_for(entry: catalog.Entry, spec: str, target: str | None = None) -> Source:
+    """The source ``spec`` as the model ``entry`` takes it."""
+    if entry.data != "text":
+        return open_source(spec, target)
+    path = Path(spec)
+    plain = path.is_file() and path.suffix.lower() not in TABLES and spec not in data.names()
+    if plain and target is None and not takes_target(entry):
+        text = read_text(path)
+        return Source(spec, [text], None, (), "", entry.task, data_hash(np.array([text])))
+    return _column_of_texts(entry, open_source(spec, target))
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file; where it is none, the sentence says at which byte."""
+    content = path.read_bytes()
+    try:
+        text = content.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadRequest(
+            f"{path}: the file must be UTF-8 text; byte {error.start} (line {line}) is 0x{content[error.start]:02x}, "
+            "which is not."
+        ) from None
+    if not text.strip():
+        raise BadRequest(f"{path}: the file must have text; got only blanks or nothing.")
+    return text
+
+
+def _column_of_texts(entry: catalog.Entry, source: Source) -> Source:
+    """The one column of a table as a list of strings; for taggers each is split at blanks into its tokens."""
+    if source.table is None:
+        return source
+    if len(source.table.names) != 1:
+        if takes_target(entry) and source.y is None:
+            raise BadRequest(f"{entry.name} needs a target: name its column with --target.")
+        raise BadRequest(
+            f"{entry.name} takes one column of texts; {source.name} has {len(source.table.names)} besides the target."
+        )
+    texts = ["" if value is None else str(value) for value in source.X.iloc[:, 0].tolist()]
+    y = source.y
+    if entry.task == "tagging":
+        tags: Any = None if y is None else [str(row).split() for row in y]  # of unequal lengths, so no array
+        return replace(source, X=[text.split() for text in texts], y=tags, table=None)
+    return replace(source, X=texts, y=y, table=None)

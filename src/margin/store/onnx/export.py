@@ -1,0 +1,132 @@
+"""From a fitted model to a file that any ONNX runtime reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from margin.store.container import write_atomically
+from margin.store.onnx import linear, networks, trees
+from margin.store.onnx.columns import Columns, prepared, table_inputs
+from margin.store.onnx.graph import CannotExport, OnnxGraph, Said
+
+__all__ = ["MODELS", "export_onnx"]
+
+#: How a model is said, by the name of its class.
+MODELS: dict[str, Callable[[OnnxGraph, Any, str], Said]] = {
+    "LinearRegression": linear.affine_regressor,
+    "Ridge": linear.affine_regressor,
+    "Lasso": linear.affine_regressor,
+    "ElasticNet": linear.affine_regressor,
+    "LogisticRegression": linear.softmax_or_logistic,
+    "LinearDiscriminantAnalysis": linear.softmax_or_logistic,
+    "LinearSVC": linear.linear_scores,
+    "DecisionTreeClassifier": trees.single_tree,
+    "DecisionTreeRegressor": trees.single_tree,
+    "RandomForestClassifier": trees.forest,
+    "RandomForestRegressor": trees.forest,
+    "ExtraTreesClassifier": trees.forest,
+    "ExtraTreesRegressor": trees.forest,
+    "GradientBoostingClassifier": trees.boosted_classifier,
+    "GradientBoostingRegressor": trees.boosted_regressor,
+    "HistGradientBoostingClassifier": trees.boosted_classifier,
+    "HistGradientBoostingRegressor": trees.boosted_regressor,
+    "MLPClassifier": networks.mlp_classifier,
+    "MLPRegressor": networks.mlp_regressor,
+}
+
+
+def export_onnx(model: Any, path: str | Path) -> Path:
+    """Write a fitted model, alone or behind the preparation of its columns, as an ONNX file.
+
+    A model fitted to an array takes ``X`` (n, p). One that was fitted to a table takes an input (n, 1) per column, by
+    name: numbers in double precision, labels as strings. Classifiers give ``label`` and ``probabilities`` (or
+    ``scores`` where they have no probabilities), regressors ``prediction``. What ONNX cannot express is refused with a
+    sentence. Needs the package ``onnx``.
+    """
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise CannotExport("export_onnx: the package onnx is not installed; margin[onnx] brings it.") from None
+    check_is_fitted(model)
+    graph = OnnxGraph()
+    said = _said(graph, model, _inputs(graph, model))
+    made = graph.finished(_outputs(graph, said), f"{_name(model)}, exported by margin")
+    return write_atomically(path, made.SerializeToString())
+
+
+def _inputs(graph: OnnxGraph, model: Any) -> Columns:
+    """What the first step of a model takes: the columns of a table, or a matrix."""
+    reader = _first(model)
+    if type(reader).__name__ == "ColumnReader":
+        return table_inputs(graph, reader.kinds)
+    return graph.input_numbers("X", int(reader.n_features_in_))
+
+
+def _first(model: Any) -> Any:
+    """The step that sees the rows first; the members of a blend all see the same."""
+    for inside in ("regressor_", "best_"):
+        if hasattr(model, inside):
+            return _first(getattr(model, inside))
+    if hasattr(model, "steps"):
+        return _first(model.steps[0][1])
+    return _first(model.estimators_[0]) if _name(model).startswith("Blend") else model
+
+
+def _said(graph: OnnxGraph, model: Any, columns: Columns) -> Said:
+    name = _name(model)
+    if name == "Pipeline":
+        for _, step in model.steps[:-1]:
+            columns = prepared(graph, step, columns)
+        return _said(graph, model.steps[-1][1], columns)
+    if name == "TransformedTargetRegressor":
+        return _in_unit_of_target(graph, model, _said(graph, model.regressor_, columns))
+    if name.startswith("Blend"):
+        return _blended(graph, model, [_said(graph, member, columns) for member in model.estimators_])
+    if name not in MODELS:
+        raise CannotExport(f"export_onnx: {name} cannot be exported; these can: {', '.join(MODELS)}.")
+    if isinstance(columns, Mapping):
+        raise CannotExport(f"export_onnx: {name} was fitted to a table without preparation; fit it to an array.")
+    return MODELS[name](graph, model, columns)
+
+
+def _in_unit_of_target(graph: OnnxGraph, model: Any, said: Said) -> Said:
+    scaler = model.transformer_
+    if _name(scaler) != "StandardScaler":
+        raise CannotExport(f"export_onnx: a target transformed by {_name(scaler)} cannot be exported.")
+    return Said(graph.unshifted(said.values, scaler.mean_, scaler.scale_))
+
+
+def _blended(graph: OnnxGraph, model: Any, members: list[Said]) -> Said:
+    """The weighted mean of what the members say."""
+    weights = np.ones(len(members)) if model.weights is None else np.asarray(model.weights, dtype=np.float64)
+    parts = [
+        graph.add("Mul", said.values, graph.constant(np.array([weight])))
+        for said, weight in zip(members, weights / weights.sum())
+    ]
+    return Said(graph.add("Sum", *parts), members[0].kind, getattr(model, "classes_", None))
+
+
+def _outputs(graph: OnnxGraph, said: Said) -> list[tuple[str, str, Any]]:
+    """The results by name; the label is the class with the largest score, the first of equals."""
+    if said.classes is None:
+        return [("prediction", said.values, np.float64)]
+    classes = np.asarray(said.classes)
+    if classes.dtype.kind not in "biuUO":
+        raise CannotExport("export_onnx: classes must be integers or strings.")
+    scores = said.values
+    if said.kind == "decision values" and len(classes) == 2:
+        scores = graph.beside([graph.add("Neg", said.values), said.values])
+    place = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    label = graph.add("Gather", graph.constant(classes if classes.dtype.kind in "biu" else classes.astype(str)), place)
+    name = "probabilities" if said.kind == "probabilities" else "scores"
+    kind = {"b": np.bool_, "i": np.int64, "u": np.int64}.get(classes.dtype.kind, np.object_)
+    return [("label", label, kind), (name, said.values, np.float64)]
+
+
+def _name(model: Any) -> str:
+    return type(model).__name__

@@ -1,0 +1,229 @@
+r"""A decoder that learns to continue text, with the face of an estimator.
+
+.. math:: \log p(t_1, \dots, t_N) = \sum_n \log p(t_n \mid t_1, \dots, t_{n-1})
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+from torch.nn import functional
+
+from margin.core.domains import Choice, Flag, Integer, Optional
+from margin.core.parameters import attribute, parameter
+from margin.core.randomness import RandomLike, as_generator
+from margin.core.records import Record
+from margin.neural.attention.config import FEED_FORWARDS, POSITIONS, TransformerConfig
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
+from margin.neural.generators import Seeds
+from margin.neural.nets.transformer import DecoderTransformer, balance
+from margin.neural.training.tokens import TokenWindows
+from margin.text.continuing import Drawing, NextToken, continued, until
+from margin.text.scoring import token_log_probabilities
+from margin.text.token_codes import END, TOKENS, TextCodes, texts_of
+
+__all__ = ["LanguageModel"]
+
+BALANCE = 0.01  # weight of the load-balancing loss of experts, as in the Switch Transformer
+
+
+class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
+    r"""Transformer decoder that predicts the next token of a text.
+
+    ``X`` is one string or a sequence of them. The network reads windows of ``context`` tokens drawn at random. Its
+    blocks have rotary positions, root mean square norms of tokens, queries and keys, squared rectifiers, and start as
+    the identity; other choices are parameters. Scores are exact: each token is scored given the tokens from which
+    :meth:`generate` would draw it.
+
+    Examples
+    --------
+    >>> model = LanguageModel(d_model=16, n_heads=2, n_blocks=1, context=8, max_iter=20, random_state=0)
+    >>> model = model.fit("abcd" * 200)
+    >>> model.generate("ab", max_tokens=6, temperature=0)
+    'cdabcd'
+    >>> model.perplexity(["abcdabcd"]) < 2
+    True
+    """
+
+    log_density_kind = "exact"
+
+    tokens: str = parameter("char", Choice(*TOKENS), "What a token is: a character, a byte, or a piece by byte pairs.")
+    _: KW_ONLY
+    vocab_size: int = parameter(1000, Integer(low=256), "Tokens that 'bpe' learns; 'char' and 'byte' have their own.")
+    context: int = parameter(64, Integer(low=2), "Tokens that a prediction can look back at.")
+    position: str = parameter("rope", Choice(*POSITIONS), "How the network knows the order of tokens.")
+    n_kv_heads: int | None = parameter(
+        None, Optional(Integer(low=1)), "Key-value heads that groups of heads share; None: one for each head."
+    )
+    window: int | None = parameter(None, Optional(Integer(low=1)), "Tokens that one block looks back; None: all.")
+    feed_forward: str = parameter("mlp", Choice(*FEED_FORWARDS), "The part of a block that acts on each token alone.")
+    n_experts: int = parameter(4, Integer(low=1), "Networks of 'experts'.")
+    top_k: int = parameter(2, Integer(low=1), "Experts that a token is sent to.")
+    tie_weights: bool = parameter(True, Flag(), "Whether the matrix that embeds tokens also scores them.")
+    batch_size: int = parameter(16, Integer(low=1, search=(8, 128), log=True), "Windows per update.")
+    max_iter: int = parameter(10, Integer(low=1), "Most epochs, each as many windows as cover the text once.")
+    shuffle: bool = parameter(True, Choice(True, search=False), "Windows are drawn at random: always True.")
+    early_stopping: bool = parameter(
+        False, Flag(), "Whether the end of the text is held out and training ends when its loss has stopped falling."
+    )
+
+    codes_: dict[str, str] = attribute("Kind and content of the tokens.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from the text ``X``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        owner = type(self).__name__
+        texts, config = texts_of(owner, X), self._config()
+        codes = self._codes() if self._goes_on() else TextCodes.learn(self.tokens, texts, self.vocab_size)
+        tokens = codes.joined(texts, owner)
+        held = math.ceil(self.validation_fraction * len(tokens)) if self.early_stopping else 0
+        if len(tokens) - held <= self.context or 0 < held < 2:
+            raise ValueError(
+                f"{owner}: X must have more tokens to learn from than the context of {self.context}; "
+                f"got {len(tokens) - held}."
+            )
+        network = {"vocabulary": codes.size, "tied": bool(self.tie_weights), "config": asdict(config)}
+        if self._goes_on() and network != self.network_:
+            raise ValueError(f"{owner}: warm_start must go on with the same network.")
+        self.codes_, self.network_ = codes.stored, network
+        yield from self._learn(tokens[: len(tokens) - held], tokens[len(tokens) - held :], state)
+
+    def generate(
+        self,
+        prompt: str = "",
+        max_tokens: int = 200,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        repetition_penalty: float = 1.0,
+        stop: Sequence[str] = (),
+        random_state: RandomLike = None,
+    ) -> str:
+        """What follows ``prompt``; the pieces of :meth:`stream` together."""
+        drawing = Drawing(temperature, top_k, top_p, repetition_penalty)
+        return "".join(self._continue(prompt, max_tokens, drawing, stop, random_state))
+
+    def stream(
+        self,
+        prompt: str = "",
+        max_tokens: int = 200,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        repetition_penalty: float = 1.0,
+        stop: Sequence[str] = (),
+        random_state: RandomLike = None,
+    ) -> Iterator[str]:
+        """What follows ``prompt``, piece by piece as it is drawn.
+
+        Temperature 0 takes the most probable token. ``top_k`` and ``top_p`` cut the improbable ones, a
+        ``repetition_penalty`` above 1 makes tokens that were there less likely, and the first of the strings in
+        ``stop`` ends the text before it. Of a prompt longer than the context only its end counts.
+        """
+        drawing = Drawing(temperature, top_k, top_p, repetition_penalty)
+        return self._continue(prompt, max_tokens, drawing, stop, random_state)
+
+    def sample(self, n_samples: int = 1, random_state: RandomLike = None, *, max_tokens: int = 200) -> list[str]:
+        """New texts from their first token to their end, or to ``max_tokens``."""
+        if not Integer(low=1).accepts(n_samples):
+            raise ValueError(f"{type(self).__name__}: n_samples must be an integer at least 1; got {n_samples!r}.")
+        rng = as_generator(random_state)
+        return [self.generate("", max_tokens, random_state=rng) for _ in range(n_samples)]
+
+    def token_log_proba(self, text: str) -> np.ndarray:
+        """Log-probability of every token of ``text`` given those before it, and of its end, in nats."""
+        return self._scores(text)[0]
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Mean log-probability of a token of every text, its end included: nats per token."""
+        return np.array([values.mean() for values in self._scores(X)])
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-probability of a token of all texts in nats; minus the cross-entropy loss."""
+        return float(np.concatenate(self._scores(X)).mean())
+
+    def perplexity(self, X: Any) -> float:
+        """Exponential of the mean loss per token: among how many equally likely tokens the model hesitates."""
+        return math.exp(-self.score(X))
+
+    def bits_per_byte(self, X: Any) -> float:
+        """Bits that the model needs for a byte of the text, whatever its tokens are."""
+        texts = texts_of(type(self).__name__, X)
+        nats = -float(np.concatenate(self._scores(texts)).sum())
+        return nats / math.log(2) / sum(len(text.encode()) for text in texts)
+
+    def attention_maps(self, text: str) -> list[np.ndarray]:
+        """The attention weights of every block, (heads, tokens, tokens) each, for one text within the context."""
+        module: Any = self._ready_module()
+        ids = self._codes().joined(texts_of(type(self).__name__, text), type(self).__name__)[:-1]
+        with torch.inference_mode():
+            return [weights[0].numpy() for weights in module.attention_maps(torch.from_numpy(ids)[None])]
+
+    def _network(self) -> DecoderTransformer:
+        config = TransformerConfig(**self.network_["config"])
+        return DecoderTransformer(self.network_["vocabulary"], config, tied=self.network_["tied"])
+
+    def _codes(self) -> TextCodes:
+        check_is_fitted(self)
+        return TextCodes.of(self.codes_)
+
+    def _continue(
+        self, prompt: str, max_tokens: int, drawing: Drawing, stop: Sequence[str], random_state: RandomLike
+    ) -> Iterator[str]:
+        owner, module, codes = type(self).__name__, self._ready_module(), self._codes()
+        if not Integer(low=1).accepts(max_tokens):
+            raise ValueError(f"{owner}: max_tokens must be an integer at least 1; got {max_tokens!r}.")
+        stop = [stop] if isinstance(stop, str) else list(stop)
+        if any(not isinstance(s, str) or not s for s in stop):
+            raise ValueError(f"{owner}: stop must be strings that are not empty; got {stop!r}.")
+        ids = [END]
+        if prompt:
+            (text,) = texts_of(owner, prompt)
+            ids += codes.encode(text, owner).tolist()
+        assert isinstance(module, DecoderTransformer)
+        new = continued(NextToken(module, self.network_["config"]["context"]), ids, max_tokens, drawing, random_state)
+        return until(new, codes, stop)
+
+    def _learn(self, tokens: np.ndarray, held: np.ndarray, state: Mapping[str, Any] | None) -> Iterator[Record]:
+        seed = self._seed(state)
+        seeds = Seeds.of(seed)
+        module = self._begun(seeds)
+        batches = TokenWindows(tokens, self.context, self.batch_size, seeds.order)
+        n_windows = batches.steps_per_epoch * self.batch_size
+        step = self._minimize(module, next_token, batches, n_windows, seeds)
+
+        def evaluate() -> dict[str, float]:
+            (values,) = token_log_probabilities(step.result.eval(), [held], self.context)
+            return {"valid_loss": -float(values.mean()), "valid_score": float(values.mean())}
+
+        yield from self._run(
+            step, batches, seed=seed, state=state, n_rows=n_windows, evaluate=evaluate if len(held) else None
+        )
+
+    def _scores(self, X: Any) -> list[np.ndarray]:
+        """Log-probabilities of the tokens of every text."""
+        owner, module, codes = type(self).__name__, self._ready_module(), self._codes()
+        sequences = [codes.joined([text], owner) for text in texts_of(owner, X)]
+        return token_log_probabilities(module, sequences, self.network_["config"]["context"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def next_token(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
+    """Mean cross-entropy of the next token in nats, with what keeps experts equally busy."""
+    inputs, targets = batch
+    loss = functional.cross_entropy(module(inputs).flatten(0, 1), targets.flatten())
+    return {"loss": loss + BALANCE * balance(module)}

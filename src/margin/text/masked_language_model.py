@@ -1,0 +1,224 @@
+r"""An encoder that learns to name hidden tokens, with the face of an estimator.
+
+.. math:: \max \sum_{n \in M} \log p(t_n \mid t_{\setminus M})
+
+over random sets M of hidden positions (Devlin et al., 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, asdict
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.core.threads import threads_for, torch_threads
+from margin.neural.attention.config import POSITIONS, TransformerConfig
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
+from margin.neural.generators import Seeds
+from margin.neural.nets.language_nets import BERT
+from margin.neural.weights import forward_work
+from margin.text.language import sentence_pairs
+from margin.text.masking import PAD, Marks, TokenRows, masked_objective, rows_of
+from margin.text.token_codes import WORD_TOKENS, TextCodes, texts_of
+
+__all__ = ["MASK", "MaskedLanguageModel"]
+
+MASK = "[MASK]"  # what stands for a hidden token in a text
+AT_ONCE = 64  # texts encoded together
+
+
+class MaskedLanguageModel(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BlockParameters, TransformerTraining, NeuralEstimator
+):
+    r"""Transformer encoder that names hidden tokens from both sides (BERT).
+
+    ``X`` is a sequence of strings. Every batch hides other tokens. ``fill`` names the tokens behind ``[MASK]``,
+    ``transform`` gives a vector per text. With ``next_sentence`` the texts are documents, one sentence per line, and
+    the network also learns whether one sentence follows another.
+
+    Examples
+    --------
+    >>> texts = ["the cat drinks milk", "the dog eats meat", "a cat drinks milk", "a dog eats meat"] * 10
+    >>> model = MaskedLanguageModel(d_model=16, n_heads=2, n_blocks=1, max_iter=60, random_state=0).fit(texts)
+    >>> ((word, p), *_), = model.fill("the cat [MASK] milk")
+    >>> word, p > 0.5, model.transform(texts).shape
+    ('drinks', True, (40, 16))
+    """
+
+    tokens: str = parameter("word", Choice(*WORD_TOKENS), "What a token is: a word, a character, a byte or a pair.")
+    _: KW_ONLY
+    vocab_size: int = parameter(
+        10_000, Integer(low=256), "Most words, or pieces that 'bpe' learns; 'char' and 'byte' have their own."
+    )
+    context: int = parameter(64, Integer(low=4), "Most tokens of a row, three of which can be marks.")
+    mask_rate: float = parameter(0.15, Number(above=0, below=1, search=(0.1, 0.4)), "Fraction of tokens asked for.")
+    next_sentence: bool = parameter(
+        False, Flag(), "Whether texts are documents of one sentence per line, of which pairs are told to follow or not."
+    )
+    truncate: bool = parameter(
+        False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
+    )
+    position: str = parameter("learned", Choice(*POSITIONS), "How the network knows the order of tokens.")
+    activation: str = parameter("gelu", Choice("gelu", "relu", "silu", "relu_squared"), "Function of the hidden units.")
+    batch_size: int = parameter(32, Integer(low=1, search=(8, 128), log=True), "Rows per update.")
+    max_iter: int = parameter(30, Integer(low=1), "Most epochs.")
+
+    codes_: dict[str, str] = attribute("Kind and content of the tokens.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from the texts ``X``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        owner = type(self).__name__
+        # Twice the usual deviation: with less, what the context tells is noticed late or never (measured).
+        texts, config = texts_of(owner, X), self._config(init_std=self.d_model**-0.5)
+        codes = self._codes() if self._goes_on() else TextCodes.learn(self.tokens, texts, self.vocab_size)
+        marks, seed = Marks.after(codes.size), self._seed(state)
+        arrays = self._pairs(texts, codes, marks, seed) if self.next_sentence else self._pieces(texts, codes, marks)
+        network = {"vocabulary": codes.size + len(marks), "config": asdict(config)}
+        if self._goes_on() and network != self.network_:
+            raise ValueError(f"{owner}: warm_start must go on with the same network.")
+        train, valid = self._split(len(arrays[0]), seed)
+        self.codes_, self.network_ = codes.stored, network
+        rows = TokenRows(tuple(map(torch.from_numpy, arrays)), torch.ones(len(arrays[0])))
+        objective = masked_objective(marks, self.mask_rate)
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
+
+    def fill(self, text: str, n: int = 5) -> list[list[tuple[str, float]]]:
+        """For every ``[MASK]`` in ``text`` the ``n`` most probable tokens and their probabilities."""
+        owner, codes = type(self).__name__, self._codes()
+        (text,) = texts_of(owner, text)
+        marks = Marks.after(codes.size)
+        parts = text.split(MASK)
+        if len(parts) == 1:
+            raise ValueError(f"{owner}: the text must have {MASK} where a token is asked for; got {text!r}.")
+        ids: list[int] = []
+        for number, part in enumerate(parts):
+            last = number == len(parts) - 1
+            if not last and codes.kind in ("word", "bpe"):
+                part = part.removesuffix(" ")  # tokens have the space before them: it is hidden with them
+            ids += codes.encode(part, owner, start=number == 0).tolist() if part else []
+            ids += [] if last else [marks.mask]
+        (row,) = self._log_proba([np.array(ids)])
+        asked = np.exp(row[np.array(ids) == marks.mask, 1 : codes.size])
+        best = np.argsort(-asked, axis=1, kind="stable")[:, :n]
+        return [[(codes.decode([i + 1]).strip(" "), float(p[i])) for i in order] for p, order in zip(asked, best)]
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The mean vector of the tokens of every text, (n, d_model)."""
+        owner, codes = type(self).__name__, self._codes()
+        sequences = [self._cut(i, codes.encode(text, owner)) for i, text in enumerate(texts_of(owner, X))]
+        return np.stack([states.mean(axis=0) for states in self._states(sequences)])
+
+    def pseudo_log_likelihood(self, X: Any) -> np.ndarray:
+        """Of every text, the mean log-probability of its tokens, each hidden alone: nats per token."""
+        owner, codes = type(self).__name__, self._codes()
+        found = []
+        for i, text in enumerate(texts_of(owner, X)):
+            ids = self._cut(i, codes.encode(text, owner))
+            hidden = np.tile(ids, (len(ids), 1))
+            np.fill_diagonal(hidden, Marks.after(codes.size).mask)
+            found.append(np.mean([row[n, ids[n]] for n, row in enumerate(self._log_proba(list(hidden)))]))
+        return np.array(found)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean of :meth:`pseudo_log_likelihood`."""
+        return float(self.pseudo_log_likelihood(X).mean())
+
+    def predict_next(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        """Probability that each sentence of ``second`` follows that of ``first``."""
+        owner, codes, module = type(self).__name__, self._codes(), self._ready_module()
+        if not self.next_sentence:
+            raise ValueError(f"{owner}: predict_next needs a fit with next_sentence=True; got False.")
+        both = [texts_of(owner, part) for part in (first, second)]
+        if len(both[0]) != len(both[1]):
+            raise ValueError(f"{owner}: first and second must be equally many; got {len(both[0])} and {len(both[1])}.")
+        pairs = [[codes.encode(text, owner) for text in pair] for pair in zip(*both)]
+        ids, segments = rows_of([self._shortened(i, *pair) for i, pair in enumerate(pairs)], Marks.after(codes.size))
+        assert isinstance(module, BERT)
+        with torch.inference_mode():
+            states = module.states(torch.from_numpy(ids), torch.from_numpy(segments), _visible(ids))
+            return module.next_sentence(module.pooled(states)).double().softmax(dim=1)[:, 1].numpy()
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.network_["config"]["d_model"])
+
+    def _network(self) -> BERT:
+        return BERT(self.network_["vocabulary"], TransformerConfig(**self.network_["config"]))
+
+    def _codes(self) -> TextCodes:
+        check_is_fitted(self)
+        return TextCodes.of(self.codes_)
+
+    def _pieces(self, texts: list[str], codes: TextCodes, marks: Marks) -> tuple[np.ndarray, ...]:
+        """Texts longer than a row become several rows: nothing is lost."""
+        size = self.context - 2
+        encoded = [codes.encode(text, type(self).__name__) for text in texts]
+        return rows_of([[ids[i : i + size]] for ids in encoded for i in range(0, len(ids), size)], marks)
+
+    def _pairs(self, texts: list[str], codes: TextCodes, marks: Marks, seed: int) -> tuple[np.ndarray, ...]:
+        owner = type(self).__name__
+        documents = [[line for line in text.splitlines() if line.strip()] for text in texts]
+        if not any(len(document) > 1 for document in documents):
+            raise ValueError(f"{owner}: with next_sentence a text must have at least two lines; got none that has.")
+        pairs = sentence_pairs(documents, random_state=Seeds.of(seed).evaluation)
+        encoded = [[codes.encode(text, owner) for text in pair[:2]] for pair in pairs]
+        ids, segments = rows_of([self._shortened(i, *pair) for i, pair in enumerate(encoded)], marks)
+        return ids, segments, np.array([int(follows) for *_, follows in pairs])
+
+    def _cut(self, i: int, ids: np.ndarray) -> np.ndarray:
+        return self._shortened(i, ids)[0]
+
+    def _shortened(self, i: int, *parts: np.ndarray) -> list[np.ndarray]:
+        """The parts of text ``i`` with their marks within the context: the end of the longer one is cut if allowed."""
+        cut, room = list(parts), self.context - 1 - len(parts)
+        total = sum(map(len, cut))
+        if total > room and not self.truncate:
+            raise ValueError(
+                f"{type(self).__name__}: texts must have at most {room} tokens, or truncate must be True; "
+                f"text {i} has {total}."
+            )
+        while sum(map(len, cut)) > room:
+            longest = int(np.argmax([len(part) for part in cut]))
+            others = [len(part) for k, part in enumerate(cut) if k != longest]
+            excess = sum(map(len, cut)) - room
+            cut[longest] = cut[longest][: max(len(cut[longest]) - excess, max(others, default=1) - 1, 1)]
+        return cut
+
+    def _log_proba(self, sequences: list[np.ndarray]) -> list[np.ndarray]:
+        """Log-probabilities of all tokens at every position of every sequence."""
+        module: Any = self._ready_module()
+        states = self._states(sequences)
+        with torch.inference_mode():
+            return [module.token_scores(torch.from_numpy(h)).double().log_softmax(dim=-1).numpy() for h in states]
+
+    def _states(self, sequences: list[np.ndarray]) -> list[np.ndarray]:
+        """The vectors of the tokens of every sequence, without those of the marks."""
+        module, found = self._ready_module(), []
+        marks = Marks.after(self._codes().size)
+        assert isinstance(module, BERT)
+        for first in range(0, len(sequences), AT_ONCE):
+            group = [self._cut(first + i, ids) for i, ids in enumerate(sequences[first : first + AT_ONCE])]
+            ids, segments = rows_of([[part] for part in group], marks)
+            with torch.inference_mode(), torch_threads(threads_for(forward_work(module, ids.size))):
+                states = module.states(torch.from_numpy(ids), torch.from_numpy(segments), _visible(ids)).numpy()
+            found += [row[1 : 1 + len(part)] for row, part in zip(states, group)]
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _visible(ids: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(ids != PAD)[:, None, None, :]

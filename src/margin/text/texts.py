@@ -1,0 +1,63 @@
+"""Texts as they come from a user: checked strings, and files read with the place of what is no UTF-8."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+__all__ = ["check_text", "check_unicode", "read_text", "text_rows"]
+
+
+def text_rows(owner: str, X: Any) -> list[str]:
+    """The strings of ``X``, one per row: a sequence, an array, a column, or a table of one column.
+
+    >>> text_rows("Model", ["to be", "or not"])
+    ['to be', 'or not']
+    """
+    if isinstance(X, str | bytes):
+        raise ValueError(f"{owner}: X must be a sequence of strings, one for each text; got a single one.")
+    if getattr(X, "ndim", 1) == 2:
+        if X.shape[1] != 1:
+            raise ValueError(f"{owner}: X must be one column of strings; got {X.shape[1]} columns.")
+        X = X.iloc[:, 0] if hasattr(X, "iloc") else X[:, 0]
+    try:
+        texts = list(X)
+    except TypeError:
+        raise ValueError(f"{owner}: X must be a sequence of strings; got {type(X).__name__}.") from None
+    if not texts:
+        raise ValueError(f"{owner}: X must have at least one text; got none.")
+    return [check_text(owner, i, text) for i, text in enumerate(texts)]
+
+
+def check_text(owner: str, i: int, text: Any) -> str:
+    """Text number ``i`` if it is a string of valid characters with something in it."""
+    if not isinstance(text, str):
+        raise ValueError(f"{owner}: X must be strings only; text {i} is {type(text).__name__}.")
+    if not text:
+        raise ValueError(f"{owner}: X must have no empty strings; text {i} is empty.")
+    return check_unicode(owner, "X", i, str(text))
+
+
+def check_unicode(owner: str, name: str, i: int, text: str) -> str:
+    """Text number ``i`` of argument ``name`` if all of it can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise ValueError(
+            f"{owner}: {name} must be valid Unicode; text {i} has a lone surrogate at position {problem.start}."
+        ) from None
+    return text
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a UTF-8 file; what is none is refused with its place, and a byte-order mark is left out."""
+    data = Path(path).read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise ValueError(
+            f"read_text: {os.fspath(path)} must be UTF-8; byte {data[problem.start]:#04x} at position {problem.start} "
+            f"(line {line}) is not."
+        ) from None

@@ -1,0 +1,246 @@
+r"""An encoder-decoder that turns one text into another, with the face of an estimator.
+
+.. math:: \log p(y_1, \dots, y_N \mid x) = \sum_n \log p(y_n \mid y_1, \dots, y_{n-1}, x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, asdict
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+from torch.nn import functional
+
+from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.parameters import attribute, parameter
+from margin.core.records import Record
+from margin.core.threads import available, torch_threads
+from margin.neural.attention.cache import KeyValueCache
+from margin.neural.attention.config import POSITIONS, TransformerConfig
+from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
+from margin.neural.generators import Seeds
+from margin.neural.nets.transformer import EncoderDecoderTransformer
+from margin.neural.training.pairs import PADDING, PairBatches, padded_sequences
+from margin.neural.training.steps import Objective, Terms
+from margin.text.beam import beam_search
+from margin.text.bleu import bleu
+from margin.text.token_codes import END, TOKENS, TextCodes, texts_of
+
+__all__ = ["Translator"]
+
+AT_ONCE = 32  # texts translated together
+
+Pairs = list[tuple[np.ndarray, np.ndarray]]
+
+
+class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
+    r"""Transformer encoder and decoder that write one text for another.
+
+    ``X`` and ``y`` are sequences of strings, one pair after another. ``predict`` follows the ``beam_width`` best
+    beginnings of every text; ``score`` is BLEU.
+
+    Examples
+    --------
+    >>> import itertools
+    >>> names = {"one": "eins", "two": "zwei", "three": "drei"}
+    >>> sources = [" ".join(words) + "." for words in itertools.product(names, repeat=3)] * 3
+    >>> targets = [" ".join(names[word] for word in text[:-1].split()) + "." for text in sources]
+    >>> model = Translator("char", d_model=32, n_heads=2, n_blocks=1, max_iter=40, batch_size=16, random_state=0)
+    >>> model.fit(sources, targets).predict(["three two one."]).tolist(), model.score(sources, targets) > 0.9
+    (['drei zwei eins.'], True)
+    """
+
+    tokens: str = parameter("bpe", Choice(*TOKENS), "What a token is: a character, a byte, or a piece by byte pairs.")
+    _: KW_ONLY
+    vocab_size: int = parameter(
+        4000, Integer(low=256), "Tokens that 'bpe' learns on either side; 'char' and 'byte' have their own."
+    )
+    context: int = parameter(128, Integer(low=2), "Most tokens of a text on either side, its end included.")
+    position: str = parameter(
+        "learned",
+        Choice(*POSITIONS),
+        "How the network knows the order of tokens; where the decoder looks at the source, only added positions tell.",
+    )
+    n_blocks: int = parameter(3, Integer(low=1, search=(1, 6)), "Blocks of the encoder, and as many of the decoder.")
+    label_smoothing: float = parameter(
+        0.1, Number(low=0, below=1, search=(0, 0.2)), "Fraction of the target's probability that all tokens share."
+    )
+    beam_width: int = parameter(4, Integer(low=1), "Beginnings that predict follows; 1 takes the best token each time.")
+    length_penalty: float = parameter(
+        0.6, Number(low=0), "How much of the loss of longer texts is forgiven when predict compares them."
+    )
+    truncate: bool = parameter(
+        False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
+    )
+    batch_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Pairs per update.")
+    learning_rate_init: float = parameter(
+        0.003, Number(above=0, search=(3e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
+    )
+    shuffle: bool = parameter(True, Choice(True, search=False), "Pairs come in random order: always True.")
+
+    codes_: dict[str, dict[str, str]] = attribute("Kind and content of the tokens of 'source' and 'target'.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from pairs of texts, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        owner = type(self).__name__
+        if y is None:
+            raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+        texts = {"source": texts_of(owner, X), "target": texts_of(f"{owner}: y: {owner}", y)}
+        if len(texts["source"]) != len(texts["target"]):
+            counts = " and ".join(str(len(part)) for part in texts.values())
+            raise ValueError(f"{owner}: X and y must have equally many texts; got {counts}.")
+        config = self._config()
+        codes = {
+            side: self._codes(side) if self._goes_on() else TextCodes.learn(self.tokens, part, self.vocab_size)
+            for side, part in texts.items()
+        }
+        sources, targets = (self._encoded(codes[side], part, side) for side, part in texts.items())
+        pairs = [(source, np.array([END, *target])) for source, target in zip(sources, targets)]
+        network = {"source": codes["source"].size, "target": codes["target"].size, "config": asdict(config)}
+        if self._goes_on() and network != self.network_:
+            raise ValueError(f"{owner}: warm_start must go on with the same network.")
+        seed = self._seed(state)
+        train, valid = self._split(len(pairs), seed)
+        self.codes_, self.network_ = {side: found.stored for side, found in codes.items()}, network
+        yield from self._learn([pairs[i] for i in train], [pairs[i] for i in valid], seed, state)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The translation of every text."""
+        owner, found = type(self).__name__, []
+        codes = self._codes("target")
+        sources = self._encoded(self._codes("source"), texts_of(owner, X), "source")
+        order = np.argsort([len(source) for source in sources], kind="stable")
+        with torch.inference_mode(), torch_threads(available()):
+            for first in range(0, len(order), AT_ONCE):
+                found += self._translated([sources[i] for i in order[first : first + AT_ONCE]])
+        texts = [""] * len(sources)
+        for i, tokens in zip(order, found):
+            texts[i] = codes.decode(tokens)
+        return np.array(texts)
+
+    def score(self, X: Any, y: Any) -> float:
+        """BLEU of the translations, from 0 to 1."""
+        return bleu(self.predict(X).tolist(), texts_of(type(self).__name__, y))
+
+    def score_pairs(self, X: Any, y: Any) -> np.ndarray:
+        """Mean log-probability of a token of every target, its end included, given its source: nats per token."""
+        owner, module = type(self).__name__, self._ready_module()
+        both = [
+            self._encoded(self._codes(side), texts_of(owner, texts), side)
+            for side, texts in (("source", X), ("target", y))
+        ]
+        pairs = [(source, np.array([END, *target])) for source, target in zip(*both, strict=True)]
+        return np.array([total / count for total, count in _log_probabilities(module, pairs)])
+
+    def alignment(self, source: str, target: str) -> list[np.ndarray]:
+        """Where the decoder looks while it writes ``target``: (heads, target tokens, source tokens) of every block."""
+        owner, module = type(self).__name__, self._ready_module()
+        ids = [
+            torch.from_numpy(self._encoded(self._codes(side), texts_of(owner, text), side)[0])[None]
+            for side, text in (("source", source), ("target", target))
+        ]
+        begun = torch.cat([torch.full((1, 1), END), ids[1][:, :-1]], dim=1)
+        assert isinstance(module, EncoderDecoderTransformer)
+        with torch.inference_mode():
+            return [weights[0].numpy() for weights in module.alignment(ids[0], begun)]
+
+    def _network(self) -> EncoderDecoderTransformer:
+        config = TransformerConfig(**self.network_["config"])
+        return EncoderDecoderTransformer(self.network_["source"], self.network_["target"], config)
+
+    def _codes(self, side: str) -> TextCodes:
+        check_is_fitted(self)
+        return TextCodes.of(self.codes_[side])
+
+    def _encoded(self, codes: TextCodes, texts: Sequence[str], side: str) -> list[np.ndarray]:
+        """Every text with its end, within the context."""
+        owner, found = type(self).__name__, []
+        for i, text in enumerate(texts):
+            ids = codes.encode(text, owner)
+            if len(ids) >= self.context and not self.truncate:
+                raise ValueError(
+                    f"{owner}: texts must have less than {self.context} tokens, or truncate must be True; "
+                    f"{side} {i} has {len(ids)}."
+                )
+            found.append(np.array([*ids[: self.context - 1], END]))
+        return found
+
+    def _learn(self, pairs: Pairs, held: Pairs, seed: int, state: Any) -> Iterator[Record]:
+        seeds = Seeds.of(seed)
+        module = self._begun(seeds)
+        batches = PairBatches(pairs, self.batch_size, seeds.order)
+        step = self._minimize(module, next_of_pair(self.label_smoothing), batches, len(pairs), seeds)
+
+        def evaluate() -> dict[str, float]:
+            scored = _log_probabilities(step.result.eval(), held)
+            mean = sum(total for total, _ in scored) / sum(count for _, count in scored)
+            return {"valid_loss": -mean, "valid_score": mean}
+
+        yield from self._run(
+            step, batches, seed=seed, state=state, n_rows=len(pairs), evaluate=evaluate if held else None
+        )
+
+    def _translated(self, sources: list[np.ndarray]) -> list[list[int]]:
+        module, width = self._ready_module(), self.beam_width
+        assert isinstance(module, EncoderDecoderTransformer)
+        ids = padded_sequences(sources)
+        mask = _visible(ids).repeat_interleave(width, dim=0)
+        memory = module.encode(ids.clamp(min=0), _visible(ids)).repeat_interleave(width, dim=0)
+        cache = KeyValueCache()
+
+        def next_scores(tokens: Tensor, parents: Tensor) -> Tensor:
+            cache.select(parents)
+            return module.decode(tokens[:, None], memory, mask, cache)[:, -1].log_softmax(dim=-1)
+
+        options = {"width": width, "max_tokens": self.network_["config"]["context"], "alpha": self.length_penalty}
+        found = beam_search(next_scores, len(sources), begin=END, end=END, **options)
+        return [tokens for tokens, _ in found]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.target_tags.required = True
+        return tags
+
+
+def next_of_pair(label_smoothing: float) -> Objective:
+    """Mean cross-entropy of the next token of the target, given the source, in nats."""
+
+    def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> Terms:
+        source, target = batch
+        scores = module(source.clamp(min=0), target[:, :-1].clamp(min=0), _visible(source))
+        return {
+            "loss": functional.cross_entropy(
+                scores.flatten(0, 1),
+                target[:, 1:].flatten(),
+                ignore_index=PADDING,
+                label_smoothing=label_smoothing if module.training else 0.0,
+            )
+        }
+
+    return objective
+
+
+def _visible(ids: Tensor) -> Tensor:
+    return (ids != PADDING)[:, None, None, :]
+
+
+def _log_probabilities(module: nn.Module, pairs: Pairs) -> list[tuple[float, int]]:
+    """Log-probability of every target given its source, and how many tokens it has."""
+    found: list[tuple[float, int]] = []
+    for first in range(0, len(pairs), AT_ONCE):
+        source, target = (padded_sequences(side) for side in zip(*pairs[first : first + AT_ONCE]))
+        with torch.inference_mode():
+            scores = module(source.clamp(min=0), target[:, :-1].clamp(min=0), _visible(source)).double()
+            losses = functional.cross_entropy(
+                scores.transpose(1, 2), target[:, 1:], ignore_index=PADDING, reduction="none"
+            )
+        counts = (target[:, 1:] != PADDING).sum(dim=1)
+        found += zip((-losses.sum(dim=1)).tolist(), counts.tolist())
+    return found

@@ -1,0 +1,139 @@
+r"""word2vec: vectors from which the words nearby can be told.
+
+Skip-gram with negative sampling makes the vector v of a word and the output vectors u of its neighbors alike, and
+unlike those of drawn words, :math:`-\log\sigma(u_o^\top v_c) - \sum_i \log\sigma(-u_{n_i}^\top v_c)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+
+from margin.core.domains import Choice, Integer, Number, Seed
+from margin.core.parameters import attribute, parameter
+from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
+from margin.core.records import Record
+from margin.text.sentences import encoded, sentences_of
+from margin.text.word_model import WordVectorModel
+from margin.text.word_vectors import huffman
+
+__all__ = ["Word2Vec"]
+
+LAST_RATE = 1e-4  # where the step size ends, the value of the original program
+NOISE_POWER = 0.75  # negatives are drawn by count ** 0.75, the value of the paper
+
+
+class Word2Vec(WordVectorModel):
+    """Word vectors by skip-gram or CBOW, with negative sampling or hierarchical softmax.
+
+    A text is a string, cut at white space, or a list of words. Common words are left out by chance: one of relative
+    frequency f stays with probability :math:`\\sqrt{s/f} + s/f`, s being ``sample``. Records carry ``loss`` per step.
+
+    Examples
+    --------
+    >>> texts = ["red wine cheese", "red wine bread", "blue sea sand", "blue sea wave"] * 50
+    >>> model = Word2Vec(8, window=2, min_count=1, sample=0, max_iter=20, random_state=0).fit(texts)
+    >>> model.most_similar("bread", 1)[0][0]
+    'cheese'
+    """
+
+    vector_size: int = parameter(100, Integer(low=1, search=(20, 300), log=True), "Length of the vectors.")
+    _: KW_ONLY
+    mode: str = parameter(
+        "skipgram", Choice("skipgram", "cbow"), "Whether a word tells its neighbors or their mean tells the word."
+    )
+    objective: str = parameter(
+        "negative-sampling",
+        Choice("negative-sampling", "hierarchical-softmax"),
+        "Whether a word is told from drawn words or by the turns to it in a Huffman tree.",
+    )
+    window: int = parameter(5, Integer(low=1, search=(2, 10)), "Most words between a word and its neighbor, plus one.")
+    negative: int = parameter(5, Integer(low=1, search=(2, 20)), "Drawn words per pair in negative sampling.")
+    sample: float = parameter(1e-3, Number(low=0), "Frequency from which on words are left out by chance; 0: none is.")
+    min_count: int = parameter(5, Integer(low=1), "Words that occur less often are left out.")
+    max_iter: int = parameter(5, Integer(low=1), "Passes over the texts.")
+    learning_rate_init: float = parameter(
+        0.025, Number(above=0, search=(0.005, 0.2), log=True), "First step size; it falls linearly."
+    )
+    random_state: RandomLike = parameter(None, Seed(), "Draws first vectors, left-out words, windows and negatives.")
+
+    outputs_: np.ndarray = attribute("Output vectors: one row per word, or per inner node of the tree.")
+    loss_: float = attribute("Mean loss per step of the last pass.")
+    n_iter_: int = attribute("Passes made.")
+
+    def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
+        """Learn from texts, yielding a record per pass; ``y`` is ignored."""
+        self._check_parameters()
+        sentences = sentences_of("Word2Vec", X)
+        self._learn_vocabulary(sentences, self.min_count)
+        self._loop = loop = _Passes(self, sentences)
+        if state is not None:
+            loop.restore(state)
+        self._learn(loop)
+        while loop.iteration < self.max_iter:
+            loop.advance()
+            self._learn(loop)
+            yield Record(loop.iteration, {"loss": loop.loss}, total=self.max_iter)
+
+    def _learn(self, loop: _Passes) -> None:
+        self.vectors_, self.outputs_ = loop.vectors.copy(), loop.outputs.copy()
+        self.loss_, self.n_iter_ = loop.loss, loop.iteration
+
+
+class _Passes:
+    """The passes over one corpus."""
+
+    def __init__(self, model: Word2Vec, sentences: list[list[str]]) -> None:
+        self.model = model
+        self.tokens, self.ends = encoded(sentences, model._position())
+        self.rng = as_generator(model.random_state)
+        n, d = len(model.vocabulary_), model.vector_size
+        self.vectors = ((self.rng.random((n, d)) - 0.5) / d).astype(np.float32)
+        tree = huffman(model.counts_)
+        self.by_tree = model.objective == "hierarchical-softmax"
+        self.tree = tree.nodes, tree.turns, tree.lengths
+        self.outputs = np.zeros((n - 1 if self.by_tree else n, d), dtype=np.float32)
+        self.noise = np.cumsum(model.counts_**NOISE_POWER)
+        self.keep = keep_probability(model.counts_, model.sample)
+        self.iteration, self.loss = 0, float("nan")
+
+    def advance(self) -> None:
+        from margin.text.word2vec_kernels import train_pass
+
+        model, first = self.model, self.model.learning_rate_init
+        last = min(LAST_RATE, first)
+        rates = [first + (last - first) * (self.iteration + i) / model.max_iter for i in (0, 1)]
+        seed = np.uint64(int(self.rng.integers(1, 2**63)))
+        negative = 0 if self.by_tree else model.negative
+        given = self.tokens, self.ends, self.keep, self.vectors, self.outputs, self.noise, *self.tree
+        loss, steps = train_pass(*given, model.window, negative, model.mode == "cbow", *rates, seed)
+        self.iteration, self.loss = self.iteration + 1, loss / max(steps, 1)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "iteration": self.iteration,
+            "loss": self.loss,
+            "vectors": self.vectors.copy(),
+            "outputs": self.outputs.copy(),
+            "generator": generator_state(self.rng),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.iteration, self.loss = int(state["iteration"]), float(state["loss"])
+        self.vectors, self.outputs = np.array(state["vectors"]), np.array(state["outputs"])
+        self.rng = generator_from_state(state["generator"])
+
+
+def keep_probability(counts: np.ndarray, sample: float) -> np.ndarray:
+    r"""With which probability a word of relative frequency f stays: :math:`\sqrt{s/f} + s/f`, at most 1; s = 0: all.
+
+    >>> keep_probability(np.array([90, 10]), 0.1).round(3).tolist()
+    [0.444, 1.0]
+    """
+    if sample == 0:
+        return np.ones(len(counts))
+    ratio = sample * counts.sum() / counts
+    return np.minimum(np.sqrt(ratio) + ratio, 1.0)

@@ -1,0 +1,205 @@
+"""Episodes, similarity, inner loops, descriptions and transfer."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits
+from torch.nn import functional
+
+from margin.meta.domains import coral, domain_adapt, importance_weights, reverse_gradient
+from margin.meta.episodes import sample_episode
+from margin.meta.few_shot import FewShotLearner
+from margin.meta.inner_loop import adapt, adapted_loss, reptile_gradients
+from margin.meta.objectives import METHODS
+from margin.meta.similarity import matching_log_probabilities, nearest_support, prototype_scores
+from margin.meta.transfer import fine_tune
+from margin.meta.zero_shot import ZeroShot
+from margin.neural.nets.mlp import MLP
+from margin.neural.weights import build
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+def test_an_episode_holds_no_row_twice():
+    y = np.repeat(np.arange(6), 10)
+    e = sample_episode(np.arange(60), y, 4, 2, 3, random_state=1)
+    assert len({*e.support.tolist(), *e.query.tolist()}) == 4 * 5
+    np.testing.assert_array_equal(y[e.support], e.classes[e.support_labels])
+    np.testing.assert_array_equal(y[e.query], e.classes[e.query_labels])
+    listed = sample_episode([f"row {i}" for i in range(60)], y, 2, 1, 1, random_state=0)
+    assert all(item.startswith("row") for item in listed.support)
+
+
+@pytest.mark.parametrize("arguments", [(1, 1, 1), (3, 0, 1), (7, 1, 1), (2, 5, 6)])
+def test_impossible_episodes_are_named(arguments):
+    with pytest.raises(ValueError, match="needs k at least 2"):
+        sample_episode(np.arange(60), np.repeat(np.arange(6), 10), *arguments, random_state=0)
+
+
+def test_similarities_agree_with_loops():
+    rng = np.random.default_rng(0)
+    support, query = torch.from_numpy(rng.normal(size=(6, 3))), torch.from_numpy(rng.normal(size=(4, 3)))
+    labels = torch.tensor([0, 1, 2, 0, 1, 2])
+    got, log_p = prototype_scores(support, labels, query, 3), matching_log_probabilities(support, labels, query, 3)
+    for i, q in enumerate(query):
+        for c in range(3):
+            center = support[labels == c].mean(dim=0)
+            assert float(got[i, c]) == pytest.approx(-float(((q - center) ** 2).sum()))
+        cosine = functional.cosine_similarity(q[None], support)
+        p = torch.softmax(10 * cosine, dim=0)
+        assert float(log_p[i, 1].exp()) == pytest.approx(float(p[[1, 4]].sum()))
+        assert nearest_support(support, labels, q[None]) == labels[((support - q) ** 2).sum(dim=1).argmin()]
+
+
+def test_second_order_gradients_agree_with_differences():
+    net = build(lambda: MLP([1, 4, 1], "tanh"), 0, torch.float64)
+    x, y = torch.linspace(-1, 1, 5, dtype=torch.float64)[:, None], torch.ones(5, 1, dtype=torch.float64)
+    task = {"support": (x, y), "query": (x + 0.3, y * 0.5), "rate": 0.1, "steps": 2}
+
+    def value():
+        return adapted_loss(net, functional.mse_loss, **task)[0]
+
+    weight = net.linears[0].weight
+    (exact,) = torch.autograd.grad(value(), weight)
+    (first,) = torch.autograd.grad(adapted_loss(net, functional.mse_loss, **task, second_order=False)[0], weight)
+    with torch.no_grad():
+        weight[1, 0] += 1e-6
+    up = float(value().detach())
+    with torch.no_grad():
+        weight[1, 0] -= 2e-6
+    difference = (up - float(value().detach())) / 2e-6
+    assert float(exact[1, 0]) == pytest.approx(difference, rel=1e-5)
+    assert abs(float(first[1, 0]) - difference) > 1e-4  # the first order leaves something out
+
+
+def test_reptile_is_the_sum_of_the_inner_gradients():
+    net = build(lambda: MLP([1, 4, 1], "tanh"), 0)
+    x, y = torch.ones(3, 1), torch.zeros(3, 1)
+    one = reptile_gradients(net, functional.mse_loss, x, y, rate=0.1, steps=1)
+    exact = torch.autograd.grad(functional.mse_loss(net(x), y), list(net.parameters()))
+    for got, gradient in zip(one.values(), exact):
+        torch.testing.assert_close(got, 0.1 * gradient, atol=1e-6, rtol=1e-4)
+    assert adapt(net, functional.mse_loss, x, y, rate=0.1, steps=3).keys() == dict(net.named_parameters()).keys()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_new_classes_are_told_apart(method, digits):
+    X, y = digits
+    model = FewShotLearner(method, ways=3, hidden_layer_sizes=(32,), episodes=20, max_iter=2, random_state=0)
+    model.fit(X[y < 6], y[y < 6])
+    found = model.episode_accuracies(X[y >= 6], y[y >= 6], ways=3, shots=5, n_episodes=15)
+    assert found.mean() > 1 / 3 + 4 * found.std() / np.sqrt(len(found))
+
+
+def test_a_stopped_training_on_episodes_goes_on(digits):
+    X, y = digits
+    make = lambda: FewShotLearner(ways=3, episodes=4, max_iter=2, record_steps=1, random_state=3)  # noqa: E731
+    whole, first, second = make().fit(X[:300], y[:300]), make(), make()
+    for record in first.iterate(X[:300], y[:300]):
+        if record.iteration == 3:
+            break
+    list(second.iterate(X[:300], y[:300], state=first.get_state()))
+    for name in whole.weights_:
+        np.testing.assert_array_equal(second.weights_[name], whole.weights_[name])
+
+
+def test_frozen_weights_do_not_move_by_a_bit(digits):
+    X, y = digits[0][:100] / 16, digits[1][:100]
+    net = build(lambda: MLP([64, 8, 8, 10]), 0)
+    tuned = fine_tune(net, X, y, freeze=["linears.0"], epochs=2)
+    assert torch.equal(tuned.linears[0].weight, net.linears[0].weight)
+    assert not torch.equal(tuned.linears[1].weight, net.linears[1].weight)
+    with pytest.raises(ValueError, match="none begins with 'body'"):
+        fine_tune(net, X, y, freeze=["body"])
+
+
+def test_coral_moves_mean_and_covariance():
+    rng = np.random.default_rng(0)
+    source, target = rng.normal(size=(200, 3)), rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3)) + 2
+    moved = coral(source, target, shrinkage=0)
+    np.testing.assert_allclose(np.cov(moved.T), np.cov(target.T), atol=1e-10)
+    np.testing.assert_allclose(moved.mean(axis=0), target.mean(axis=0), atol=1e-12)
+
+
+def test_weights_are_ratios_of_densities():
+    rng = np.random.default_rng(0)
+    source, target = rng.normal(size=(3000, 1)), rng.normal(size=(3000, 1)) + 0.5
+    exact = np.exp(0.5 * source[:, 0])
+    got = importance_weights(source, target)
+    assert np.corrcoef(got, exact)[0, 1] > 0.99
+
+
+def test_a_reversed_gradient_has_the_other_sign():
+    x = torch.tensor([2.0], requires_grad=True)
+    (g,) = torch.autograd.grad(reverse_gradient(x, 3.0) ** 2, x)
+    assert float(g) == -12.0
+
+
+def test_domain_methods_are_named():
+    with pytest.raises(ValueError, match="none, coral, importance, dann"):
+        domain_adapt((np.ones((3, 1)), [0, 1, 0]), np.ones((3, 1)), method="magic")
+
+
+def test_zero_shot_needs_attributes():
+    with pytest.raises(ValueError, match="2 classes or more"):
+        ZeroShot({"a": [1.0]}).fit([[1.0], [2.0]], ["a", "a"])
+    with pytest.raises(ValueError, match="got none for 'z'"):
+        ZeroShot({"a": [1.0], "b": [0.0]}).fit([[1.0], [2.0]], ["a", "z"])
+
+
+def few_shot(**params):
+    return FewShotLearner(ways=2, queries=2, hidden_layer_sizes=(8,), episodes=5, max_iter=2, random_state=0, **params)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: few_shot().fit(X, np.zeros(len(X))), "ways=2 classes of shots .* got 1 such class in"),
+        (lambda X, y: few_shot().fit(X, y).predict(X, X[:2], [0, 0]), "2 classes or more .* got 1 class, 2 labels"),
+        (lambda X, y: few_shot(method="maml").fit(X, y).predict(X), "'maml' has no embedding .* support set"),
+        (lambda X, y: few_shot(method="maml").fit(X, y).predict(X, X[:3], [0, 1, 2]), "at most ways=2 .* got 3"),
+        (lambda X, y: few_shot(early_stopping=True).fit(X, y), "holds out 2 classes and leaves 1 for ways=2"),
+    ],
+)  # fmt: skip
+def test_mistakes_with_support_sets_are_named(call, message):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=message):
+        call(rng.normal(size=(30, 3)), np.arange(30) % 3)
+
+
+@pytest.mark.parametrize("method", ["prototypical", "maml", "reptile"])
+def test_held_out_classes_end_a_training(method, digits):
+    X, y = digits
+    model = few_shot(method=method, early_stopping=True, n_iter_no_change=1, tol=10.0).set_params(max_iter=20)
+    model.fit(X[:400], y[:400])
+    assert model.n_iter_ <= 3
+
+
+def test_episodes_come_again_only_if_asked(digits):
+    from margin.meta.episodes import EpisodeBatches, EpisodeRows
+
+    rows = EpisodeRows(digits[0][:200].astype(np.float32), digits[1][:200], (3, 1, 2))
+    fresh, same = (EpisodeBatches(rows, 0, steps_per_epoch=2, batch_size=2, fresh=f) for f in (True, False))
+    drawn = {name: [batches.draw().tensors[0] for _ in range(4)] for name, batches in (("f", fresh), ("s", same))}
+    assert drawn["f"][0].shape == (2, 3, 64)
+    assert torch.equal(drawn["s"][0], drawn["s"][2])
+    assert not torch.equal(drawn["f"][0], drawn["f"][2])
+    assert not torch.equal(drawn["f"][0], drawn["f"][1])
+
+
+def test_zero_shot_is_a_ridge_regression_to_attributes(digits):
+    from sklearn.linear_model import Ridge
+
+    X, y = digits
+    vectors = {int(c): [c % 2, c // 2, float(c > 4)] for c in range(10)}
+    seen = y < 8
+    model = ZeroShot(vectors, alpha=2.0).fit(X[seen], y[seen])
+    ridge = Ridge(alpha=2.0).fit(X[seen], np.array([vectors[c] for c in y[seen]]))
+    np.testing.assert_allclose(model.predict_attributes(X[:50]), ridge.predict(X[:50]), atol=1e-8)
+    assert model.classes_.tolist() == list(range(10))
+    assert set(model.predict(X[~seen], [8, 9])) <= {8, 9}
+    with pytest.raises(ValueError, match="classes must have attributes; got 12"):
+        model.predict(X[:2], [8, 12])

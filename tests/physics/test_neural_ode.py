@@ -1,0 +1,67 @@
+"""Networks as laws of motion and as images."""
+
+import numpy as np
+import pytest
+import torch
+
+from margin.neural.weights import build
+from margin.physics.coordinates import CoordinateNetwork, psnr
+from margin.physics.inverse import blur_matrix, deblur
+from margin.physics.neural_ode import NeuralODE, SlopeNetwork, integrate, integrate_adjoint
+
+
+@pytest.fixture
+def spiral():
+    t = 0.2 * np.arange(55)
+    radius = np.exp(-0.1 * t)
+    return t, np.stack([radius * np.cos(t), radius * np.sin(t)], axis=1)
+
+
+def gradients(solve, steps):
+    net = build(lambda: SlopeNetwork([2, 8, 2], "tanh"), 0, torch.float64)
+    y0 = torch.tensor([[1.0, 0.5], [0.2, -1.0]], dtype=torch.float64, requires_grad=True)
+    states = solve(net, y0, [0.0, 0.5, 1.5], steps)
+    weights = torch.linspace(-1, 1, states.numel(), dtype=torch.float64).view_as(states)
+    return torch.autograd.grad((weights * states.sin()).sum(), [y0, *net.parameters()])
+
+
+def test_the_adjoint_gives_the_gradients_of_backpropagation():
+    for ours, exact in zip(gradients(integrate_adjoint, 16), gradients(integrate, 16)):
+        torch.testing.assert_close(ours, exact, rtol=1e-5, atol=1e-7)
+    coarse = max(float((a - b).abs().max()) for a, b in zip(gradients(integrate_adjoint, 2), gradients(integrate, 2)))
+    finer = max(float((a - b).abs().max()) for a, b in zip(gradients(integrate_adjoint, 4), gradients(integrate, 4)))
+    assert coarse / finer > 10  # both tend to the same gradient with the order of the method
+
+
+@pytest.mark.parametrize("gradient", ["backprop", "adjoint"])
+def test_a_spiral_is_learned_and_continued(spiral, gradient):
+    t, y = spiral
+    model = NeuralODE((16,), interval=0.2, steps=1, max_iter=60, solver="lbfgs", tol=1e-6, random_state=0)
+    model.set_params(gradient=gradient).fit(np.stack([y[:40], 0.5 * y[:40]]))
+    beyond = model.predict(y[None, 0], t)[0]
+    assert np.abs(beyond - y).max() < 0.15
+
+
+def test_a_law_needs_windows(spiral):
+    with pytest.raises(ValueError, match="more than window=5 times"):
+        NeuralODE().fit(spiral[1][None, :4])
+
+
+def test_a_network_is_an_image():
+    y, x = np.mgrid[-1:1:24j, -1:1:24j]
+    image = np.exp(-3 * (x**2 + y**2)) + 0.5 * (x > 0.3)
+    model = CoordinateNetwork(max_iter=60, batch_size=144, random_state=0).fit(image)
+    assert psnr(image, model.render((24, 24))) > 25
+    assert model.render((48, 48)).shape == (48, 48)
+    with pytest.raises(ValueError, match="must have 2 axes; got 1"):
+        model.render((5,))
+    with pytest.raises(ValueError, match="1 to 3 axes"):
+        CoordinateNetwork().fit(np.ones((2, 2, 2, 2)))
+
+
+def test_a_penalty_undoes_a_blur_that_least_squares_cannot():
+    x = (np.abs(np.arange(60) - 30) < 8).astype(float)
+    K = blur_matrix(60, 2.0)
+    y = K @ x + 0.01 * np.random.default_rng(0).normal(size=60)
+    errors = [np.linalg.norm(deblur(y, K, penalty) - x) for penalty in (0.0, 1e-2)]
+    assert errors[1] < np.linalg.norm(y - x) < errors[0]
