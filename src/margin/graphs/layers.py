@@ -132,11 +132,13 @@ class GATLayer(nn.Module):
 class GINLayer(nn.Module):
     r"""Graph isomorphism network: :math:`x_i' = \mathrm{MLP}\bigl((1 + \epsilon) x_i + \sum_{j \to i} m_{ji}\bigr)`.
 
-    The message is :math:`x_j`, or :math:`\mathrm{relu}(x_j + W e_{ji})` where edges have features.
+    The message is :math:`x_j`, or :math:`\mathrm{relu}(x_j + W e_{ji})` where edges have features. The sum is
+    multiplied by ``scale``, a constant that keeps its size where nodes have many neighbors.
     """
 
-    def __init__(self, n_inputs: int, n_outputs: int, n_edge_features: int = 0):
+    def __init__(self, n_inputs: int, n_outputs: int, n_edge_features: int = 0, scale: float = 1.0):
         super().__init__()
+        self.scale = scale
         self.mlp = MLP([n_inputs, n_outputs, n_outputs])
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.edge = nn.Linear(n_edge_features, n_inputs) if n_edge_features else None
@@ -147,4 +149,4 @@ class GINLayer(nn.Module):
         if self.edge is not None and graph.e is not None:
             message = functional.relu(message + self.edge(graph.e))
         total = scatter(message, target, len(graph.x))
-        return graph._replace(x=self.mlp((1 + self.epsilon) * graph.x + total))
+        return graph._replace(x=self.mlp(self.scale * ((1 + self.epsilon) * graph.x + total)))
