@@ -46,15 +46,15 @@ class GraphEstimator(NeuralEstimator):
     def _network(self) -> nn.Module:
         return GraphNetwork(**self.network_)
 
-    def _describe(self, n_outputs: int, graph: Graph, **more: Any) -> None:
-        """Set ``network_`` for graphs like ``graph``."""
+    def _describe(self, n_outputs: int, graphs: Sequence[Graph], **more: Any) -> None:
+        """Set ``network_`` for graphs like ``graphs``."""
         if self.architecture == "gat" and self.width % self.heads:
             raise ValueError(
                 f"{type(self).__name__}: width must be a multiple of heads; got {self.width} and {self.heads}."
             )
         network = {
-            "n_features": graph.node_features.shape[1],
-            "n_edge_features": _edge_size(graph),
+            "n_features": graphs[0].node_features.shape[1],
+            "n_edge_features": _edge_size(graphs[0]),
             "n_outputs": n_outputs,
             "architecture": self.architecture,
             "width": int(self.width),
@@ -64,9 +64,16 @@ class GraphEstimator(NeuralEstimator):
             "level": self._level,
             **more,
         }
-        if self._goes_on() and network != self.network_:
-            raise ValueError(f"{type(self).__name__}: warm_start must go on with the same network and outputs.")
-        self.network_ = network
+        if self._goes_on():
+            if network != {name: self.network_[name] for name in network}:
+                raise ValueError(f"{type(self).__name__}: warm_start must go on with the same network and outputs.")
+            return
+        n_nodes = sum(len(graph) for graph in graphs)
+        self.network_ = {
+            **network,
+            "mean_degree": sum(graph.edges.shape[1] for graph in graphs) / n_nodes,
+            "mean_nodes": n_nodes / len(graphs),
+        }
 
     def _graph(self, X: Any, *, reset: bool) -> Graph:
         """One graph of nodes; the rows of a table are nodes without edges."""

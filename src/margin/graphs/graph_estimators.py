@@ -74,9 +74,9 @@ class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
     Examples
     --------
     >>> from margin.graphs.generators import ring
-    >>> graphs = [ring(n) for n in (3, 4, 8, 9) for _ in range(4)]
-    >>> labels = [len(graph) > 5 for graph in graphs]
-    >>> GraphClassifier(random_state=0).fit(graphs, labels).score(graphs, labels)
+    >>> graphs = [ring(n) for n in (3, 4, 5, 8, 9, 10) for _ in range(4)]
+    >>> labels = [len(graph) > 6 for graph in graphs]
+    >>> GraphClassifier(max_iter=60, batch_size=4, random_state=0).fit(graphs, labels).score(graphs, labels)
     1.0
     """
 
@@ -90,7 +90,7 @@ class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError("GraphClassifier: y must have at least 2 classes; got 1 class.")
-        self._describe(len(classes), graphs[0], readout=self.readout)
+        self._describe(len(classes), graphs, readout=self.readout)
         self.classes_ = classes
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed, codes)
@@ -118,7 +118,7 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
     >>> from margin.graphs.generators import ring
     >>> graphs = [ring(n) for n in range(3, 15)]
     >>> y = [float(len(graph)) for graph in graphs]
-    >>> GraphRegressor(max_iter=300, random_state=0).fit(graphs, y).score(graphs, y) > 0.9
+    >>> GraphRegressor(max_iter=200, batch_size=4, random_state=0).fit(graphs, y).score(graphs, y) > 0.9
     True
     """
 
@@ -137,7 +137,7 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
                 f"GraphRegressor: y must be one finite number per graph, {len(graphs)}; got {len(y)} with "
                 f"{int((~np.isfinite(y)).sum())} NaN or inf."
             )
-        self._describe(1, graphs[0], readout=self.readout)
+        self._describe(1, graphs, readout=self.readout)
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed)
         if not self._goes_on():

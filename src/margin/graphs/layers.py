@@ -133,11 +133,13 @@ class GATLayer(nn.Module):
 class GINLayer(nn.Module):
     r"""Graph isomorphism network: :math:`x_i' = \mathrm{MLP}\bigl((1 + \epsilon) x_i + \sum_{j \to i} m_{ji}\bigr)`.
 
-    The message is :math:`x_j`, or :math:`\mathrm{relu}(x_j + W e_{ji})` where edges have features.
+    The message is :math:`x_j`, or :math:`\mathrm{relu}(x_j + W e_{ji})` where edges have features. The sum is
+    multiplied by ``scale``, a constant that keeps its size where nodes have many neighbors.
     """
 
-    def __init__(self, n_inputs: int, n_outputs: int, n_edge_features: int = 0):
+    def __init__(self, n_inputs: int, n_outputs: int, n_edge_features: int = 0, scale: float = 1.0):
         super().__init__()
+        self.scale = scale
         self.mlp = MLP([n_inputs, n_outputs, n_outputs])
         with torch.no_grad():  # a sum over neighbors, layer after layer and then over nodes, starts large otherwise
             self.mlp.linears[-1].weight *= SUM_START
@@ -150,4 +152,4 @@ class GINLayer(nn.Module):
         if self.edge is not None and graph.e is not None:
             message = functional.relu(message + self.edge(graph.e))
         total = scatter(message, target, len(graph.x))
-        return graph._replace(x=self.mlp((1 + self.epsilon) * graph.x + total))
+        return graph._replace(x=self.mlp(self.scale * ((1 + self.epsilon) * graph.x + total)))

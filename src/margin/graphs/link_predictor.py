@@ -81,7 +81,7 @@ class LinkPredictor(ClassifierMixin, GraphEstimator):
             classes, codes = np.unique(coded_classes("LinkPredictor", y, m, "edge"), return_inverse=True)
             if len(classes) < 2:
                 raise ValueError("LinkPredictor: y must have at least 2 classes; got 1 class.")
-        self._describe(int(self.width), graph, n_relations=0 if y is None else len(classes))
+        self._describe(int(self.width), [graph], n_relations=0 if y is None else len(classes))
         self.classes_ = classes
         tensors, seed = self._tensors([graph], torch.float32), self._seed(state)
         train, valid = self._split(m, seed)

@@ -49,7 +49,9 @@ class GNN(nn.Module):
 class GraphNetwork(nn.Module):
     """A GNN of one architecture and a head: per node ("node"), per graph ("graph") or none ("embedding").
 
-    For "node" with "gcn", "sage" and "gat" the last layer gives the outputs itself, as in the papers.
+    For "node" with "gcn", "sage" and "gat" the last layer gives the outputs itself, as in the papers. Sums over
+    neighbors ("gin") and over nodes are divided by their usual number of terms, ``1 + mean_degree`` and ``mean_nodes``:
+    constants, which take nothing away, and without which activations grow from layer to layer.
     """
 
     def __init__(
@@ -65,16 +67,20 @@ class GraphNetwork(nn.Module):
         dropout: float = 0.0,
         level: str = "node",
         readout: str = "sum",
+        mean_degree: float = 0.0,
+        mean_nodes: float = 1.0,
     ):
         super().__init__()
         self.level, self.readout = level, readout
+        self.pooled_scale = 1 / mean_nodes if readout == "sum" else 1.0
         direct = level != "graph" and architecture in ("gcn", "sage", "gat")
         sizes = [n_features] + [width] * (n_layers - 1) + [n_outputs if direct else width]
         layers: list[nn.Module] = []
         for k in range(n_layers):
             last = direct and k + 1 == n_layers
             edge_size = width if architecture == "mpnn" and k else n_edge_features
-            layers.append(_layer(architecture, sizes[k], sizes[k + 1], edge_size, 1 if last else heads))
+            scale = 1 / (1 + mean_degree)
+            layers.append(_layer(architecture, sizes[k], sizes[k + 1], edge_size, 1 if last else heads, scale))
         self.body = GNN(layers, dropout)
         self.head = nn.Identity() if direct else nn.Linear(sizes[-1], n_outputs)
         if level == "graph":  # nothing is said before anything is learned, however large the graphs are
@@ -84,11 +90,13 @@ class GraphNetwork(nn.Module):
         graph = self.body(graph)
         if self.level == "graph":
             graph = graph._replace(x=functional.relu(graph.x))
-            return self.head(pool_nodes_to_global(graph, self.readout))
+            return self.head(self.pooled_scale * pool_nodes_to_global(graph, self.readout))
         return self.head(graph.x)
 
 
-def _layer(architecture: str, n_inputs: int, n_outputs: int, n_edge_features: int, heads: int) -> nn.Module:
+def _layer(
+    architecture: str, n_inputs: int, n_outputs: int, n_edge_features: int, heads: int, scale: float
+) -> nn.Module:
     if architecture == "gcn":
         return GCNLayer(n_inputs, n_outputs)
     if architecture == "sage":
@@ -96,7 +104,7 @@ def _layer(architecture: str, n_inputs: int, n_outputs: int, n_edge_features: in
     if architecture == "gat":
         return GATLayer(n_inputs, n_outputs, heads, n_edge_features)
     if architecture == "gin":
-        return GINLayer(n_inputs, n_outputs, n_edge_features)
+        return GINLayer(n_inputs, n_outputs, n_edge_features, scale)
     if architecture == "mpnn":
         return GraphLayer(n_inputs, max(1, n_edge_features), n_outputs)
     raise ValueError(f"GraphNetwork: architecture must be one of {', '.join(ARCHITECTURES)}; got {architecture!r}.")

@@ -64,7 +64,7 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
         classes, codes = np.unique(y[nodes], return_inverse=True)
         if len(classes) < 2:
             raise ValueError("NodeClassifier: labeled nodes must have at least 2 classes; got 1 class.")
-        self._describe(len(classes), graph)
+        self._describe(len(classes), [graph])
         self.classes_ = classes
         empty = precision(X, [graph], len(graph))
         tensors = self._tensors([graph], torch.from_numpy(empty).dtype)

@@ -43,6 +43,8 @@ def _form(level: str, attributes: Mapping[str, Stored], **more: Stored) -> Form:
         "heads": Count(low=1, high=MOST),
         "dropout": Real(0.0, 1.0, finite=True),
         "level": StringOf((level,)),
+        "mean_degree": Real(low=0.0, finite=True),
+        "mean_nodes": Real(low=1.0, finite=True),
         **more,
     }
     return Form({**TRAINED, **attributes, "network_": FieldsOf(network)}, [_network_is_stored])
