@@ -22,7 +22,6 @@ from margin.neural.nets.mlp import MLP
 
 __all__ = ["GATLayer", "GCNLayer", "GINLayer", "GraphIndependent", "MessagePassing", "SAGELayer"]
 
-SUM_START = 0.25  # of the usual initial weights, after sums
 SLOPE = 0.2  # of the leaky rectifier in the scores of attention, as in the paper
 
 Map = Callable[[Tensor], Tensor]
@@ -141,8 +140,6 @@ class GINLayer(nn.Module):
         super().__init__()
         self.scale = scale
         self.mlp = MLP([n_inputs, n_outputs, n_outputs])
-        with torch.no_grad():  # a sum over neighbors, layer after layer and then over nodes, starts large otherwise
-            self.mlp.linears[-1].weight *= SUM_START
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.edge = nn.Linear(n_edge_features, n_inputs) if n_edge_features else None
 
