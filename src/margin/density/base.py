@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -89,12 +90,13 @@ class StateDensity(DensityMixin, ColumnReading, Estimator):
     def _read(self, X: Any, *, reset: bool = False) -> np.ndarray:
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
+    @abstractmethod
     def _log_prob(self, codes: np.ndarray) -> np.ndarray:
         """Log-probability of rows of states, with -1 summed out."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _draw_states(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
-        raise NotImplementedError
+        """States of ``n_samples`` new rows."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

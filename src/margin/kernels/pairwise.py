@@ -14,6 +14,7 @@ coefficients sum to zero find a local optimum with both, as they do in scikit-le
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -89,11 +90,13 @@ class _SumOverColumns(Kernel):
     def _rows(self, X: Any) -> Floats:
         return rows_of(X)
 
+    @abstractmethod
     def _terms(self, x: Floats, z: Floats) -> Floats:
-        raise NotImplementedError
+        """What every column of two rows adds."""
 
+    @abstractmethod
     def _of_sum(self, total: Floats) -> Floats:
-        raise NotImplementedError
+        """The kernel from the sum."""
 
 
 class LaplacianKernel(_SumOverColumns):

@@ -12,6 +12,7 @@ level: this is how derivatives of derivatives are taken.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -51,7 +52,7 @@ class Primitive:
 PRIMITIVES: dict[str, Primitive] = {}  # by name; filled where they are defined
 
 
-class Traced:
+class Traced(ABC):
     """A value of which derivatives are wanted; arithmetic on it is that of the primitives."""
 
     __array_ufunc__ = None  # an array on the left leaves the operation to the methods below
@@ -59,11 +60,11 @@ class Traced:
     level: int
     value: Any
 
+    @abstractmethod
     def follow(
         self, primitive: Primitive, out: Any, values: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any]
     ) -> Traced:
         """What ``primitive`` gives for ``args``, of which this is one: ``out``, with its place in the derivative."""
-        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, ...]:
