@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence import section
+
 __all__ = ["render"]
 
 HEAD = """# Measured against peers
@@ -21,7 +23,7 @@ because a faster fit that is worse proves nothing.
 def render(folder: Path) -> str:
     """The page for all result files in ``folder``."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    return HEAD + "".join(_section(result) for result in found)
+    return HEAD + "".join(_section(result) for result in found) + section(folder / "full_scale")
 
 
 def _section(result: dict[str, Any]) -> str:

@@ -92,6 +92,25 @@ def test_unknown_families_are_named():
     assert "benchmarks" in sys.modules
 
 
+def test_findings_of_full_scale_runs_are_printed_misses_included(tmp_path):
+    from benchmarks.evidence import Finding, save_findings
+    from benchmarks.page import render
+
+    findings = [Finding("error | mean", "0.7 %", "0.95 %", True), Finding("time", "3 s", "2 s", False)]
+    save_findings(
+        "digits",
+        "Digits",
+        protocol="Five seeds.",
+        command="python -m x",
+        findings=findings,
+        folder=tmp_path / "full_scale",
+    )
+    page = render(tmp_path)
+    assert "Five seeds. `python -m x`; 1 thread(s)" in page
+    assert "| error &#124; mean | 0.7 % | 0.95 % | reached |" in page
+    assert "| time | 3 s | 2 s | **missed** |" in page
+
+
 def test_the_page_is_that_of_the_stored_results():
     from benchmarks.page import render
 
