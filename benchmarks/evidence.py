@@ -21,7 +21,7 @@ FULL_SCALE = RESULTS / "full_scale"
 
 @dataclass(frozen=True)
 class Finding:
-    """One measured quantity: ``measured`` and ``goal`` in words with numbers; ``reached`` is None where none was set."""
+    """One quantity: ``measured`` and ``goal`` in words with numbers; ``reached`` is None where no goal was set."""
 
     what: str
     measured: str
