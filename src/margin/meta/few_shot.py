@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Choice, Integer, Number
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.meta.episodes import EpisodeBatches, EpisodeRows, sample_episode
@@ -70,8 +70,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     inner_steps: int = parameter(1, Integer(low=1), "Steps of the inner loop in training; at least 3 for 'reptile'.")
     episodes: int = parameter(50, Integer(low=1), "Updates of an epoch.")
     batch_size: int = parameter(1, Integer(low=1), "Episodes per update.")
-    shuffle: bool = parameter(True, Flag(), "Whether every epoch draws new episodes.")
-    max_iter: int = parameter(10, Integer(low=1), "Most epochs.")
+    shuffle: bool = default(True, "Whether every epoch draws new episodes.")
+    max_iter: int = default(10, "Most epochs.")
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     center_: np.ndarray = attribute("What is subtracted from every column.")

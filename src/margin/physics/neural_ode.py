@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.domains import Choice, Integer, Number
-from margin.core.parameters import parameter
+from margin.core.parameters import default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
@@ -135,9 +135,7 @@ class NeuralODE(NeuralEstimator):
     steps: int = parameter(2, Integer(low=1), "Steps of the solver per interval.")
     method: str = parameter("rk4", Choice(*EXPLICIT), "Method of the solver.")
     gradient: str = parameter("backprop", Choice("backprop", "adjoint"), "How gradients pass the solver.")
-    learning_rate_init: float = parameter(
-        0.01, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
+    learning_rate_init: float = default(0.01)
     solver: str = parameter(
         "adam",
         Choice("lbfgs", *OPTIMIZERS),

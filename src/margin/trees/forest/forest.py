@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.parameters import VERBOSE, attribute, default, parameter
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse
@@ -47,7 +47,6 @@ from margin.trees.cart.several_targets import (
 )
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
 from margin.trees.category_encoding import Categories, string_categories
-from margin.trees.columns import MAX_FEATURES
 from margin.trees.forest.growing import ForestGrowth, drawn_rows
 from margin.trees.members import MemberSequence
 
@@ -250,12 +249,7 @@ class ForestClassifier(ClassifierMixin, _Forest):
 
     _: KW_ONLY
     criterion: str = parameter("gini", CLASS_CRITERION, "Impurity of a node; 'log_loss' is the same as 'entropy'.")
-    max_features: int | float | str | None = parameter(
-        "sqrt",
-        MAX_FEATURES,
-        "Columns looked at per split: a count, a fraction, 'sqrt', 'log2', 'third' (p / 3, rounded down) or None for "
-        "all. More are looked at until one offers a split.",
-    )
+    max_features: int | float | str | None = default("sqrt")
     class_weight: Any = parameter(None, ClassWeights(), CLASS_WEIGHT_SENTENCE)
 
     classes_: TargetClasses = attribute("The classes, ascending; of several targets a list of them.")
@@ -309,12 +303,7 @@ class ForestRegressor(RegressorMixin, _Forest):
 
     _: KW_ONLY
     criterion: str = parameter("squared_error", NUMBER_CRITERION, NUMBER_SENTENCE)
-    max_features: int | float | str | None = parameter(
-        1.0,
-        MAX_FEATURES,
-        "Columns looked at per split: a count, a fraction, 'sqrt', 'log2', 'third' (p / 3, rounded down) or None for "
-        "all. More are looked at until one offers a split.",
-    )
+    max_features: int | float | str | None = default(1.0)
 
     oob_prediction_: np.ndarray = attribute(
         "Prediction for every training row by the trees that left it out, (n,) or (n, targets), if oob_score=True; "
