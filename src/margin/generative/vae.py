@@ -82,7 +82,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         Choice("elbo", "iwae"),
         "What training maximizes: the bound, or the importance-weighted bound of n_draws draws.",
     )
-    n_draws: int = parameter(1, Integer(low=1), "Draws of the latent per row and update.")
+    n_draws: int = parameter(1, Integer(low=1, high=1_000), "Draws of the latent per row and update.")
     likelihood: str = parameter(
         "gaussian", Choice(*LIKELIHOODS), "Distribution of the decoder; 'bernoulli' takes entries in [0, 1]."
     )
@@ -95,7 +95,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     bound: str = parameter(
         "elbo", Choice("elbo", "iwae"), "Lower bound that score_samples gives; 'iwae' weighs the draws and is tighter."
     )
-    bound_samples: int = parameter(16, Integer(low=1), "Draws of the posterior behind score_samples.")
+    bound_samples: int = parameter(16, Integer(low=1, high=10_000), "Draws of the posterior behind score_samples.")
     alpha: float = parameter(
         0.0,
         Number(low=0, search=(1e-5, 10.0), log=True),

@@ -70,7 +70,9 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
     label_smoothing: float = parameter(
         0.1, Number(low=0, below=1, search=(0, 0.2)), "Fraction of the target's probability that all tokens share."
     )
-    beam_width: int = parameter(4, Integer(low=1), "Beginnings that predict follows; 1 takes the best token each time.")
+    beam_width: int = parameter(
+        4, Integer(low=1, high=1_000), "Beginnings that predict follows; 1 takes the best token each time."
+    )
     length_penalty: float = parameter(
         0.6, Number(low=0), "How much of the loss of longer texts is forgiven when predict compares them."
     )
