@@ -18,7 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-CPU_SECONDS = 20  # more than any load, prediction or first two iterations of a fit here takes
+CPU_SECONDS = int(
+    os.environ.get("MARGIN_FUZZ_SECONDS", "20")
+)  # more than any load, prediction or first two iterations of a fit here takes
 MEMORY = 3 * 2**30  # beyond what the libraries themselves have mapped
 FIT_EVERY = 4
 
@@ -129,16 +131,23 @@ def _consumed(said: Any) -> Any:
 
 
 def main(folder: Path) -> None:
+    in_memory = Path("/dev/shm")  # a disk would wait for every file
+    with tempfile.TemporaryDirectory(prefix="margin-fuzz-", dir=in_memory if in_memory.is_dir() else None) as own:
+        _answer_lines(folder, Path(own))
+
+
+def _answer_lines(folder: Path, own: Path) -> None:
     warnings.simplefilter("ignore")
     import numpy as np
 
     from fuzz.corpus import data_of
     from fuzz.mutations import mutate, read
+    from margin.core.jit_cache import private_folder
 
     np.seterr(all="ignore")
     root = Path(__file__).parents[1]
-    own = Path(tempfile.mkdtemp(prefix="margin-fuzz-"))
-    guard = Guard((str(own), str(root / "src"), sys.prefix, sys.base_prefix, "/proc", "/sys", "/usr/lib"))
+    code = (root / "src", private_folder(), sys.prefix, sys.base_prefix, "/usr/lib")  # also compiled, for this user
+    guard = Guard((*map(str, (own, *code)), "/proc", "/sys"))
     documents: dict[str, Any] = {}
     _limit_memory()
     for line in sys.stdin:

@@ -33,10 +33,13 @@ def test_an_unchanged_file_answers_every_question(tmp_path, name):
         ("translator", "beam_width"),
         ("few-shot-learner", "inner_steps"),
         ("gan", "discriminator_updates"),
+        ("link-predictor", "n_layers"),
+        ("language-model", "n_blocks"),
+        ("normalizing-flow", "n_blocks"),
     ],
 )
-def test_a_file_cannot_ask_for_endless_predictions(tmp_path, name, parameter):
-    """What a prediction repeats is bounded by the parameter's domain, so a file with more is refused."""
+def test_a_file_cannot_ask_for_endless_work(tmp_path, name, parameter):
+    """What a prediction or an iteration repeats is bounded by its domain, so a file with more is refused."""
     model = corpus.unfitted(name).set_params(**{parameter: 2**31})
     margin.save(model, tmp_path / "model.safetensors")
     with pytest.raises(StoreError, match=parameter):

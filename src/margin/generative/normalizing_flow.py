@@ -18,7 +18,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -70,7 +70,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
         "Kind of the invertible layers, or one kind after the other.",
     )
     _: KW_ONLY
-    n_blocks: int = parameter(4, Integer(low=1, search=(2, 8)), "How often layers is repeated.")
+    n_blocks: int = parameter(4, Integer(low=1, high=MOST_LAYERS, search=(2, 8)), "How often layers is repeated.")
     hidden_layer_sizes: Sequence[int] | int = parameter(
         (64, 64), LAYER_SIZES, "Units of each hidden layer of the networks that steer the layers; 'planar' has none."
     )

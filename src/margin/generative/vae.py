@@ -19,7 +19,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -70,7 +70,9 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         "the sphere with a von Mises-Fisher posterior and the uniform prior, or a Markov chain of normal latents.",
     )
     n_prior_components: int = parameter(10, Integer(low=1), "Normal distributions in the prior of latent 'mixture'.")
-    n_levels: int = parameter(2, Integer(low=1), "Levels of latent 'hierarchical'; the first one makes the data.")
+    n_levels: int = parameter(
+        2, Integer(low=1, high=MOST_LAYERS), "Levels of latent 'hierarchical'; the first one makes the data."
+    )
     image_shape: Sequence[int] | None = parameter(
         None,
         Optional(SequenceOf(Integer(low=1))),

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Integer
+from margin.core.domains import MOST_LAYERS, Choice, Integer
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
@@ -37,7 +37,7 @@ class WholeGraphEstimator(GraphEstimator):
     architecture: str = parameter(
         "gin", Choice(*ARCHITECTURES), "Kind of the layers; 'gat', 'gin' and 'mpnn' use features of edges."
     )
-    n_layers: int = parameter(3, Integer(low=1), "Layers, which is how many edges away a node sees.")
+    n_layers: int = parameter(3, Integer(low=1, high=MOST_LAYERS), "Layers, which is how many edges away a node sees.")
     readout: str = parameter("sum", Choice(*AGGREGATIONS), "How the nodes of a graph are put together.")
 
     _level = "graph"

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Optional
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -65,7 +65,7 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     )
     window: int | None = parameter(None, Optional(Integer(low=1)), "Tokens that one block looks back; None: all.")
     feed_forward: str = parameter("mlp", Choice(*FEED_FORWARDS), "The part of a block that acts on each token alone.")
-    n_experts: int = parameter(4, Integer(low=1), "Networks of 'experts'.")
+    n_experts: int = parameter(4, Integer(low=1, high=MOST_LAYERS), "Networks of 'experts'.")
     top_k: int = parameter(2, Integer(low=1), "Experts that a token is sent to.")
     tie_weights: bool = parameter(True, Flag(), "Whether the matrix that embeds tokens also scores them.")
     batch_size: int = parameter(16, Integer(low=1, search=(8, 128), log=True), "Windows per update.")

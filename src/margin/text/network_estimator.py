@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Integer, Number, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Either, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import parameter
 from margin.neural.estimators.base import NeuralEstimator
@@ -34,7 +34,9 @@ class TextNetworkEstimator(NeuralEstimator):
     _: KW_ONLY
     d_model: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Width of a token's vector.")
     n_layers: int = parameter(
-        1, Integer(low=1, search=(1, 4)), "Recurrent layers of 'rnn' or blocks of 'transformer' on top of each other."
+        1,
+        Integer(low=1, high=MOST_LAYERS, search=(1, 4)),
+        "Recurrent layers of 'rnn' or blocks of 'transformer' on top of each other.",
     )
     n_heads: int = parameter(4, Integer(low=1), "Attention heads of 'transformer'; each has an even part of d_model.")
     cell: str = parameter("gru", Choice(*LAYERS), "Cell of 'rnn'.")

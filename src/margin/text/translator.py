@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Number
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
@@ -66,7 +66,9 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         Choice(*POSITIONS),
         "How the network knows the order of tokens; where the decoder looks at the source, only added positions tell.",
     )
-    n_blocks: int = parameter(3, Integer(low=1, search=(1, 6)), "Blocks of the encoder, and as many of the decoder.")
+    n_blocks: int = parameter(
+        3, Integer(low=1, high=MOST_LAYERS, search=(1, 6)), "Blocks of the encoder, and as many of the decoder."
+    )
     label_smoothing: float = parameter(
         0.1, Number(low=0, below=1, search=(0, 0.2)), "Fraction of the target's probability that all tokens share."
     )

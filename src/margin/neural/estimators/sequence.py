@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.estimators.base import NeuralEstimator
@@ -35,7 +35,9 @@ class SequenceEstimator(NeuralEstimator):
     cell: str = parameter("lstm", Choice(*LAYERS), "Recurrent cell.")
     _: KW_ONLY
     hidden_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Units of the state.")
-    n_layers: int = parameter(1, Integer(low=1, search=(1, 3)), "Recurrent layers on top of each other.")
+    n_layers: int = parameter(
+        1, Integer(low=1, high=MOST_LAYERS, search=(1, 3)), "Recurrent layers on top of each other."
+    )
     dropout: float = parameter(
         0.0,
         Number(low=0, below=1, search=(0, 0.5)),

@@ -19,7 +19,7 @@ import torch
 from sklearn.utils.validation import validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number
+from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer, Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.activations import ACTIVATIONS
@@ -45,7 +45,9 @@ RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
 class TabularNetEstimator(NeuralEstimator):
     """Parameters, scaling and training of both networks; a subclass says what its outputs and its loss are."""
 
-    n_networks: int = parameter(4, Integer(low=1, search=(1, 16)), "Networks whose predictions are averaged.")
+    n_networks: int = parameter(
+        4, Integer(low=1, high=MOST_LAYERS, search=(1, 16)), "Networks whose predictions are averaged."
+    )
     _: KW_ONLY
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
     activation: str = parameter("silu", Choice(*ACTIVATIONS), "Function of the hidden units.")

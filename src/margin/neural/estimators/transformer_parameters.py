@@ -6,7 +6,7 @@ import math
 from dataclasses import KW_ONLY
 from typing import Any
 
-from margin.core.domains import Choice, Flag, Integer, Number, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.parameters import Declared, parameter, parameters_of
 from margin.neural.attention.config import ACTIVATION_NAMES, NORMS, TransformerConfig
 from margin.neural.estimators.parameters import TrainingParameters
@@ -25,7 +25,7 @@ class BlockParameters(Declared):
     _: KW_ONLY
     d_model: int = parameter(128, Integer(low=1, search=(32, 512), log=True), "Width of a token's vector.")
     n_heads: int = parameter(4, Integer(low=1), "Attention heads of a block; they divide d_model.")
-    n_blocks: int = parameter(4, Integer(low=1, search=(1, 8)), "Blocks on top of each other.")
+    n_blocks: int = parameter(4, Integer(low=1, high=MOST_LAYERS, search=(1, 8)), "Blocks on top of each other.")
     d_ff: int | None = parameter(None, Optional(Integer(low=1)), "Width of the feed-forward part; None: 4 d_model.")
     norm: str = parameter("rms", Choice(*NORMS), "Normalization of a token's vector.")
     qk_norm: bool = parameter(True, Flag(), "Whether queries and keys are normalized.")
