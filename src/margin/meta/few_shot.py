@@ -67,7 +67,9 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     n_components: int = parameter(32, Integer(low=1), "Coordinates of the embedding.")
     activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
     inner_rate: float = parameter(0.1, Number(above=0), "Learning rate of the inner loop.")
-    inner_steps: int = parameter(1, Integer(low=1), "Steps of the inner loop in training; at least 3 for 'reptile'.")
+    inner_steps: int = parameter(
+        1, Integer(low=1, high=1_000), "Steps of the inner loop in training; at least 3 for 'reptile'."
+    )
     episodes: int = parameter(50, Integer(low=1), "Updates of an epoch.")
     batch_size: int = parameter(1, Integer(low=1), "Episodes per update.")
     shuffle: bool = default(True, "Whether every epoch draws new episodes.")

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Optional
-from margin.core.parameters import attribute, default, parameter
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Optional
+from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.neural.attention.config import FEED_FORWARDS, POSITIONS, TransformerConfig
@@ -65,14 +65,14 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     )
     window: int | None = parameter(None, Optional(Integer(low=1)), "Tokens that one block looks back; None: all.")
     feed_forward: str = parameter("mlp", Choice(*FEED_FORWARDS), "The part of a block that acts on each token alone.")
-    n_experts: int = parameter(4, Integer(low=1), "Networks of 'experts'.")
+    n_experts: int = parameter(4, Integer(low=1, high=MOST_LAYERS), "Networks of 'experts'.")
     top_k: int = parameter(2, Integer(low=1), "Experts that a token is sent to.")
     tie_weights: bool = parameter(True, Flag(), "Whether the matrix that embeds tokens also scores them.")
     batch_size: int = parameter(16, Integer(low=1, search=(8, 128), log=True), "Windows per update.")
-    max_iter: int = default(10, "Most epochs, each as many windows as cover the text once.")
+    max_iter: int = parameter(10, Integer(low=1), "Most epochs, each as many windows as cover the text once.")
     shuffle: bool = parameter(True, Choice(True, search=False), "Windows are drawn at random: always True.")
-    early_stopping: bool = default(
-        False, "Whether the end of the text is held out and training ends when its loss has stopped falling."
+    early_stopping: bool = parameter(
+        False, Flag(), "Whether the end of the text is held out and training ends when its loss has stopped falling."
     )
 
     codes_: dict[str, str] = attribute("Kind and content of the tokens.")

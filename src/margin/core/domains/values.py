@@ -11,7 +11,9 @@ import numpy as np
 
 from margin.core.domains.base import Build, Domain
 
-__all__ = ["Choice", "Flag", "Integer", "Number", "Seed", "Text"]
+__all__ = ["MOST_LAYERS", "Choice", "Flag", "Integer", "Number", "Seed", "Text"]
+
+MOST_LAYERS = 1_000  # of a network: building more takes minutes, and a model file may ask for any number
 
 
 @dataclass(frozen=True)

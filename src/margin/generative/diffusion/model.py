@@ -77,7 +77,7 @@ class DiffusionModel(NeuralEstimator):
         Optional(SequenceOf(Integer(low=1), min_length=2)),
         "(height, width) or (channels, height, width) of the image that a row holds.",
     )
-    n_steps: int = parameter(200, Integer(low=2), "Steps of the forward chain.")
+    n_steps: int = parameter(200, Integer(low=2, high=10_000), "Steps of the forward chain.")
     noise_schedule: str = parameter("cosine", Choice(*NOISE_SCHEDULES), "How the noise grows over the steps.")
     prediction: str = parameter(
         "v",
@@ -100,9 +100,13 @@ class DiffusionModel(NeuralEstimator):
         "dpm2", Choice(*SAMPLERS), "How new rows are drawn: 'ddpm' with noise in every step, 'ddim' and 'dpm2' without."
     )
     sampling_steps: int | None = parameter(
-        25, Optional(Integer(low=1)), "Steps of the sampler, of which there are at most n_steps; None: all of them."
+        25,
+        Optional(Integer(low=1, high=10_000)),
+        "Steps of the sampler, of which there are at most n_steps; None: all of them.",
     )
-    bound_samples: int = parameter(4, Integer(low=1), "Draws of the noise of every step behind score_samples.")
+    bound_samples: int = parameter(
+        4, Integer(low=1, high=1_000), "Draws of the noise of every step behind score_samples."
+    )
     standardize: bool = parameter(
         True, Flag(), "Whether columns (of an image: all pixels alike) are brought to mean 0 and deviation 1."
     )

@@ -10,7 +10,7 @@ columns per split lower :math:`\rho` in the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import Choice, Either, Flag, Function, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, default, parameter
@@ -66,8 +66,10 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         Optional(Either(Integer(low=1), Number(above=0, high=1))),
         "Rows that every tree draws, as a count or a fraction; None draws as many as there are. Needs bootstrap=True.",
     )
-    oob_score: bool = parameter(
-        False, Flag(), "Whether the rows that trees left out judge the forest. Needs bootstrap=True."
+    oob_score: bool | Callable[..., float] = parameter(
+        False,
+        Either(Flag(), Function("the true and the predicted targets")),
+        "Whether the rows that trees left out judge the forest, or a metric by which they do. Needs bootstrap=True.",
     )
     n_jobs: int | None = parameter(
         None,
@@ -85,7 +87,7 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         "Of every categorical column its categories in the order of their codes: strings, or ascending numbers."
     )
     oob_score_: float = attribute(
-        "Accuracy, or coefficient of determination, of the out-of-bag averages, if oob_score=True."
+        "Accuracy, coefficient of determination, or the metric oob_score, of the out-of-bag averages, if it is wanted."
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -217,7 +219,8 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         if self.oob_score:
             averages = np.full((len(data.kept), loop.judged.sums.shape[1]), np.nan)
             averages[data.kept] = loop.judged.averages()
-            self.oob_score_ = loop.judged.score()
+            metric = self.oob_score if callable(self.oob_score) else None
+            self.oob_score_ = loop.judged.score() if metric is None else loop.judged.measured_by(metric)
             self._learn_averages(averages)
 
     def _members(self) -> list[Any]:
