@@ -120,14 +120,21 @@ def runs_of(name: str, split: int, wanted: Any) -> Iterator[Run]:
         rows = slice(MOST_FOR_CUBIC if model in CUBIC else None)
         given = data[0][rows], data[1][rows], data[2], data[3]
         order = (("ours", ours), ("theirs", theirs)) if (split + k) % 2 else (("theirs", theirs), ("ours", ours))
-        yield {"table": name, "model": model, "split": split} | {who: judged(each, given, task) for who, each in order}
+        run: Run = {"table": name, "model": model, "split": split}
+        for who, each in order:
+            try:
+                run[who] = judged(each, given, task)
+            except Exception as error:  # a table that one of them refuses is a result, not the end
+                run[f"{who}_failed"] = f"{type(error).__name__}: {error}".splitlines()[0]
+        yield run
 
 
 def summary(runs: list[Run]) -> list[dict[str, Any]]:
     """One row per table and model."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        groups.setdefault((run["table"], run["model"]), []).append(run)
+        if "ours" in run and "theirs" in run:
+            groups.setdefault((run["table"], run["model"]), []).append(run)
     return [{"table": name, "model": model, **difference(group)} for (name, model), group in groups.items()]
 
 
@@ -154,6 +161,20 @@ def difference(runs: list[Run]) -> dict[str, Any]:
     }
 
 
+def failures(runs: list[Run]) -> list[Finding]:
+    """Tables that ours or theirs refused; what ours refuses and theirs takes is a miss."""
+    found: dict[tuple[str, str, str], str] = {}
+    for run in runs:
+        for who in ("ours", "theirs"):
+            if f"{who}_failed" in run:
+                found[run["table"], run["model"], who] = run[f"{who}_failed"]
+    both = {(name, model) for name, model, who in found if who == "theirs"}
+    return [
+        Finding(f"{model} on {name}", f"{who} failed: {error}", "", (name, model) in both if who == "ours" else None)
+        for (name, model, who), error in found.items()
+    ]
+
+
 def findings(rows: list[dict[str, Any]]) -> list[Finding]:
     """One line per model: on how many tables better, even, worse, and by how much where worse."""
     found = []
@@ -175,6 +196,8 @@ def findings(rows: list[dict[str, Any]]) -> list[Finding]:
 
 def store(runs: list[Run]) -> None:
     rows = summary(runs)
+    if not rows:
+        return
     splits = sorted({row["splits"] for row in rows})
     save_findings(
         NAME,
@@ -186,7 +209,7 @@ def store(runs: list[Run]) -> None:
             f"processes on {MOST_FOR_CUBIC} rows."
         ),
         command="python -m benchmarks.quality",
-        findings=findings([row for row in rows if np.isfinite(row["interval"])]),
+        findings=findings([row for row in rows if np.isfinite(row["interval"])]) + failures(runs),
         raw=runs,
     )
 
