@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,16 +57,19 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
 
 
 def tuned_candidate(
-    candidate: Candidate, plan: FoldPlan, metric: Metric, n_settings: int, seed: int
+    candidate: Candidate, plan: FoldPlan, metric: Metric, n_settings: int, seed: int, folder: Path
 ) -> Candidate | None:
-    """The same model, looking for its settings inside the rows it is fitted to; None if nothing can be searched."""
+    """The same model, looking for its settings inside the rows it is fitted to; None if nothing can be searched.
+
+    What a search has tried is kept below ``folder``.
+    """
     if not candidate.catalog_name:
         return None
     space = search_space(catalog.class_of(candidate.catalog_name))
     space = {name: draw for name, draw in space.items() if f"{name}=" not in candidate.settings}
     if not space:
         return None
-    make_for = partial(_make_tuned, candidate.make, space, plan, metric, n_settings, seed)
+    make_for = partial(_make_tuned, candidate.make, space, plan, metric, n_settings, seed, folder / candidate.name)
     return Candidate(f"tuned-{candidate.name}", candidate.make, settings_tried(n_settings), make_for)
 
 
@@ -141,7 +146,14 @@ def _make(name: str, prepare: Any, seed: int, settings: Mapping[str, Any]) -> An
 
 
 def _make_tuned(
-    make: Any, space: Mapping[str, Any], plan: FoldPlan, metric: Metric, n_settings: int, seed: int, rows: np.ndarray
+    make: Any,
+    space: Mapping[str, Any],
+    plan: FoldPlan,
+    metric: Metric,
+    n_settings: int,
+    seed: int,
+    folder: Path,
+    rows: np.ndarray,
 ) -> Any:
     """The model with a search in front; the inner folds divide ``rows`` as the outer ones divide all."""
     from margin.selection.tuning import TunedModel
@@ -149,7 +161,11 @@ def _make_tuned(
     model = make()
     path = "regressor__model__" if hasattr(model, "regressor") else "model__" if hasattr(model, "steps") else ""
     nested = {path + name: draw for name, draw in space.items()}
-    return TunedModel(model, nested, metric, plan.within(rows, INNER_FOLDS, seed), n_settings, seed)
+    # A search with another metric, seed or number of settings, or on other rows, is another search.
+    asked = f"{metric.name} {n_settings} {seed} {sorted(nested)}".encode()
+    digest = hashlib.blake2b(asked + np.ascontiguousarray(rows).tobytes(), digest_size=12).hexdigest()
+    inner = plan.within(rows, INNER_FOLDS, seed)
+    return TunedModel(model, nested, metric, inner, n_settings, seed, folder / f"{digest}.jsonl")
 
 
 def _make_baseline(task: str) -> Any:

@@ -88,7 +88,7 @@ def _add_tuned(comparison: Comparison) -> list[Candidate]:
     ranked = [s.model for s in comparison.standings if s.status == "ranked" and s.model in by_name]
     found: list[Candidate] = []
     for name in (name for name in ranked if name != BASELINE):
-        settings = comparison.request.tune, comparison.seed
+        settings = comparison.request.tune, comparison.seed, comparison.folder / "searches"
         tuned = tuned_candidate(by_name[name], comparison.plan, comparison.metric, *settings)
         if tuned is not None and len(found) < TUNED:
             found.append(tuned)
