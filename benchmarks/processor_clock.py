@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 
 __all__ = ["install", "processor_seconds"]
 
@@ -16,20 +17,21 @@ _TICK = os.sysconf("SC_CLK_TCK")
 _wall = time.time
 
 
-def processor_seconds() -> float:
-    """Of this process, of its ended children, and of the living ones, with theirs."""
+def processor_seconds(cores: int = 1) -> float:
+    """Of this process, of its ended children, and of the living ones, with theirs; divided by ``cores``."""
     own = os.times()
-    return own.user + own.system + own.children_user + own.children_system + sum(map(_of_tree, _children(os.getpid())))
+    ended = own.user + own.system + own.children_user + own.children_system
+    return (ended + sum(map(_of_tree, _children(os.getpid())))) / cores
 
 
-def install() -> None:
-    """From now on ``time.time``, ``monotonic`` and ``perf_counter`` count processor seconds.
+def install(cores: int = 1) -> None:
+    """From now on ``time.time``, ``monotonic`` and ``perf_counter`` count processor seconds, divided by ``cores``.
 
     What was imported before and holds the old function keeps it.
     """
     began = _wall()
-    time.time = lambda: began + processor_seconds()
-    time.monotonic = time.perf_counter = processor_seconds
+    time.time = lambda: began + processor_seconds(cores)
+    time.monotonic = time.perf_counter = partial(processor_seconds, cores)
 
 
 def _children(pid: int) -> list[int]:

@@ -24,9 +24,9 @@ class Entry:
     non-negative "counts" or "categories". Above ``max_rows`` its cost (quadratic or cubic in the rows) makes a
     comparison leave it out, with a remark. ``standard_target``: its defaults suit a target of deviation 1, so a
     comparison gives it one. ``settings`` are parameters with which a comparison tries it, where the default would only
-    repeat another model; ``compared`` is False where all would. ``variants`` are further settings with which it is
-    tried, each a row NAME-VARIANT of the board. A ``wide`` model takes a sparse table of thousands of columns, so it
-    gets all terms of a text instead of the commonest.
+    repeat another model or fail on most tables; ``compared`` is False where all would. ``variants`` are further
+    settings with which it is tried, each a row NAME-VARIANT of the board. A ``wide`` model takes a sparse table of
+    thousands of columns, so it gets all terms of a text instead of the commonest.
     """
 
     name: str
@@ -105,7 +105,14 @@ BAYES = (
     Entry("bernoulli-nb", "margin.bayes.BernoulliNB", "classification", wide=True),
     Entry("categorical-nb", "margin.bayes.CategoricalNB", "classification", takes="categories"),
     Entry("linear-discriminant-analysis", "margin.bayes.LinearDiscriminantAnalysis", "classification"),
-    Entry("quadratic-discriminant-analysis", "margin.bayes.QuadraticDiscriminantAnalysis", "classification"),
+    Entry(
+        "quadratic-discriminant-analysis",
+        "margin.bayes.QuadraticDiscriminantAnalysis",
+        "classification",
+        settings={
+            "reg_param": 1e-3
+        },  # columns of categories depend on each other, and a covariance must not be singular
+    ),
 )
 
 TREES = (
