@@ -9,6 +9,8 @@ from scipy.stats import norm
 
 import margin
 from margin import catalog
+from margin.selection.limited_call import OutOfTime
+from margin.service.comparison import generative
 from margin.service.comparison.generative import generators
 from margin.service.comparison.generative.columns import CodedColumn, TableCode, rounding_step
 from margin.service.comparison.generative.measuring import FittedGenerator, Measured
@@ -220,3 +222,23 @@ def test_clear_complaints_about_data():
         margin.compare(table(20), generative=True)
     with pytest.raises(BadRequest, match="data must be a file, a name, a data frame or a table of numbers; got dict"):
         margin.compare({"a": [1]}, generative=True)
+
+
+def test_a_model_that_outlasts_its_part_of_the_budget_is_cut_and_the_others_stand(monkeypatch):
+    parts = {}
+
+    def within(seconds, stop, function, name, *rest):
+        parts[name] = seconds
+        if name == "histogram-density":
+            raise OutOfTime
+        return function(name, *rest)
+
+    monkeypatch.setattr(generative, "call_within", within)
+    found = margin.compare(
+        "iris", generative=True, models=["gaussian-mixture", "histogram-density", "kernel-density"], budget=1e6
+    )
+    assert found.cut["histogram-density"].endswith("its part of the budget")
+    assert {m.model for m in found.measured} >= {"gaussian-mixture", "kernel-density"}
+    assert found.winner in ("gaussian-mixture", "kernel-density")
+    assert parts["gaussian-mixture"] < 0.41e6, "while others wait, no model gets all"
+    assert parts["kernel-density"] > 0.9e6, "the last one may take what is left"

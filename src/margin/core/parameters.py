@@ -184,7 +184,8 @@ def parameter_table(cls: type) -> list[dict[str, Any]]:
 
 
 def search_space(cls: type) -> dict[str, Any]:
-    """The parameters worth searching, as ``RandomizedSearchCV`` takes them: each draws a value with ``rvs``.
+    """The parameters worth searching: each draws a value with ``rvs``, as ``RandomizedSearchCV`` takes them, and asks a
+    trial of Optuna for one with ``suggest``.
 
     >>> import margin
     >>> sorted(search_space(margin.Ridge))
@@ -195,7 +196,7 @@ def search_space(cls: type) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Draw:
-    """A domain with the method by which SciPy's distributions are sampled."""
+    """A domain with the method by which SciPy's distributions are sampled, and the one by which Optuna proposes."""
 
     domain: Domain
 
@@ -203,6 +204,9 @@ class _Draw:
         from margin.core.randomness import as_generator
 
         return self.domain.draw(as_generator(random_state))
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        return self.domain.suggest(trial, name)
 
 
 def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:

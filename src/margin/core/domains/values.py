@@ -102,6 +102,9 @@ class Number(Domain):
             return float(np.exp(rng.uniform(np.log(low), np.log(high))))
         return float(rng.uniform(low, high))
 
+    def suggest(self, trial: Any, name: str) -> Any:
+        return None if self.search is None else trial.suggest_float(name, *map(float, self.search), log=self.log)
+
 
 @dataclass(frozen=True)
 class Integer(Number):
@@ -129,6 +132,9 @@ class Integer(Number):
     def draw(self, rng: np.random.Generator) -> Any:
         value = super().draw(rng)
         return None if value is None else round(value)
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        return None if self.search is None else trial.suggest_int(name, *map(round, self.search), log=self.log)
 
 
 @dataclass(frozen=True, init=False)
@@ -178,6 +184,10 @@ class Choice(Domain):
 
     def draw(self, rng: np.random.Generator) -> Any:
         return self.options[int(rng.integers(len(self.options)))]
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        # By position: an option may be a value that no file of a search could hold.
+        return self.options[trial.suggest_categorical(name, tuple(range(len(self.options))))]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ To read it in order: ``columns`` (one measure for all densities), ``data`` (rows
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from typing import Any
 
 from margin import catalog
 from margin.runs import Run, interruptible
+from margin.selection.limited_call import OutOfTime, call_within
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import names_of, settings_of
 from margin.service.comparison.generative.data import open_rows
@@ -30,6 +32,7 @@ ACTS = ("generative", "models", "exclude", "settings", "held_out", "ignore", "ki
 HELD_OUT = 0.25
 LEAST_HELD_OUT = 10  # rows by which anything can be judged
 TRIALS = "generators.jsonl"
+LARGEST_PART = 0.4  # of what is left of a budget, for one model where others wait
 
 
 def generators(data: str = "table") -> dict[str, catalog.Entry]:
@@ -52,7 +55,7 @@ def run_generative(
     with run.locked():
         run.update(status="running", command=comparison.command)
         with interruptible() as stop:
-            _measure_all(comparison, stop.is_set, watch)
+            _measure_all(comparison, stop, watch)
             status = "interrupted" if stop.is_set() else "finished" if comparison.winner else "failed"
         if status != "interrupted":
             comparison.write()
@@ -108,20 +111,41 @@ def _choose(comparison: GenerativeComparison) -> None:
         comparison.candidates[name] = settings.get(name, {})
 
 
-def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], watch: Watch) -> None:
+def _measure_all(comparison: GenerativeComparison, stop: threading.Event, watch: Watch) -> None:
     started, seed = time.monotonic(), comparison.request.seed
     budget = budget_seconds(comparison.request.budget, comparison.data.n_rows)
     if all(m.model != COPIES for m in comparison.measured):
         _add(comparison, measure_copies(comparison.data, seed))
     done = {m.model for m in comparison.measured}
-    for name, settings in comparison.candidates.items():
-        if name in done or stopped():
-            continue
-        if budget is not None and time.monotonic() - started > budget:
-            comparison.cut[name] = f"not reached within {seconds_text(budget)}"
-            continue
-        _add(comparison, measure(name, settings, comparison.data, seed))
+    waiting = [name for name in comparison.candidates if name not in done]
+    for place, name in enumerate(waiting):
+        if stop.is_set():
+            return
+        asked = (name, comparison.candidates[name], comparison.data, seed)
+        if budget is None:
+            _add(comparison, measure(*asked))
+        else:
+            left = started + budget - time.monotonic()
+            _measure_within(comparison, left, len(waiting) - place, stop, asked)
         watch(comparison)
+
+
+def _measure_within(
+    comparison: GenerativeComparison, left: float, n_waiting: int, stop: threading.Event, asked: tuple[Any, ...]
+) -> None:
+    """Measure a model in a process that ends with its part of the seconds that are ``left``; or say that it was cut."""
+    name = asked[0]
+    limit = max(left / n_waiting, LARGEST_PART * left)
+    if left <= 0:
+        comparison.cut[name] = "not reached within the budget"
+        return
+    try:
+        _add(comparison, call_within(limit, stop, measure, *asked))
+    except OutOfTime:
+        if not stop.is_set():
+            comparison.cut[name] = f"not done within {seconds_text(limit)}, its part of the budget"
+    except RuntimeError as problem:  # out of memory, or a crash in compiled code
+        _add(comparison, Measured(name, settings_text(name, asked[1]), error=str(problem)))
 
 
 def _add(comparison: GenerativeComparison, measured: Measured) -> None:
