@@ -169,6 +169,8 @@ VISION = (
     Entry("visual-words", "margin.vision.VisualWords", "transformation", data="images"),
 )
 
+FORECASTING = (Entry("forecaster", "margin.forecasting.Forecaster", "forecasting", compared=False),)
+
 SEMI = (
     Entry("self-training-classifier", "margin.semi.SelfTrainingClassifier", "classification", compared=False),
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
@@ -243,6 +245,7 @@ ENTRIES: tuple[Entry, ...] = (
     *REDUCTION,
     *NEURAL,
     *VISION,
+    *FORECASTING,
     *SEMI,
     *GENERATIVE,
     *TEXT,
