@@ -11,7 +11,9 @@ from pathlib import Path
 from benchmarks.harness import Case, first_call, measure, same_threads, time_first_calls
 from benchmarks.report import conditions, row, save, show
 
-MACHINERY = {"__init__", "__main__", "evidence", "first_calls", "harness", "page", "quality", "report"}
+MACHINERY = {
+    *("__init__", "__main__", "digits", "evidence", "first_calls", "harness", "page", "quality", "report", "study"),
+}
 
 
 def families() -> list[str]:

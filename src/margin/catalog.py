@@ -180,6 +180,8 @@ VISION = (
     Entry("visual-words", "margin.vision.VisualWords", "transformation", data="images"),
 )
 
+FORECASTING = (Entry("forecaster", "margin.forecasting.Forecaster", "forecasting", compared=False),)
+
 SEMI = (
     Entry("self-training-classifier", "margin.semi.SelfTrainingClassifier", "classification", compared=False),
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
@@ -260,6 +262,7 @@ ENTRIES: tuple[Entry, ...] = (
     *REDUCTION,
     *NEURAL,
     *VISION,
+    *FORECASTING,
     *SEMI,
     *GENERATIVE,
     *TEXT,

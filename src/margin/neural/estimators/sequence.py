@@ -32,6 +32,8 @@ __all__ = ["SequenceClassifier", "SequenceRegressor"]
 class SequenceEstimator(NeuralEstimator):
     """What both share: series in any form, scaling per channel, the network."""
 
+    takes_series = True  # X may have three axes: series, steps, channels
+
     cell: str = parameter("lstm", Choice(*LAYERS), "Recurrent cell.")
     _: KW_ONLY
     hidden_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Units of the state.")
