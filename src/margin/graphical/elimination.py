@@ -138,7 +138,7 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None
         if peak == 0:
             raise ValueError("most_probable: the evidence has probability 0.")
         smaller = together.maximized([name])
-        buckets.put(Factor(smaller.variables, smaller.values / peak))
+        buckets.put(Factor.of_checked(smaller.variables, smaller.values / peak))
     if any(factor.values == 0 for factor in left if not factor.variables):
         raise ValueError("most_probable: the evidence has probability 0.")
     states: dict[Name, int] = {}
@@ -157,7 +157,7 @@ def _eliminated(left: list[Factor], keep: tuple[Name, ...], logs: list[float] | 
         peak = float(together.values.max())
         # Scaling keeps long products away from underflow; a zero table stays what it is.
         if peak > 0:
-            together = Factor(together.variables, together.values / peak)
+            together = Factor.of_checked(together.variables, together.values / peak)
             if logs is not None:
                 logs.append(float(np.log(peak)))
         buckets.put(together)

@@ -61,7 +61,7 @@ class DiscreteNetwork:
 
     def factors(self) -> list[Factor]:
         """The tables as factors, whose product is the joint distribution."""
-        return [Factor((*above, name), self.tables[name]) for name, above in self.parents.items()]
+        return [Factor.of_checked((*above, name), self.tables[name]) for name, above in self.parents.items()]
 
     def log_prob(self, states: Any) -> np.ndarray:
         """Log-probability of every row of ``states`` (n, variables)."""
