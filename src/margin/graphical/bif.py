@@ -57,7 +57,7 @@ def _text(path: Path) -> str:
 
 
 def write_bif(
-    network: DiscreteNetwork, path: str | Path, states: dict[str, list[str]] | None = None, name: str = "network"
+    network: DiscreteNetwork, path: str | Path, states: dict[str, list[str]] | None = None, name: str = "unknown"
 ) -> None:
     """Write a network; states without names are called s0, s1, ..."""
     named = states or {}

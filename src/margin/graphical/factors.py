@@ -49,8 +49,7 @@ class Factor:
     def of_checked(cls, variables: tuple[Name, ...], values: np.ndarray) -> Factor:
         """A factor whose table is known to be right because it was made of checked ones: inference makes thousands."""
         factor = object.__new__(cls)
-        object.__setattr__(factor, "variables", variables)
-        object.__setattr__(factor, "values", values)
+        factor.__dict__.update(variables=variables, values=values)
         return factor
 
     def __mul__(self, other: Factor) -> Factor:

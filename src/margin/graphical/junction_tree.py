@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from margin.graphical.elimination import elimination_order, interaction_graph
+from margin.graphical.elimination import elimination_order, interaction_graph, refuse_large
 from margin.graphical.factors import Factor, cardinalities, product, restricted
 from margin.graphical.graphs import Name
 
@@ -73,7 +73,9 @@ def calibrated(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = 
     """
     left = restricted(factors, evidence or {}, "calibrated")
     sizes = cardinalities(left)
-    cliques, joined = clique_tree(elimination_order(interaction_graph(left)).cliques)
+    plan = elimination_order(interaction_graph(left))
+    refuse_large(plan, sizes)
+    cliques, joined = clique_tree(plan.cliques)
     names = [tuple(sorted(clique, key=str)) for clique in cliques]
     tables = [np.ones([sizes[v] for v in clique]) for clique in names]
     log_scale = 0.0
