@@ -1,14 +1,12 @@
 """Every generative model of the catalog on one table: by held-out density where it has one, by its samples otherwise.
 
 To read it in order: ``columns`` (one measure for all densities), ``data`` (rows), ``measuring`` (one model),
-``standings`` (the order), ``result`` (what a user gets), ``showing``; here is the work.
+``budget`` (its time), ``standings`` (the order), ``result`` (what a user gets), ``showing``; here is the work.
 """
 
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,9 +14,9 @@ from typing import Any
 
 from margin import catalog
 from margin.runs import Run, interruptible
-from margin.selection.limited_call import OutOfTime, call_within
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import names_of, settings_of
+from margin.service.comparison.generative.budget import Budget
 from margin.service.comparison.generative.data import open_rows
 from margin.service.comparison.generative.measuring import Measured, measure, measure_copies, settings_text
 from margin.service.comparison.generative.result import COPIES, GenerativeComparison
@@ -32,7 +30,6 @@ ACTS = ("generative", "models", "exclude", "settings", "held_out", "ignore", "ki
 HELD_OUT = 0.25
 LEAST_HELD_OUT = 10  # rows by which anything can be judged
 TRIALS = "generators.jsonl"
-LARGEST_PART = 0.4  # of what is left of a budget, for one model where others wait
 
 
 def generators(data: str = "table") -> dict[str, catalog.Entry]:
@@ -55,7 +52,7 @@ def run_generative(
     with run.locked():
         run.update(status="running", command=comparison.command)
         with interruptible() as stop:
-            _measure_all(comparison, stop, watch)
+            _measure_all(comparison, stop.is_set, watch)
             status = "interrupted" if stop.is_set() else "finished" if comparison.winner else "failed"
         if status != "interrupted":
             comparison.write()
@@ -111,41 +108,22 @@ def _choose(comparison: GenerativeComparison) -> None:
         comparison.candidates[name] = settings.get(name, {})
 
 
-def _measure_all(comparison: GenerativeComparison, stop: threading.Event, watch: Watch) -> None:
-    started, seed = time.monotonic(), comparison.request.seed
-    budget = budget_seconds(comparison.request.budget, comparison.data.n_rows)
+def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], watch: Watch) -> None:
+    seed = comparison.request.seed
+    budget = comparison.budget = Budget(budget_seconds(comparison.request.budget, comparison.data.n_rows))
     if all(m.model != COPIES for m in comparison.measured):
         _add(comparison, measure_copies(comparison.data, seed))
     done = {m.model for m in comparison.measured}
     waiting = [name for name in comparison.candidates if name not in done]
     for place, name in enumerate(waiting):
-        if stop.is_set():
+        if stopped():
             return
-        asked = (name, comparison.candidates[name], comparison.data, seed)
-        if budget is None:
-            _add(comparison, measure(*asked))
-        else:
-            left = started + budget - time.monotonic()
-            _measure_within(comparison, left, len(waiting) - place, stop, asked)
+        if budget.seconds is not None and budget.left < comparison.seconds_for_the_winner:
+            comparison.cut[name] = f"not reached within {seconds_text(budget.seconds)}"
+            continue
+        deadline = budget.share(len(waiting) - place, comparison.seconds_for_the_winner)
+        _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, deadline))
         watch(comparison)
-
-
-def _measure_within(
-    comparison: GenerativeComparison, left: float, n_waiting: int, stop: threading.Event, asked: tuple[Any, ...]
-) -> None:
-    """Measure a model in a process that ends with its part of the seconds that are ``left``; or say that it was cut."""
-    name = asked[0]
-    limit = max(left / n_waiting, LARGEST_PART * left)
-    if left <= 0:
-        comparison.cut[name] = "not reached within the budget"
-        return
-    try:
-        _add(comparison, call_within(limit, stop, measure, *asked))
-    except OutOfTime:
-        if not stop.is_set():
-            comparison.cut[name] = f"not done within {seconds_text(limit)}, its part of the budget"
-    except RuntimeError as problem:  # out of memory, or a crash in compiled code
-        _add(comparison, Measured(name, settings_text(name, asked[1]), error=str(problem)))
 
 
 def _add(comparison: GenerativeComparison, measured: Measured) -> None:
@@ -155,7 +133,7 @@ def _add(comparison: GenerativeComparison, measured: Measured) -> None:
 
 
 def _kept(comparison: GenerativeComparison) -> list[Measured]:
-    """What an earlier start measured with the same settings; what failed or was cut short by a kill runs again."""
+    """What an earlier start measured with the same settings; what failed or was cut short runs again."""
     path = comparison.run.folder / TRIALS
     found: dict[str, Measured] = {}
     for line in path.read_text().splitlines() if path.exists() else []:
@@ -165,6 +143,6 @@ def _kept(comparison: GenerativeComparison) -> list[Measured]:
             continue
         wanted = comparison.candidates.get(measured.model)
         same = wanted is not None and settings_text(measured.model, wanted) == measured.settings
-        if not measured.error and (same or measured.model == COPIES):
+        if not measured.error and not measured.ended and (same or measured.model == COPIES):
             found[measured.model] = measured
     return list(found.values())
