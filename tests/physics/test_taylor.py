@@ -81,8 +81,8 @@ def test_rows_that_mix_are_noticed(points):
         return u[:, 0] - u[:, 1].mean()
 
     layout = carried_layout(module, mixed, points, {})
-    assert mixes_rows(module, mixed, points, layout)
-    assert not mixes_rows(module, system, points, carried_layout(module, system, points, {}))
+    assert mixes_rows(module, mixed, points, layout) == (True, 1)
+    assert mixes_rows(module, system, points, carried_layout(module, system, points, {})) == (False, 2)
     with pytest.raises(ValueError, match="row i depends on point i alone"):
         SolutionLoss(mixed, [], 1.0).least_squares(module, points)
 
@@ -91,7 +91,7 @@ def test_normal_equations_are_those_of_the_whole_jacobian(points, monkeypatch):
     monkeypatch.setattr("margin.physics.least_squares.ENTRIES", 500)  # several blocks
     module = network(coefficients={"rate": 0.7})
     known = [(points[:2], points[:2, :2]), (points[4:5], points[4:5, 1:])]
-    problem = LeastSquares(module, system, known, carried_layout(module, system, points, {}), condition_weight=2.5)
+    problem = LeastSquares(module, system, known, carried_layout(module, system, points, {}), 2.5, n_equations=2)
     parameters = list(module.parameters())
     x = points.clone().requires_grad_()
     misfit = torch.cat([(module(at) - values).flatten() for at, values in known]) * (2.5 / 3) ** 0.5
@@ -104,6 +104,11 @@ def test_normal_equations_are_those_of_the_whole_jacobian(points, monkeypatch):
     slope, gram = problem.normal_equations(points)
     np.testing.assert_allclose(slope, J.T @ r.detach().numpy(), rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(gram, J.T @ J, rtol=1e-9, atol=1e-11)
+    assert problem.n_rows(9) == len(r)
+    rows = problem.rows(points)
+    np.testing.assert_allclose(rows.gradient, slope, atol=1e-12)
+    np.testing.assert_allclose(rows.step(0.1), problem.normal_equations(points).step(0.1), rtol=1e-7, atol=1e-10)
+    assert rows.scale == pytest.approx(gram.diagonal().max())
     data, equation = problem.losses(points)
     assert 2.5 * data + equation == pytest.approx(float(r.detach() @ r.detach()), rel=1e-12)
 
@@ -129,8 +134,13 @@ def test_levenberg_marquardt_solves_to_many_digits_and_resumes():
             break
     list(second.iterate(x, state=first.get_state()))
     np.testing.assert_array_equal(second.predict(x), whole.predict(x))
-    batches = make(3).set_params(batch_size=10)
-    assert [record.iteration for record in batches.iterate(x) if record["epoch"] == 3][-1] == 9
+    batched = [make(6).set_params(batch_size=10, record_steps=1) for _ in range(3)]
+    assert [record.iteration for record in batched[0].iterate(x)][-1] == 18
+    for record in batched[1].iterate(x):
+        if record.iteration == 7:
+            break
+    list(batched[2].iterate(x, state=batched[1].get_state()))
+    np.testing.assert_array_equal(batched[2].predict(x), batched[0].predict(x))
     shrunk = make(8).set_params(alpha=1.0).fit(x)
     assert np.abs(shrunk.weights_["mlp.linears.1.weight"]).sum() < np.abs(whole.weights_["mlp.linears.1.weight"]).sum()
 

@@ -236,7 +236,8 @@ class PINN(RegressorMixin, NeuralEstimator):
             return QuasiNewton(module, objective, memory=MEMORY, tol=self.tol, penalty=self.alpha, seed=noise), batches
         assert isinstance(objective, SolutionLoss)
         problem = objective.least_squares(module, rows.batch(slice(0, len(rows))).tensors[0])
-        return LevenbergMarquardt(module, problem, tol=self.tol, penalty=self.alpha), batches
+        batched = size < len(rows)
+        return LevenbergMarquardt(module, problem, tol=self.tol, penalty=self.alpha, batched=batched), batches
 
 
 def _nothing(u: Tensor, x: Tensor, **_: Any) -> Tensor:

@@ -61,16 +61,17 @@ def carried_layout(
     return layout if same and len(found) == len(wanted) else None
 
 
-def mixes_rows(module: Any, residual: Residual, points: Tensor, layout: Layout) -> bool:
-    """Whether the residual at one point depends on the solution at another, as the mean of a batch does."""
+def mixes_rows(module: Any, residual: Residual, points: Tensor, layout: Layout) -> tuple[bool, int]:
+    """Whether the residual at one point depends on the solution at another, as the mean of a batch does; and the
+    number of its equations."""
     x = points[:PROBES].detach()
     with torch.enable_grad():
         u = module.carry(x, layout)
-        array = u._base
-        for part in equations(residual(u, x, **dict(module.coefficients.items())), len(x)):
-            (slope,) = torch.autograd.grad(
-                part.reshape(-1)[0], array, retain_graph=True, allow_unused=True, materialize_grads=True
+        parts = equations(residual(u, x, **dict(module.coefficients.items())), len(x))
+        slopes = [
+            torch.autograd.grad(
+                part.reshape(-1)[0], u._base, retain_graph=True, allow_unused=True, materialize_grads=True
             )
-            if bool(slope[:, 1:].any()):
-                return True
-    return False
+            for part in parts
+        ]
+    return any(bool(slope[:, 1:].any()) for (slope,) in slopes), len(parts)

@@ -96,12 +96,13 @@ class SolutionLoss:
                 "PINN: solver 'levenberg-marquardt' needs a residual of derivatives up to the second, taken with "
                 "margin.physics.derivatives, and the activation tanh or logistic; 'lbfgs' takes any."
             )
-        if mixes_rows(module, self.residual, points, layout):
+        mixed, n_equations = mixes_rows(module, self.residual, points, layout)
+        if mixed:
             raise ValueError(
                 "PINN: solver 'levenberg-marquardt' needs a residual whose row i depends on point i alone; 'lbfgs' "
                 "takes any."
             )
-        return LeastSquares(module, self.residual, self.known, layout, self.condition_weight)
+        return LeastSquares(module, self.residual, self.known, layout, self.condition_weight, n_equations)
 
     def _layout(self, module: SolutionNetwork, points: Tensor) -> Layout | None:
         if not self._layouts:
