@@ -76,12 +76,16 @@ def store(score: dict[str, float], epochs: int, seconds: float) -> None:
     )
 
 
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(prog="python -m benchmarks.bccd", description=__doc__)
+    found.add_argument("--epochs", type=int, default=9)
+    found.add_argument("--run", type=Path, default=Path("runs/bccd"), help="folder of the run, which is continued")
+    found.add_argument("--minutes", type=float, default=60.0, help="after which the run is left to be continued")
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.bccd", description=__doc__)
-    parser.add_argument("--epochs", type=int, default=9)
-    parser.add_argument("--run", type=Path, default=Path("runs/bccd"), help="folder of the run, which is continued")
-    parser.add_argument("--minutes", type=float, default=60.0, help="after which the run is left to be continued")
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     images, boxes = four_ways(blood_cells("trainval"))
     model = ObjectDetector(**SETTINGS, max_iter=options.epochs, record_steps=None)
     run = Run.open(options.run, {"model": "object-detector", "epochs": options.epochs})

@@ -179,13 +179,17 @@ FOLDS = Study(
 )
 
 
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(prog="python -m benchmarks.graphs", description=__doc__)
+    found.add_argument("what", choices=list(PUBLISHED))
+    found.add_argument("--seeds", type=int, default=10, help="seeds of a citation network")
+    found.add_argument("--folds", type=int, default=10, help="folds of ten that are measured")
+    found.add_argument("--again", action="store_true", help="forget what was measured before")
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.graphs", description=__doc__)
-    parser.add_argument("what", choices=list(PUBLISHED))
-    parser.add_argument("--seeds", type=int, default=10, help="seeds of a citation network")
-    parser.add_argument("--folds", type=int, default=10, help="folds of ten that are measured")
-    parser.add_argument("--again", action="store_true", help="forget what was measured before")
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     what: dict[str, Any] = {"dataset": options.what}
     if options.what in GIN:
         run(FOLDS, [what | {"seed": 0, "fold": k} for k in range(options.folds)], folds, again=options.again)

@@ -270,10 +270,14 @@ def _write(path: Path, content: dict[str, Any], peers: Sequence[str]) -> None:
     path.write_text(json.dumps(made | content) + "\n", encoding="utf-8")
 
 
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    found.add_argument("what", choices=WHAT)
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("what", choices=WHAT)
-    {"attributions": attributions, "detection": detection}[parser.parse_args(arguments).what]()
+    {"attributions": attributions, "detection": detection}[parser().parse_args(arguments).what]()
 
 
 if __name__ == "__main__":
