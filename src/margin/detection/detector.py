@@ -235,6 +235,8 @@ def _scene_loss(module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) 
 def _objects(y: Any, images: np.ndarray) -> list[Boxes]:
     if y is None:
         raise ValueError("ObjectDetector: y must be given: a sequence of Boxes, one per image; got None.")
+    if not isinstance(y, Sequence | np.ndarray):
+        raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {type(y).__name__}.")
     other = next((boxes for boxes in y if not isinstance(boxes, Boxes)), None)
     if other is not None:
         raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {type(other).__name__}.")

@@ -32,6 +32,7 @@ from margin.neural.training import Patience, QuasiNewton, RowBatches, Rows, Step
 from margin.neural.training.optimizers import OPTIMIZERS
 from margin.neural.training.steps import Objective
 from margin.physics.levenberg_marquardt import LevenbergMarquardt
+from margin.physics.residuals import equations
 from margin.physics.solution_network import SolutionLoss, SolutionNetwork, pinn_loss
 
 __all__ = ["PINN", "Condition", "pinn_loss"]
@@ -162,10 +163,10 @@ class PINN(RegressorMixin, NeuralEstimator):
         assert isinstance(module, SolutionNetwork)
         if self.residual is None:
             raise ValueError("PINN: residual must be a function to be evaluated; got None.")
-        x = _tensor(next(module.parameters()).detach().numpy().dtype)(np.asarray(X)).requires_grad_()
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        x = _tensor(next(module.parameters()).detach().numpy().dtype)(X).requires_grad_()
         with torch_threads(1):
-            found = self.residual(module(x), x, **dict(module.coefficients.items()))
-        parts = found if isinstance(found, list | tuple) else [found]
+            parts = equations(self.residual(module(x), x, **dict(module.coefficients.items())), len(x))
         return torch.stack([part.detach().reshape(-1).square() for part in parts]).sum(dim=0).sqrt().numpy()
 
     def _points(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,7 +43,10 @@ def carried_layout(
         return None
     x = points[:PROBES].detach().requires_grad_()
     with torch.enable_grad():
-        wanted = equations(residual(module(x), x, **coefficients), len(x))
+        try:
+            wanted = equations(residual(module(x), x, **coefficients), len(x))
+        except ValueError:  # the loss itself says so, and of all points
+            return None
         keys: set[Key] = set()
         while True:
             layout = closed(keys)
@@ -57,6 +61,8 @@ def carried_layout(
                 return None
     tolerance = 1e-8 if x.dtype == torch.float64 else 1e-3
     size = max(float(part.detach().abs().max()) for part in wanted) + 1e-300
+    if not math.isfinite(size):
+        raise ValueError("PINN: residual must be finite where the search starts; got NaN or infinity.")
     same = all(torch.allclose(a, b, rtol=0, atol=tolerance * size) for a, b in zip(found, wanted))
     return layout if same and len(found) == len(wanted) else None
 

@@ -92,6 +92,7 @@ class SolutionLoss:
         """The same loss as a sum of squares, for methods that linearize what is squared."""
         layout = self._layout(module, points)
         if layout is None:
+            self(module, (points[:1],))  # a residual of the wrong shape is named first
             raise ValueError(
                 "PINN: solver 'levenberg-marquardt' needs a residual of derivatives up to the second, taken with "
                 "margin.physics.derivatives, and the activation tanh or logistic; 'lbfgs' takes any."
