@@ -18,7 +18,7 @@ from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.graphs.graph import Graph, GraphTensors
-from margin.graphs.network import with_sparse_features
+from margin.graphs.network import with_sparse_matrices
 from margin.neural.training import TensorRows
 
 __all__ = ["NodeClassifier"]
@@ -86,7 +86,7 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
         return self.classes_[best]
 
     def _tensors(self, graphs: Sequence[Graph], dtype: torch.dtype) -> GraphTensors:
-        return with_sparse_features(super()._tensors(graphs, dtype), self.network_["architecture"])
+        return with_sparse_matrices(super()._tensors(graphs, dtype), self.network_["architecture"])
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
