@@ -1,6 +1,5 @@
 """Trials in this process and in others: outputs, failures, limits; folds that fit the data; what comes next."""
 
-import os
 import pickle
 import threading
 import time
@@ -18,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from margin.metrics import metrics_of
 from margin.selection import Budget, Candidate, Task, Trial, TrialData, open_workers, plan_folds, run_folds, screen
 from margin.selection.comparison import promising
-from margin.selection.limited_call import OutOfTime, call_within
 from margin.selection.outputs import output_of
 from margin.selection.prepared import PreparedColumns
 from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs, seconds_left
@@ -311,16 +309,3 @@ def test_prepared_columns_make_room_for_the_next():
 def test_the_time_left_counts_what_is_missing():
     trials = [done("a", 0, 2.0), done("a", 1, 2.0), done("b", 0, 4.0)]
     assert seconds_left(trials, ["a", "b", "c"], 3, 2) == pytest.approx((2 + 8 + 9) / 2)
-
-
-def test_a_call_is_ended_with_its_time_or_when_it_is_to_stop():
-    with pytest.raises(OutOfTime):
-        call_within(0.3, threading.Event(), time.sleep, 600)
-    stop = threading.Event()
-    stop.set()
-    with pytest.raises(OutOfTime):
-        call_within(600.0, stop, time.sleep, 600)
-    with pytest.raises(ZeroDivisionError):
-        call_within(600.0, threading.Event(), divmod, 1, 0)
-    with pytest.raises(RuntimeError, match="the process that worked on it ended"):
-        call_within(600.0, threading.Event(), os._exit, 3)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor, nn
 
 from margin.core.domains import MOST_LAYERS, Choice, Integer, Number
-from margin.core.parameters import parameter
+from margin.core.parameters import default, parameter
 from margin.core.threads import torch_threads
 from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
@@ -37,9 +37,7 @@ class GraphEstimator(NeuralEstimator):
     dropout: float = parameter(
         0.0, Number(low=0, below=1), "Fraction of the features that are dropped before each layer in training."
     )
-    learning_rate_init: float = parameter(
-        0.01, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
+    learning_rate_init: float = default(0.01)
 
     _level = "node"  # what a row of the outputs stands for: a node or a graph
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Number, Optional, Text
+from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record

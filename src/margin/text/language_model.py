@@ -17,7 +17,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Optional
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.neural.attention.config import FEED_FORWARDS, POSITIONS, TransformerConfig
@@ -70,13 +70,13 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     bias: bool = parameter(False, Flag(), "Whether matrices come with biases.")
     tie_weights: bool = parameter(True, Flag(), "Whether the matrix that embeds tokens also scores them.")
     batch_size: int = parameter(16, Integer(low=1, search=(8, 128), log=True), "Windows per update.")
-    max_iter: int = parameter(10, Integer(low=1), "Most epochs.")
+    max_iter: int = default(10)
     steps_per_epoch: int | None = parameter(
         None, Optional(Integer(low=1)), "Updates of an epoch; None: as many as draw the length of the text once."
     )
     shuffle: bool = parameter(True, Choice(True, search=False), "Windows are drawn at random: always True.")
-    early_stopping: bool = parameter(
-        False, Flag(), "Whether the end of the text is held out and training ends when its loss has stopped falling."
+    early_stopping: bool = default(
+        False, "Whether the end of the text is held out and training ends when its loss has stopped falling."
     )
 
     codes_: dict[str, str] = attribute("Kind and content of the tokens.")

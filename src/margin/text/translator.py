@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.attention.cache import KeyValueCache
@@ -82,9 +82,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
     )
     batch_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Pairs per update.")
-    learning_rate_init: float = parameter(
-        0.003, Number(above=0, search=(3e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
+    learning_rate_init: float = default(0.003)
     shuffle: bool = parameter(True, Choice(True, search=False), "Pairs come in random order: always True.")
 
     codes_: dict[str, dict[str, str]] = attribute("Kind and content of the tokens of 'source' and 'target'.")

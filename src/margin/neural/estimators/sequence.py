@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer, Number, Optional
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
@@ -53,19 +53,13 @@ class SequenceEstimator(NeuralEstimator):
     standardize: bool = parameter(
         True, Flag(), "Whether channels (and the targets of a regression) are brought to mean 0 and deviation 1."
     )
-    batch_size: int | str = parameter(
-        32,
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Series per update; 'auto' is up to 200.",
-    )
-    max_iter: int = parameter(50, Integer(low=1), "Most epochs.")
+    batch_size: int | str = default(32, "Series per update; 'auto' is up to 200.")
+    max_iter: int = default(50, "Most epochs.")
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(3e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    clip_norm: float | None = parameter(
-        1.0,
-        Optional(Number(above=0)),
-        "Bound on the Euclidean norm of the whole gradient, which can explode over time.",
+    clip_norm: float | None = default(
+        1.0, "Bound on the Euclidean norm of the whole gradient, which can explode over time."
     )
 
     center_: np.ndarray = attribute("What is subtracted from every channel.")
