@@ -23,7 +23,7 @@ from margin.text.bpe import BytePairTokenizer
 from margin.text.bpe_file import parsed
 from margin.text.token_codes import TextCodes
 
-__all__ = ["Pretrained", "read_gpt2", "write_gpt2"]
+__all__ = ["PretrainedGPT2", "read_gpt2", "write_gpt2"]
 
 END_OF_TEXT = "<|endoftext|>"
 TOKENIZER = "tokenizer.json"
@@ -31,7 +31,7 @@ SHARED = ("d_model", "n_heads", "n_blocks", "d_ff", "norm", "qk_norm", "activati
 
 
 @dataclass(frozen=True)
-class Pretrained:
+class PretrainedGPT2:
     """What a fitted language model consists of."""
 
     parameters: dict[str, Any]
@@ -40,7 +40,7 @@ class Pretrained:
     weights: dict[str, np.ndarray]
 
 
-def read_gpt2(folder: str | os.PathLike[str]) -> Pretrained:
+def read_gpt2(folder: str | os.PathLike[str]) -> PretrainedGPT2:
     """The model of a folder with ``config.json``, ``model.safetensors`` and ``tokenizer.json``."""
     folder = Path(folder)
     module = load_transformers(folder)
@@ -54,7 +54,7 @@ def read_gpt2(folder: str | os.PathLike[str]) -> Pretrained:
     parameters |= {"dropout": config.dropout, "tie_weights": module.tied}
     weights = _moved(copy_weights(module), 1)
     network = {"vocabulary": n_tokens, "tied": module.tied, "config": asdict(config)}
-    return Pretrained(parameters, codes.stored, network, weights)
+    return PretrainedGPT2(parameters, codes.stored, network, weights)
 
 
 def write_gpt2(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from margin.neural.transformers_layout.settings import Settings, built, described
-from margin.neural.transformers_layout.tables import Entry, entries_of
+from margin.neural.transformers_layout.tables import WeightName, entries_of
 
 __all__ = ["load_transformers", "read_json", "save_transformers"]
 
@@ -104,7 +104,7 @@ def _stored_names(names: Any, kind: str) -> dict[str, str]:
 
 
 def _check(
-    path: Path, file: Any, stored: Mapping[str, str], entries: list[Entry], module: nn.Module, kind: str
+    path: Path, file: Any, stored: Mapping[str, str], entries: list[WeightName], module: nn.Module, kind: str
 ) -> None:
     """Every tensor that the network needs is there with its shape, and none that nobody knows."""
     ours = dict(module.state_dict())

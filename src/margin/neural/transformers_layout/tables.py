@@ -11,13 +11,13 @@ from margin.neural.nets.language_nets import BERT
 from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.nets.vision_transformer import ViT
 
-__all__ = ["MODEL_TYPES", "Entry", "entries_of", "model_type_of"]
+__all__ = ["MODEL_TYPES", "WeightName", "entries_of", "model_type_of"]
 
 MODEL_TYPES = {"gpt2": DecoderTransformer, "bert": BERT, "vit": ViT}
 
 
 @dataclass(frozen=True)
-class Entry:
+class WeightName:
     """One tensor of a file: the same as ours; ``"transposed"``, as GPT-2 stores the matrices of its layers;
     ``"thirds"``, query, key and value in one of those; ``"patches"``, the filters of a convolution that cuts patches.
     """
@@ -57,36 +57,36 @@ def model_type_of(module: nn.Module) -> str:
     )
 
 
-def entries_of(module: nn.Module) -> list[Entry]:
+def entries_of(module: nn.Module) -> list[WeightName]:
     """All tensors of the file of ``module``."""
     table = {"gpt2": _gpt2, "bert": _bert, "vit": _vit}[model_type_of(module)]
     return list(table(module))  # type: ignore[operator]
 
 
-def _both(theirs: str, ours: str, kind: str = "same") -> Iterator[Entry]:
+def _both(theirs: str, ours: str, kind: str = "same") -> Iterator[WeightName]:
     for part in ("weight", "bias"):
-        yield Entry(f"{theirs}.{part}", (f"{ours}.{part}",), kind)
+        yield WeightName(f"{theirs}.{part}", (f"{ours}.{part}",), kind)
 
 
-def _gpt2(module: DecoderTransformer) -> Iterator[Entry]:
-    yield Entry("transformer.wte.weight", ("embedding.tokens.weight",))
-    yield Entry("transformer.wpe.weight", ("embedding.positions.weight",))
+def _gpt2(module: DecoderTransformer) -> Iterator[WeightName]:
+    yield WeightName("transformer.wte.weight", ("embedding.tokens.weight",))
+    yield WeightName("transformer.wpe.weight", ("embedding.positions.weight",))
     for i in range(module.config.n_blocks):
         theirs, ours = f"transformer.h.{i}", f"stack.blocks.{i}"
         yield from _both(f"{theirs}.ln_1", f"{ours}.attention_norm")
         for part in ("weight", "bias"):
             parts = tuple(f"{ours}.attention.{name}.{part}" for name in ("query", "key", "value"))
-            yield Entry(f"{theirs}.attn.c_attn.{part}", parts, "thirds")
+            yield WeightName(f"{theirs}.attn.c_attn.{part}", parts, "thirds")
         yield from _both(f"{theirs}.attn.c_proj", f"{ours}.attention.out", "transposed")
         yield from _both(f"{theirs}.ln_2", f"{ours}.feed_norm")
         yield from _both(f"{theirs}.mlp.c_fc", f"{ours}.feed.up", "transposed")
         yield from _both(f"{theirs}.mlp.c_proj", f"{ours}.feed.down", "transposed")
     yield from _both("transformer.ln_f", "stack.norm")
     if not module.tied:
-        yield Entry("lm_head.weight", ("head.weight",))
+        yield WeightName("lm_head.weight", ("head.weight",))
 
 
-def _encoder_block(theirs: str, ours: str, attention: str) -> Iterator[Entry]:
+def _encoder_block(theirs: str, ours: str, attention: str) -> Iterator[WeightName]:
     for name in ("query", "key", "value"):
         yield from _both(f"{theirs}.attention.{attention}.{name}", f"{ours}.attention.{name}")
     yield from _both(f"{theirs}.attention.output.dense", f"{ours}.attention.out")
@@ -94,10 +94,10 @@ def _encoder_block(theirs: str, ours: str, attention: str) -> Iterator[Entry]:
     yield from _both(f"{theirs}.output.dense", f"{ours}.feed.down")
 
 
-def _bert(module: BERT) -> Iterator[Entry]:
-    yield Entry("bert.embeddings.word_embeddings.weight", ("embedding.tokens.weight",))
-    yield Entry("bert.embeddings.position_embeddings.weight", ("embedding.positions.weight",))
-    yield Entry("bert.embeddings.token_type_embeddings.weight", ("segments.weight",))
+def _bert(module: BERT) -> Iterator[WeightName]:
+    yield WeightName("bert.embeddings.word_embeddings.weight", ("embedding.tokens.weight",))
+    yield WeightName("bert.embeddings.position_embeddings.weight", ("embedding.positions.weight",))
+    yield WeightName("bert.embeddings.token_type_embeddings.weight", ("segments.weight",))
     yield from _both("bert.embeddings.LayerNorm", "embedding_norm")
     for i in range(module.config.n_blocks):
         theirs, ours = f"bert.encoder.layer.{i}", f"stack.blocks.{i}"
@@ -107,16 +107,16 @@ def _bert(module: BERT) -> Iterator[Entry]:
     yield from _both("bert.pooler.dense", "pooler")
     yield from _both("cls.predictions.transform.dense", "transform")
     yield from _both("cls.predictions.transform.LayerNorm", "transform_norm")
-    yield Entry("cls.predictions.bias", ("token_bias",))
+    yield WeightName("cls.predictions.bias", ("token_bias",))
     yield from _both("cls.seq_relationship", "next_sentence")
 
 
-def _vit(module: ViT) -> Iterator[Entry]:
-    yield Entry("vit.embeddings.cls_token", ("first",))
-    yield Entry("vit.embeddings.position_embeddings", ("positions",))
+def _vit(module: ViT) -> Iterator[WeightName]:
+    yield WeightName("vit.embeddings.cls_token", ("first",))
+    yield WeightName("vit.embeddings.position_embeddings", ("positions",))
     projection = "vit.embeddings.patch_embeddings.projection"
-    yield Entry(f"{projection}.weight", ("project.weight",), "patches", module.patch)
-    yield Entry(f"{projection}.bias", ("project.bias",))
+    yield WeightName(f"{projection}.weight", ("project.weight",), "patches", module.patch)
+    yield WeightName(f"{projection}.bias", ("project.bias",))
     for i in range(len(module.stack.blocks)):
         theirs, ours = f"vit.encoder.layer.{i}", f"stack.blocks.{i}"
         yield from _encoder_block(theirs, ours, "attention")
