@@ -16,7 +16,6 @@ import numpy as np
 
 from margin import data
 from margin.data.table import Table
-from margin.runs import data_hash
 from margin.service.requests import BadRequest
 
 __all__ = ["Source", "image_folder", "open_source", "open_table"]
@@ -99,6 +98,8 @@ def _from_named(name: str, options: str, target: str | None, task: str | None) -
         return _from_table(
             name, dataset.table(), dataset.target if dataset.y is not None else None, task or dataset.task
         )
+    from margin.runs import data_hash
+
     X = np.asarray(dataset.X)
     y = dataset.y
     return Source(
@@ -116,6 +117,7 @@ def _from_named(name: str, options: str, target: str | None, task: str | None) -
 def _from_folder(path: Path, options: str) -> Source:
     """Pictures in one subfolder per class, as flat rows of bytes."""
     from margin.data.image_folder import open_image_folder
+    from margin.runs import data_hash
 
     chosen = _parsed_options(options)
     if "resize" in chosen:
