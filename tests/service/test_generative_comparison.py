@@ -14,7 +14,7 @@ import margin
 from margin import catalog
 from margin.service.comparison import generative
 from margin.service.comparison.generative import generators
-from margin.service.comparison.generative.budget import Budget, Deadline
+from margin.service.comparison.generative.budget import BoardBudget, Deadline
 from margin.service.comparison.generative.columns import CodedColumn, TableCode, rounding_step
 from margin.service.comparison.generative.data import open_rows
 from margin.service.comparison.generative.measuring import FittedGenerator, Measured, measure
@@ -285,10 +285,10 @@ def test_what_was_ended_is_said_and_measured_again(tmp_path, monkeypatch):
 
 
 def test_every_model_has_its_share_of_the_time_left():
-    budget = Budget(100.0)
+    budget = BoardBudget(100.0)
     now = time.monotonic()
     assert budget.share(4, reserved=20.0) == pytest.approx(20.0, abs=5.0)
     assert budget.share(1, reserved=1000.0) == 0.0
     assert budget.rest(least=500.0).at - now == pytest.approx(500.0, abs=5.0)
-    assert Budget(None).share(1, 0.0) is None
-    assert Budget(None).left == float("inf")
+    assert BoardBudget(None).share(1, 0.0) is None
+    assert BoardBudget(None).left == float("inf")

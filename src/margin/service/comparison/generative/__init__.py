@@ -16,7 +16,7 @@ from margin import catalog
 from margin.runs import Run, interruptible
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import names_of, settings_of
-from margin.service.comparison.generative.budget import Budget
+from margin.service.comparison.generative.budget import BoardBudget
 from margin.service.comparison.generative.data import open_rows
 from margin.service.comparison.generative.measuring import Measured, measure, measure_copies, settings_text
 from margin.service.comparison.generative.result import COPIES, GenerativeComparison
@@ -110,7 +110,7 @@ def _choose(comparison: GenerativeComparison) -> None:
 
 def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], watch: Watch) -> None:
     seed = comparison.request.seed
-    budget = comparison.budget = Budget(budget_seconds(comparison.request.budget, comparison.data.n_rows))
+    budget = comparison.budget = BoardBudget(budget_seconds(comparison.request.budget, comparison.data.n_rows))
     if all(m.model != COPIES for m in comparison.measured):
         _add(comparison, measure_copies(comparison.data, seed))
     done = {m.model for m in comparison.measured}

@@ -10,7 +10,7 @@ from typing import Any
 from margin.core.records import Record
 from margin.core.watching import Watcher, watch
 
-__all__ = ["Budget", "Deadline", "ended_by"]
+__all__ = ["BoardBudget", "Deadline", "ended_by"]
 
 
 class Deadline(Watcher):
@@ -49,7 +49,7 @@ def ended_by(deadline: Deadline | None) -> AbstractContextManager[None]:
     return nullcontext() if deadline is None else watch(deadline)
 
 
-class Budget:
+class BoardBudget:
     """Seconds for a whole comparison, from now on; None is no limit."""
 
     def __init__(self, seconds: float | None):
