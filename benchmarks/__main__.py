@@ -1,4 +1,8 @@
-"""``python -m benchmarks FAMILY[,FAMILY]``: time, print the ratio table, write ``benchmarks/results/FAMILY.json``."""
+"""``python -m benchmarks FAMILY[,FAMILY]``: time, print the ratio table, write ``benchmarks/results/FAMILY.json``.
+
+A family without cases is a program of full-scale runs (``python -m benchmarks.vision lenet``): all of its runs follow
+one another, each with the arguments that the module's ``RUNS`` or the names of its ``STUDIES`` say, and store findings.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +11,61 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks.harness import Case, first_call, measure, same_threads, time_first_calls
 from benchmarks.report import conditions, row, save, show
 
-MACHINERY = {"__init__", "__main__", "evidence", "harness", "page", "report"}
+MACHINERY = {
+    *("__init__", "__main__", "digits", "evidence", "first_calls", "harness", "page", "quality", "report", "study"),
+}
 
 
 def families() -> list[str]:
     return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in MACHINERY)
 
 
-def cases_of(family: str, quick: bool) -> list[Case]:
+def module_of(family: str) -> Any:
     if family not in families():
         raise SystemExit(f"There is no family {family!r}; there are {', '.join(families())}.")
-    module = importlib.import_module(f"benchmarks.{family}")
-    if getattr(module, "Case", None) is not Case:
-        raise SystemExit(f"{family} brings a harness of its own: run python -m benchmarks.{family}.")
+    return importlib.import_module(f"benchmarks.{family}")
+
+
+def own_runs(module: Any) -> list[tuple[str, ...]]:
+    """Arguments of every run of a family that is a program of its own; none where it has cases."""
+    if hasattr(module, "cases"):
+        return []
+    return list(getattr(module, "RUNS", None) or [(name,) for name in getattr(module, "STUDIES", ())])
+
+
+def run_program(family: str, module: Any, *, quick: bool, only: str) -> None:
+    """All runs of such a family, one after another."""
+    if quick:
+        raise SystemExit(f"{family} is measured at full scale only; leave out --quick.")
+    given = sys.argv
+    for arguments in own_runs(module):
+        if only not in " ".join(arguments):
+            continue
+        print(f"{family}: {' '.join(arguments)}", file=sys.stderr, flush=True)
+        sys.argv = [f"benchmarks.{family}", *arguments]
+        try:
+            module.main()
+        finally:
+            sys.argv = given
+
+
+def cases_of(family: str, quick: bool) -> list[Case]:
+    module = module_of(family)
+    if not hasattr(module, "cases"):
+        raise SystemExit(f"{family} has no cases: run python -m benchmarks.{family}.")
     return list(module.cases(quick))
 
 
 def run(family: str, *, quick: bool, threads: int, rounds: int | None, only: str) -> None:
+    module = module_of(family)
+    if own_runs(module):
+        run_program(family, module, quick=quick, only=only)
+        return
     found = conditions(threads)
     rows = []
     for index, case in enumerate(cases_of(family, quick)):

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -90,6 +91,30 @@ def test_unknown_families_are_named():
         main.cases_of("nothing", quick=True)
     assert "classical" in main.families()
     assert "benchmarks" in sys.modules
+
+
+def test_programs_of_full_scale_runs_are_families_too(monkeypatch):
+    main = importlib.import_module("benchmarks.__main__")
+    called = []
+    program = SimpleNamespace(RUNS=(("cora", "--seeds", "3"), ("rings",)), main=lambda: called.append(sys.argv[1:]))
+    monkeypatch.setattr(main, "module_of", lambda family: program)
+    before = list(sys.argv)
+    main.run("graphs", quick=False, threads=1, rounds=None, only="")
+    assert called == [["cora", "--seeds", "3"], ["rings"]]
+    assert sys.argv == before
+    main.run("graphs", quick=False, threads=1, rounds=None, only="rings")
+    assert called[2:] == [["rings"]]
+    with pytest.raises(SystemExit, match="graphs is measured at full scale only"):
+        main.run("graphs", quick=True, threads=1, rounds=None, only="")
+    assert main.own_runs(SimpleNamespace(STUDIES={"lenet": None}, main=None)) == [("lenet",)]
+    assert main.own_runs(SimpleNamespace(cases=list, RUNS=(("a",),))) == []
+
+
+@pytest.mark.parametrize("family", ["graphs", "fewshot", "physics", "bccd", "peer_values"])
+def test_every_run_of_a_program_is_one_that_it_takes(family):
+    module = importlib.import_module(f"benchmarks.{family}")
+    for arguments in module.RUNS:
+        module.parser().parse_args(arguments)
 
 
 def test_findings_of_full_scale_runs_are_printed_misses_included(tmp_path):

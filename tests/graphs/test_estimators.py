@@ -6,11 +6,12 @@ import torch
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
+import margin
 from margin.graphs.generators import block_model, karate_club, ring, rings_and_trees, scene
-from margin.graphs.graph import Graph
+from margin.graphs.graph import Graph, disjoint_union
 from margin.graphs.graph_estimators import GraphClassifier, GraphRegressor
 from margin.graphs.link_predictor import LinkPredictor
-from margin.graphs.network import ARCHITECTURES
+from margin.graphs.network import ARCHITECTURES, GraphNetwork
 from margin.graphs.node_classifier import NodeClassifier
 
 
@@ -47,6 +48,52 @@ def test_graphs_are_classified_whatever_the_order_of_their_nodes():
     rng = np.random.default_rng(1)
     shuffled = [graph.relabeled(rng.permutation(len(graph))) for graph in graphs[120:]]
     np.testing.assert_allclose(model.predict_proba(shuffled), model.predict_proba(graphs[120:]), atol=1e-4)
+
+
+def test_batch_norm_and_readout_of_all_layers_as_published(tmp_path):
+    graphs, labels = rings_and_trees(60, n_nodes=8, random_state=0)
+    make = lambda: GraphClassifier(  # noqa: E731
+        batch_norm=True, readout_layers="all", width=8, max_iter=50, batch_size=10, record_steps=1, random_state=0
+    )
+    model = make().fit(graphs, labels)
+    assert model.score(graphs, labels) > 0.8
+    layers = {name.split(".")[2] for name in model.weights_ if name.startswith("body.norms")}
+    assert layers == {"0", "1", "2"}
+    assert model.weights_["head.weight"].shape == (2, graphs[0].node_features.shape[1] + 3 * 8)
+    margin.save(model, tmp_path / "gin.margin")
+    again = margin.load(tmp_path / "gin.margin")
+    np.testing.assert_array_equal(again.predict_proba(graphs), model.predict_proba(graphs))
+    alone = np.concatenate([model.predict_proba([graph]) for graph in graphs[:3]])  # running statistics, not a batch's
+    np.testing.assert_allclose(alone, model.predict_proba(graphs)[:3], atol=1e-5)
+    first, second = make(), make()
+    for record in first.iterate(graphs, labels):
+        if record.iteration == 4:
+            break
+    list(second.iterate(graphs, labels, state=first.get_state()))
+    np.testing.assert_array_equal(second.predict_proba(graphs), model.predict_proba(graphs))
+    table = np.random.default_rng(0).normal(size=(11, 3))  # graphs of one node: the last batch has a single one
+    GraphClassifier(batch_norm=True, batch_size=5, max_iter=2, random_state=0).fit(table, table[:, 0] > 0)
+
+
+def test_the_layers_of_a_normalized_network_are_their_formula():
+    tensors = disjoint_union([ring(3), ring(5)], torch.float64)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = GraphNetwork(1, 0, 2, architecture="gin", width=4, n_layers=2, level="graph", batch_norm=True,
+                               readout_layers="all", mean_degree=2.0, mean_nodes=4.0).double()  # fmt: skip
+        torch.nn.init.normal_(network.head.weight)
+
+    def norm(x):
+        return (x - x.mean(dim=0)) / (x.var(dim=0, unbiased=False) + 1e-5).sqrt()
+
+    x, A, seen = tensors.x, torch.zeros(8, 8, dtype=torch.float64), [tensors.x]
+    A.index_put_((tensors.edges[1], tensors.edges[0]), torch.ones(16, dtype=torch.float64), accumulate=True)
+    for layer in network.body.layers:
+        h = norm(layer.mlp.first((x + A @ x) / 3)).relu()
+        x = norm(layer.mlp.second(h)).relu()
+        seen.append(x)
+    pooled = torch.stack([torch.cat(seen, dim=1)[:3].sum(dim=0), torch.cat(seen, dim=1)[3:].sum(dim=0)]) / 4
+    torch.testing.assert_close(network(tensors), network.head(pooled))
 
 
 def test_links_of_blocks_are_found():

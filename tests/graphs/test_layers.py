@@ -9,9 +9,11 @@ from torch.nn import functional
 from margin.graphs.combination import COMBINATIONS, ORDERS, GraphLayer
 from margin.graphs.generators import block_model, ring
 from margin.graphs.graph import Graph, GraphTensors, disjoint_union
-from margin.graphs.layers import GATLayer, GCNLayer, GINLayer, MessagePassing, SAGELayer
+from margin.graphs.layers import GATLayer, GCNLayer, GINLayer, MessagePassing, SAGELayer, propagation_matrix
 from margin.graphs.pooling import pool_edges_to_global, pool_edges_to_nodes, pool_nodes_to_global, scatter
 from margin.graphs.refinement import color_refinement, same_colors
+from margin.graphs.sparse import SparseMatrix
+from margin.neural.layers.dropout import Dropout
 
 LAYERS = {
     "sum": lambda: MessagePassing("sum"),
@@ -68,6 +70,36 @@ def test_gcn_is_its_matrix_formula(graph):
     W = layer.linear.weight.detach().numpy().T
     got = layer(GraphTensors.of(graph, torch.float64)).x.detach().numpy()
     np.testing.assert_allclose(got, D @ A @ D @ graph.node_features @ W, atol=1e-12)
+
+
+def test_the_propagation_matrix_gives_the_same_layer_and_gradients():
+    directed = Graph([[0, 1, 2, 2, 0], [1, 2, 0, 3, 1]], np.random.default_rng(0).normal(size=(4, 8)))  # 0-1 twice
+    tensors, layer = GraphTensors.of(directed, torch.float64), GCNLayer(8, 6).double()
+    x = tensors.x.clone().requires_grad_()
+    fast = layer(tensors._replace(x=x, propagation=propagation_matrix(tensors))).x
+    slow = layer(tensors._replace(x=x)).x
+    torch.testing.assert_close(fast, slow)
+    weight = torch.randn(4, 6, dtype=torch.float64)
+    for got, wanted in zip(
+        *(torch.autograd.grad((out * weight).sum(), [x, *layer.parameters()]) for out in (fast, slow))
+    ):
+        torch.testing.assert_close(got, wanted)
+
+
+def test_sparse_products_are_dense_products():
+    rng = np.random.default_rng(1)
+    dense = torch.from_numpy(np.where(rng.random((7, 5)) < 0.3, rng.normal(size=(7, 5)), 0))
+    dense[3] = 0  # a row without entries
+    sparse, B = SparseMatrix.of(dense), torch.from_numpy(rng.normal(size=(5, 4))).requires_grad_()
+    assert len(sparse) == 7
+    assert sparse.numel() == 35
+    torch.testing.assert_close(sparse @ B, dense @ B)
+    assert torch.autograd.gradcheck(lambda B: sparse @ B, (B,))
+    dropout = Dropout(0.5)
+    dropout.generator = torch.Generator().manual_seed(0)
+    kept = sparse.dropped(dropout) @ torch.eye(5, dtype=torch.float64)
+    assert ((kept == 0) | torch.isclose(kept, 2 * dense)).all()
+    assert 0 < int((kept != 0).sum()) < int((dense != 0).sum())
 
 
 def test_sage_and_gin_are_their_formulas(graph):

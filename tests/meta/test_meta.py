@@ -6,7 +6,9 @@ import torch
 from sklearn.datasets import load_digits
 from torch.nn import functional
 
+import margin
 from margin.meta.domains import coral, domain_adapt, importance_weights, reverse_gradient
+from margin.meta.embedding_network import embedding_network
 from margin.meta.episodes import sample_episode
 from margin.meta.few_shot import FewShotLearner
 from margin.meta.inner_loop import adapt, adapted_loss, reptile_gradients
@@ -203,3 +205,20 @@ def test_zero_shot_is_a_ridge_regression_to_attributes(digits):
     assert set(model.predict(X[~seen], [8, 9])) <= {8, 9}
     with pytest.raises(ValueError, match="classes must have attributes; got 12"):
         model.predict(X[:2], [8, 12])
+
+
+def test_layers_on_images_are_an_embedding_too(digits, tmp_path):
+    X, y = digits
+    model = FewShotLearner(
+        ways=3, encoder=["conv 4 3 norm", "pool 2", "conv 8 3", "pool 2"], image_shape=(8, 8), n_components=8,
+        episodes=15, max_iter=2, random_state=0,
+    )  # fmt: skip
+    model.fit(X[y < 6], y[y < 6])
+    assert model.episode_accuracies(X[y >= 6], y[y >= 6], ways=3, shots=1, n_episodes=20).mean() > 0.5
+    margin.save(model, tmp_path / "few.margin")
+    again = margin.load(tmp_path / "few.margin")
+    np.testing.assert_array_equal(again.predict(X[:9]), model.predict(X[:9]))
+    colored = embedding_network(encoder=["conv 2 1"], shape=[3, 2, 2], n_outputs=1)
+    assert colored(torch.zeros(5, 12)).shape == (5, 1)
+    with pytest.raises(ValueError, match=r"image_shape must be .* with a product of 64; got \(8, 7\)"):
+        model.set_params(image_shape=(8, 7)).fit(X, y)

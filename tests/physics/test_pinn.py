@@ -119,6 +119,11 @@ def test_an_unknown_coefficient_is_found():
     [
         (PINN(lambda u, x: u[:3]), r"one number per point, \(5,\); got \(3, 1\)"),
         (PINN(lambda u, x: 0.0, Condition([[0.0]], [1.0])), "got float"),
+        (PINN(lambda u, x: None), r"one number per point, \(5,\); got NoneType"),
+        (PINN(lambda u, x: [u[:, 0], u.sum()]), r"one number per point, \(5,\); got \(\)"),
+        (PINN(lambda u, x: []), "got an empty list"),
+        (PINN(lambda u, x: u[:, 0] * float("nan")), "residual must be finite where the search starts"),
+        (PINN(lambda u, x: u.sum(), solver="levenberg-marquardt"), r"one number per point, \(1,\); got \(\)"),
         (PINN(), "needs a residual, conditions or measured values y"),
         (PINN(conditions=Condition([[0.0, 1.0]], [1.0])), "must have 1 coordinates and 1 values"),
         (PINN(conditions=3), "Condition"),
@@ -127,6 +132,15 @@ def test_an_unknown_coefficient_is_found():
 def test_mistakes_are_named(model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(np.linspace(0, 1, 5)[:, None])
+
+
+def test_residuals_are_evaluated_at_points_like_those_of_the_fit():
+    x = np.linspace(0, 1, 5)[:, None]
+    model = PINN(lambda u, x: u[:, 0], max_iter=2, random_state=0).fit(x)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.evaluate_residual(np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"one number per point, \(5,\); got \(2,\)"):
+        model.set_params(residual=lambda u, x: u[:2, 0]).evaluate_residual(x)
 
 
 def test_a_condition_has_a_value_per_point():

@@ -11,8 +11,8 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Integer, Number, Optional
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Choice, Either, Integer, Number
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.boxes import Boxes
@@ -37,16 +37,18 @@ SMALLEST_SIDE = 1e-3  # pixels: a box that was clipped to less is none
 
 
 def detector_network(
-    architecture: str, in_channels: int, n_classes: int, channels: int, usual_side: float, n_queries: int
-) -> DetectorNetwork:
+    architecture: str, in_channels: int, n_classes: int, channels: int, usual_side: float, n_queries: int,
+    context_layers: int = 0,
+) -> DetectorNetwork:  # fmt: skip
     """The network of a name; ``usual_side`` is that of the objects, for anchors and priors."""
+    sizes, context = (in_channels, n_classes, channels), {"context_layers": context_layers}
     if architecture == "yolo":
-        return YOLO(in_channels, n_classes, channels, prior=usual_side)
+        return YOLO(*sizes, prior=usual_side, **context)
     if architecture == "detr":
-        return DETR(in_channels, n_classes, channels, n_queries)
+        return DETR(*sizes, n_queries, **context)
     if architecture == "faster-r-cnn":
-        return FasterRCNN(in_channels, n_classes, channels, scales=(0.7 * usual_side, usual_side, 1.4 * usual_side))
-    return (RCNN if architecture == "r-cnn" else FastRCNN)(in_channels, n_classes, channels)
+        return FasterRCNN(*sizes, scales=(0.7 * usual_side, usual_side, 1.4 * usual_side), **context)
+    return (RCNN if architecture == "r-cnn" else FastRCNN)(*sizes, **context)
 
 
 class ObjectDetector(ImageParameters, NeuralEstimator):
@@ -68,6 +70,9 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
     architecture: str = parameter("faster-r-cnn", Choice(*DETECTORS), "Method.")
     _: KW_ONLY
     base_channels: int = parameter(16, Integer(low=1, search=(8, 32), log=True), "Feature maps of the first layer.")
+    context_layers: int = parameter(
+        0, Integer(low=0, high=8), "Layers on the features that see 42, 74, 138 ... pixels around instead of 26."
+    )
     n_queries: int = parameter(10, Integer(low=1), "Predictions per image of 'detr': more than objects in any image.")
     score_threshold: float = parameter(0.05, Number(low=0, high=1), "Score below which nothing is predicted.")
     nms_threshold: float = parameter(0.5, Number(low=0, high=1), "IoU above which the better of two boxes suppresses.")
@@ -89,10 +94,8 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    clip_norm: float | None = parameter(
-        5.0, Optional(Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
-    )
-    max_iter: int = parameter(20, Integer(low=1), "Most epochs.")
+    clip_norm: float | None = default(5.0)
+    max_iter: int = default(20, "Most epochs.")
 
     classes_: np.ndarray = attribute("The classes of the objects.")
 
@@ -191,6 +194,7 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             "channels": int(self.base_channels),
             "usual_side": float(np.exp(np.log(areas).mean() / 2)),
             "n_queries": int(self.n_queries),
+            "context_layers": int(self.context_layers),
             "center": center,
             "scale": scale,
         }
@@ -229,6 +233,8 @@ def _scene_loss(module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) 
 def _objects(y: Any, images: np.ndarray) -> list[Boxes]:
     if y is None:
         raise ValueError("ObjectDetector: y must be given: a sequence of Boxes, one per image; got None.")
+    if not isinstance(y, Sequence | np.ndarray):
+        raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {type(y).__name__}.")
     other = next((boxes for boxes in y if not isinstance(boxes, Boxes)), None)
     if other is not None:
         raise ValueError(f"ObjectDetector: y must be a sequence of Boxes, one per image; got {type(other).__name__}.")

@@ -38,9 +38,10 @@ class DETR(DetectorNetwork):
 
     suppresses = False
 
-    def __init__(self, in_channels: int, n_classes: int, channels: int, n_queries: int = 10, n_layers: int = 2):
+    def __init__(self, in_channels: int, n_classes: int, channels: int, n_queries: int = 10, n_layers: int = 2,
+                 context_layers: int = 0):  # fmt: skip
         super().__init__()
-        self.backbone = Backbone(in_channels, channels)
+        self.backbone = Backbone(in_channels, channels, context_layers)
         d = self.backbone.out_channels
         options: dict[str, Any] = {"dim_feedforward": 2 * d, "dropout": 0.0, "batch_first": True, "norm_first": True}
         encoder = nn.TransformerEncoderLayer(d, 4, **options)

@@ -93,10 +93,11 @@ class RCNN(RegionNetwork):
 
     needs_proposals = True
 
-    def __init__(self, in_channels: int, n_classes: int, channels: int, side: int = 16, width: int | None = None):
+    def __init__(self, in_channels: int, n_classes: int, channels: int, side: int = 16, width: int | None = None,
+                 context_layers: int = 0):  # fmt: skip
         width = width or 8 * channels
         super().__init__(4 * channels * (side // Backbone.stride) ** 2, n_classes, width)
-        self.backbone, self.side = Backbone(in_channels, channels), side
+        self.backbone, self.side = Backbone(in_channels, channels, context_layers), side
         self.machines = nn.Linear(width, n_classes)  # a linear support vector machine per class
 
     def features(self, images: Tensor, boxes: Tensor, image: Tensor) -> Tensor:
@@ -132,9 +133,10 @@ class FastRCNN(RegionNetwork):
 
     needs_proposals = True
 
-    def __init__(self, in_channels: int, n_classes: int, channels: int, pooled: int = 4, align: bool = True):
+    def __init__(self, in_channels: int, n_classes: int, channels: int, pooled: int = 4, align: bool = True,
+                 context_layers: int = 0):  # fmt: skip
         super().__init__(4 * channels * pooled**2, n_classes, 8 * channels)
-        self.backbone, self.pooled = Backbone(in_channels, channels), pooled
+        self.backbone, self.pooled = Backbone(in_channels, channels, context_layers), pooled
         self.pool = roi_align if align else roi_pool
 
     def features(self, maps: Tensor, boxes: Tensor, image: Tensor) -> Tensor:
@@ -195,9 +197,15 @@ class FasterRCNN(FastRCNN):
     needs_proposals = False
 
     def __init__(
-        self, in_channels: int, n_classes: int, channels: int, scales: tuple[float, ...], n_proposals: int = 32
+        self,
+        in_channels: int,
+        n_classes: int,
+        channels: int,
+        scales: tuple[float, ...],
+        n_proposals: int = 32,
+        context_layers: int = 0,
     ):
-        super().__init__(in_channels, n_classes, channels)
+        super().__init__(in_channels, n_classes, channels, context_layers=context_layers)
         self.scales, self.ratios, self.n_proposals = tuple(scales), (0.5, 1.0, 2.0), n_proposals
         self.rpn = RPN(self.backbone.out_channels, len(self.scales) * len(self.ratios))
 

@@ -36,6 +36,7 @@ FORMS: Mapping[str, Form] = {
                     "channels": Count(low=1, high=MOST_PIXELS),
                     "usual_side": Real(low=1e-3, high=MOST_PIXELS, finite=True),
                     "n_queries": Count(low=1, high=MOST_PIXELS),
+                    "context_layers": Count(high=8),
                     **SCALING,
                 }
             ),

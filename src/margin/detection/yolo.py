@@ -35,9 +35,9 @@ def yolo_boxes(offsets: Tensor, stride: float, prior: float) -> Tensor:
 class YOLO(DetectorNetwork):
     """One convolution on the features gives 5 + classes numbers per cell."""
 
-    def __init__(self, in_channels: int, n_classes: int, channels: int, prior: float):
+    def __init__(self, in_channels: int, n_classes: int, channels: int, prior: float, context_layers: int = 0):
         super().__init__()
-        self.backbone = Backbone(in_channels, channels)
+        self.backbone = Backbone(in_channels, channels, context_layers)
         self.n_classes, self.prior = n_classes, prior
         self.head = nn.Conv2d(self.backbone.out_channels, 5 + n_classes, 1)
 

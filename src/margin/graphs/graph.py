@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from margin.graphs.sparse import SparseMatrix
+
 __all__ = ["Graph", "GraphTensors", "as_graph", "disjoint_union"]
 
 
@@ -108,12 +110,13 @@ def as_graph(X: Any) -> Graph:
 class GraphTensors(NamedTuple):
     """One or several graphs as layers take them: features, edges, and the graph that each node belongs to."""
 
-    x: Tensor  # (nodes, p)
+    x: Any  # (nodes, p); a tensor, or a SparseMatrix for layers that begin with a matrix product
     edges: Tensor  # (2, edges)
     e: Tensor | None = None  # (edges, q)
     u: Tensor | None = None  # (graphs, r)
     graph_of: Tensor | None = None  # (nodes,); None: all of one graph
     n_graphs: int = 1
+    propagation: SparseMatrix | None = None  # normalized adjacency, where it was made once for all steps
 
     @property
     def edge_graph_of(self) -> Tensor:

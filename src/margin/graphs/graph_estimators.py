@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Integer
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Choice, Flag
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.graphs.graph import Graph
-from margin.graphs.network import ARCHITECTURES
+from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
@@ -34,13 +34,24 @@ class WholeGraphEstimator(GraphEstimator):
     """What both share: unions of graphs as batches, and a readout."""
 
     _: KW_ONLY
-    architecture: str = parameter(
-        "gin", Choice(*ARCHITECTURES), "Kind of the layers; 'gat', 'gin' and 'mpnn' use features of edges."
-    )
-    n_layers: int = parameter(3, Integer(low=1), "Layers, which is how many edges away a node sees.")
+    architecture: str = default("gin")
+    n_layers: int = default(3)
     readout: str = parameter("sum", Choice(*AGGREGATIONS), "How the nodes of a graph are put together.")
+    readout_layers: str = parameter(
+        "last",
+        Choice(*READOUT_LAYERS),
+        "Whose features are read out: the last layer's, or all layers' and the nodes' own.",
+    )
+    batch_norm: bool = parameter(
+        False,
+        Flag(),
+        "Whether features are normalized over the nodes of a batch after every layer, as published for 'gin'.",
+    )
 
     _level = "graph"
+
+    def _reading(self) -> dict[str, Any]:
+        return {"readout": self.readout, "readout_layers": self.readout_layers, "batch_norm": bool(self.batch_norm)}
 
     def _objective(self, graphs: list[Graph], dtype: torch.dtype, loss: Loss) -> Objective:
         """``loss`` of the outputs for the union of the graphs that a batch numbers."""
@@ -90,7 +101,7 @@ class GraphClassifier(ClassifierMixin, WholeGraphEstimator):
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError("GraphClassifier: y must have at least 2 classes; got 1 class.")
-        self._describe(len(classes), graphs, readout=self.readout)
+        self._describe(len(classes), graphs, **self._reading())
         self.classes_ = classes
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed, codes)
@@ -137,7 +148,7 @@ class GraphRegressor(RegressorMixin, WholeGraphEstimator):
                 f"GraphRegressor: y must be one finite number per graph, {len(graphs)}; got {len(y)} with "
                 f"{int((~np.isfinite(y)).sum())} NaN or inf."
             )
-        self._describe(1, graphs, readout=self.readout)
+        self._describe(1, graphs, **self._reading())
         seed = self._seed(state)
         train, valid = self._split(len(graphs), seed)
         if not self._goes_on():

@@ -18,18 +18,19 @@ from torch.nn import functional
 
 from margin.graphs.graph import GraphTensors
 from margin.graphs.pooling import scatter, segment_softmax
+from margin.graphs.sparse import SparseMatrix
 from margin.neural.nets.mlp import MLP
 
-__all__ = ["GATLayer", "GCNLayer", "GINLayer", "GraphIndependent", "MessagePassing", "SAGELayer"]
+__all__ = ["GATLayer", "GCNLayer", "GINLayer", "GraphIndependent", "MessagePassing", "SAGELayer", "propagation_matrix"]
 
 SLOPE = 0.2  # of the leaky rectifier in the scores of attention, as in the paper
 
 Map = Callable[[Tensor], Tensor]
 
 
-def _product(x: Tensor, linear: nn.Linear) -> Tensor:
+def _product(x: Tensor | SparseMatrix, linear: nn.Linear) -> Tensor:
     """X W of features that may be sparse."""
-    return torch.sparse.mm(x, linear.weight.T) if x.is_sparse else linear(x)
+    return x @ linear.weight.T if isinstance(x, SparseMatrix) else linear(x)
 
 
 class GraphIndependent(nn.Module):
@@ -61,6 +62,18 @@ class MessagePassing(nn.Module):
         return graph._replace(x=self.update(scatter(gathered, target, len(graph.x), self.agg)))
 
 
+def inverse_root_degrees(graph: GraphTensors) -> Tensor:
+    r"""The diagonal of :math:`\hat D^{-1/2}`: every node counts itself among its neighbors."""
+    return (torch.bincount(graph.edges[1], minlength=len(graph.x)).to(graph.x.dtype) + 1).rsqrt()
+
+
+def propagation_matrix(graph: GraphTensors) -> SparseMatrix:
+    r""":math:`\hat D^{-1/2} \hat A \hat D^{-1/2}`, which a graph that stays the same makes once for all steps."""
+    n, loops, scale = len(graph.x), torch.arange(len(graph.x)), inverse_root_degrees(graph)
+    source, target = (torch.cat([end, loops]) for end in graph.edges)
+    return SparseMatrix.from_entries(target, source, scale[target] * scale[source], (n, n))
+
+
 class GCNLayer(nn.Module):
     r"""Graph convolution: :math:`X' = \hat D^{-1/2} \hat A \hat D^{-1/2} X W + b` with :math:`\hat A = A + I`."""
 
@@ -71,9 +84,10 @@ class GCNLayer(nn.Module):
         nn.init.xavier_uniform_(self.linear.weight)
 
     def forward(self, graph: GraphTensors) -> GraphTensors:
+        if graph.propagation is not None:
+            return graph._replace(x=graph.propagation @ _product(graph.x, self.linear) + self.bias)
         source, target = graph.edges
-        degree = torch.bincount(target, minlength=len(graph.x)).to(graph.x.dtype) + 1
-        scale = degree.rsqrt()[:, None]
+        scale = inverse_root_degrees(graph)[:, None]
         h = _product(graph.x, self.linear) * scale
         return graph._replace(x=scale * (h + scatter(h.index_select(0, source), target, len(h))) + self.bias)
 

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Either, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Choice, Either, Integer
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.graphs.graph import Graph, GraphTensors
-from margin.graphs.network import with_sparse_features
+from margin.graphs.network import with_sparse_matrices
 from margin.neural.training import TensorRows
 
 __all__ = ["NodeClassifier"]
@@ -40,9 +40,7 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
     """
 
     _: KW_ONLY
-    alpha: float = parameter(
-        5e-4, Number(low=0, search=(1e-5, 10.0), log=True), "Strength of the L2 penalty on matrices, per labeled node."
-    )
+    alpha: float = default(5e-4, "Strength of the L2 penalty on matrices, per labeled node.")
     batch_size: int | str = parameter(
         "auto", Either(Choice("auto"), Integer(low=1)), "Labeled nodes per update; 'auto' is all of them."
     )
@@ -88,7 +86,7 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
         return self.classes_[best]
 
     def _tensors(self, graphs: Sequence[Graph], dtype: torch.dtype) -> GraphTensors:
-        return with_sparse_features(super()._tensors(graphs, dtype), self.network_["architecture"])
+        return with_sparse_matrices(super()._tensors(graphs, dtype), self.network_["architecture"])
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

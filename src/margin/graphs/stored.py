@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, Real, Sizes, Stored, StringOf, Violation
-from margin.graphs.network import ARCHITECTURES
+from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, Real, Sizes, Stored, StringOf, TrueOrFalse, Violation
+from margin.graphs.network import ARCHITECTURES, READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
 from margin.neural.stored import TRAINED, check_built
 
@@ -52,10 +52,14 @@ def _form(level: str, attributes: Mapping[str, Stored], **more: Stored) -> Form:
 
 CLASSES: Mapping[str, Stored] = {"classes_": ArrayOf("n_outputs", kind="labels")}
 TARGET: Mapping[str, Stored] = {"target_center_": Real(finite=True), "target_scale_": Real(low=0.0, finite=True)}
-READOUT = StringOf(AGGREGATIONS)
+READING: Mapping[str, Stored] = {
+    "readout": StringOf(AGGREGATIONS),
+    "readout_layers": StringOf(READOUT_LAYERS),
+    "batch_norm": TrueOrFalse(),
+}
 FORMS: Mapping[str, Form] = {
     "NodeClassifier": _form("node", CLASSES),
-    "GraphClassifier": _form("graph", CLASSES, readout=READOUT),
-    "GraphRegressor": _form("graph", TARGET, readout=READOUT),
+    "GraphClassifier": _form("graph", CLASSES, **READING),
+    "GraphRegressor": _form("graph", TARGET, **READING),
     "LinkPredictor": _form("node", CLASSES, n_relations=Count(high=MOST)),
 }

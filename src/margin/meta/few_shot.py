@@ -16,10 +16,12 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Choice, Integer, Number, Optional, Text
+from margin.core.domains import Sequence as SequenceOf
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
+from margin.meta.embedding_network import embedding_network, image_size
 from margin.meta.episodes import EpisodeBatches, EpisodeRows, sample_episode
 from margin.meta.inner_loop import adapt
 from margin.meta.objectives import EMBEDDING, METHODS, episode_loss
@@ -28,7 +30,6 @@ from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.generators import Seeds
-from margin.neural.nets.mlp import MLP
 from margin.neural.scaling import Scaling
 from margin.neural.training import Minimize, Rows, Step, Training, rate_schedule
 from margin.neural.training.steps import Objective
@@ -64,14 +65,26 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     shots: int = parameter(1, Integer(low=1), "Support rows per class of a training episode.")
     queries: int = parameter(5, Integer(low=1), "Query rows per class of a training episode.")
     hidden_layer_sizes: Sequence[int] | int = parameter((64,), LAYER_SIZES, "Units of each hidden layer.")
+    encoder: Sequence[str] | None = parameter(
+        None,
+        Optional(SequenceOf(Text(), min_length=1)),
+        "Layers on images of image_shape, written as for CNNClassifier, in place of hidden_layer_sizes.",
+    )
+    image_shape: Sequence[int] | None = parameter(
+        None,
+        Optional(SequenceOf(Integer(low=1))),
+        "(height, width) or (height, width, channels) of a row, for encoder.",
+    )
     n_components: int = parameter(32, Integer(low=1), "Coordinates of the embedding.")
     activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
     inner_rate: float = parameter(0.1, Number(above=0), "Learning rate of the inner loop.")
-    inner_steps: int = parameter(1, Integer(low=1), "Steps of the inner loop in training; at least 3 for 'reptile'.")
+    inner_steps: int = parameter(
+        1, Integer(low=1, high=1_000), "Steps of the inner loop in training; at least 3 for 'reptile'."
+    )
     episodes: int = parameter(50, Integer(low=1), "Updates of an epoch.")
     batch_size: int = parameter(1, Integer(low=1), "Episodes per update.")
-    shuffle: bool = parameter(True, Flag(), "Whether every epoch draws new episodes.")
-    max_iter: int = parameter(10, Integer(low=1), "Most epochs.")
+    shuffle: bool = default(True, "Whether every epoch draws new episodes.")
+    max_iter: int = default(10, "Most epochs.")
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     center_: np.ndarray = attribute("What is subtracted from every column.")
@@ -91,8 +104,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         if not self._goes_on():
             self.center_, self.scale_ = Scaling.of(X[train])
         outputs = int(self.n_components if self.method in EMBEDDING else self.ways)
-        layers = [X.shape[1], *layer_sizes(self.hidden_layer_sizes), outputs]
-        self.network_ = {"sizes": layers, "activation": self.activation}
+        self.network_ = self._described(X.shape[1], outputs)
         rows = EpisodeRows(Scaling(self.center_, self.scale_).apply(X), codes.astype(np.int64), sizes)
         for record in self._train(self._objective, rows, train, valid, seed=seed, state=state):
             self._keep_prototypes(rows)
@@ -108,7 +120,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         """Probabilities of the classes of the support set, sorted, or of the training classes without."""
         scores = self._scores(X, support, support_labels)[1].astype(np.float64)
         exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return exponentials / exponentials.sum(axis=1, keepdims=True)
+        # In the precision of the network: further digits would depend on how many rows are asked for at once.
+        return (exponentials / exponentials.sum(axis=1, keepdims=True)).astype(np.float32)
 
     def embed(self, X: Any) -> np.ndarray:
         """The embedding of every row, (n, n_components)."""
@@ -212,7 +225,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         return scorer(near, y, torch.from_numpy(self.embed(X)), k).numpy()
 
     def _by_descent(self, support: Tensor, y: Tensor, X: Any, k: int) -> np.ndarray:
-        module, most = self._ready_module(), self.network_["sizes"][-1]
+        module, most = self._ready_module(), self.network_.get("n_outputs") or self.network_["sizes"][-1]
         if k > most:
             raise ValueError(
                 f"FewShotLearner: method {self.method!r} tells at most ways={most} classes apart; got {k}."
@@ -238,8 +251,15 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         X = validate_data(self, X, dtype=np.float32, reset=False)
         return torch.from_numpy(np.ascontiguousarray(Scaling(self.center_, self.scale_).apply(X)))
 
+    def _described(self, n_features: int, n_outputs: int) -> dict[str, Any]:
+        if self.encoder is None:
+            sizes = [n_features, *layer_sizes(self.hidden_layer_sizes), n_outputs]
+            return {"sizes": sizes, "activation": self.activation}
+        shape = image_size(self.image_shape, n_features)
+        return {"encoder": [str(layer) for layer in self.encoder], "shape": shape, "n_outputs": n_outputs}
+
     def _network(self) -> nn.Module:
-        return MLP(**self.network_)
+        return embedding_network(**self.network_)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return 1  # an episode is a handful of rows

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, Sizes, StringOf, Violation, optional
+from margin.core.invariants import ArrayOf, Count, FieldsOf, Form, ListOf, OneOf, Sizes, StringOf, Violation, optional
 from margin.neural.activations import ACTIVATIONS
-from margin.neural.stored import TRAINED, check_layers
+from margin.neural.stored import MOST_PIXELS, TRAINED, check_built, check_layers
 
 __all__ = ["FORMS"]
 
@@ -15,16 +16,38 @@ __all__ = ["FORMS"]
 def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
-    layers = model["network_"]["sizes"]
-    check_layers(model["weights_"], layers)
-    if layers[0] != sizes["n_features"] or len(model["weights_"]) != 2 * (len(layers) - 1):
-        raise Violation("weights_ must hold what network_ names and nothing else")
-    if model["prototypes_"] is not None and model["prototypes_"].shape[1] != layers[-1]:
+    network = model["network_"]
+    if "encoder" in network:
+        n_features, n_outputs = math.prod(network["shape"]), network["n_outputs"]
+        if len(network["shape"]) != 3 or n_features != sizes["n_features"]:
+            raise Violation("network_ must have images of as many values as X has columns")
+        _check_encoder(model)
+    else:
+        layers = network["sizes"]
+        n_outputs = layers[-1]
+        check_layers(model["weights_"], layers)
+        if layers[0] != sizes["n_features"] or len(model["weights_"]) != 2 * (len(layers) - 1):
+            raise Violation("weights_ must hold what network_ names and nothing else")
+    if model["prototypes_"] is not None and model["prototypes_"].shape[1] != n_outputs:
         raise Violation("prototypes_ must be embeddings of the network")
     if len({array.dtype for array in model["weights_"].values()}) > 1:
         raise Violation("weights_ must all have one dtype")
 
 
+def _check_encoder(model: Mapping[str, Any]) -> None:
+    from margin.meta.embedding_network import embedding_network
+
+    check_built(model["weights_"], lambda: embedding_network(**model["network_"]))
+
+
+MLP_NETWORK = FieldsOf({"sizes": ListOf(Count(low=1, high=2**31)), "activation": StringOf(tuple(ACTIVATIONS))})
+IMAGE_NETWORK = FieldsOf(
+    {
+        "encoder": ListOf(StringOf()),
+        "shape": ListOf(Count(low=1, high=MOST_PIXELS)),
+        "n_outputs": Count(low=1, high=MOST_PIXELS),
+    }
+)
 FORMS: Mapping[str, Form] = {
     "FewShotLearner": Form(
         {
@@ -33,9 +56,7 @@ FORMS: Mapping[str, Form] = {
             "center_": ArrayOf("n_features"),
             "scale_": ArrayOf("n_features"),
             "prototypes_": optional(ArrayOf("n_classes", None)),
-            "network_": FieldsOf(
-                {"sizes": ListOf(Count(low=1, high=2**31)), "activation": StringOf(tuple(ACTIVATIONS))}
-            ),
+            "network_": OneOf(MLP_NETWORK, IMAGE_NETWORK),
         },
         [_layers_are_stored],
     ),

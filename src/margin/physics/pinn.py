@@ -8,7 +8,7 @@ weights, from conditions that hold measurements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -22,19 +22,22 @@ from torch import Tensor, nn
 from margin.core.domains import Choice, Function, Integer, Number, Optional, Options
 from margin.core.domains.base import Domain
 from margin.core.notices import warn_user
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import FitLoop, NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
-from margin.neural.nets.mlp import MLP
-from margin.neural.training import QuasiNewton, RowBatches, Rows, Step, TensorRows, Training
+from margin.neural.training import Patience, QuasiNewton, RowBatches, Rows, Step, TensorRows, Training
 from margin.neural.training.optimizers import OPTIMIZERS
 from margin.neural.training.steps import Objective
+from margin.physics.levenberg_marquardt import LevenbergMarquardt
+from margin.physics.residuals import equations
+from margin.physics.solution_network import SolutionLoss, SolutionNetwork, pinn_loss
 
 __all__ = ["PINN", "Condition", "pinn_loss"]
 
+SECOND_ORDER = ("lbfgs", "levenberg-marquardt")  # solvers that know by themselves when to end
 MEMORY = 50  # pairs of the quasi-Newton method: residuals are ill-conditioned, and a pair costs little beside them
 
 
@@ -80,51 +83,6 @@ class Conditions(Domain):
         return ["a string", 3]
 
 
-class SolutionNetwork(nn.Module):
-    """A perceptron of coordinates brought to [-1, 1], and the coefficients that are learned with it."""
-
-    def __init__(
-        self, sizes: Sequence[int], activation: str, low: Sequence[float], high: Sequence[float],
-        coefficients: Mapping[str, float],
-    ):  # fmt: skip
-        super().__init__()
-        self.mlp = MLP(sizes, activation)
-        for linear in self.mlp.linears:  # He's start is for rectifiers; derivatives of smooth units want a smaller one
-            nn.init.xavier_normal_(linear.weight)
-        self.coefficients = nn.ParameterDict(
-            {name: nn.Parameter(torch.tensor(float(value))) for name, value in coefficients.items()}
-        )
-        self.low, self.high = list(low), list(high)
-
-    def forward(self, x: Tensor) -> Tensor:
-        low, high = x.new_tensor(self.low), x.new_tensor(self.high)
-        return self.mlp(2 * (x - low) / (high - low) - 1)
-
-
-def pinn_loss(
-    u: Callable[[Tensor], Tensor],
-    residual: Callable[..., Any],
-    conditions: Sequence[tuple[Tensor, Tensor]],
-    collocation: Tensor,
-    coefficients: Mapping[str, Tensor] | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Both parts of the loss: misfit at the conditions, and residual at the collocation points.
-
-    ``residual(u, x, **coefficients)`` gives one number per point, or a list of such for a system of equations.
-    """
-    misfits = [(u(points) - values).square().sum(dim=1) for points, values in conditions]
-    data = torch.cat(misfits).mean() if misfits else collocation.new_zeros(())
-    with torch.enable_grad():
-        x = collocation.detach().requires_grad_()
-        found = residual(u(x), x, **(coefficients or {}))
-    equations = list(found) if isinstance(found, list | tuple) else [found]
-    for part in equations:
-        if not isinstance(part, Tensor) or part.shape not in ((len(x),), (len(x), 1)):
-            shape = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
-            raise ValueError(f"PINN: residual must give one number per point, ({len(x)},); got {shape}.")
-    return data, torch.stack([part.square().mean() for part in equations]).sum()
-
-
 class PINN(RegressorMixin, NeuralEstimator):
     """A network that solves a differential equation given by its residual and its conditions.
 
@@ -160,10 +118,15 @@ class PINN(RegressorMixin, NeuralEstimator):
     hidden_layer_sizes: Sequence[int] | int = parameter((20, 20, 20), LAYER_SIZES, "Units of each hidden layer.")
     activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Function of the hidden units; it must be smooth.")
     condition_weight: float = parameter(1.0, Number(above=0), "Weight of the conditions against the residual.")
-    solver: str = parameter("lbfgs", Choice("lbfgs", *OPTIMIZERS), "Optimizer; 'lbfgs' takes all points at every step.")
+    solver: str = parameter(
+        "lbfgs",
+        Choice("lbfgs", "levenberg-marquardt", *OPTIMIZERS),
+        "Optimizer; 'lbfgs' takes all points at every step, and so does 'levenberg-marquardt' unless batch_size says "
+        "less; the latter is for some thousand weights at most and for derivatives up to the second.",
+    )
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
-    max_iter: int = parameter(1000, Integer(low=1), "Most epochs, or iterations of 'lbfgs'.")
-    tol: float = parameter(1e-8, Number(low=0), "Smallest fall of the loss that counts as a gain; gradient of 'lbfgs'.")
+    max_iter: int = default(1000)
+    tol: float = default(1e-8)
 
     _python_only = frozenset({"residual", "conditions"})  # code and data that a model file leaves out
 
@@ -180,12 +143,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         tensor = _tensor(X.dtype)
         residual, known = self.residual or _nothing, [(tensor(points), tensor(values)) for points, values in conditions]
 
-        def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-            assert isinstance(module, SolutionNetwork)
-            data, equation = pinn_loss(module, residual, known, batch[0], dict(module.coefficients.items()))
-            loss = self.condition_weight * data + equation
-            return {"loss": loss, "condition_loss": data, "residual_loss": equation}
-
+        objective = SolutionLoss(residual, known, self.condition_weight)
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         for record in self._train(objective, TensorRows.of(X), train, valid, seed=seed, state=state):
@@ -205,10 +163,10 @@ class PINN(RegressorMixin, NeuralEstimator):
         assert isinstance(module, SolutionNetwork)
         if self.residual is None:
             raise ValueError("PINN: residual must be a function to be evaluated; got None.")
-        x = _tensor(next(module.parameters()).detach().numpy().dtype)(np.asarray(X)).requires_grad_()
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        x = _tensor(next(module.parameters()).detach().numpy().dtype)(X).requires_grad_()
         with torch_threads(1):
-            found = self.residual(module(x), x, **dict(module.coefficients.items()))
-        parts = found if isinstance(found, list | tuple) else [found]
+            parts = equations(self.residual(module(x), x, **dict(module.coefficients.items())), len(x))
         return torch.stack([part.detach().reshape(-1).square() for part in parts]).sum(dim=0).sqrt().numpy()
 
     def _points(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -263,14 +221,24 @@ class PINN(RegressorMixin, NeuralEstimator):
 
     def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
         yield from super()._follow(training, loop)
-        if self.solver == "lbfgs" and not training.step.converged and training.epoch >= training.plan.epochs:
+        if self.solver in SECOND_ORDER and not training.step.converged and training.epoch >= training.plan.epochs:
             warn_user(f"PINN: the loss still falls after max_iter={self.max_iter} iterations.", ConvergenceWarning)
 
+    def _patience(self, validates: bool) -> Patience | None:
+        return super()._patience(validates) if validates or self.solver not in SECOND_ORDER else None
+
     def _step(self, module: nn.Module, objective: Objective, rows: Rows, seeds: Any) -> tuple[Step, RowBatches]:
-        if self.solver != "lbfgs":
+        if self.solver not in SECOND_ORDER:
             return super()._step(module, objective, rows, seeds)
-        step = QuasiNewton(module, objective, memory=MEMORY, tol=self.tol, penalty=self.alpha, seed=seeds.noise)
-        return step, RowBatches(rows, len(rows), seeds.order)
+        size = len(rows) if self.solver == "lbfgs" or self.batch_size == "auto" else int(self.batch_size)
+        batches = RowBatches(rows, size, seeds.order)
+        if self.solver == "lbfgs":
+            noise = seeds.noise
+            return QuasiNewton(module, objective, memory=MEMORY, tol=self.tol, penalty=self.alpha, seed=noise), batches
+        assert isinstance(objective, SolutionLoss)
+        problem = objective.least_squares(module, rows.batch(slice(0, len(rows))).tensors[0])
+        batched = size < len(rows)
+        return LevenbergMarquardt(module, problem, tol=self.tol, penalty=self.alpha, batched=batched), batches
 
 
 def _nothing(u: Tensor, x: Tensor, **_: Any) -> Tensor:

@@ -18,7 +18,7 @@ ACTIVATION = StringOf(tuple(ACTIVATIONS))
 def _solution_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "network_" not in model:
         return
-    from margin.physics.pinn import SolutionNetwork
+    from margin.physics.solution_network import SolutionNetwork
 
     network = model["network_"]
     if not len(network["low"]) == len(network["high"]) == network["sizes"][0] == sizes["n_features"]:

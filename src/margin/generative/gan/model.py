@@ -96,9 +96,11 @@ class GAN(NeuralEstimator):
     spectral_norm: bool = parameter(
         False, Flag(), "Whether the layers of the discriminator are divided by their largest singular values."
     )
-    n_discriminators: int = parameter(1, Integer(low=1), "Discriminators, whose losses for the generator are averaged.")
+    n_discriminators: int = parameter(
+        1, Integer(low=1, high=1_000), "Discriminators, whose losses for the generator are averaged."
+    )
     discriminator_updates: int = parameter(
-        1, Integer(low=1), "Updates of the discriminator per update of the generator."
+        1, Integer(low=1, high=1_000), "Updates of the discriminator per update of the generator."
     )
     discriminator_rate: float = parameter(
         1.0, Number(above=0), "Learning rate of the discriminator as a multiple of the generator's."

@@ -16,7 +16,7 @@ from margin import catalog
 from margin.runs import Run, interruptible
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import names_of, settings_of
-from margin.service.comparison.generative.budget import BoardBudget
+from margin.service.comparison.generative.budget import TimeShares
 from margin.service.comparison.generative.data import open_rows
 from margin.service.comparison.generative.measuring import Measured, measure, measure_copies, settings_text
 from margin.service.comparison.generative.result import COPIES, GenerativeComparison
@@ -110,7 +110,7 @@ def _choose(comparison: GenerativeComparison) -> None:
 
 def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], watch: Watch) -> None:
     seed = comparison.request.seed
-    budget = comparison.budget = BoardBudget(budget_seconds(comparison.request.budget, comparison.data.n_rows))
+    budget = comparison.budget = TimeShares(budget_seconds(comparison.request.budget, comparison.data.n_rows))
     if all(m.model != COPIES for m in comparison.measured):
         _add(comparison, measure_copies(comparison.data, seed))
     done = {m.model for m in comparison.measured}
@@ -121,8 +121,8 @@ def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], 
         if budget.seconds is not None and budget.left < comparison.seconds_for_the_winner:
             comparison.cut[name] = f"not reached within {seconds_text(budget.seconds)}"
             continue
-        seconds = budget.share(len(waiting) - place, comparison.seconds_for_the_winner)
-        _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, seconds))
+        deadline = budget.share(len(waiting) - place, comparison.seconds_for_the_winner)
+        _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, deadline))
         watch(comparison)
 
 

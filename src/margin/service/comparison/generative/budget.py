@@ -10,7 +10,7 @@ from typing import Any
 from margin.core.records import Record
 from margin.core.watching import Watcher, watch
 
-__all__ = ["BoardBudget", "Deadline", "ended_by"]
+__all__ = ["Deadline", "TimeShares", "ended_by"]
 
 
 class Deadline(Watcher):
@@ -49,7 +49,7 @@ def ended_by(deadline: Deadline | None) -> AbstractContextManager[None]:
     return nullcontext() if deadline is None else watch(deadline)
 
 
-class BoardBudget:
+class TimeShares:
     """Seconds for a whole comparison, from now on; None is no limit."""
 
     def __init__(self, seconds: float | None):
@@ -59,9 +59,9 @@ class BoardBudget:
     def left(self) -> float:
         return float("inf") if self.seconds is None else self.seconds - (time.monotonic() - self.started)
 
-    def share(self, n_models: int, reserved: float) -> float | None:
-        """Seconds for the next of so many models: its equal part of what is left after what is reserved."""
-        return None if self.seconds is None else max(self.left - reserved, 0.0) / max(n_models, 1)
+    def share(self, n_models: int, reserved: float) -> Deadline | None:
+        """The next of so many models may use its equal part of what is left after what is reserved."""
+        return None if self.seconds is None else Deadline(max(self.left - reserved, 0.0) / max(n_models, 1))
 
     def rest(self, least: float) -> Deadline | None:
         """All that is left, and ``least`` seconds in any case."""

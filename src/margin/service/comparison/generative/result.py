@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.runs import Run
-from margin.service.comparison.generative.budget import BoardBudget, ended_by
+from margin.service.comparison.generative.budget import TimeShares, ended_by
 from margin.service.comparison.generative.data import GenerativeData
 from margin.service.comparison.generative.measuring import MEASURES, FittedGenerator, Measured, make_model
 from margin.service.comparison.generative.standings import GeneratorStanding, standings
@@ -42,7 +42,7 @@ class GenerativeComparison:
         self.candidates: dict[str, Mapping[str, Any]] = {}
         self.left_out: dict[str, str] = {}
         self.cut: dict[str, str] = {}
-        self.budget = BoardBudget(None)
+        self.budget = TimeShares(None)
         self.measured: list[Measured] = []
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-generative-")
         self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]

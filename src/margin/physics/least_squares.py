@@ -1,0 +1,193 @@
+r"""The loss of a physics-informed network as a sum of squares, with the matrix that Gauss and Newton's method needs.
+
+.. math:: L(\theta) = \|r(\theta)\|^2, \qquad g = J^\top r, \qquad H = J^\top J, \qquad J = \partial r / \partial \theta
+
+The step of Levenberg and Marquardt solves one of two systems, the smaller one:
+
+.. math:: \delta = -(H + \lambda I)^{-1} J^\top r = -J^\top (J J^\top + \lambda I)^{-1} r
+
+A row of J is the gradient of one number in all weights. The pass back through the layers gives, for every point at
+once, the gradients before the activations; their outer products with the layers' inputs are the rows. They are made and
+added up in blocks, so that memory is bounded by the square of the number of weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import torch
+from torch import Tensor
+
+from margin.foundations.linalg.gram import add_gram, mirror
+from margin.physics.derivatives import with_derivatives
+from margin.physics.residuals import Residual, equations
+from margin.physics.taylor import DerivativeTape, Layout, closed, propagate, pull_back
+
+__all__ = ["JacobianRows", "NormalEquations", "ResidualSquares"]
+
+ENTRIES = 4_000_000  # of a block of J: 32 megabytes
+
+
+class NormalEquations(NamedTuple):
+    """g and H: a system as large as the number of weights."""
+
+    gradient: np.ndarray
+    gram: np.ndarray
+
+    @property
+    def scale(self) -> float:
+        """The largest diagonal entry of H."""
+        return float(self.gram.diagonal().max())
+
+    def step(self, damping: float) -> np.ndarray:
+        return -_solved(self.gram, damping, self.gradient)
+
+
+class JacobianRows(NamedTuple):
+    """J and r: a system as large as the number of rows, and the same step."""
+
+    rows: np.ndarray
+    values: np.ndarray
+
+    @property
+    def gradient(self) -> np.ndarray:
+        return self.rows.T @ self.values
+
+    @property
+    def scale(self) -> float:
+        return float(np.einsum("ij,ij->j", self.rows, self.rows).max())
+
+    def step(self, damping: float) -> np.ndarray:
+        gram = np.zeros((len(self.rows), len(self.rows)))
+        add_gram(self.rows.T, gram)
+        return -(self.rows.T @ _solved(mirror(gram), damping, self.values))
+
+
+def _solved(gram: np.ndarray, damping: float, right: np.ndarray) -> np.ndarray:
+    """(gram + damping I)^-1 right; LinAlgError where rounding has taken definiteness away."""
+    damped = gram.copy()
+    damped[np.diag_indices_from(damped)] += damping
+    factor = scipy.linalg.cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
+    found: np.ndarray = scipy.linalg.cho_solve(factor, right, check_finite=False)
+    return found
+
+
+class ResidualSquares:
+    """Misfits at ``known`` conditions and the ``residual`` at points, weighted so that their squares add up to a loss.
+
+    ``module`` is a solution network whose residual needs the derivatives of ``layout``.
+    """
+
+    def __init__(
+        self, module: Any, residual: Residual, known: Sequence[tuple[Tensor, Tensor]], layout: Layout,
+        condition_weight: float, n_equations: int = 1,
+    ):  # fmt: skip
+        self.module, self.residual, self.layout, self.condition_weight = module, residual, layout, condition_weight
+        self.known = None
+        if known:
+            self.known = (torch.cat([points for points, _ in known]), torch.cat([values for _, values in known]))
+        self.coefficients: Mapping[str, Tensor] = dict(module.coefficients.items())
+        self.n_equations = n_equations
+        self.n_weights = sum(parameter.numel() for parameter in module.parameters())
+
+    def n_rows(self, n_points: int) -> int:
+        """Entries of r at ``n_points`` points."""
+        return self.n_equations * n_points + (0 if self.known is None else self.known[1].numel())
+
+    def losses(self, points: Tensor) -> tuple[float, float]:
+        """Mean squares of the misfits at the conditions and of the residual at ``points``."""
+        with torch.no_grad():
+            data = 0.0
+            if self.known is not None:
+                data = float((self.module(self.known[0]) - self.known[1]).square().sum(dim=1).mean())
+            total = 0.0
+            for x in points.split(self._block()):
+                array, _ = self._propagate(x, self.layout)
+                parts = equations(
+                    self.residual(with_derivatives(array, self.layout, x), x, **self.coefficients), len(x)
+                )
+                total += float(sum(part.square().sum() for part in parts))
+        return data, total / len(points)
+
+    def normal_equations(self, points: Tensor) -> NormalEquations:
+        """g and H of the loss at ``points`` and the conditions, in float64."""
+        gradient, gram = np.zeros(self.n_weights), np.zeros((self.n_weights, self.n_weights))
+        for rows, values in self.jacobian(points):
+            gradient += rows.T @ values
+            add_gram(rows, gram)
+        return NormalEquations(gradient, mirror(gram))
+
+    def rows(self, points: Tensor) -> JacobianRows:
+        """All of J, where it has fewer rows than columns."""
+        blocks = list(self.jacobian(points))
+        return JacobianRows(np.concatenate([rows for rows, _ in blocks]), np.concatenate([r for _, r in blocks]))
+
+    def jacobian(self, points: Tensor) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks of J with the entries of r that belong to them, in float64."""
+        if self.known is not None:
+            weight = (self.condition_weight / len(self.known[0])) ** 0.5
+            for x, values in zip(*(tensor.split(self._block()) for tensor in self.known)):
+                yield from self._condition_rows(x, values, weight)
+        for x in points.split(self._block()):
+            yield from self._residual_rows(x, len(points) ** -0.5)
+
+    def _condition_rows(self, x: Tensor, values: Tensor, weight: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        layout = closed([])
+        with torch.no_grad():
+            array, tape = self._propagate(x, layout)
+            misfit = weight * (array[0] - values).double().numpy()
+        for column in range(values.shape[1]):
+            slope = torch.zeros_like(array)
+            slope[0, :, column] = weight
+            yield self._rows_of(slope, tape, layout, {}), misfit[:, column]
+
+    def _residual_rows(self, x: Tensor, weight: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        with torch.no_grad():
+            array, tape = self._propagate(x, self.layout)
+        array.requires_grad_()
+        names = {name: tensor.detach().requires_grad_() for name, tensor in self.coefficients.items()}
+        with torch.enable_grad():
+            parts = equations(self.residual(with_derivatives(array, self.layout, x), x, **names), len(x))
+        for part in parts:
+            with torch.enable_grad():
+                part = weight * part.reshape(-1)
+                (slope,) = torch.autograd.grad(
+                    part.sum(), array, retain_graph=True, materialize_grads=True, allow_unused=True
+                )
+                columns = {name: _rowwise(part, tensor) for name, tensor in names.items()}
+            yield self._rows_of(slope, tape, self.layout, columns), part.detach().double().numpy()
+
+    def _propagate(self, x: Tensor, layout: Layout) -> tuple[Tensor, DerivativeTape]:
+        module = self.module
+        return propagate(x, *module.normalization(x), module.mlp.linears, module.activation, layout)
+
+    def _rows_of(
+        self, slope: Tensor, tape: DerivativeTape, layout: Layout, columns: Mapping[str, Tensor]
+    ) -> np.ndarray:
+        """Rows of J, in the order of the network's parameters, for a gradient in the outputs of every point."""
+        linears = self.module.mlp.linears
+        found: dict[int, Tensor] = {}
+        with torch.no_grad():
+            for linear, g, h in zip(linears, pull_back(slope, tape, linears, layout), tape.inputs):
+                found[id(linear.weight)] = torch.einsum("jno,jni->noi", g, h).flatten(1)
+                found[id(linear.bias)] = g[0]
+            for name, tensor in self.coefficients.items():
+                found[id(tensor)] = columns[name][:, None] if name in columns else slope.new_zeros(slope.shape[1], 1)
+            ordered = torch.cat([found[id(parameter)] for parameter in self.module.parameters()], dim=1)
+        return np.ascontiguousarray(ordered.numpy(), dtype=np.float64)
+
+    def _block(self) -> int:
+        return max(1, ENTRIES // self.n_weights)
+
+
+def _rowwise(part: Tensor, number: Tensor) -> Tensor:
+    """Derivative of every entry of ``part`` in one number: a gradient in the weights of a weighted sum."""
+    weights = torch.ones_like(part, requires_grad=True)
+    (total,) = torch.autograd.grad(part, number, weights, create_graph=True, materialize_grads=True, allow_unused=True)
+    if not total.requires_grad:  # the equation does not have it
+        return torch.zeros_like(part)
+    (found,) = torch.autograd.grad(total, weights, retain_graph=True, materialize_grads=True, allow_unused=True)
+    return found.detach()
