@@ -66,7 +66,8 @@ def main() -> None:
     lines = chosen.kept.read_text().splitlines() if chosen.kept.exists() else []
     kept = [json.loads(line) for line in lines]
     done = {(row["game"], row["seed"]) for row in kept}
-    left = [(name, seed) for seed in range(SEEDS) for name in games(fast=False) if (name, seed) not in done]
+    order = sorted(games(fast=False), key=lambda name: name != "grid")  # the longest first
+    left = [(name, seed) for name in order for seed in range(SEEDS) if (name, seed) not in done]
     with same_threads(1):
         for name, seed in left[: chosen.most]:
             kept.append(measured(name, seed))

@@ -50,7 +50,8 @@ def games(fast: bool) -> dict[str, tuple[str, dict[str, Any]]]:
         "three discriminators": ("ring", {"max_iter": 15 if fast else 100, "n_discriminators": 3}),
         "unbalanced": ("ring", {"max_iter": 5, **UNBALANCED}),
     }
-    return found if fast else {**found, "grid": ("grid", {"max_iter": 160, "hidden_layer_sizes": (128, 128)})}
+    grid = {"max_iter": 240, "hidden_layer_sizes": (128, 128), "learning_rate_init": 5e-3}
+    return found if fast else {**found, "grid": ("grid", grid)}
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:

@@ -44,9 +44,10 @@ class MLPGenerator(nn.Module):
 
     def forward(self, z: Tensor, label: Tensor | None = None) -> Tensor:
         h = z if self.classes is None else torch.cat([z, self.classes(label)], dim=1)
-        for layer in self.layers[:-1]:
+        *hidden, last = self.layers
+        for layer in hidden:
             h = functional.leaky_relu(layer(h), SLOPE)
-        h = self.layers[-1](h)
+        h = last(h)
         return torch.tanh(h) if self.bounded else h
 
 
@@ -62,9 +63,10 @@ class MLPDiscriminator(nn.Module):
 
     def forward(self, x: Tensor, label: Tensor | None = None) -> Tensor:
         h = x if self.classes is None else torch.cat([x, self.classes(label)], dim=1)
-        for layer in self.layers[:-1]:
+        *hidden, last = self.layers
+        for layer in hidden:
             h = self.dropout(functional.leaky_relu(layer(h), SLOPE))
-        return self.layers[-1](h)[:, 0]
+        return last(h)[:, 0]
 
 
 class ConvGenerator(nn.Module):

@@ -27,9 +27,10 @@ class ConvTranslator(nn.Module):
         self.layers = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in itertools.pairwise(sizes))
 
     def forward(self, x: Tensor) -> Tensor:
-        for layer in self.layers[:-1]:
+        *hidden, last = self.layers
+        for layer in hidden:
             x = functional.leaky_relu(layer(x), SLOPE)
-        return torch.tanh(self.layers[-1](x))
+        return torch.tanh(last(x))
 
 
 class BothWays(nn.Module):

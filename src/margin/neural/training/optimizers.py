@@ -92,7 +92,7 @@ def _first_order(
         [named[name] for name in named if name not in decayed],
     ]
     decays = [optimization.weight_decay, 0.0]
-    if not all(groups):  # one kind only
+    if not all(groups) or not optimization.weight_decay:  # one kind only: one fused update instead of two
         groups, decays = [list(named.values())], decays[:1] if groups[0] else decays[1:]
     given: Any = [{"params": group, "weight_decay": decay} for group, decay in zip(groups, decays)]
     if name == "sgd":

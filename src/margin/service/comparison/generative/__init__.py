@@ -121,8 +121,8 @@ def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], 
         if budget.seconds is not None and budget.left < comparison.seconds_for_the_winner:
             comparison.cut[name] = f"not reached within {seconds_text(budget.seconds)}"
             continue
-        deadline = budget.share(len(waiting) - place, comparison.seconds_for_the_winner)
-        _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, deadline))
+        seconds = budget.share(len(waiting) - place, comparison.seconds_for_the_winner)
+        _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, seconds))
         watch(comparison)
 
 

@@ -59,9 +59,9 @@ class TimeShares:
     def left(self) -> float:
         return float("inf") if self.seconds is None else self.seconds - (time.monotonic() - self.started)
 
-    def share(self, n_models: int, reserved: float) -> Deadline | None:
-        """The next of so many models may use its equal part of what is left after what is reserved."""
-        return None if self.seconds is None else Deadline(max(self.left - reserved, 0.0) / max(n_models, 1))
+    def share(self, n_models: int, reserved: float) -> float | None:
+        """Seconds for the next of so many models: its equal part of what is left after what is reserved."""
+        return None if self.seconds is None else max(self.left - reserved, 0.0) / max(n_models, 1)
 
     def rest(self, least: float) -> Deadline | None:
         """All that is left, and ``least`` seconds in any case."""

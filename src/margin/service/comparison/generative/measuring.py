@@ -115,14 +115,17 @@ def settings_text(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def measure(
-    name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int, deadline: Deadline | None = None
+    name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int, seconds: float | None = None
 ) -> Measured:
-    """Fit the catalog's model, at most until the deadline, and measure it; one that fails is a row with its reason."""
+    """Fit the catalog's model, at most so many seconds, and measure it; one that fails is a row with its reason."""
     text, rng = settings_text(name, settings), np.random.default_rng([seed, 2])
+    deadline = None
     try:
+        model = make_model(name, settings, data, seed)  # imports what it needs, which is not its own time
+        deadline = None if seconds is None else Deadline(seconds)
         started = time.perf_counter()
         with ended_by(deadline):
-            fitted = FittedGenerator(make_model(name, settings, data, seed), data.code).fit(data.train, rng)
+            fitted = FittedGenerator(model, data.code).fit(data.train, rng)
         fit_seconds = time.perf_counter() - started
         started = time.perf_counter()
         rows = fitted.draw(min(len(data.held_out), MOST_MEASURED), seed)
