@@ -21,7 +21,7 @@ TABLES = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".gz", ".xlsx", ".parque
 
 def takes_target(entry: catalog.Entry) -> bool:
     """Whether a model learns from pairs of rows and targets."""
-    return entry.task in ("classification", "regression", "tagging", "translation")
+    return entry.task in ("classification", "regression", "tagging", "translation", "detection")
 
 
 def open_for(entry: catalog.Entry, spec: str, target: str | None = None) -> Source:
