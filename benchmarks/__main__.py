@@ -16,7 +16,9 @@ from typing import Any
 from benchmarks.harness import Case, first_call, measure, same_threads, time_first_calls
 from benchmarks.report import conditions, row, save, show
 
-MACHINERY = {"__init__", "__main__", "digits", "evidence", "harness", "page", "report", "study"}
+MACHINERY = {
+    *("__init__", "__main__", "digits", "evidence", "first_calls", "harness", "page", "quality", "report", "study"),
+}
 
 
 def families() -> list[str]:

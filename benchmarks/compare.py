@@ -1,8 +1,10 @@
 """``python -m benchmarks.compare``: what ``margin.compare`` picks against what one would run instead, on unseen rows.
 
-Twelve tables; test rows are set aside before anyone sees anything. Contenders with a budget get the same one. Quality
-is roc_auc (mean over classes, greater is better) or rmse on the test rows; beside it stand the mean rank over the
-tables and every table that margin loses. Contenders that are not installed are named as absent.
+Twelve tables; test rows are set aside before anyone sees anything. Contenders with a budget get the same one, in
+seconds of processor time on one core (:mod:`benchmarks.processor_clock`), each in a process of its own. Quality is
+roc_auc (mean over classes, greater is better) or rmse on the test rows; beside it stand the mean rank over the tables
+and every table that margin loses. What is done is kept, and the same command goes on after a kill. Contenders that are
+not installed are named as absent; one that fails on a table gets the last rank there and its reason.
 """
 
 from __future__ import annotations
@@ -11,42 +13,33 @@ import argparse
 import importlib.util
 import json
 import os
-import time
-from collections.abc import Callable, Sequence
+import subprocess
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.report import conditions
-from margin.data import load, random_split, stratified_split
+from benchmarks.compare_contenders import CONTENDERS
+from benchmarks.evidence import Finding, save_findings
 from margin.metrics import metric
 
 BUNDLED = ("breast-cancer", "wine", "digits", "diabetes")
 FILES = (
     "abalone", "adult", "california-housing", "german-credit", "mammography", "pima", "titanic", "wine-quality-red"
 )  # fmt: skip
-DECIDES = {"classification": "roc_auc", "regression": "rmse"}
-# A name per row, which contenders without a reading of columns could only stumble over; margin finds that out itself.
-NAMES = {"titanic": ("Name", "Ticket", "Cabin")}
-
-
-@dataclass(frozen=True)
-class Split:
-    """One table, divided; ``X`` are data frames as read."""
-
-    name: str
-    task: str
-    X: Any
-    y: np.ndarray
-    test_X: Any
-    test_y: np.ndarray
+#: Changes to what is compared are tried out on these, which are never reported.
+TRIED_OUT_ON = ("banknote", "sonar", "wine-quality-white", "iris", "horse-colic")
+OURS = "margin compare"
+#: No contender may take longer than this many seconds of the clock on the wall.
+MOST_SECONDS = 3600
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a contender reached on a table, and in how many seconds; ``note`` says what it chose or why it failed."""
+    """What a contender reached on a table, and in how many processor seconds; ``note`` says what it chose or why it
+    failed."""
 
     table: str
     seed: int
@@ -57,104 +50,22 @@ class Outcome:
     note: str = ""
 
 
-def split(name: str, seed: int) -> Split:
-    """The table's own test rows, or a quarter drawn by ``seed``."""
-    dataset = load(name)
-    whole = dataset.table()
-    X, y = whole.split_target(dataset.target)
-    if dataset.split is not None:
-        train, test = dataset.split
-    else:
-        divided = (
-            stratified_split(y, 0.25, seed) if dataset.task == "classification" else random_split(len(y), 0.25, seed)
-        )
-        train, test = divided
-    frame = X.to_pandas()
-    return Split(name, dataset.task, frame.iloc[train], y[train], frame.iloc[test], y[test])
+def run(name: str, seed: int, budget: float, who: str) -> Outcome:
+    """One contender on one table, in a process of its own."""
+    call = [sys.executable, "-m", "benchmarks.compare_contenders", name, str(seed), str(budget), who]
+    try:
+        done = subprocess.run(call, capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
+        line = (done.stdout.strip().splitlines() or [""])[-1]
+        found = json.loads(line) if line.startswith("{") else {"note": _last_line(done.stderr) or "the process ended"}
+    except subprocess.TimeoutExpired:
+        found = {"note": f"not done after {MOST_SECONDS} s"}
+    facts = {"metric": "", "score": None, "seconds": 0.0, "note": "", **found}
+    score = float("nan") if facts["score"] is None else float(facts["score"])
+    return Outcome(name, seed, who, facts["metric"], score, facts["seconds"], facts["note"])
 
 
-def with_margin(data: Split, budget: float, seed: int) -> tuple[Any, str]:
-    import margin
-
-    found = margin.compare(data.X, data.y, task=data.task, metric=DECIDES[data.task], budget=budget, seed=seed)
-    return found.best_, found.winner
-
-
-def with_scikit_learn(name: str, data: Split, seed: int) -> tuple[Any, str]:
-    """Defaults, behind what they need: codes for labels, and for the forest something in place of missing values."""
-    from sklearn import ensemble
-    from sklearn.compose import make_column_selector, make_column_transformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OrdinalEncoder
-
-    kind = "Classifier" if data.task == "classification" else "Regressor"
-    model = getattr(ensemble, f"{name}{kind}")(random_state=seed)
-    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan)
-    labels = make_column_selector(dtype_exclude="number")
-    columns = make_column_transformer(
-        ("drop", [c for c in NAMES.get(data.name, ()) if c in data.X.columns]), (codes, labels), remainder="passthrough"
-    )
-    steps = [columns, *([SimpleImputer(strategy="median")] if name == "RandomForest" else []), model]
-    return make_pipeline(*steps).fit(data.X, data.y), ""
-
-
-def with_flaml(data: Split, budget: float, seed: int) -> tuple[Any, str]:
-    from flaml import AutoML
-
-    model = AutoML()
-    names = {"roc_auc": "roc_auc" if len(np.unique(data.y)) == 2 else "roc_auc_ovr", "rmse": "rmse"}
-    model.fit(
-        data.X, data.y, task=data.task, metric=names[DECIDES[data.task]], time_budget=budget, seed=seed, verbose=0
-    )
-    return model, str(model.best_estimator)
-
-
-def with_lazy_predict(data: Split, seed: int) -> tuple[Any, str]:
-    """Its best row by a quarter of the training rows, fitted again to all of them."""
-    from lazypredict.Supervised import LazyClassifier, LazyRegressor
-
-    cls = LazyClassifier if data.task == "classification" else LazyRegressor
-    lazy = cls(verbose=0, ignore_warnings=True, random_state=seed)
-    train, held = random_split(len(data.y), 0.25, seed)
-    board, _ = lazy.fit(data.X.iloc[train], data.X.iloc[held], data.y[train], data.y[held])
-    best = str(board.index[0])
-    again = (
-        cls(verbose=0, ignore_warnings=True, random_state=seed, classifiers=[best])
-        if data.task == "classification"
-        else cls(verbose=0, ignore_warnings=True, random_state=seed, regressors=[best])
-    )
-    again.fit(data.X, data.X.iloc[held], data.y, data.y[held])
-    return again.models[best], best
-
-
-Contender = tuple[str, str, Callable[[Split, float, int], tuple[Any, str]]]
-
-CONTENDERS: tuple[Contender, ...] = (
-    ("margin compare", "margin", with_margin),
-    ("HistGradientBoosting", "sklearn", lambda data, _, seed: with_scikit_learn("HistGradientBoosting", data, seed)),
-    ("RandomForest", "sklearn", lambda data, _, seed: with_scikit_learn("RandomForest", data, seed)),
-    ("FLAML", "flaml", with_flaml),
-    ("LazyPredict", "lazypredict", lambda data, _, seed: with_lazy_predict(data, seed)),
-)
-
-
-def run(name: str, seed: int, budget: float, contenders: Sequence[Contender]) -> list[Outcome]:
-    """Every contender on one table; one that fails gets a row with the reason and the last rank."""
-    data = split(name, seed)
-    entry = metric(DECIDES[data.task])
-    outcomes = []
-    for who, _, fit in contenders:
-        started = time.perf_counter()
-        try:
-            model, note = fit(data, budget, seed)
-            seconds = time.perf_counter() - started
-            score = entry.measure(model, data.test_X, data.test_y)
-        except Exception as error:
-            score, seconds, note = float("nan"), time.perf_counter() - started, f"{type(error).__name__}: {error}"[:80]
-        outcomes.append(Outcome(name, seed, who, entry.name, score, seconds, note))
-        print(f"{name:<20} {who:<22} {entry.name} {score:.4f}  {seconds:6.1f} s  {note}", flush=True)
-    return outcomes
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[-1][:160]
 
 
 def ranks(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
@@ -167,7 +78,7 @@ def ranks(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for key in dict.fromkeys((o.table, o.seed) for o in outcomes):
         rows = [o for o in outcomes if (o.table, o.seed) == key]
-        sign = -1 if metric(rows[0].metric).greater_is_better else 1
+        sign = -1 if metric(next(o.metric for o in rows if o.metric)).greater_is_better else 1
         values = np.array([sign * o.score if o.score == o.score else np.inf for o in rows])
         for o, value in zip(rows, values):
             found.setdefault(o.contender, []).append(float((values < value).sum() + ((values == value).sum() + 1) / 2))
@@ -182,8 +93,8 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     lost = []
     for key in dict.fromkeys((o.table, o.seed) for o in outcomes):
         rows = {o.contender: o for o in outcomes if (o.table, o.seed) == key}
-        ours = rows["margin compare"]
-        entry = metric(ours.metric)
+        ours = rows[OURS]
+        entry = metric(next(o.metric for o in rows.values() if o.metric))
         lost += [
             f"  {ours.table}: {entry.name} {ours.score:.4f} against {o.score:.4f} of {o.contender}"
             for o in rows.values()
@@ -192,28 +103,80 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     return "\n".join([*lines, f"losses: {len(lost)}", *lost])
 
 
+def findings(outcomes: Sequence[Outcome], absent: Sequence[str]) -> list[Finding]:
+    """A row for the mean rank of every contender, and a row for every table."""
+    mean = {who: float(np.mean(found)) for who, found in ranks(outcomes).items()}
+    others = {who: value for who, value in mean.items() if who != OURS}
+    found = []
+    for who, value in others.items():
+        said = f"{mean[OURS]:.2f} against {value:.2f}"
+        found.append(Finding(f"mean rank, {OURS} against {who}", said, "not above", mean[OURS] <= value))
+    found += [Finding(f"mean rank, {OURS} against {who}", "not installed", "not above", False) for who in absent]
+    for table in dict.fromkeys(o.table for o in outcomes):
+        rows = [o for o in outcomes if o.table == table]
+        said = ", ".join(
+            f"{o.contender} {o.score:.4g}" if o.score == o.score else f"{o.contender}: {o.note}" for o in rows
+        )
+        found.append(Finding(f"{table}, {next(o.metric for o in rows if o.metric)} on test rows", said))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
     parser.add_argument("--tables", default="", help=f"separated by commas; default: {', '.join(BUNDLED + FILES)}")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds per table for whoever takes a budget")
+    parser.add_argument("--contenders", default="", help="separated by commas; default: all that are installed")
+    parser.add_argument("--budget", type=float, default=20.0, help="processor seconds per table")
     parser.add_argument("--seeds", type=int, default=1, help="how many divisions into training and test rows")
+    parser.add_argument("--kept", type=Path, default=Path("build") / "compare-outcomes.jsonl", help="what is done")
     options = parser.parse_args()
     tables = options.tables.split(",") if options.tables else list(BUNDLED)
     if not options.tables and os.environ.get("MARGIN_DATA"):
         tables += FILES
     elif not options.tables:
         print(f"MARGIN_DATA is not set: without {', '.join(FILES)}")
-    present = [c for c in CONTENDERS if importlib.util.find_spec(c[1])]
-    for who in [c[0] for c in CONTENDERS if c not in present]:
-        print(f"{who} is not installed and does not take part")
-    outcomes = [o for name in tables for seed in range(options.seeds) for o in run(name, seed, options.budget, present)]
+    wanted = options.contenders.split(",") if options.contenders else list(CONTENDERS)
+    absent = [who for who in wanted if not importlib.util.find_spec(CONTENDERS[who][0])]
+    kept = _kept(options.kept, options.budget)
+    outcomes = []
+    for name in tables:
+        for key in [(name, seed, who) for seed in range(options.seeds) for who in wanted if who not in absent]:
+            if key not in kept:
+                kept[key] = run(key[0], key[1], options.budget, key[2])
+                _keep(options.kept, options.budget, kept[key])
+            outcomes.append(kept[key])
+            o = kept[key]
+            print(f"{name:<20} {o.contender:<22} {o.metric} {o.score:.4f}  {o.seconds:6.1f} s  {o.note}", flush=True)
     print(summary(outcomes))
-    if not options.tables:
-        path = Path(__file__).parent / "results" / "compare" / "outcomes.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"conditions": conditions(os.cpu_count() or 1), "budget": options.budget}
-        path.write_text(json.dumps({**facts, "outcomes": [asdict(o) for o in outcomes]}, indent=2))
+    if not options.tables and not options.contenders:
+        path = _save(outcomes, absent, options.budget)
         print(f"written to {path}")
+
+
+def _save(outcomes: Sequence[Outcome], absent: Sequence[str], budget: float) -> Path:
+    return save_findings(
+        "compare-twelve-tables",
+        "margin compare on twelve tables",
+        protocol=f"A quarter of the rows (or the table's own test rows) set aside; {budget:g} seconds of processor time"
+        " on one core for margin compare and FLAML, defaults for scikit-learn's models; LazyPredict's best row by a"
+        " quarter of at most 2,000 training rows, fitted again to all of them. Ranks by the test rows.",
+        command="python -m benchmarks.compare",
+        findings=findings(outcomes, absent),
+        raw=[{**asdict(o), "score": None if o.score != o.score else o.score} for o in outcomes],
+    )
+
+
+def _kept(path: Path, budget: float) -> dict[tuple[str, int, str], Outcome]:
+    if not path.exists():
+        return {}
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    outcomes = [Outcome(**row["outcome"]) for row in rows if row["budget"] == budget]
+    return {(o.table, o.seed, o.contender): o for o in outcomes}
+
+
+def _keep(path: Path, budget: float, outcome: Outcome) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a") as file:
+        file.write(json.dumps({"budget": budget, "outcome": asdict(outcome)}) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Reduction against scikit-learn and oneDAL: explained variance, exact divergence and stress beside the time."""
+"""Reduction against scikit-learn, oneDAL, openTSNE and umap-learn: what each minimizes stands beside the time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import neighbor_maps
 from benchmarks.harness import Case, Peer
 from margin.data import load
-from margin.reduction import MDS, PCA, TSNE, FastICA, Isomap, kl_divergence
-from margin.reduction.tsne import sparse_affinities
+from margin.reduction import MDS, PCA, FastICA, Isomap
 
 __all__ = ["cases"]
 
@@ -20,7 +20,7 @@ def cases(quick: bool) -> list[Case]:
     found = [_pca(n // small, p, k) for n, p, k in ((200_000, 32, 10), (60_000, 784, 20), (2000, 5000, 20))]
     found += [_ica(100_000 // small, 20), _mds(300 if quick else 1000)]
     found += [_isomap(n) for n in ((1000,) if quick else (1000, 2000, 4000))]
-    return [*found, _tsne(600 if quick else 1797)]
+    return [*found, *neighbor_maps.cases(quick)]
 
 
 def _pca(n: int, p: int, k: int) -> Case:
@@ -112,33 +112,4 @@ def _isomap(n: int) -> Case:
         "correlation with the roll",
         rounds=2,
         first_call=n == 1000,
-    )
-
-
-def _tsne(n: int) -> Case:
-    def data() -> dict[str, np.ndarray]:
-        X = np.asarray(load("digits").X, dtype=np.float64)[:n]
-        return {"X": X, "P": sparse_affinities(X, 30.0).toarray()}
-
-    def theirs(module: str, d: dict[str, np.ndarray]) -> np.ndarray:
-        return __import__(module, fromlist=["TSNE"]).TSNE(init="pca", random_state=0).fit_transform(d["X"])
-
-    def remark(d: dict[str, np.ndarray], Y: np.ndarray) -> str:
-        from sklearn.manifold import trustworthiness
-
-        return f"trustworthiness {trustworthiness(d['X'], Y):.4f}"
-
-    return Case(
-        "t-SNE, perplexity 30, 1000 steps, digits",
-        f"{n} x 64",
-        data,
-        lambda d: TSNE(random_state=0).fit_transform(d["X"]),
-        (
-            Peer("scikit-learn", "sklearn", partial(theirs, "sklearn.manifold")),
-            Peer("scikit-learn-intelex", "sklearnex", partial(theirs, "sklearnex.manifold")),
-        ),
-        lambda d, Y: kl_divergence(d["P"], np.asarray(Y, dtype=np.float64)),
-        "exact KL divergence",
-        rounds=1,
-        remark=remark,
     )

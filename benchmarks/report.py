@@ -19,7 +19,10 @@ __all__ = ["conditions", "row", "save", "show"]
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = (
     *("margin", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba", "torch"),
-    *("lightgbm", "xgboost", "celer", "pot", "gpytorch", "faiss-cpu"),
+    *("lightgbm", "xgboost", "celer", "pot", "gpytorch", "faiss-cpu", "openTSNE", "umap-learn", "pytabkit", "flaml"),
+    *("lazypredict", "tokenizers", "tiktoken", "transformers", "gensim", "tomotopy", "hmmlearn", "python-crfsuite"),
+    *("sacrebleu", "pgmpy", "pyagrum", "zuko", "normflows", "torch_geometric", "torchdiffeq", "deepxde", "captum"),
+    *("shap", "pycocotools"),
 )
 
 

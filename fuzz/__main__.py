@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import itertools
 import json
+import math
 import sys
 import tempfile
 import time
@@ -27,6 +28,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="number of the first mutation (0)")
     parser.add_argument("--models", default="", help="names, separated by commas; all if left out")
     parser.add_argument("--corpus", type=Path, help="folder for the unchanged files, kept for the next time")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further file after so long")
     parser.add_argument("--out", type=Path, help="write counts and findings to this JSON file")
     arguments = parser.parse_args()
     folder = arguments.corpus or Path(tempfile.mkdtemp(prefix="margin-corpus-"))
@@ -34,18 +36,21 @@ def main() -> int:
     chosen = arguments.models.split(",") if arguments.models else corpus.names()
     for name in corpus.write(folder, chosen):
         _show(f"fitted {name}")
-    rounds = itertools.count(arguments.seed)
+    rounds, started = itertools.count(arguments.seed), time.monotonic()
     tasks = itertools.islice(((name, number) for number in rounds for name in chosen), arguments.files)
-    report, shown_at = Report(), 0.0
+    report, shown, shown_at = Report(), 0, 0.0
     with contextlib.suppress(KeyboardInterrupt):  # what was tried so far is told
         for report in run(folder, tasks):
+            for finding in report.findings[shown:]:
+                print(json.dumps(finding)[:600], flush=True)
+            shown = len(report.findings)
+            if time.monotonic() - started > 60 * arguments.minutes:
+                break
             if time.monotonic() - shown_at > 1.0:
                 _show(f"{report.total} files: {dict(report.counts)}")
                 shown_at = time.monotonic()
     _show("")
     print(json.dumps({"files": report.total, **report.counts}))
-    for finding in report.findings[:20]:
-        print(json.dumps(finding)[:400])
     if arguments.out is not None:
         facts = {"counts": report.counts, "by_model": report.by_model, "findings": report.findings}
         arguments.out.write_text(json.dumps(facts, indent=1))

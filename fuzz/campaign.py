@@ -22,7 +22,7 @@ from typing import Any
 __all__ = ["BAD", "Report", "run"]
 
 BAD = ("crash", "hang", "process", "file", "untidy")
-FILES_PER_WORKER = 1000  # then a new one starts: what a process keeps for itself must not add up
+FILES_PER_WORKER = 10_000  # then a new one starts: what a process keeps for itself must not add up
 SILENCE = 300.0  # seconds of the clock after which a worker that waits for something is given up
 
 
@@ -59,9 +59,10 @@ def run(folder: Path, tasks: Iterable[tuple[str, int]]) -> Iterator[Report]:
                 worker = _Worker(folder)
             answer = worker.ask(name, number)
             if answer["outcome"] in ("crash", "hang"):
-                alone = _Worker(folder)  # the same file by itself: is it to blame, or what came before?
-                answer["alone"] = alone.ask(name, number)["outcome"]
-                alone.close()
+                if answer["outcome"] == "crash":
+                    alone = _Worker(folder)  # the same file by itself: is it to blame, or what came before?
+                    answer["alone"] = alone.ask(name, number)["outcome"]
+                    alone.close()
                 worker = _Worker(folder)
             report.add(name, number, answer)
             yield report

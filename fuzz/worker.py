@@ -13,15 +13,26 @@ import resource
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-CPU_SECONDS = 20  # more than any load, prediction or first two iterations of a fit here takes
+CPU_SECONDS = int(
+    os.environ.get("MARGIN_FUZZ_SECONDS", "20")
+)  # more than any load, prediction or first two iterations of a fit here takes
 MEMORY = 3 * 2**30  # beyond what the libraries themselves have mapped
 FIT_EVERY = 4
 
-OUTPUTS = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "apply")
+# What is asked of a loaded model, each with the rows, and what it can say by itself.
+OUTPUTS = (
+    *("predict", "predict_proba", "decision_function", "transform", "score_samples", "apply", "decision_path"),
+    *("staged_predict", "kneighbors", "reconstruct", "encode", "hidden_states", "perplexity", "attention_maps"),
+    *("embed", "encode_images", "project"),
+)
+BY_ITSELF = ("get_n_leaves", "to_text", "text", "rules", "get_covariance", "aic")
+DRAWN = 5  # new rows or texts
+MAX_TOKENS = 20
 
 
 class Guard:
@@ -72,12 +83,9 @@ def attempt(path: Path, X: Any, y: Any, fit: bool) -> tuple[str, str]:
     except Exception as error:
         return "untidy", f"load: {type(error).__name__}: {error}"
     outcome = ("predicted", "")
-    for name in OUTPUTS:
+    for name, ask in _questions(model, X):
         try:
-            if hasattr(model, name):
-                getattr(model, name)(X)
-            elif name == "predict" and hasattr(model, "sample"):
-                model.sample(5)
+            ask()
         except Exception as error:
             outcome = ("failed", f"{name}: {type(error).__name__}: {str(error)[:200]}")
     if fit:
@@ -89,17 +97,57 @@ def attempt(path: Path, X: Any, y: Any, fit: bool) -> tuple[str, str]:
     return outcome
 
 
+def _questions(model: Any, X: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Everything that can be asked of a loaded model, by name."""
+    for name in OUTPUTS:
+        method = _method(model, name)
+        if method:
+            yield name, lambda method=method: _consumed(method(X))
+    for name in BY_ITSELF:
+        method = _method(model, name)
+        if method:
+            yield name, method
+    sample, back = _method(model, "sample"), _method(model, "inverse_transform")
+    if sample and _method(model, "attention_maps"):
+        yield "sample", lambda: sample(DRAWN, 0, max_tokens=MAX_TOKENS)
+    elif sample:
+        yield "sample", lambda: sample(DRAWN)
+    if back:
+        yield "inverse_transform", lambda: back(model.transform(X))
+
+
+def _method(model: Any, name: str) -> Callable[..., Any] | None:
+    """A method, which a broken file may make impossible to look up."""
+    try:
+        found = getattr(model, name, None)
+    except Exception:
+        return None
+    return found if callable(found) else None  # word2vec has a parameter "sample"
+
+
+def _consumed(said: Any) -> Any:
+    """Generators run only when they are asked for their values."""
+    return list(islice(said, 3)) if isinstance(said, Iterator) else said
+
+
 def main(folder: Path) -> None:
+    in_memory = Path("/dev/shm")  # a disk would wait for every file
+    with tempfile.TemporaryDirectory(prefix="margin-fuzz-", dir=in_memory if in_memory.is_dir() else None) as own:
+        _answer_lines(folder, Path(own))
+
+
+def _answer_lines(folder: Path, own: Path) -> None:
     warnings.simplefilter("ignore")
     import numpy as np
 
     from fuzz.corpus import data_of
     from fuzz.mutations import mutate, read
+    from margin.core.jit_cache import private_folder
 
     np.seterr(all="ignore")
     root = Path(__file__).parents[1]
-    own = Path(tempfile.mkdtemp(prefix="margin-fuzz-"))
-    guard = Guard((str(own), str(root / "src"), sys.prefix, sys.base_prefix, "/proc", "/sys", "/usr/lib"))
+    code = (root / "src", private_folder(), sys.prefix, sys.base_prefix, "/usr/lib")  # also compiled, for this user
+    guard = Guard((*map(str, (own, *code)), "/proc", "/sys"))
     documents: dict[str, Any] = {}
     _limit_memory()
     for line in sys.stdin:

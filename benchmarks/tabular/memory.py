@@ -17,7 +17,7 @@ from benchmarks.harness import same_threads
 from benchmarks.tabular.race import threads
 from benchmarks.tabular.tables import first_rows
 
-__all__ = ["growth"]
+__all__ = ["FORGET", "STATUS", "give_back", "growth", "kilobytes"]
 
 SMALL = 2_000
 STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -31,25 +31,25 @@ def growth(family: str, name: str, size: str, who: str) -> float:
     data = case.data()
     call(first_rows(data, SMALL))
     gc.collect()
-    _give_back()
+    give_back()
     if FORGET.exists():
         FORGET.write_text("5")  # the highest size so far is forgotten
-        before = _kilobytes("VmRSS")
+        before = kilobytes("VmRSS")
     else:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     model = call(data)
-    peak = _kilobytes("VmHWM") if FORGET.exists() else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = kilobytes("VmHWM") if FORGET.exists() else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     del model
     return (peak - before) / 1e3
 
 
-def _give_back() -> None:
+def give_back() -> None:
     """Return what was freed to the system: memory that lies about unused would hide what the fit asks for."""
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _kilobytes(name: str) -> int:
+def kilobytes(name: str) -> int:
     line = next(line for line in STATUS.read_text(encoding="ascii").splitlines() if line.startswith(name))
     return int(line.split()[1])
 

@@ -13,6 +13,7 @@ from margin.core.watching import watch as watch
 from margin.density import HistogramDensity as HistogramDensity
 from margin.density import KernelDensity as KernelDensity
 from margin.detection import ObjectDetector as ObjectDetector
+from margin.forecasting import Forecaster as Forecaster
 from margin.generative import Autoencoder as Autoencoder
 from margin.generative import DiffusionModel as DiffusionModel
 from margin.generative import FlowMatching as FlowMatching

@@ -24,7 +24,9 @@ class Entry:
     non-negative "counts" or "categories". Above ``max_rows`` its cost (quadratic or cubic in the rows) makes a
     comparison leave it out, with a remark. ``standard_target``: its defaults suit a target of deviation 1, so a
     comparison gives it one. ``settings`` are parameters with which a comparison tries it, where the default would only
-    repeat another model; ``compared`` is False where all would.
+    repeat another model or fail on most tables; ``compared`` is False where all would. ``variants`` are further
+    settings with which it is tried, each a row NAME-VARIANT of the board. A ``wide`` model takes a sparse table of
+    thousands of columns, so it gets all terms of a text instead of the commonest.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Entry:
     standard_target: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     compared: bool = True
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    wide: bool = False
 
     @property
     def family(self) -> str:
@@ -49,8 +53,8 @@ class Entry:
 
 LINEAR = (
     Entry("linear-regression", "margin.linear.LinearRegression", "regression"),
-    Entry("ridge", "margin.linear.Ridge", "regression"),
-    Entry("logistic-regression", "margin.linear.LogisticRegression", "classification"),
+    Entry("ridge", "margin.linear.Ridge", "regression", wide=True),
+    Entry("logistic-regression", "margin.linear.LogisticRegression", "classification", wide=True),
     Entry("lasso", "margin.linear.Lasso", "regression"),
     Entry("elastic-net", "margin.linear.ElasticNet", "regression"),
     Entry("basis-regression", "margin.linear.BasisRegression", "regression"),
@@ -62,7 +66,7 @@ LINEAR = (
 KERNELS = (
     Entry("svc", "margin.kernels.SVC", "classification", max_rows=50_000),
     Entry("hard-margin-svc", "margin.kernels.HardMarginSVC", "classification", max_rows=20_000),
-    Entry("linear-svc", "margin.kernels.LinearSVC", "classification"),
+    Entry("linear-svc", "margin.kernels.LinearSVC", "classification", wide=True),
     Entry(
         "kernel-ridge",
         "margin.kernels.KernelRidge",
@@ -97,11 +101,18 @@ NEIGHBORS = (
 
 BAYES = (
     Entry("gaussian-nb", "margin.bayes.GaussianNB", "classification"),
-    Entry("multinomial-nb", "margin.bayes.MultinomialNB", "classification", takes="counts"),
-    Entry("bernoulli-nb", "margin.bayes.BernoulliNB", "classification"),
+    Entry("multinomial-nb", "margin.bayes.MultinomialNB", "classification", takes="counts", wide=True),
+    Entry("bernoulli-nb", "margin.bayes.BernoulliNB", "classification", wide=True),
     Entry("categorical-nb", "margin.bayes.CategoricalNB", "classification", takes="categories"),
     Entry("linear-discriminant-analysis", "margin.bayes.LinearDiscriminantAnalysis", "classification"),
-    Entry("quadratic-discriminant-analysis", "margin.bayes.QuadraticDiscriminantAnalysis", "classification"),
+    Entry(
+        "quadratic-discriminant-analysis",
+        "margin.bayes.QuadraticDiscriminantAnalysis",
+        "classification",
+        settings={
+            "reg_param": 1e-3
+        },  # columns of categories depend on each other, and a covariance must not be singular
+    ),
 )
 
 TREES = (
@@ -169,6 +180,8 @@ VISION = (
     Entry("visual-words", "margin.vision.VisualWords", "transformation", data="images"),
 )
 
+FORECASTING = (Entry("forecaster", "margin.forecasting.Forecaster", "forecasting", compared=False),)
+
 SEMI = (
     Entry("self-training-classifier", "margin.semi.SelfTrainingClassifier", "classification", compared=False),
     Entry("pseudo-label", "margin.semi.PseudoLabel", "classification", compared=False),
@@ -192,7 +205,13 @@ TEXT = (
     Entry("hmm-tagger", "margin.text.HMMTagger", "tagging", data="text"),
     Entry("crf-tagger", "margin.text.CRFTagger", "tagging", data="text"),
     Entry("token-tagger", "margin.text.TokenTagger", "tagging", data="text"),
-    Entry("text-classifier", "margin.text.TextClassifier", "classification", data="text"),
+    Entry(
+        "text-classifier",
+        "margin.text.TextClassifier",
+        "classification",
+        data="text",
+        variants={"cnn": {"architecture": "cnn"}},
+    ),
     Entry("language-model", "margin.text.LanguageModel", "density", data="text"),
     Entry("translator", "margin.text.Translator", "translation", data="text"),
     Entry("masked-language-model", "margin.text.MaskedLanguageModel", "transformation", data="text"),
@@ -243,6 +262,7 @@ ENTRIES: tuple[Entry, ...] = (
     *REDUCTION,
     *NEURAL,
     *VISION,
+    *FORECASTING,
     *SEMI,
     *GENERATIVE,
     *TEXT,
@@ -284,6 +304,7 @@ PARTS: Mapping[str, str] = {
     "margin/category-columns": "margin.data.category_columns.CategoryColumns",
     "margin/date-parts": "margin.data.date_parts.DateParts",
     "margin/tfidf-columns": "margin.data.tfidf_columns.TfidfColumns",
+    "margin/joined-texts": "margin.data.joined_texts.JoinedTexts",
     # What ColumnTransformer puts in place of "passthrough" when it is fitted.
     "sklearn/function-transformer": "sklearn.preprocessing.FunctionTransformer",
     # Leaders of a comparison put together.

@@ -131,6 +131,7 @@ def test_generative_models_sample(run, tmp_path):
         (["compare", "iris", "--target", "nothing"], "no target 'nothing'"),
         (["compare", "iris", "--metric", "rmse"], "not one for classification"),
         (["run", "no-such-experiment"], "no experiment"),
+        (["run", "lloyd-iteration"], "did you mean lloyd-iterations?"),
     ],
 )
 def test_a_bad_request_is_one_sentence_and_exit_2(run, arguments, sentence):

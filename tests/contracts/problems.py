@@ -67,6 +67,7 @@ TEST_PARAMETERS = {
     "visual-words": {"n_words": 4},
     "sequence-classifier": {"cell": "gru", "hidden_size": 8, "max_iter": 8, "learning_rate_init": 0.05},
     "sequence-regressor": {"cell": "gru", "hidden_size": 16, "max_iter": 25, "learning_rate_init": 0.03},
+    "forecaster": {"window_length": 4, "horizon": 2},
     "latent-dirichlet-allocation": {"n_components": 2, "max_iter": 5},
     "word2vec": {"vector_size": 4, "min_count": 1, "max_iter": 4},
     "glove": {"vector_size": 4, "min_count": 1, "max_iter": 4},
@@ -110,6 +111,8 @@ BOOTSTRAP = "a bootstrap draws rows, so a row of weight two and two equal rows a
 
 FLOAT32 = "a network computes in float32, where a weighted sum and the sum of repeated rows round differently"
 
+TIME = "the rows of X are steps in time that follow the fitted series, so their order and number decide the forecast"
+
 # scikit-learn's checks that a model cannot pass, each with the reason.
 EXPECTED_FAILURES = {
     **{
@@ -119,6 +122,10 @@ EXPECTED_FAILURES = {
     **{
         name: {"check_sample_weight_equivalence_on_dense_data": FLOAT32}
         for name in ("cnn-classifier", "vision-transformer")
+    },
+    "forecaster": {
+        "check_methods_sample_order_invariance": TIME,
+        "check_methods_subset_invariance": TIME,
     },
 }
 
@@ -184,6 +191,13 @@ def trajectories():
     return np.stack([np.cos(angle), np.sin(angle)], axis=2)
 
 
+def seasons():
+    """A series with seasons of 6 that grow with its level, and one exogenous column that moves it."""
+    t = np.arange(90)
+    X = np.random.default_rng(0).normal(size=(90, 1))
+    return X, (5 + 0.1 * t) * (2 + np.sin(2 * np.pi * t / 6)) + X[:, 0]
+
+
 def is_table(X):
     """Whether ``X`` is rows of columns, which scikit-learn's scalers can be put in front of."""
     return isinstance(X, np.ndarray) and X.ndim == 2
@@ -199,6 +213,8 @@ def problem(entry):
         return graphs(entry.name)
     if entry.name == "neural-ode":
         return trajectories(), None
+    if entry.name == "forecaster":
+        return seasons()
     if entry.task == "classification":
         X, y = load_iris(return_X_y=True)
     elif entry.task == "regression":

@@ -21,6 +21,7 @@ from margin.core.parameters import (
     InvalidParameter,
     attribute,
     attributes_of,
+    default,
     parameter,
     parameter_table,
     parameters_of,
@@ -137,6 +138,26 @@ def test_a_subclass_redeclares_a_parameter():
     assert Renamed().p == 1.0
     assert list(parameters_of(Renamed)) == ["shrinkage", "p", "prior", "depth", "scaled"]
     assert parameters_of(NearestCentroid)["p"].default == 2.0
+
+
+def test_a_new_default_keeps_the_rest_of_the_declaration():
+    class City(Metric):
+        """Distances along the streets."""
+
+        p: float = default(1.0)
+        scaled: bool = default(True, "Whether blocks are of one size.")
+
+    found = parameters_of(City)
+    assert (City().p, City().scaled) == (1.0, True)
+    assert found["p"].domain == parameters_of(Metric)["p"].domain
+    assert found["p"].sentence == "Exponent of the distance."
+    assert found["scaled"].sentence == "Whether blocks are of one size."
+    with pytest.raises(TypeError, match="Lost: q has a new default, but no base declares q"):
+
+        class Lost(Metric):
+            """No base has q."""
+
+            q: float = default(1.0)
 
 
 def test_help_shows_everything():

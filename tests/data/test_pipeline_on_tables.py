@@ -16,6 +16,7 @@ from margin.data import Table, preprocessor, profile, read
 from margin.data.category_columns import CategoryColumns
 from margin.data.column_reader import ColumnReader
 from margin.data.date_parts import DateParts
+from margin.data.joined_texts import JoinedTexts
 from margin.data.stored import FORMS
 from margin.data.tfidf_columns import TfidfColumns
 
@@ -228,3 +229,36 @@ def test_date_parts_equal_pandas():
 def test_a_reader_of_nonsense(kinds, words):
     with pytest.raises(ValueError, match=words):
         ColumnReader(kinds).fit(pd.DataFrame({"a": [1]}))
+
+
+def test_sparse_tf_idf_of_pairs_equals_scikit_learn(frame):
+    texts, new = frame["note"].tolist()[:60], ["red car car", "", "old bike never seen"]
+    ours = TfidfColumns(max_features=1000, min_df=1, longest_run=2, sparse=True).fit(pd.DataFrame({"t": texts}))
+    theirs = TfidfVectorizer(ngram_range=(1, 2)).fit(texts)
+    assert ours.terms_[0] == theirs.get_feature_names_out().tolist()
+    found = ours.transform(pd.DataFrame({"t": new}))
+    assert found.format == "csr"
+    np.testing.assert_allclose(found.toarray(), theirs.transform(new).toarray(), atol=1e-15)
+    again = ours.fit_transform(pd.DataFrame({"t": texts}))
+    np.testing.assert_allclose(again.toarray(), theirs.transform(texts).toarray(), atol=1e-15)
+
+
+def test_a_wide_preparation_is_sparse_and_is_saved(frame, tmp_path):
+    rows = frame.drop(columns="y")
+    prepare = preprocessor(profile(frame, "y"), max_terms=500, sparse=True)
+    pipeline = make_pipeline(prepare, margin.LogisticRegression()).fit(rows, frame["y"])
+    assert pipeline[0].transform(rows).format == "csr"
+    assert "text__note_old red" in pipeline[0].get_feature_names_out()
+    margin.save(pipeline, tmp_path / "wide.safetensors")
+    again = margin.load(tmp_path / "wide.safetensors")
+    np.testing.assert_array_equal(again.predict_proba(rows), pipeline.predict_proba(rows))
+
+
+def test_texts_of_a_row_become_one_string(tmp_path):
+    texts = pd.DataFrame({"a": ["x y", None, " "], "b": ["z", "w", np.nan]})
+    joined = JoinedTexts().fit(texts)
+    assert joined.transform(texts).tolist() == ["x y\nz", "w", "(blank)"]
+    margin.save(joined, tmp_path / "joined.safetensors")
+    assert margin.load(tmp_path / "joined.safetensors").transform(texts).tolist() == joined.transform(texts).tolist()
+    with pytest.raises(ValueError, match=r"JoinedTexts: X must have 2 columns of texts; got shape \(3, 1\)"):
+        joined.transform(texts[["a"]])

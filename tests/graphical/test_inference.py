@@ -157,3 +157,13 @@ def test_factors_refuse_what_is_no_table():
     with pytest.raises(ValueError, match="2 states in one factor and 3"):
         log_partition([Factor(["a"], np.ones(2)), Factor(["a"], np.ones(3))])
     assert product([]).values == 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_posteriors_of_all_variables_equal_single_queries(seed):
+    net = network(seed)
+    for evidence in ({}, {1: 2}, {0: 1, 4: 0}):
+        found = net.posteriors(evidence)
+        assert found.keys() == set(net.variables) - set(evidence)
+        for variable, values in found.items():
+            np.testing.assert_allclose(values, enumerated(net, [variable], evidence)[0], atol=1e-12)

@@ -1,5 +1,6 @@
 """Tables with priors and by EM, independence tests, and files."""
 
+import gzip
 from itertools import islice
 
 import numpy as np
@@ -153,3 +154,16 @@ def test_a_cycle_in_a_file(tmp_path):
     with pytest.raises(ValueError, match="a cycle"):
         read_bif(path)
     assert isinstance(DiscreteNetwork({"a": []}, {"a": [1.0]}), DiscreteNetwork)
+
+
+def test_a_compressed_network_is_read_and_a_broken_one_refused(tmp_path):
+    net = random_network({"a": [], "b": ["a"]}, 2, np.random.default_rng(0))
+    write_bif(net, tmp_path / "net.bif")
+    packed = gzip.compress((tmp_path / "net.bif").read_bytes())
+    (tmp_path / "net.bif.gz").write_bytes(packed)
+    read, _ = read_bif(tmp_path / "net.bif.gz")
+    np.testing.assert_array_equal(read.tables["b"], net.tables["b"])
+    for broken in (packed[: len(packed) // 2], b"\xff\xfe\x00", packed[:10] + b"\x00" + packed[11:]):
+        (tmp_path / "net.bif.gz").write_bytes(broken)
+        with pytest.raises(ValueError, match="is not a text in UTF-8"):
+            read_bif(tmp_path / "net.bif.gz")

@@ -128,3 +128,46 @@ def test_what_cannot_be_searched():
         greedy_search(2, local, Constraints(required=[(0, 1)], forbidden=[(0, 1)]))
     with pytest.raises(ValueError, match="score must be one of"):
         FamilyScores(np.zeros((3, 2), dtype=int), (1, 1), "mdl")
+
+
+@pytest.mark.parametrize("kind", ["bic", "aic", "loglik"])
+def test_compiled_scores_are_those_of_the_counts(kind, monkeypatch):
+    rng = np.random.default_rng(4)
+    sizes = (2, 3, 4, 2, 5, 3, 2)
+    rows = np.column_stack([rng.integers(size, size=301) for size in sizes])
+    rows[:, 5] = (rows[:, 1] + rows[:, 2]) % 3
+    plain = FamilyScores(rows, sizes, kind)
+    assert plain._columns is None  # not worth compiling
+    monkeypatch.setattr("margin.graphical.scores.WORTH_COMPILING", 0)
+    fast = FamilyScores(rows, sizes, kind)
+    for child, parents in ((0, frozenset()), (5, frozenset({2})), (3, frozenset({1, 4}))):
+        others = [j for j in range(7) if j != child and j not in parents]
+        found = fast.with_one_more(child, parents, others)
+        np.testing.assert_allclose(found, plain.with_one_more(child, parents, others), rtol=1e-12, atol=1e-9)
+        assert fast(child, parents) == pytest.approx(plain(child, parents), rel=1e-12)
+    assert greedy_search(7, fast) == greedy_search(7, plain)
+
+
+def test_missing_states_and_weights_are_counted_one_by_one(monkeypatch):
+    monkeypatch.setattr("margin.graphical.scores.WORTH_COMPILING", 0)
+    rows = np.array([[0, 0], [0, 1], [1, 1], [1, -1]])
+    assert FamilyScores(rows, (2, 2))._columns is None
+    assert FamilyScores(rows[:3], (2, 2), sample_weight=np.ones(3))._columns is None
+    assert FamilyScores(rows[:3], (2, 2), "bdeu")._columns is None
+
+
+def test_a_table_that_is_too_large_is_refused_by_both_ways(monkeypatch):
+    monkeypatch.setattr("margin.graphical.scores.LARGEST_FAMILY", 10)
+    rows = np.zeros((4, 2), dtype=int)
+    for worth in (0, 10**9):
+        monkeypatch.setattr("margin.graphical.scores.WORTH_COMPILING", worth)
+        with pytest.raises(ValueError, match="column 0 with 1 parents has 16 entries"):
+            FamilyScores(rows, (4, 4)).with_one_more(0, frozenset(), [1])
+
+
+@pytest.mark.parametrize("noise", [-1e-11, 1e-11])
+def test_rounding_does_not_choose_the_direction_of_a_first_edge(noise):
+    """Both directions score the same; the first one in order is taken whatever the last digits say."""
+    gains = {(1, (0,)): 5.0 + noise, (0, (1,)): 5.0}
+    *_, last = greedy_steps(2, lambda child, above: gains.get((child, tuple(above)), 0.0))
+    assert (last.action, last.edge) == ("add", (1, 0))

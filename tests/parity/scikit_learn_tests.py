@@ -112,11 +112,12 @@ def _last_line_of_ours(failure: pytest.ExceptionInfo[BaseException]) -> str:
     return f"{ours[-1].path.parent.name}/{ours[-1].path.name}:{ours[-1].lineno + 1}" if ours else ""
 
 
-def run_package(package: str) -> list[dict[str, str]]:
+def run_package(package: str, only: str = "") -> list[dict[str, str]]:
     """All tests of one package, in a process of its own: the classes of scikit-learn are replaced in it."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results.jsonl"
-        ended = subprocess.run([sys.executable, __file__, "--inside", package, str(out)], check=False).returncode
+        command = [sys.executable, __file__, "--inside", package, str(out), "--only", only]
+        ended = subprocess.run(command, check=False).returncode
         results = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     if ended < 0:
         crash = {"test": package, "outcome": "failed", "error": f"signal {-ended}", "at": "", "classes": "crash"}
@@ -124,8 +125,8 @@ def run_package(package: str) -> list[dict[str, str]]:
     return results
 
 
-def run_inside(package: str, out: Path) -> int:
-    arguments = [*test_files(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider"]
+def run_inside(package: str, out: Path, only: str) -> int:
+    arguments = [*test_files(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-k", only]
     return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(out)]))
 
 
@@ -167,15 +168,16 @@ def report(results: list[dict[str, str]]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("packages", nargs="*", help="sklearn.svm ...; all by default")
+    parser.add_argument("--only", default="", help="names of tests or test files, as pytest's -k takes them")
     parser.add_argument("--out", type=Path, help="write every result as JSON")
     parser.add_argument("--read", type=Path, nargs="+", help="judge these results instead of running anything")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
-        return run_inside(given.inside[0], Path(given.inside[1]))
+        return run_inside(given.inside[0], Path(given.inside[1]), given.only)
     if given.read:
         return report([result for file in given.read for result in json.loads(file.read_text())])
-    results = [result for package in given.packages or packages() for result in run_package(package)]
+    results = [result for package in given.packages or packages() for result in run_package(package, given.only)]
     if given.out:
         given.out.write_text(json.dumps(results, indent=1))
     return report(results)

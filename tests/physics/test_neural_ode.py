@@ -65,3 +65,11 @@ def test_a_penalty_undoes_a_blur_that_least_squares_cannot():
     y = K @ x + 0.01 * np.random.default_rng(0).normal(size=60)
     errors = [np.linalg.norm(deblur(y, K, penalty) - x) for penalty in (0.0, 1e-2)]
     assert errors[1] < np.linalg.norm(y - x) < errors[0]
+
+
+def test_times_too_many_intervals_apart_are_refused():
+    angle = 0.1 * np.arange(12) + np.arange(2)[:, None]
+    X = np.stack([np.cos(angle), np.sin(angle)], axis=2)
+    model = NeuralODE((4,), interval=1e-9, window=2, max_iter=1, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"times must be at most 10000 intervals of 1e-09 apart; got 0\.5"):
+        model.predict(X[:, 0], times=[0.0, 0.5])

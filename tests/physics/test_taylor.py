@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from margin.physics.derivatives import derivative, gradient, laplacian
-from margin.physics.least_squares import LeastSquares
+from margin.physics.least_squares import ResidualSquares
 from margin.physics.pinn import PINN, Condition
 from margin.physics.residuals import carried_layout, mixes_rows
 from margin.physics.solution_network import SolutionLoss, SolutionNetwork
@@ -91,7 +91,7 @@ def test_normal_equations_are_those_of_the_whole_jacobian(points, monkeypatch):
     monkeypatch.setattr("margin.physics.least_squares.ENTRIES", 500)  # several blocks
     module = network(coefficients={"rate": 0.7})
     known = [(points[:2], points[:2, :2]), (points[4:5], points[4:5, 1:])]
-    problem = LeastSquares(module, system, known, carried_layout(module, system, points, {}), 2.5, n_equations=2)
+    problem = ResidualSquares(module, system, known, carried_layout(module, system, points, {}), 2.5, n_equations=2)
     parameters = list(module.parameters())
     x = points.clone().requires_grad_()
     misfit = torch.cat([(module(at) - values).flatten() for at, values in known]) * (2.5 / 3) ** 0.5

@@ -1,7 +1,5 @@
 """Leaders put together, and settings found on training rows: against SciPy, scikit-learn and brute force."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -11,6 +9,7 @@ from sklearn.linear_model import Ridge as ScikitRidge
 
 import margin
 from margin.bayes import GaussianNB
+from margin.core.domains import Choice, Number
 from margin.core.parameters import InvalidParameter
 from margin.linear import LinearRegression, LogisticRegression, Ridge
 from margin.metrics import metric
@@ -77,16 +76,6 @@ def test_wrong_members_and_weights_are_one_sentence():
         BlendClassifier([("nb", GaussianNB())], weights=[1, 2]).fit(X, y)
 
 
-class Grid:
-    """Draws the values in turn."""
-
-    def __init__(self, values):
-        self.values = itertools.cycle(values)
-
-    def rvs(self, random_state):
-        return next(self.values)
-
-
 def ridge_problem(seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(90, 40))
@@ -98,7 +87,7 @@ def test_the_search_finds_the_best_setting_by_its_folds():
     rows = np.arange(90)
     folds = [(rows[rows % 3 != k], rows[rows % 3 == k]) for k in range(3)]
     alphas = [0.1, 10.0, 100.0]
-    setting, score = search_settings(Ridge(), {"alpha": Grid(alphas)}, X, y, folds, metric("rmse"), n_settings=3)
+    setting, score = search_settings(Ridge(), {"alpha": Choice(*alphas)}, X, y, folds, metric("rmse"), n_settings=12)
 
     def rmse(alpha):
         errors = [y[b] - ScikitRidge(alpha=alpha).fit(X[a], y[a]).predict(X[b]) for a, b in folds]
@@ -112,10 +101,59 @@ def test_a_search_never_ends_below_where_it_began_and_survives_bad_settings():
     X, y = ridge_problem()
     folds = [(np.arange(60), np.arange(60, 90))]
     own = Ridge(alpha=100.0)
-    assert search_settings(own, {"alpha": Grid([1e-9])}, X, y, folds, metric("rmse"), n_settings=4)[0] == {}
-    assert search_settings(own, {"alpha": Grid([-1.0])}, X, y, folds, metric("rmse"), n_settings=4)[0] == {}
+    assert search_settings(own, {"alpha": Choice(1e-9)}, X, y, folds, metric("rmse"), n_settings=4)[0] == {}
+    assert search_settings(own, {"alpha": Choice(-1.0)}, X, y, folds, metric("rmse"), n_settings=4)[0] == {}
     with pytest.raises(ValueError, match="no setting"):
-        search_settings(Ridge(alpha=-1.0), {"alpha": Grid([-2.0])}, X, y, folds, metric("rmse"), n_settings=2)
+        search_settings(Ridge(alpha=-1.0), {"alpha": Choice(-2.0)}, X, y, folds, metric("rmse"), n_settings=2)
+
+
+class Killed(Ridge):
+    """Ends the process' patience at the fit of that number, counted over all copies."""
+
+    fits, last = 0, 10**9
+
+    def fit(self, X, y):
+        Killed.fits += 1
+        if Killed.fits == Killed.last:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("last", [2, 11, 23])
+def test_a_killed_search_goes_on_and_ends_where_it_would_have(tmp_path, last):
+    X, y = ridge_problem()
+    rows = np.arange(90)
+    folds = [(rows[rows % 3 != k], rows[rows % 3 == k]) for k in range(3)]
+    space = {"alpha": Number(search=(1e-3, 1e3), log=True), "fit_intercept": Choice(True, False)}
+    asked = {"n_settings": 14, "seed": 3}
+    whole = search_settings(Ridge(), space, X, y, folds, metric("rmse"), **asked)
+    Killed.fits, Killed.last = 0, last
+    with pytest.raises(KeyboardInterrupt):
+        search_settings(Killed(), space, X, y, folds, metric("rmse"), **asked, journal=tmp_path / "s.jsonl")
+    with open(tmp_path / "s.jsonl", "a") as file:
+        file.write('{"params": {"al')  # a line that the kill cut short
+    before, Killed.last = Killed.fits, 10**9
+    assert search_settings(Killed(), space, X, y, folds, metric("rmse"), **asked, journal=tmp_path / "s.jsonl") == whole
+    fits = Killed.fits - before
+    again = search_settings(Killed(), space, X, y, folds, metric("rmse"), **asked, journal=tmp_path / "s.jsonl")
+    assert again == whole
+    assert Killed.fits - before - fits == 3, "only the model's own setting is fitted again"
+
+
+def test_the_search_learns_where_to_look():
+    X, y = ridge_problem()
+    rows = np.arange(90)
+    folds = [(rows[rows % 3 != k], rows[rows % 3 == k]) for k in range(3)]
+    space = {"alpha": Number(search=(1e-6, 1e6), log=True)}
+    alphas = np.logspace(-6, 6, 200)
+
+    def rmse(alpha):
+        errors = [y[b] - ScikitRidge(alpha=alpha).fit(X[a], y[a]).predict(X[b]) for a, b in folds]
+        return np.mean([np.sqrt(np.mean(e**2)) for e in errors])
+
+    best = min(map(rmse, alphas))
+    _, score = search_settings(Ridge(), space, X, y, folds, metric("rmse"), n_settings=30, seed=1)
+    assert score <= best + 0.02 * (rmse(1.0) - best), "thirty proposals come near the best of a fine grid"
 
 
 def test_a_tuned_model_offers_what_its_model_does():

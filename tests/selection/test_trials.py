@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
@@ -20,7 +21,7 @@ from margin.selection.outputs import output_of
 from margin.selection.prepared import PreparedColumns
 from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs, seconds_left
 from margin.selection.trial import run_trial, seconds_worked
-from margin.selection.workers import WorkerPool
+from margin.selection.workers import InProcess, WorkerPool
 
 
 def problem(n=60, seed=0):
@@ -196,12 +197,37 @@ def test_what_screening_found_promising_comes_first():
     order = promising(["c", "a", "b", "unseen"], screened, accuracy)
     assert order == ["b", "a", "c", "unseen"]
     trials = list(screened)
-    queue = FoldQueue(["c", "a", "b"], plan.folds, trials, promising=order)
+    queue = FoldQueue(["c", "a", "b"], plan.folds, trials, order=lambda: order)
     asked = []
     while (task := queue.next()) is not None:
         asked.append((task.model, task.fold))
         trials.append(done(task.model, task.fold, 1.0, len(task.train)))
     assert asked == [("b", 0), ("a", 0), ("c", 0), ("b", 1), ("a", 1), ("c", 1)]
+
+
+def test_within_a_budget_the_first_fold_tells_who_comes_next_and_who_is_spared_comes_first():
+    y = np.array([0, 1] * 60)
+    X = np.column_stack([y + 0.3 * np.arange(120) % 2, np.arange(120) % 7.0])
+    shared = TrialData(X, y, metrics_of("classification"), (0, 1))
+    accuracy = next(m for m in shared.metrics if m.name == "accuracy")
+    plan = plan_folds(y, "classification", n_folds=3, held_out=0)
+    models = {"blind": lambda: DummyClassifier(), "wrong": lambda: Reversed(), "right": lambda: GaussianNB()}
+    workers = InProcess([Candidate(name, make) for name, make in models.items()], shared)
+    trials = []
+    for trial, _ in run_folds(
+        workers, list(models), plan, trials, stop=threading.Event(), metric=accuracy, spared=["blind"]
+    ):
+        trials.append(trial)
+    asked = [(t.model, t.fold) for t in trials]
+    assert asked[:3] == [("blind", 0), ("wrong", 0), ("right", 0)], "first everyone's first fold"
+    assert [model for model, _ in asked[3:]] == ["blind", "blind", "right", "right", "wrong", "wrong"]
+
+
+class Reversed(GaussianNB):
+    """Says the other class."""
+
+    def predict(self, X):
+        return 1 - super().predict(X)
 
 
 class Ticking:

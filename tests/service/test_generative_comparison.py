@@ -1,6 +1,9 @@
 """``margin.compare(..., generative=True)``: one measure for all densities, the board, kills, failures, bad requests."""
 
 import json
+import threading
+import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,9 +12,12 @@ from scipy.stats import norm
 
 import margin
 from margin import catalog
+from margin.service.comparison import generative
 from margin.service.comparison.generative import generators
+from margin.service.comparison.generative.budget import Deadline, TimeShares
 from margin.service.comparison.generative.columns import CodedColumn, TableCode, rounding_step
-from margin.service.comparison.generative.measuring import FittedGenerator, Measured
+from margin.service.comparison.generative.data import open_rows
+from margin.service.comparison.generative.measuring import FittedGenerator, Measured, measure
 from margin.service.comparison.generative.standings import standings
 from margin.service.requests import BadRequest
 
@@ -220,3 +226,69 @@ def test_clear_complaints_about_data():
         margin.compare(table(20), generative=True)
     with pytest.raises(BadRequest, match="data must be a file, a name, a data frame or a table of numbers; got dict"):
         margin.compare({"a": [1]}, generative=True)
+
+
+def test_a_fit_ends_when_its_time_is_up_and_is_measured_as_it_is():
+    data = open_rows(table(), held_out=0.25, ignore=(), kinds={}, seed=0)
+    settings = {"max_iter": 10**6, "hidden_layer_sizes": (4,), "n_components": 2}
+    found = measure("vae", settings, data, 0, Deadline(0.0))  # would take days
+    assert not found.error
+    assert found.ended.startswith("ended when its time was up, after")
+    assert len(found.log_densities) == 100
+    short = measure("vae", {**settings, "max_iter": 1}, data, 0, Deadline(0.0))
+    assert short.ended == ""  # it was done anyway
+
+
+def test_a_network_is_asked_to_end_inside_an_epoch():
+    class Endless:
+        def __init__(self):
+            self.asked = threading.Event()
+
+        def request_stop(self):
+            self.asked.set()
+
+    model, deadline = Endless(), Deadline(0.01)
+    deadline.begin(model)
+    assert model.asked.wait(60)
+    deadline.end(model)
+    other = Deadline(3600.0)
+    other.begin(model)
+    (timer,) = other._timers.values()
+    other.end(model)
+    timer.join(60)  # ended: nothing is left behind that would wait for an hour
+    assert not timer.is_alive()
+
+
+def test_what_was_ended_is_said_and_measured_again(tmp_path, monkeypatch):
+    names = ["histogram-density", "gaussian-mixture"]
+    real = generative.measure
+
+    def cut_short(name, *rest):
+        found = real(name, *rest)
+        return (
+            replace(found, ended="ended when its time was up, after 3 of 9 iterations") if name == names[1] else found
+        )
+
+    monkeypatch.setattr(generative, "measure", cut_short)
+    first = margin.compare(table(), generative=True, models=names, out=tmp_path / "run", budget="60s")
+    assert any("did not learn to the end: gaussian-mixture: ended" in said for said in first.as_dict()["remarks"])
+    monkeypatch.undo()
+    seen = []
+    margin.compare(
+        table(),
+        generative=True,
+        models=names,
+        out=tmp_path / "run",
+        watch=lambda c: seen.append(c.measured[-1].model),
+    )
+    assert seen == names[1:]
+
+
+def test_every_model_has_its_share_of_the_time_left():
+    budget = TimeShares(100.0)
+    now = time.monotonic()
+    assert budget.share(4, reserved=20.0).at - now == pytest.approx(20.0, abs=5.0)
+    assert budget.share(1, reserved=1000.0).at - now == pytest.approx(0.0, abs=5.0)
+    assert budget.rest(least=500.0).at - now == pytest.approx(500.0, abs=5.0)
+    assert TimeShares(None).share(1, 0.0) is None
+    assert TimeShares(None).left == float("inf")

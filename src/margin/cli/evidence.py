@@ -147,6 +147,7 @@ def run(
             else:
                 print_table(["experiment", "shows"], [[item["name"], item["title"]] for item in listed])
             return
+        experiments.load(name)  # a name that does not exist is refused before anything is said to run
         log().print(f"running {name} ...", highlight=False)
         outcome = run_experiment(name, out, seed=seed, fast=fast, formats=("png", "svg") if svg else ("png",))
     if as_json:

@@ -12,7 +12,8 @@ A class writes one line per parameter, with its default, the values it may take 
 From these lines come ``__init__``, validation and its error sentences, the ``Parameters`` and ``Attributes`` sections
 of the docstring, command-line settings, JSON schemas and search spaces. As in a dataclass, parameters above
 ``_: KW_ONLY`` may be given by position. Parameters that several classes share stand in a class of their own that
-derives from :class:`Declared` and is used as a base.
+derives from :class:`Declared` and is used as a base; where only the default differs, ``alpha: float = default(0.0)``
+takes the rest from there.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ __all__ = [
     "attribute",
     "attributes_of",
     "check_parameters",
+    "default",
     "parameter",
     "parameter_table",
     "parameters_of",
@@ -74,9 +76,31 @@ class Attribute:
     annotation: str = ""
 
 
+@dataclass(frozen=True)
+class _NewDefault:
+    """Another default, and perhaps another sentence, for a parameter of a base."""
+
+    value: Any
+    sentence: str | None
+
+
 def parameter(default: Any, domain: Domain, sentence: str) -> Any:
     """Declare a hyperparameter in the body of a class. (Any, because it stands where a type checker sees a default.)"""
     return Parameter(default, domain, sentence)
+
+
+def default(value: Any, sentence: str | None = None) -> Any:
+    """Declare again what a base declares, with another default; ``sentence`` where its words do not fit here.
+
+    >>> from margin.core.domains import Number
+    >>> class Penalty(Declared):
+    ...     alpha: float = parameter(1.0, Number(low=0), "Strength of the penalty.")
+    >>> class Gentle(Penalty):
+    ...     alpha: float = default(0.1)
+    >>> Gentle().alpha, parameters_of(Gentle)["alpha"].sentence
+    (0.1, 'Strength of the penalty.')
+    """
+    return _NewDefault(value, sentence)
 
 
 def attribute(sentence: str, *, init: Literal[False] = False) -> Any:  # noqa: ARG001
@@ -160,7 +184,8 @@ def parameter_table(cls: type) -> list[dict[str, Any]]:
 
 
 def search_space(cls: type) -> dict[str, Any]:
-    """The parameters worth searching, as ``RandomizedSearchCV`` takes them: each draws a value with ``rvs``.
+    """The parameters worth searching: each draws a value with ``rvs``, as ``RandomizedSearchCV`` takes them, and asks a
+    trial of Optuna for one with ``suggest``.
 
     >>> import margin
     >>> sorted(search_space(margin.Ridge))
@@ -171,7 +196,7 @@ def search_space(cls: type) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Draw:
-    """A domain with the method by which SciPy's distributions are sampled."""
+    """A domain with the method by which SciPy's distributions are sampled, and the one by which Optuna proposes."""
 
     domain: Domain
 
@@ -179,6 +204,9 @@ class _Draw:
         from margin.core.randomness import as_generator
 
         return self.domain.draw(as_generator(random_state))
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        return self.domain.suggest(trial, name)
 
 
 def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
@@ -189,6 +217,8 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
         text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
         kw_only |= text.endswith("KW_ONLY")
         value = vars(cls).get(name)
+        if isinstance(value, _NewDefault):
+            value = _inherited(cls, name, value)
         if isinstance(value, Parameter):
             taken[name] = replace(value, name=name, annotation=text, kw_only=kw_only)
             delattr(cls, name)
@@ -197,6 +227,14 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
             if not name.startswith("_"):  # a private one only tells type checkers that it is no argument
                 taken[name] = replace(value, name=name, annotation=text)
     return taken | _learned_properties(cls)
+
+
+def _inherited(cls: type, name: str, new: _NewDefault) -> Parameter:
+    """The declaration of the nearest base with the new default."""
+    found = _declarations(cls, Parameter).get(name)
+    if found is None:
+        raise TypeError(f"{cls.__name__}: {name} has a new default, but no base declares {name}.")
+    return replace(found, default=new.value, sentence=found.sentence if new.sentence is None else new.sentence)
 
 
 def _learned_properties(cls: type) -> dict[str, Attribute]:

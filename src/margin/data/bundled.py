@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from margin.data.dataset import Dataset
+from margin.data.table import Table
 
-__all__ = ["breast_cancer", "cholesterol", "diabetes", "digits", "iris", "wine"]
+__all__ = ["airline_passengers", "breast_cancer", "cholesterol", "diabetes", "digits", "iris", "wine"]
 
 #: Ten patients: age in years, body-mass index in kg/m^2, cholesterol in mg/dL.
 PATIENTS = (
@@ -20,6 +21,22 @@ PATIENTS = (
     (60, 32.0, 270),
     (65, 33.5, 280),
     (70, 34.0, 290),
+)
+
+#: Monthly passengers of international airlines in thousands, 1949 to 1960, a year per row (Box and Jenkins 1976).
+PASSENGERS = (
+    (112, 118, 132, 129, 121, 135, 148, 148, 136, 119, 104, 118),
+    (115, 126, 141, 135, 125, 149, 170, 170, 158, 133, 114, 140),
+    (145, 150, 178, 163, 172, 178, 199, 199, 184, 162, 146, 166),
+    (171, 180, 193, 181, 183, 218, 230, 242, 209, 191, 172, 194),
+    (196, 196, 236, 235, 229, 243, 264, 272, 237, 211, 180, 201),
+    (204, 188, 235, 227, 234, 264, 302, 293, 259, 229, 203, 229),
+    (242, 233, 267, 269, 270, 315, 364, 347, 312, 274, 237, 278),
+    (284, 277, 317, 313, 318, 374, 413, 405, 355, 306, 271, 306),
+    (315, 301, 356, 348, 355, 422, 465, 467, 404, 347, 305, 336),
+    (340, 318, 362, 348, 363, 435, 491, 505, 404, 359, 310, 337),
+    (360, 342, 406, 396, 420, 472, 548, 559, 463, 407, 362, 405),
+    (417, 391, 419, 461, 472, 535, 622, 606, 508, 461, 390, 432),
 )
 
 
@@ -42,6 +59,28 @@ def cholesterol() -> Dataset:
         description="Ten patients: cholesterol (mg/dL) from age (years) and body-mass index (kg/m^2).",
         target="cholesterol",
         split=(np.arange(0, 10, 2), np.arange(1, 10, 2)),
+    )
+
+
+def airline_passengers() -> Dataset:
+    """144 months of passengers of international airlines, 1949 to 1960: a trend with seasons that grow with it.
+
+    >>> series = airline_passengers()
+    >>> series.y[:3], series.X.columns["month"][0]
+    (array([112., 118., 132.]), np.datetime64('1949-01-01T00:00:00.000000'))
+    """
+    y = np.array(PASSENGERS, dtype=np.float64).ravel()
+    months = np.arange("1949-01", "1961-01", dtype="datetime64[M]").astype("datetime64[us]")
+    return Dataset(
+        name="airline-passengers",
+        X=Table({"month": months}),
+        y=y,
+        feature_names=("month",),
+        target_names=("passengers",),
+        task="regression",
+        description="Passengers of international airlines in thousands, by month, 1949 to 1960.",
+        target="passengers",
+        split=(np.arange(132), np.arange(132, 144)),
     )
 
 

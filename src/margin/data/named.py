@@ -31,6 +31,7 @@ _GENERATED: dict[str, tuple[Callable[..., Any], str, tuple[str, ...]]] = {
 }
 
 _BUNDLED: dict[str, Callable[..., Dataset]] = {
+    "airline-passengers": bundled.airline_passengers,
     "breast-cancer": bundled.breast_cancer,
     "cholesterol": bundled.cholesterol,
     "diabetes": bundled.diabetes,
@@ -50,7 +51,7 @@ def names(source: str | None = None) -> tuple[str, ...]:
     """The names ``load`` knows, in alphabetical order; ``source`` keeps "bundled", "generated" or "files".
 
     >>> names("bundled")
-    ('breast-cancer', 'cholesterol', 'diabetes', 'digits', 'iris', 'wine')
+    ('airline-passengers', 'breast-cancer', 'cholesterol', 'diabetes', 'digits', 'iris', 'wine')
     """
     sources = {"bundled": tuple(_BUNDLED), "generated": tuple(_GENERATED), "files": tuple(_FILES)}
     if source is not None and source not in sources:

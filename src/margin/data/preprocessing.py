@@ -44,6 +44,7 @@ def preprocessor(
     encode: str = "onehot",
     max_categories: int = MAX_CATEGORIES,
     max_terms: int = 256,
+    sparse: bool = False,
 ) -> Pipeline | ColumnTransformer:
     """An unfitted transformer for the columns of a table or DataFrame, or for those that a profile of it uses.
 
@@ -55,7 +56,8 @@ def preprocessor(
 
     ``encode="onehot"`` gives a column per label, ``encode="ordinal"`` one column of codes; of more than
     ``max_categories`` labels the rarest are merged (:class:`~margin.data.category_columns.CategoryColumns`).
-    ``max_terms`` is how many terms of a text are counted.
+    ``max_terms`` is how many terms of a text are counted; with ``sparse`` pairs of words are terms too, and a table
+    with texts becomes a sparse matrix, for models that take thousands of columns.
 
     >>> table = Table({"age": [20, None, 40], "sex": ["f", "m", "f"]})
     >>> preprocessor(table).fit_transform(frame(table)).round(2).tolist()
@@ -75,13 +77,13 @@ def preprocessor(
         "flag": _flag_steps(),
         "category": _category_steps(encode, int(max_categories)),
         "date": _date_steps(numbers),
-        "text": _text_steps(numbers, int(max_terms)),
+        "text": _text_steps(numbers, int(max_terms), bool(sparse)),
     }
     if isinstance(data, np.ndarray):
         return _side_by_side(steps, {int(name): kind for name, kind in kinds.items()})
     from margin.data.column_reader import ColumnReader
 
-    return Pipeline([("read", ColumnReader(kinds)), ("encode", _side_by_side(steps, kinds))])
+    return Pipeline([("read", ColumnReader(kinds)), ("encode", _side_by_side(steps, kinds, bool(sparse)))])
 
 
 def frame(data: Table | Any) -> pandas.DataFrame:
@@ -122,12 +124,12 @@ def _varying(data: np.ndarray) -> list[str]:
     return found
 
 
-def _side_by_side(steps: dict[str, Any], kinds: dict[Any, str]) -> ColumnTransformer:
+def _side_by_side(steps: dict[str, Any], kinds: dict[Any, str], sparse: bool = False) -> ColumnTransformer:
     from sklearn.compose import ColumnTransformer
 
     columns = {kind: [name for name, its in kinds.items() if its == kind] for kind in KINDS}
     parts = [(kind, steps[kind], names) for kind, names in columns.items() if names]
-    return ColumnTransformer(parts, remainder="drop", sparse_threshold=0.0)
+    return ColumnTransformer(parts, remainder="drop", sparse_threshold=1.0 if sparse else 0.0)
 
 
 def _number_steps(numbers: str) -> Any:
@@ -172,12 +174,12 @@ def _date_steps(numbers: str) -> Any:
     return Pipeline([("parts", DateParts()), ("impute", impute), *filter(None, [_scaling(numbers)])])
 
 
-def _text_steps(numbers: str, max_terms: int) -> Any:
+def _text_steps(numbers: str, max_terms: int, sparse: bool) -> Any:
     from sklearn.pipeline import Pipeline
 
     from margin.data.tfidf_columns import TfidfColumns
 
     # The weights lie between 0 and 1 and are comparable already; only models of categories need them cut.
-    tfidf = TfidfColumns(max_features=max_terms)
+    tfidf = TfidfColumns(max_features=max_terms, longest_run=2 if sparse else 1, sparse=sparse)
     cut = _scaling(numbers) if numbers == "bins" else None
     return Pipeline([("tfidf", tfidf), cut]) if cut else tfidf

@@ -59,6 +59,7 @@ FORMS: Mapping[str, Form] = {
         },
         [_dates_are_there],
     ),
+    "JoinedTexts": Form({**OUTPUT}),
     "TfidfColumns": Form(
         {
             **OUTPUT,

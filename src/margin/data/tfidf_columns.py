@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from margin.core.domains import Integer
+from margin.core.domains import Flag, Integer
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 
@@ -24,8 +24,9 @@ class TfidfColumns(TransformerMixin, Estimator):
     with :math:`n_{ij}` the occurrences of term :math:`j` in row :math:`i`, :math:`d_j` the rows that have it. Terms are
     words of at least two letters or digits in lower case. The vocabulary of a column are its ``max_features``
     commonest terms among those that occur in at least ``min_df`` rows (in any row, if no term does). A row without a
-    known term is zero, and a column without a term is one column of zeros. The result is a dense array, because most
-    models take no other.
+    known term is zero, and a column without a term is one column of zeros. ``longest_run`` words next to each other
+    are a term too. The result is a dense array, because most models take no other, unless it is asked to be
+    ``sparse``: then thousands of terms cost little.
 
     Examples
     --------
@@ -41,6 +42,8 @@ class TfidfColumns(TransformerMixin, Estimator):
     _: KW_ONLY
     max_features: int = parameter(256, Integer(low=1), "How many terms of a column are counted, the commonest.")
     min_df: int = parameter(2, Integer(low=1), "In how many rows of training a term must occur.")
+    longest_run: int = parameter(1, Integer(low=1), "Runs of up to so many neighboring words are terms too.")
+    sparse: bool = parameter(False, Flag(), "Whether the result is a sparse matrix.")
 
     terms_: list[list[str]] = attribute("The terms of each column, in alphabetical order.")
     idf_: list[np.ndarray] = attribute("How rare each term is.")
@@ -50,7 +53,7 @@ class TfidfColumns(TransformerMixin, Estimator):
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn the terms and weigh them in the same rows, which are counted once."""
         self._check_parameters()
         columns = _columns(X)
@@ -59,16 +62,16 @@ class TfidfColumns(TransformerMixin, Estimator):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         learned = [self._learn(texts) for texts in columns]
         self.terms_, self.idf_ = [terms for terms, _, _ in learned], [idf for _, idf, _ in learned]
-        return np.hstack([_weights(counts, idf) for _, idf, counts in learned])
+        return self._side_by_side([_weights(counts, idf) for _, idf, counts in learned])
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> Any:
         """The weights of all terms, column after column."""
         check_is_fitted(self)
         columns = _columns(X)
         if len(columns) != self.n_features_in_:
             raise ValueError(f"TfidfColumns: X has {len(columns)} columns, training had {self.n_features_in_}.")
         counted = zip(columns, self.terms_, self.idf_)
-        return np.hstack([_weights(_counts(texts, terms), idf) for texts, terms, idf in counted])
+        return self._side_by_side([_weights(_counts(texts, terms), idf) for texts, terms, idf in counted])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names such as ``note_car``."""
@@ -77,10 +80,15 @@ class TfidfColumns(TransformerMixin, Estimator):
         found = [f"{name}_{term}" for name, terms in zip(names, self.terms_) for term in terms or ["(no term)"]]
         return np.array(found, dtype=object)
 
+    def _side_by_side(self, parts: list[Any]) -> Any:
+        from scipy.sparse import hstack
+
+        return hstack(parts, format="csr") if self.sparse else np.hstack([part.toarray() for part in parts])
+
     def _learn(self, texts: list[str]) -> tuple[list[str], np.ndarray, Any]:
         from sklearn.feature_extraction.text import CountVectorizer
 
-        counter = CountVectorizer()
+        counter = CountVectorizer(ngram_range=(1, self.longest_run))
         try:
             counts = counter.fit_transform(texts)
         except ValueError:  # not a single term in any row
@@ -100,13 +108,21 @@ def _counts(texts: list[str], terms: list[str]) -> Any:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
-    return CountVectorizer(vocabulary=terms).transform(texts) if terms else csr_matrix((len(texts), 1), dtype=np.int64)
+    if not terms:
+        return csr_matrix((len(texts), 1), dtype=np.int64)
+    longest = max(term.count(" ") for term in terms) + 1
+    return CountVectorizer(vocabulary=terms, ngram_range=(1, longest)).transform(texts)
 
 
-def _weights(counts: Any, idf: np.ndarray) -> np.ndarray:
-    weights = counts.toarray() * (idf if len(idf) else 1.0)
-    lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights))
-    return weights / np.where(lengths > 0, lengths, 1.0)[:, None]
+def _weights(counts: Any, idf: np.ndarray) -> Any:
+    """Sparse rows of length 1."""
+    weights = counts.astype(np.float64).tocsr()
+    if len(idf):
+        weights.data *= idf[weights.indices]
+    row = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    lengths = np.sqrt(np.bincount(row, weights.data**2, minlength=weights.shape[0]))
+    weights.data /= lengths[row]  # a stored weight is above zero, so its row has a length
+    return weights
 
 
 def _columns(X: Any) -> list[list[str]]:

@@ -11,8 +11,8 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Integer, Number, Optional
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Choice, Either, Integer, Number
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.boxes import Boxes
@@ -94,10 +94,8 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    clip_norm: float | None = parameter(
-        5.0, Optional(Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
-    )
-    max_iter: int = parameter(20, Integer(low=1), "Most epochs.")
+    clip_norm: float | None = default(5.0)
+    max_iter: int = default(20, "Most epochs.")
 
     classes_: np.ndarray = attribute("The classes of the objects.")
 

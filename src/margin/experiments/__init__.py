@@ -7,6 +7,7 @@ formula, ``run(seed, fast)`` computes plain data, ``check(data)`` returns a verd
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 from types import ModuleType
@@ -34,7 +35,9 @@ def names() -> list[str]:
 
 def load(name: str) -> Experiment:
     if name not in names():
-        raise KeyError(f"There is no experiment {name!r}.")
+        close = [n for n in names() if name and name in n][:3] or difflib.get_close_matches(name, names(), n=3)
+        hint = f"did you mean {', '.join(close)}?" if close else "margin run lists them."
+        raise KeyError(f"There is no experiment {name!r}; {hint}")
     return cast(Experiment, importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
 
 

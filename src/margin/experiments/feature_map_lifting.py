@@ -12,8 +12,8 @@ import numpy as np
 
 from margin.core.verdict import Verdict, every, near, within
 from margin.data import load
+from margin.foundations.probability.feature_maps import product_features
 from margin.kernels import SVC, LinearSVC
-from margin.kernels.feature_maps import product_lift
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     X, y = np.asarray(table.X), np.asarray(table.y)
     kept = np.abs(X).min(axis=1) > CLEARANCE
     X, y = X[kept], y[kept]
-    lifted = product_lift(X)
+    lifted = product_features(X)
     kernel = X @ X.T + np.outer(X[:, 0] * X[:, 1], X[:, 0] * X[:, 1])
     by_kernel = SVC(kernel="precomputed", C=1e4).fit(kernel, y)
     model = LinearSVC(loss="hinge", C=1e4).fit(lifted, y)

@@ -12,8 +12,8 @@ import numpy as np
 
 from margin.core.verdict import Verdict, below, every, near
 from margin.data import load
+from margin.foundations.probability.feature_maps import radial_features
 from margin.kernels import HardMarginSVC, LinearSVC
-from margin.kernels.feature_maps import radial_lift
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 def run(seed: int, fast: bool) -> dict[str, Any]:
     rings = load("circles", n_samples=120 if fast else 240, noise=0.06, seed=seed)
     X, y = np.asarray(rings.X), np.asarray(rings.y)
-    flat, lifted = LinearSVC(loss="hinge").fit(X, y), HardMarginSVC().fit(radial_lift(X), y)
+    flat, lifted = LinearSVC(loss="hinge").fit(X, y), HardMarginSVC().fit(radial_features(X), y)
     return {
         "X": X,
         "y": y,
-        "lifted": radial_lift(X),
+        "lifted": radial_features(X),
         "support": lifted.support_,
         "plane": np.append(lifted.coef_[0], lifted.intercept_[0]),
         "accuracy": float(flat.score(X, y)),
-        "lifted_accuracy": float(lifted.score(radial_lift(X), y)),
+        "lifted_accuracy": float(lifted.score(radial_features(X), y)),
     }
 
 

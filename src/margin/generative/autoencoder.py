@@ -19,10 +19,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.notices import warn_user
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.generative.autoencoder_network import AutoencoderNetwork
 from margin.generative.sparsity import l1_activity, mean_activity_kl
@@ -32,7 +32,6 @@ from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
 from margin.neural.training.optimizers import OPTIMIZERS
-from margin.neural.training.schedules import SCHEDULES
 
 __all__ = ["Autoencoder", "corrupt", "reconstruction_loss"]
 
@@ -133,23 +132,11 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstim
         Choice(*OPTIMIZERS, "lbfgs"),
         "Optimizer. 'lbfgs' takes all rows at once and line searches; for small networks and rows without noise.",
     )
-    alpha: float = parameter(
-        0.0, Number(low=0, search=(1e-5, 10.0), log=True), "Strength of the L2 penalty on matrices."
-    )
-    learning_rate: str = parameter(
-        "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
-        "How the learning rate goes on from learning_rate_init over max_iter epochs.",
-    )
-    learning_rate_init: float = parameter(
-        2e-3, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
-    batch_size: int | str = parameter(
-        64,
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Rows per update; 'auto' is min(200, number of rows).",
-    )
-    max_iter: int = parameter(100, Integer(low=1), "Most epochs, or iterations of 'lbfgs'.")
+    alpha: float = default(0.0)
+    learning_rate: str = default("cosine")
+    learning_rate_init: float = default(2e-3)
+    batch_size: int | str = default(64)
+    max_iter: int = default(100)
 
     center_: np.ndarray = attribute("What is subtracted from every column before the encoder sees it.")
     scale_: np.ndarray = attribute("What every column is divided by before the encoder sees it.")

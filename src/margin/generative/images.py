@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["check_image_shape"]
+import numpy as np
+
+from margin.neural.scaling import Scaling
+
+__all__ = ["check_image_shape", "pixel_scaling"]
+
+
+def pixel_scaling(X: np.ndarray) -> Scaling:
+    """All pixels from their common range to that from -1 to 1: an image keeps its contrast."""
+    low, high = float(X.min()), float(X.max())
+    return Scaling(np.full(X.shape[1], (low + high) / 2), np.full(X.shape[1], (high - low) / 2 or 1.0))
 
 
 def check_image_shape(estimator: Any, n_columns: int) -> tuple[int, int, int]:

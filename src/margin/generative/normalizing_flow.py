@@ -18,9 +18,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Either, Flag, Integer
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.generative.flows import LAYERS, FlowNetwork
@@ -28,7 +28,6 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
-from margin.neural.training.schedules import SCHEDULES
 
 __all__ = ["NormalizingFlow", "negative_log_density"]
 
@@ -70,31 +69,17 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralE
         "Kind of the invertible layers, or one kind after the other.",
     )
     _: KW_ONLY
-    n_blocks: int = parameter(4, Integer(low=1, search=(2, 8)), "How often layers is repeated.")
+    n_blocks: int = parameter(4, Integer(low=1, high=MOST_LAYERS, search=(2, 8)), "How often layers is repeated.")
     hidden_layer_sizes: Sequence[int] | int = parameter(
         (64, 64), LAYER_SIZES, "Units of each hidden layer of the networks that steer the layers; 'planar' has none."
     )
     standardize: bool = parameter(True, Flag(), "Whether columns are brought to mean 0 and deviation 1 first.")
-    alpha: float = parameter(
-        0.0, Number(low=0, search=(1e-5, 10.0), log=True), "Strength of the L2 penalty on matrices."
-    )
-    learning_rate: str = parameter(
-        "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
-        "How the learning rate goes on from learning_rate_init over max_iter epochs.",
-    )
-    learning_rate_init: float = parameter(
-        2e-3, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
-    batch_size: int | str = parameter(
-        64,
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Rows per update; 'auto' is min(200, number of rows).",
-    )
-    clip_norm: float | None = parameter(
-        5.0, Optional(Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
-    )
-    max_iter: int = parameter(100, Integer(low=1), "Most epochs.")
+    alpha: float = default(0.0)
+    learning_rate: str = default("cosine")
+    learning_rate_init: float = default(2e-3)
+    batch_size: int | str = default(64)
+    clip_norm: float | None = default(5.0)
+    max_iter: int = default(100, "Most epochs.")
 
     center_: np.ndarray = attribute("What is subtracted from every column first.")
     scale_: np.ndarray = attribute("What every column is divided by first.")

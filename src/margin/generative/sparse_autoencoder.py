@@ -20,13 +20,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Either, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Number
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.generative.sparsity import l1_activity
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.training import TensorRows
-from margin.neural.training.schedules import SCHEDULES
 
 __all__ = ["SparseAutoencoder", "SparseAutoencoderNetwork", "sparse_reconstruction_loss"]
 
@@ -88,23 +87,13 @@ class SparseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neura
     )
     _: KW_ONLY
     l1: float = parameter(1.0, Number(low=0, search=(0.1, 4.0), log=True), "Weight of the sum of a code.")
-    alpha: float = parameter(
-        0.0, Number(low=0, search=(1e-5, 10.0), log=True), "Strength of the L2 penalty on matrices."
-    )
-    learning_rate: str = parameter(
-        "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
-        "How the learning rate goes on from learning_rate_init over max_iter epochs.",
-    )
+    alpha: float = default(0.0)
+    learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
         0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    batch_size: int | str = parameter(
-        64,
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Rows per update; 'auto' is min(200, number of rows).",
-    )
-    max_iter: int = parameter(100, Integer(low=1), "Most epochs.")
+    batch_size: int | str = default(64)
+    max_iter: int = default(100, "Most epochs.")
 
     center_: np.ndarray = attribute("Mean of every column, which is subtracted first.")
     scale_: float = attribute("Root mean square of all centered entries, by which they are divided.")

@@ -143,7 +143,7 @@ DIFFUSION = Form(
             {
                 **SHAPED,
                 "denoiser": StringOf(("mlp", "unet", "transformer")),
-                "n_steps": Count(low=2, high=MOST_UNITS),
+                "n_steps": Count(low=2, high=10_000),
                 "noise_schedule": StringOf(("linear", "cosine", "straight")),
                 "prediction": StringOf(("epsilon", "x0", "v", "velocity", "score")),
             }

@@ -19,9 +19,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 from torch import nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.generative.autoencoder import check_image_shape
@@ -33,7 +33,6 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
-from margin.neural.training.schedules import SCHEDULES
 
 __all__ = ["VAE", "negative_elbo"]
 
@@ -70,7 +69,9 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         "the sphere with a von Mises-Fisher posterior and the uniform prior, or a Markov chain of normal latents.",
     )
     n_prior_components: int = parameter(10, Integer(low=1), "Normal distributions in the prior of latent 'mixture'.")
-    n_levels: int = parameter(2, Integer(low=1), "Levels of latent 'hierarchical'; the first one makes the data.")
+    n_levels: int = parameter(
+        2, Integer(low=1, high=MOST_LAYERS), "Levels of latent 'hierarchical'; the first one makes the data."
+    )
     image_shape: Sequence[int] | None = parameter(
         None,
         Optional(SequenceOf(Integer(low=1))),
@@ -82,7 +83,7 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
         Choice("elbo", "iwae"),
         "What training maximizes: the bound, or the importance-weighted bound of n_draws draws.",
     )
-    n_draws: int = parameter(1, Integer(low=1), "Draws of the latent per row and update.")
+    n_draws: int = parameter(1, Integer(low=1, high=1_000), "Draws of the latent per row and update.")
     likelihood: str = parameter(
         "gaussian", Choice(*LIKELIHOODS), "Distribution of the decoder; 'bernoulli' takes entries in [0, 1]."
     )
@@ -95,26 +96,12 @@ class VAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeuralEstimator):
     bound: str = parameter(
         "elbo", Choice("elbo", "iwae"), "Lower bound that score_samples gives; 'iwae' weighs the draws and is tighter."
     )
-    bound_samples: int = parameter(16, Integer(low=1), "Draws of the posterior behind score_samples.")
-    alpha: float = parameter(
-        0.0,
-        Number(low=0, search=(1e-5, 10.0), log=True),
-        "Strength of the L2 penalty on matrices; the divergence regularizes already.",
-    )
-    learning_rate: str = parameter(
-        "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
-        "How the learning rate goes on from learning_rate_init over max_iter epochs.",
-    )
-    learning_rate_init: float = parameter(
-        2e-3, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
-    batch_size: int | str = parameter(
-        64,
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Rows per update; 'auto' is min(200, number of rows).",
-    )
-    max_iter: int = parameter(100, Integer(low=1), "Most epochs.")
+    bound_samples: int = parameter(16, Integer(low=1, high=10_000), "Draws of the posterior behind score_samples.")
+    alpha: float = default(0.0, "Strength of the L2 penalty on matrices; the divergence regularizes already.")
+    learning_rate: str = default("cosine")
+    learning_rate_init: float = default(2e-3)
+    batch_size: int | str = default(64)
+    max_iter: int = default(100, "Most epochs.")
 
     center_: np.ndarray = attribute("What is subtracted from every column before the encoder sees it.")
     scale_: np.ndarray = attribute("What every column is divided by before the encoder sees it.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +16,14 @@ __all__ = ["read_bif", "write_bif"]
 
 TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+GZIP = b"\x1f\x8b"
 ROUNDED = 0.01  # how far the probabilities of a file may be from summing to 1
 PLAIN = re.compile(r"[^\s{}()\[\];,|\"]+")
 
 
 def read_bif(path: str | Path) -> tuple[DiscreteNetwork, dict[str, list[str]]]:
-    """The network in a BIF file, and the names of the states of every variable."""
-    tokens = _Tokens(COMMENT.sub(" ", Path(path).read_text(encoding="utf-8")), str(path))
+    """The network in a BIF file, compressed by gzip or not, and the names of the states of every variable."""
+    tokens = _Tokens(COMMENT.sub(" ", _text(Path(path))), str(path))
     states: dict[str, list[str]] = {}
     parents: dict[str, list[str]] = {}
     tables: dict[str, np.ndarray] = {}
@@ -45,8 +48,16 @@ def read_bif(path: str | Path) -> tuple[DiscreteNetwork, dict[str, list[str]]]:
     return DiscreteNetwork(graph, tables), states
 
 
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return (gzip.decompress(content) if content.startswith(GZIP) else content).decode("utf-8")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as problem:
+        raise ValueError(f"read_bif: {path} is not a text in UTF-8, plain or compressed by gzip: {problem}.") from None
+
+
 def write_bif(
-    network: DiscreteNetwork, path: str | Path, states: dict[str, list[str]] | None = None, name: str = "network"
+    network: DiscreteNetwork, path: str | Path, states: dict[str, list[str]] | None = None, name: str = "unknown"
 ) -> None:
     """Write a network; states without names are called s0, s1, ..."""
     named = states or {}

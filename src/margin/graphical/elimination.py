@@ -25,6 +25,7 @@ __all__ = [
     "log_partition",
     "marginal",
     "most_probable",
+    "refuse_large",
     "treewidth",
 ]
 
@@ -86,7 +87,8 @@ def elimination_order(neighbors: Neighbors, keep: Iterable[Name] = ()) -> Elimin
         cliques.append(frozenset({best, *near}))
         for name in near:
             graph[name] = (graph[name] | near) - {best, name}
-        touched = near.union(*(graph[name] for name in near))
+        # Where no pair had to be joined, only the neighbors' own keys change.
+        touched = near.union(*(graph[name] for name in near)) if entry[0] else near
         for name in touched & current.keys():
             current[name] = key(name)
             heappush(heap, current[name])
@@ -128,7 +130,7 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None
     evidence = dict(evidence or {})
     left = restricted(factors, evidence, "most_probable")
     plan = elimination_order(interaction_graph(left))
-    _refuse_large(plan, cardinalities(left))
+    refuse_large(plan, cardinalities(left))
     seen: list[tuple[Name, Factor]] = []
     buckets = _Buckets(left)
     for name in plan.order:
@@ -138,7 +140,7 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None
         if peak == 0:
             raise ValueError("most_probable: the evidence has probability 0.")
         smaller = together.maximized([name])
-        buckets.put(Factor(smaller.variables, smaller.values / peak))
+        buckets.put(Factor.of_checked(smaller.variables, smaller.values / peak))
     if any(factor.values == 0 for factor in left if not factor.variables):
         raise ValueError("most_probable: the evidence has probability 0.")
     states: dict[Name, int] = {}
@@ -150,14 +152,14 @@ def most_probable(factors: Sequence[Factor], evidence: Mapping[Name, int] | None
 def _eliminated(left: list[Factor], keep: tuple[Name, ...], logs: list[float] | None = None) -> list[Factor]:
     """What is left of the factors when all variables but ``keep`` are summed out; scales go to ``logs``."""
     plan = elimination_order(interaction_graph(left), keep)
-    _refuse_large(plan, cardinalities(left))
+    refuse_large(plan, cardinalities(left))
     buckets = _Buckets(left)
     for name in plan.order:
         together = product(buckets.take(name)).summed([name])
         peak = float(together.values.max())
         # Scaling keeps long products away from underflow; a zero table stays what it is.
         if peak > 0:
-            together = Factor(together.variables, together.values / peak)
+            together = Factor.of_checked(together.variables, together.values / peak)
             if logs is not None:
                 logs.append(float(np.log(peak)))
         buckets.put(together)
@@ -206,7 +208,8 @@ def _missing(graph: Mapping[Name, set[Name]], name: Name) -> int:
     return sum(len(near - graph[other]) - 1 for other in near) // 2
 
 
-def _refuse_large(plan: Elimination, sizes: Mapping[Name, int]) -> None:
+def refuse_large(plan: Elimination, sizes: Mapping[Name, int]) -> None:
+    """A table that would not fit into memory is an error that says why."""
     largest = max((prod(sizes[name] for name in clique) for clique in plan.cliques), default=1)
     if largest > LARGEST_TABLE:
         raise ValueError(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -44,12 +45,21 @@ class Factor:
         object.__setattr__(self, "variables", names)
         object.__setattr__(self, "values", table)
 
+    @classmethod
+    def of_checked(cls, variables: tuple[Name, ...], values: np.ndarray) -> Factor:
+        """A factor whose table is known to be right because it was made of checked ones: inference makes thousands."""
+        factor = object.__new__(cls)
+        factor.__dict__.update(variables=variables, values=values)
+        return factor
+
     def __mul__(self, other: Factor) -> Factor:
         names = self.variables + tuple(v for v in other.variables if v not in self.variables)
-        return Factor(names, self.over(names) * other.over(names))
+        return Factor.of_checked(names, self.over(names) * other.over(names))
 
     def over(self, names: Sequence[Name]) -> np.ndarray:
         """The table with its axes in the order of ``names``, of length 1 for variables that it lacks."""
+        if names == self.variables:
+            return self.values
         present = [name for name in names if name in self.variables]
         table = self.values.transpose([self.variables.index(name) for name in present])
         sizes = dict(zip(present, table.shape))
@@ -57,37 +67,43 @@ class Factor:
 
     def summed(self, out: Iterable[Name]) -> Factor:
         """The table with the variables ``out`` summed out."""
-        return self._without(out, np.sum)
+        return self._without(out, np.add.reduce)
 
     def maximized(self, out: Iterable[Name]) -> Factor:
         """The table with the variables ``out`` maximized out."""
-        return self._without(out, np.max)
+        return self._without(out, np.maximum.reduce)
 
     def given(self, evidence: Mapping[Name, int]) -> Factor:
         """The part of the table where variables have the states of ``evidence``, which lose their axes."""
+        if evidence.keys().isdisjoint(self.variables):
+            return self
         index = tuple(evidence.get(name, slice(None)) for name in self.variables)
-        return Factor([name for name in self.variables if name not in evidence], self.values[index])
+        left = tuple(name for name in self.variables if name not in evidence)
+        return Factor.of_checked(left, np.asarray(self.values[index]))
 
     def normalized(self) -> Factor:
         total = float(self.values.sum())
         if total <= 0:
             raise ValueError(f"Factor: the table over {self.variables} is zero; the evidence has probability 0.")
-        return Factor(self.variables, self.values / total)
+        return Factor.of_checked(self.variables, self.values / total)
 
     def ordered(self, names: Sequence[Name]) -> Factor:
         """The same factor with its axes in the order of ``names``."""
-        return Factor(names, self.over(names))
+        return Factor.of_checked(tuple(names), self.over(tuple(names)))
 
     def _without(self, out: Iterable[Name], operation: Any) -> Factor:
         dropped = set(out)
         axes = tuple(i for i, name in enumerate(self.variables) if name in dropped)
-        kept = [name for name in self.variables if name not in dropped]
-        return Factor(kept, operation(self.values, axis=axes)) if axes else self
+        if not axes:
+            return self
+        kept = tuple(name for name in self.variables if name not in dropped)
+        return Factor.of_checked(kept, np.asarray(operation(self.values, axis=axes)))
 
 
 def product(factors: Iterable[Factor]) -> Factor:
     """The product of all factors; that of none is the number 1."""
-    return reduce(lambda a, b: a * b, factors, Factor((), 1.0))
+    found = list(factors)
+    return reduce(mul, found) if found else Factor((), 1.0)
 
 
 def cardinalities(factors: Iterable[Factor]) -> dict[Name, int]:

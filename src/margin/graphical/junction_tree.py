@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from margin.graphical.elimination import elimination_order, interaction_graph
+from margin.graphical.elimination import elimination_order, interaction_graph, refuse_large
 from margin.graphical.factors import Factor, cardinalities, product, restricted
 from margin.graphical.graphs import Name
 
@@ -28,19 +29,25 @@ class JunctionTree:
     edges: tuple[tuple[int, int], ...]
     log_partition: float
 
+    @cached_property
+    def _by_size(self) -> list[Factor]:
+        return sorted(self.beliefs, key=lambda belief: belief.values.size)
+
     def marginal(self, query: Sequence[Name]) -> Factor:
         """The table of variables that share a clique."""
         wanted = set(query)
-        holders = [belief for belief in self.beliefs if wanted <= set(belief.variables)]
-        if not holders:
+        smallest = next((b for b in self._by_size if wanted.issubset(b.variables)), None)
+        if smallest is None:
             raise ValueError(f"JunctionTree.marginal: no clique holds all of {list(query)}; ask `marginal` for them.")
-        smallest = min(holders, key=lambda belief: belief.values.size)
         return smallest.summed(set(smallest.variables) - wanted).ordered(tuple(query))
 
 
 def clique_tree(cliques: Sequence[frozenset[Name]]) -> tuple[list[frozenset[Name]], list[tuple[int, int]]]:
     """The maximal cliques and the edges of a maximum spanning forest of their intersections (Kruskal's)."""
-    maximal = [c for i, c in enumerate(cliques) if not any(c < d or (c == d and i > j) for j, d in enumerate(cliques))]
+    maximal: list[frozenset[Name]] = []
+    for clique in sorted(cliques, key=len, reverse=True):  # a clique can only be part of one that is no smaller
+        if not any(clique <= larger for larger in maximal):
+            maximal.append(clique)
     pairs = [(len(maximal[i] & maximal[j]), i, j) for i in range(len(maximal)) for j in range(i)]
     home = list(range(len(maximal)))
 
@@ -66,16 +73,20 @@ def calibrated(factors: Sequence[Factor], evidence: Mapping[Name, int] | None = 
     """
     left = restricted(factors, evidence or {}, "calibrated")
     sizes = cardinalities(left)
-    cliques, joined = clique_tree(elimination_order(interaction_graph(left)).cliques)
-    potentials = [Factor(tuple(c), np.ones([sizes[v] for v in c])) for c in (sorted(c, key=str) for c in cliques)]
+    plan = elimination_order(interaction_graph(left))
+    refuse_large(plan, sizes)
+    cliques, joined = clique_tree(plan.cliques)
+    names = [tuple(sorted(clique, key=str)) for clique in cliques]
+    tables = [np.ones([sizes[v] for v in clique]) for clique in names]
     log_scale = 0.0
     for factor in left:
         if not factor.variables:
             with np.errstate(divide="ignore"):
                 log_scale += float(np.log(factor.values))
             continue
-        home = next(i for i, clique in enumerate(cliques) if set(factor.variables) <= clique)
-        potentials[home] = potentials[home] * factor
+        home = next(i for i, clique in enumerate(cliques) if clique.issuperset(factor.variables))
+        tables[home] *= factor.over(names[home])
+    potentials = [Factor.of_checked(clique, table) for clique, table in zip(names, tables)]
     return _passed(potentials, joined, log_scale)
 
 
@@ -95,7 +106,7 @@ def _passed(potentials: list[Factor], joined: list[tuple[int, int]], log_scale: 
         peak = float(sent.values.max())
         if peak <= 0:
             raise ValueError("calibrated: the evidence has probability 0.")
-        messages[source, target] = Factor(sent.variables, sent.values / peak)
+        messages[source, target] = Factor.of_checked(sent.variables, sent.values / peak)
         return float(np.log(peak))
 
     visited: set[int] = set()

@@ -15,6 +15,7 @@ from margin.core.randomness import RandomLike, as_generator
 from margin.graphical.elimination import log_partition, marginal, most_probable
 from margin.graphical.factors import Factor
 from margin.graphical.graphs import Name, Parents, checked_graph, topological_order
+from margin.graphical.junction_tree import calibrated
 
 __all__ = ["DiscreteNetwork", "draw_states", "random_network", "row_index"]
 
@@ -61,7 +62,7 @@ class DiscreteNetwork:
 
     def factors(self) -> list[Factor]:
         """The tables as factors, whose product is the joint distribution."""
-        return [Factor((*above, name), self.tables[name]) for name, above in self.parents.items()]
+        return [Factor.of_checked((*above, name), self.tables[name]) for name, above in self.parents.items()]
 
     def log_prob(self, states: Any) -> np.ndarray:
         """Log-probability of every row of ``states`` (n, variables)."""
@@ -77,6 +78,17 @@ class DiscreteNetwork:
     def query(self, variables: Sequence[Name], evidence: Mapping[Name, int] | None = None) -> Factor:
         """The exact distribution of ``variables`` given ``evidence``."""
         return marginal(self.factors(), variables, evidence)
+
+    def posteriors(self, evidence: Mapping[Name, int] | None = None) -> dict[Name, np.ndarray]:
+        """The exact distribution of every variable that is not in ``evidence``, all from one junction tree.
+
+        >>> net = DiscreteNetwork({"a": [], "b": ["a"]}, {"a": [0.5, 0.5], "b": [[0.9, 0.1], [0.4, 0.6]]})
+        >>> net.posteriors()["b"].round(2)
+        array([0.65, 0.35])
+        """
+        known = evidence or {}
+        tree = calibrated(self.factors(), known)
+        return {name: tree.marginal([name]).values for name in self.parents if name not in known}
 
     def log_evidence(self, evidence: Mapping[Name, int]) -> float:
         """The log-probability that the variables of ``evidence`` have these states."""

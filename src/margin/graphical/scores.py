@@ -14,7 +14,8 @@ its usual scale, where lower is better.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,16 @@ def family_counts(
         rows = rows[known]
         weights = None if weights is None else weights[known]
     index, total = row_index(rows, columns, [sizes[c] for c in columns])
-    if total > LARGEST_FAMILY:
+    _refuse_large(child, len(parents), total)
+    return np.bincount(index, weights, minlength=total).astype(np.float64).reshape(-1, sizes[child])
+
+
+def _refuse_large(child: int, n_parents: int, n_cells: int) -> None:
+    if n_cells > LARGEST_FAMILY:
         raise ValueError(
-            f"family_counts: the table of column {child} with {len(parents)} parents has {total:.3g} entries; "
+            f"family_counts: the table of column {child} with {n_parents} parents has {n_cells:.3g} entries; "
             "allow fewer parents or fewer states."
         )
-    return np.bincount(index, weights, minlength=total).astype(np.float64).reshape(-1, sizes[child])
 
 
 def log_likelihood_score(counts: np.ndarray) -> float:
@@ -67,6 +72,18 @@ def penalized_score(counts: np.ndarray, penalty: Callable[[float], float]) -> fl
     return log_likelihood_score(counts) - penalty(max(float(counts.sum()), 1.0)) * parameters
 
 
+def _half_log(n: float) -> float:
+    return 0.5 * float(np.log(n))
+
+
+def _one(_: float) -> float:
+    return 1.0
+
+
+def _nothing(_: float) -> float:
+    return 0.0
+
+
 def bdeu_score(counts: np.ndarray, equivalent_sample_size: float = 10.0) -> float:
     """Log marginal likelihood under Dirichlet priors that together weigh as much as so many rows."""
     q, r = counts.shape
@@ -77,12 +94,14 @@ def bdeu_score(counts: np.ndarray, equivalent_sample_size: float = 10.0) -> floa
     )
 
 
+#: What a free parameter costs, of the number of rows.
+PENALTIES: Mapping[str, Callable[[float], float]] = {"bic": _half_log, "aic": _one, "loglik": _nothing}
 SCORES: Mapping[str, Local] = {
-    "bic": partial(penalized_score, penalty=lambda n: 0.5 * float(np.log(n))),
-    "aic": partial(penalized_score, penalty=lambda _: 1.0),
+    **{name: partial(penalized_score, penalty=penalty) for name, penalty in PENALTIES.items()},
     "bdeu": bdeu_score,
-    "loglik": log_likelihood_score,
 }
+WORTH_COMPILING = 2_000_000  # rows times pairs of variables: below it, loading compiled code costs more than it saves
+MOST_STATES = 2**15  # of a variable in compiled code
 
 
 class FamilyScores:
@@ -103,13 +122,63 @@ class FamilyScores:
         if score == "bdeu":
             self._local = partial(bdeu_score, equivalent_sample_size=equivalent_sample_size)
         self._known: dict[tuple[int, frozenset[int]], float] = {}
+        self._penalty = PENALTIES.get(score)
 
     def __call__(self, child: int, parents: frozenset[int]) -> float:
         key = child, parents
         if key not in self._known:
-            counts = family_counts(self.rows, self.sizes, child, sorted(parents), self.sample_weight)
-            self._known[key] = self._local(counts)
+            self._known[key] = self._local(self._counts(child, sorted(parents)))
         return self._known[key]
+
+    def _counts(self, child: int, parents: Sequence[int]) -> np.ndarray:
+        if self._columns is None:
+            return family_counts(self.rows, self.sizes, child, parents, self.sample_weight)
+        family, n_cells = self._family(child, parents)
+        return np.bincount(family, minlength=n_cells).astype(np.float64).reshape(-1, self.sizes[child])
+
+    def _family(self, child: int, parents: Sequence[int]) -> tuple[np.ndarray, int]:
+        """The position of every row in the table of parents and child, and the number of positions."""
+        assert self._columns is not None
+        n_cells = prod(self.sizes[c] for c in (*parents, child))
+        _refuse_large(child, len(parents), n_cells)
+        family = np.zeros(len(self.rows), dtype=np.int32)
+        for column in (*parents, child):
+            family *= self.sizes[column]
+            family += self._columns[column]
+        return family, n_cells
+
+    def with_one_more(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray:
+        """The scores of ``child`` with ``parents`` and each of ``others`` in turn."""
+        if len(others) and self._columns is not None:
+            return self._compiled(child, parents, others)
+        return np.array([self(child, parents | {other}) for other in others])
+
+    @cached_property
+    def _columns(self) -> np.ndarray | None:
+        """States column by column for compiled code; None where it does not apply or is not worth loading."""
+        if self._penalty is None or self.sample_weight is not None or len(self.sizes) == 0:
+            return None
+        if len(self.rows) * len(self.sizes) ** 2 < WORTH_COMPILING or max(self.sizes) > MOST_STATES:
+            return None
+        return None if self.rows.min() < 0 else np.ascontiguousarray(self.rows.T, dtype=np.int16)
+
+    @cached_property
+    def _k_log_k(self) -> np.ndarray:
+        counts = np.arange(len(self.rows) + 1.0)
+        return xlogy(counts, counts)
+
+    def _compiled(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray:
+        from margin.graphical.score_kernels import log_likelihoods_with_one_more
+
+        assert self._columns is not None
+        assert self._penalty is not None
+        sizes = np.array(self.sizes, dtype=np.int64)
+        family, n_cells = self._family(child, sorted(parents))
+        cells = n_cells * sizes[others]
+        _refuse_large(child, len(parents) + 1, int(cells.max()))
+        states, given = self.sizes[child], np.array(others, dtype=np.int64)
+        found = log_likelihoods_with_one_more(self._columns, sizes, family, states, n_cells, given, self._k_log_k)
+        return found - self._penalty(float(len(self.rows))) * (cells // states * (states - 1))
 
 
 def structure_score(

@@ -10,20 +10,30 @@ whose time and memory double with every variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 __all__ = ["Constraints", "Move", "exact_search", "greedy_search", "greedy_steps"]
 
 LocalScore = Callable[[int, frozenset[int]], float]
+
+
+@runtime_checkable
+class GrowingScore(Protocol):
+    """A local score that knows many families of one child at once."""
+
+    def __call__(self, child: int, parents: frozenset[int]) -> float: ...
+    def with_one_more(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray: ...
+
+
 Graph = dict[int, tuple[int, ...]]
 
 MOST_EXACT = 16  # variables: 2^16 subsets of each, a few seconds
-IMPROVEMENT = 1e-9  # relative: smaller gains are rounding, and following them could go around in circles
+IMPROVEMENT = 1e-9  # relative: smaller gains and differences of gains are rounding; following them could go in circles
 
 
 @dataclass(frozen=True)
@@ -54,30 +64,27 @@ class Move(NamedTuple):
 
 def greedy_search(n_variables: int, score: LocalScore, constraints: Constraints | None = None) -> Graph:
     """The graph at which greedy search ends."""
-    *_, last = greedy_steps(n_variables, score, constraints)
-    return last.parents
+    search = _begun(n_variables, score, constraints)
+    while (found := search.best()) is not None:
+        search.take(*found)
+    return _graph(search.parents)
 
 
 def greedy_steps(n_variables: int, score: LocalScore, constraints: Constraints | None = None) -> Iterator[Move]:
     """Greedy search, move by move; it begins with the required edges."""
+    search = _begun(n_variables, score, constraints)
+    yield Move("start", None, sum(search.local), _graph(search.parents))
+    while (found := search.best()) is not None:
+        search.take(*found)
+        action, *edge = found
+        yield Move(action, (edge[0], edge[1]), sum(search.local), _graph(search.parents))
+
+
+def _begun(n_variables: int, score: LocalScore, constraints: Constraints | None) -> _Climb:
     rules = constraints or Constraints()
     parents = [frozenset(p for p, child in rules.required if child == i) for i in range(n_variables)]
     _refuse_impossible(parents, rules)
-    local = [score(i, parents[i]) for i in range(n_variables)]
-    yield Move("start", None, sum(local), _graph(parents))
-    while True:
-        below = _reachable(parents)
-        best_gain, best = IMPROVEMENT * (1.0 + abs(sum(local))), None
-        for action, edge, changed in _moves(parents, below, rules):
-            gain = sum(score(i, above) - local[i] for i, above in changed.items())
-            if gain > best_gain:
-                best_gain, best = gain, (action, edge, changed)
-        if best is None:
-            return
-        action, edge, changed = best
-        for i, above in changed.items():
-            parents[i], local[i] = above, score(i, above)
-        yield Move(action, edge, sum(local), _graph(parents))
+    return _Climb(parents, score, rules)
 
 
 def exact_search(n_variables: int, score: LocalScore, constraints: Constraints | None = None) -> Graph:
@@ -126,29 +133,73 @@ def _best_families(child: int, n: int, score: LocalScore, rules: Constraints) ->
     return best, chosen
 
 
-def _moves(
-    parents: list[frozenset[int]], below: np.ndarray, rules: Constraints
-) -> Iterator[tuple[str, tuple[int, int], dict[int, frozenset[int]]]]:
-    """Every allowed change of one edge that leaves the graph acyclic: action, edge, new parents of who changes."""
-    n = len(parents)
-    for child in range(n):
-        for other in range(n):
-            if other == child:
-                continue
-            if other not in parents[child]:
-                wider = parents[child] | {other}
-                if not below[child, other] and rules.allows(child, wider):
-                    yield "add", (other, child), {child: wider}
-                continue
-            fewer = parents[child] - {other}
-            if not rules.allows(child, fewer):
-                continue
-            yield "remove", (other, child), {child: fewer}
-            turned = parents[other] | {child}
-            # Reversed, the edge closes a cycle if another path leads from ``other`` to ``child``.
-            detour = any(below[other, p] for p in fewer)
-            if not detour and rules.allows(other, turned):
-                yield "reverse", (other, child), {child: fewer, other: turned}
+class _Climb:
+    """What greedy search knows: for every pair (child, other) the gain of the edge other -> child, once it was asked.
+
+    A move changes the families of one or two variables, so all other gains stay what they were.
+    """
+
+    def __init__(self, parents: list[frozenset[int]], score: LocalScore, rules: Constraints):
+        n = len(parents)
+        self.parents, self.score, self.rules = parents, score, rules
+        self.grown = score.with_one_more if isinstance(score, GrowingScore) else self._one_by_one
+        self.local = [score(i, parents[i]) for i in range(n)]
+        self.allowed = np.array([[i != j and (j, i) not in rules.forbidden for j in range(n)] for i in range(n)])
+        self.removable = np.array([[(j, i) not in rules.required for j in range(n)] for i in range(n)])
+        self.toggled = np.full((n, n), np.nan)  # gain of adding the edge, or of removing it where there is one
+        self.edges = np.array([[j in above for j in range(n)] for above in parents])  # of (child, parent)
+        self.below = _reachable(parents)
+
+    def best(self) -> tuple[str, int, int] | None:
+        """Action and edge of the first move of the largest gain; None if no move gains anything."""
+        edges = self.edges
+        widths = edges.sum(axis=1)
+        most = self.rules.max_parents
+        may_grow = self.allowed & (True if most is None else (widths < most)[:, None])
+        add = may_grow & ~edges & ~self.below
+        remove = edges & self.removable
+        turn = remove & may_grow.T & ~self._detours(edges)
+        self._score(add | turn.T, remove)
+        toggle = np.where(add | remove, self.toggled, -np.inf)
+        reverse = np.where(turn, self.toggled + self.toggled.T, -np.inf)
+        gains = np.stack([toggle, reverse], axis=2)  # in the order in which ties are broken: child, other, action
+        least = IMPROVEMENT * (1.0 + abs(sum(self.local)))
+        if gains.max() <= least:
+            return None
+        # Both directions of a first edge have the same score: rounding must not decide between them.
+        child, other, kind = np.unravel_index(np.argmax(gains >= gains.max() - least), gains.shape)
+        action = "reverse" if kind else "remove" if edges[child, other] else "add"
+        return action, int(other), int(child)
+
+    def take(self, action: str, parent: int, child: int) -> None:
+        """Make a move."""
+        changed = {child: self.parents[child] ^ {parent}}
+        if action == "reverse":
+            changed[parent] = self.parents[parent] | {child}
+        for i, above in changed.items():
+            self.parents[i], self.local[i] = above, self.score(i, above)
+            self.toggled[i], self.edges[i] = np.nan, False
+            self.edges[i, list(above)] = True
+        if action == "add":  # whatever is above the parent is now above the child too
+            self.below |= np.outer(self.below[:, parent], self.below[child])
+        else:
+            self.below = _reachable(self.parents)
+
+    def _one_by_one(self, child: int, parents: frozenset[int], others: Sequence[int]) -> np.ndarray:
+        return np.array([self.score(child, parents | {other}) for other in others])
+
+    def _detours(self, edges: np.ndarray) -> np.ndarray:
+        """``[child, other]``: whether a path leads from other to child through another parent of child."""
+        through = edges.astype(np.int64) @ self.below.T.astype(np.int64)  # parents p of child with p below other
+        return through > edges  # the edge itself is such a path
+
+    def _score(self, grown: np.ndarray, shrunk: np.ndarray) -> None:
+        unknown = np.isnan(self.toggled)
+        for child in np.flatnonzero((unknown & (grown | shrunk)).any(axis=1)).tolist():
+            others = np.flatnonzero(unknown[child] & grown[child]).tolist()
+            self.toggled[child, others] = self.grown(child, self.parents[child], others) - self.local[child]
+            for other in np.flatnonzero(unknown[child] & shrunk[child]).tolist():
+                self.toggled[child, other] = self.score(child, self.parents[child] - {other}) - self.local[child]
 
 
 def _reachable(parents: list[frozenset[int]]) -> np.ndarray:

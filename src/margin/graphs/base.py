@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Integer, Number
-from margin.core.parameters import parameter
+from margin.core.domains import MOST_LAYERS, Choice, Integer, Number
+from margin.core.parameters import default, parameter
 from margin.core.threads import torch_threads
 from margin.graphs.graph import Graph, GraphTensors, as_graph, disjoint_union
 from margin.graphs.network import ARCHITECTURES, USES_EDGE_FEATURES, GraphNetwork, with_edge_features
@@ -32,14 +32,12 @@ class GraphEstimator(NeuralEstimator):
         "gcn", Choice(*ARCHITECTURES), "Kind of the layers; 'gat', 'gin' and 'mpnn' use features of edges."
     )
     width: int = parameter(32, Integer(low=1, search=(8, 256), log=True), "Features of a node in hidden layers.")
-    n_layers: int = parameter(2, Integer(low=1), "Layers, which is how many edges away a node sees.")
+    n_layers: int = parameter(2, Integer(low=1, high=MOST_LAYERS), "Layers, which is how many edges away a node sees.")
     heads: int = parameter(4, Integer(low=1), "Heads of attention in the hidden layers of 'gat'.")
     dropout: float = parameter(
         0.0, Number(low=0, below=1), "Fraction of the features that are dropped before each layer in training."
     )
-    learning_rate_init: float = parameter(
-        0.01, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
+    learning_rate_init: float = default(0.01)
 
     _level = "node"  # what a row of the outputs stands for: a node or a graph
 

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Choice, Flag
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.graphs.graph import Graph
-from margin.graphs.network import ARCHITECTURES, READOUT_LAYERS
+from margin.graphs.network import READOUT_LAYERS
 from margin.graphs.pooling import AGGREGATIONS
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
@@ -34,10 +34,8 @@ class WholeGraphEstimator(GraphEstimator):
     """What both share: unions of graphs as batches, and a readout."""
 
     _: KW_ONLY
-    architecture: str = parameter(
-        "gin", Choice(*ARCHITECTURES), "Kind of the layers; 'gat', 'gin' and 'mpnn' use features of edges."
-    )
-    n_layers: int = parameter(3, Integer(low=1), "Layers, which is how many edges away a node sees.")
+    architecture: str = default("gin")
+    n_layers: int = default(3)
     readout: str = parameter("sum", Choice(*AGGREGATIONS), "How the nodes of a graph are put together.")
     readout_layers: str = parameter(
         "last",

@@ -98,7 +98,7 @@ class GraphNetwork(nn.Module):
             if batch_norm and isinstance(made, GINLayer):
                 made.mlp = NormalizedMLP(made.mlp)  # as published: also between the layers of the perceptron
             layers.append(made)
-        self.body = GNN(layers, dropout, [BatchNorm(width) for _ in layers] if batch_norm else ())
+        self.body = GNN(layers, dropout, [NodeNorm(width) for _ in layers] if batch_norm else ())
         read = sum(sizes) if readout_layers == "all" else sizes[-1]
         self.head = nn.Identity() if direct else nn.Linear(read, n_outputs)
         if level == "graph":  # nothing is said before anything is learned, however large the graphs are
@@ -114,7 +114,7 @@ class GraphNetwork(nn.Module):
         return self.head(self.pooled_scale * pooled)
 
 
-class BatchNorm(nn.BatchNorm1d):
+class NodeNorm(nn.BatchNorm1d):
     """Batch norm that takes a batch of one node by its running statistics: one value has no deviation."""
 
     def __init__(self, num_features: int):
@@ -133,7 +133,7 @@ class NormalizedMLP(nn.Module):
     def __init__(self, plain: MLP):
         super().__init__()
         self.first, self.second = plain.linears
-        self.norm = BatchNorm(self.first.out_features)
+        self.norm = NodeNorm(self.first.out_features)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.second(functional.relu(self.norm(self.first(x))))

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Either, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import Choice, Either, Integer
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.graphs.base import GraphEstimator, coded_classes, precision, softmax_rows
 from margin.graphs.graph import Graph, GraphTensors
@@ -40,9 +40,7 @@ class NodeClassifier(ClassifierMixin, GraphEstimator):
     """
 
     _: KW_ONLY
-    alpha: float = parameter(
-        5e-4, Number(low=0, search=(1e-5, 10.0), log=True), "Strength of the L2 penalty on matrices, per labeled node."
-    )
+    alpha: float = default(5e-4, "Strength of the L2 penalty on matrices, per labeled node.")
     batch_size: int | str = parameter(
         "auto", Either(Choice("auto"), Integer(low=1)), "Labeled nodes per update; 'auto' is all of them."
     )

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from margin.core.domains import Number
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default
 from margin.kernels.dot_product import LinearKernel
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import DualClassifier, PairLoop
-from margin.kernels.kernel_names import KERNEL, KERNEL_SENTENCE
 from margin.kernels.one_vs_one import votes_with_confidence
 
 __all__ = ["HardMarginSVC", "is_separable"]
@@ -55,8 +53,8 @@ class HardMarginSVC(DualClassifier):
     """
 
     _: KW_ONLY
-    kernel: Any = parameter("linear", KERNEL, KERNEL_SENTENCE)
-    tol: float = parameter(1e-6, Number(above=0), "Violation of optimality at which a problem is solved.")
+    kernel: Any = default("linear")
+    tol: float = default(1e-6)
 
     margin_: NDArray[np.float64] = attribute("Distance 1/|w| from the boundary to the nearest rows, per pair.")
 

@@ -20,11 +20,11 @@ from sklearn.utils.validation import _check_sample_weight
 
 from margin.core.domains import Number, Optional, Options
 from margin.core.estimator import Estimator
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import KernelModel
-from margin.kernels.kernel_names import COEF0, COEF0_SENTENCE, GAMMA, KERNEL
+from margin.kernels.kernel_names import GAMMA
 from margin.kernels.sparse_rows import kernel_values
 
 __all__ = ["KernelRidge", "dual_weights"]
@@ -75,15 +75,13 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelModel, Estimator):
 
     alpha: float = parameter(1, Number(low=0, search=(1e-6, 1e2), log=True), "Strength of the penalty.")
     _: KW_ONLY
-    kernel: Any = parameter(
-        "linear",
-        KERNEL,
-        "Name of the kernel, 'precomputed' (X holds its values), a kernel object or a function of two rows.",
+    kernel: Any = default(
+        "linear", "Name of the kernel, 'precomputed' (X holds its values), a kernel object or a function of two rows."
     )
     gamma: Any = parameter(
         None, Optional(GAMMA), "Inverse width of the named kernels; None and 'auto' are 1 / columns, 'scale' as in SVC."
     )
-    coef0: float = parameter(1, COEF0, COEF0_SENTENCE)
+    coef0: float = default(1)
     kernel_params: dict[str, Any] | None = parameter(
         None, Optional(Options()), "Further arguments of a kernel given as a function."
     )

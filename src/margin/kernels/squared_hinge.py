@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from margin.kernels.blocked_products import Table, times, transposed_times, weighted_gram
 
@@ -180,7 +181,9 @@ class SquaredHinge:
         hessian[np.diag_indices(self.X.shape[1])] += 1.0
         if self.intercept and not active.any():
             hessian[-1, -1] = 1.0  # no active row: b is free and stays
-        return -sla.solve(hessian, gradient, assume_a="pos", check_finite=False)
+        # LAPACK itself: on a small table the checks of scipy.linalg.solve take longer than the solution.
+        _, solution, failed = lapack.dposv(hessian.T, gradient, lower=1)
+        return -(sla.solve(hessian, gradient, assume_a="pos", check_finite=False) if failed else solution)
 
     def _iterative_step(self, gradient: Floats, active: Floats) -> Floats:
         """Conjugate gradients, scaled by the diagonal of the Hessian; closer the nearer the solution is."""

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Number, Optional, Text
+from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.meta.embedding_network import embedding_network, image_size
@@ -78,11 +78,13 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     n_components: int = parameter(32, Integer(low=1), "Coordinates of the embedding.")
     activation: str = parameter("relu", Choice(*ACTIVATIONS), "Function of the hidden units.")
     inner_rate: float = parameter(0.1, Number(above=0), "Learning rate of the inner loop.")
-    inner_steps: int = parameter(1, Integer(low=1), "Steps of the inner loop in training; at least 3 for 'reptile'.")
+    inner_steps: int = parameter(
+        1, Integer(low=1, high=1_000), "Steps of the inner loop in training; at least 3 for 'reptile'."
+    )
     episodes: int = parameter(50, Integer(low=1), "Updates of an epoch.")
     batch_size: int = parameter(1, Integer(low=1), "Episodes per update.")
-    shuffle: bool = parameter(True, Flag(), "Whether every epoch draws new episodes.")
-    max_iter: int = parameter(10, Integer(low=1), "Most epochs.")
+    shuffle: bool = default(True, "Whether every epoch draws new episodes.")
+    max_iter: int = default(10, "Most epochs.")
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
 
     center_: np.ndarray = attribute("What is subtracted from every column.")
@@ -118,7 +120,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         """Probabilities of the classes of the support set, sorted, or of the training classes without."""
         scores = self._scores(X, support, support_labels)[1].astype(np.float64)
         exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return exponentials / exponentials.sum(axis=1, keepdims=True)
+        # In the precision of the network: further digits would depend on how many rows are asked for at once.
+        return (exponentials / exponentials.sum(axis=1, keepdims=True)).astype(np.float32)
 
     def embed(self, X: Any) -> np.ndarray:
         """The embedding of every row, (n, n_components)."""

@@ -16,6 +16,7 @@ from margin.neural.estimators import (
 )
 from margin.neural.nets.mlp import MLP
 from margin.neural.training import Minimize, Plan, RowBatches, TensorRows, Training, train
+from margin.neural.transformers_layout import load_transformers, save_transformers
 
 __all__ = [
     "MLP",
@@ -36,5 +37,7 @@ __all__ = [
     "Training",
     "VisionTransformer",
     "augment",
+    "load_transformers",
+    "save_transformers",
     "train",
 ]

@@ -24,9 +24,9 @@ from torch import Tensor
 from margin.foundations.linalg.gram import add_gram, mirror
 from margin.physics.derivatives import with_derivatives
 from margin.physics.residuals import Residual, equations
-from margin.physics.taylor import Layout, Tape, closed, propagate, pull_back
+from margin.physics.taylor import DerivativeTape, Layout, closed, propagate, pull_back
 
-__all__ = ["JacobianRows", "LeastSquares", "NormalEquations"]
+__all__ = ["JacobianRows", "NormalEquations", "ResidualSquares"]
 
 ENTRIES = 4_000_000  # of a block of J: 32 megabytes
 
@@ -75,7 +75,7 @@ def _solved(gram: np.ndarray, damping: float, right: np.ndarray) -> np.ndarray:
     return found
 
 
-class LeastSquares:
+class ResidualSquares:
     """Misfits at ``known`` conditions and the ``residual`` at points, weighted so that their squares add up to a loss.
 
     ``module`` is a solution network whose residual needs the derivatives of ``layout``.
@@ -160,11 +160,13 @@ class LeastSquares:
                 columns = {name: _rowwise(part, tensor) for name, tensor in names.items()}
             yield self._rows_of(slope, tape, self.layout, columns), part.detach().double().numpy()
 
-    def _propagate(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tape]:
+    def _propagate(self, x: Tensor, layout: Layout) -> tuple[Tensor, DerivativeTape]:
         module = self.module
         return propagate(x, *module.normalization(x), module.mlp.linears, module.activation, layout)
 
-    def _rows_of(self, slope: Tensor, tape: Tape, layout: Layout, columns: Mapping[str, Tensor]) -> np.ndarray:
+    def _rows_of(
+        self, slope: Tensor, tape: DerivativeTape, layout: Layout, columns: Mapping[str, Tensor]
+    ) -> np.ndarray:
         """Rows of J, in the order of the network's parameters, for a gradient in the outputs of every point."""
         linears = self.module.mlp.linears
         found: dict[int, Tensor] = {}

@@ -26,7 +26,7 @@ from margin.neural.training.optimizers import decayed_names
 from margin.neural.training.quasi_newton import write_parameters
 from margin.neural.training.steps import Step
 from margin.neural.weights import copy_weights, load_weights
-from margin.physics.least_squares import JacobianRows, LeastSquares, NormalEquations
+from margin.physics.least_squares import JacobianRows, NormalEquations, ResidualSquares
 
 __all__ = ["LevenbergMarquardt"]
 
@@ -45,7 +45,7 @@ class Pending(NamedTuple):
 class LevenbergMarquardt(Step):
     """One step is one accepted move; ``converged`` when the gradient is at most ``tol`` or no move lowers the loss."""
 
-    def __init__(self, module: nn.Module, problem: LeastSquares, *, tol: float = 1e-8, penalty: float = 0.0,
+    def __init__(self, module: nn.Module, problem: ResidualSquares, *, tol: float = 1e-8, penalty: float = 0.0,
                  batched: bool = False):  # fmt: skip
         self.module, self.problem, self.modules = module, problem, {"network": module}
         self.batched = batched

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from margin.core.domains import Choice, Integer, Number
-from margin.core.parameters import parameter
+from margin.core.parameters import default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
@@ -36,6 +36,8 @@ from margin.physics.steps import explicit_step
 from margin.physics.tableaus import EXPLICIT
 
 __all__ = ["NeuralODE", "SlopeNetwork", "integrate", "integrate_adjoint"]
+
+MOST_INTERVALS = 10_000  # between two times of predict: beyond it an interval was meant in another unit
 
 
 class SlopeNetwork(nn.Module):
@@ -132,12 +134,10 @@ class NeuralODE(NeuralEstimator):
     activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Function of the hidden units.")
     interval: float = parameter(1.0, Number(above=0), "Time between two rows of a trajectory.")
     window: int = parameter(5, Integer(low=1), "Intervals that a training window covers.")
-    steps: int = parameter(2, Integer(low=1), "Steps of the solver per interval.")
+    steps: int = parameter(2, Integer(low=1, high=1_000), "Steps of the solver per interval.")
     method: str = parameter("rk4", Choice(*EXPLICIT), "Method of the solver.")
     gradient: str = parameter("backprop", Choice("backprop", "adjoint"), "How gradients pass the solver.")
-    learning_rate_init: float = parameter(
-        0.01, Number(above=0, search=(1e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
+    learning_rate_init: float = default(0.01)
     solver: str = parameter(
         "adam",
         Choice("lbfgs", *OPTIMIZERS),
@@ -193,8 +193,17 @@ class NeuralODE(NeuralEstimator):
         with torch.inference_mode(), torch_threads(1):
             times = [float(t) for t in times]
             most = max((abs(b - a) for a, b in pairwise(times)), default=0.0)
-            steps = max(1, int(np.ceil(self.steps * most / self.interval)))
+            steps = max(1, int(np.ceil(self.steps * self._intervals(most))))
             return integrate(self._ready_module(), start, times, steps, self.method).transpose(0, 1).numpy()
+
+    def _intervals(self, most: float) -> float:
+        """How many intervals fit between two times that are asked for; refused where steps would go on for hours."""
+        count = most / self.interval
+        if not count <= MOST_INTERVALS:
+            raise ValueError(
+                f"NeuralODE: times must be at most {MOST_INTERVALS} intervals of {self.interval} apart; got {most}."
+            )
+        return count
 
     def score(self, X: Any, y: Any = None) -> float:
         """R^2 of trajectories predicted from their first states: 1 where they agree, 0 as good as their mean."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from margin.core.domains import Choice, Function, Integer, Number, Optional, Options
 from margin.core.domains.base import Domain
 from margin.core.notices import warn_user
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
 from margin.neural.activations import ACTIVATIONS
@@ -125,8 +125,8 @@ class PINN(RegressorMixin, NeuralEstimator):
         "less; the latter is for some thousand weights at most and for derivatives up to the second.",
     )
     alpha: float = parameter(0.0, Number(low=0), "Strength of the L2 penalty on matrices.")
-    max_iter: int = parameter(1000, Integer(low=1), "Most epochs, or iterations of 'lbfgs'.")
-    tol: float = parameter(1e-8, Number(low=0), "Smallest fall of the loss that counts as a gain; gradient of 'lbfgs'.")
+    max_iter: int = default(1000)
+    tol: float = default(1e-8)
 
     _python_only = frozenset({"residual", "conditions"})  # code and data that a model file leaves out
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from margin.neural.nets.mlp import MLP
 from margin.physics.derivatives import with_derivatives
-from margin.physics.least_squares import LeastSquares
+from margin.physics.least_squares import ResidualSquares
 from margin.physics.residuals import Residual, carried_layout, equations, mixes_rows
 from margin.physics.taylor import Layout, taylor_values
 
@@ -88,7 +88,7 @@ class SolutionLoss:
         data, equation = pinn_loss(module, self.residual, self.known, points, named, carry)
         return {"loss": self.condition_weight * data + equation, "condition_loss": data, "residual_loss": equation}
 
-    def least_squares(self, module: SolutionNetwork, points: Tensor) -> LeastSquares:
+    def least_squares(self, module: SolutionNetwork, points: Tensor) -> ResidualSquares:
         """The same loss as a sum of squares, for methods that linearize what is squared."""
         layout = self._layout(module, points)
         if layout is None:
@@ -103,7 +103,7 @@ class SolutionLoss:
                 "PINN: solver 'levenberg-marquardt' needs a residual whose row i depends on point i alone; 'lbfgs' "
                 "takes any."
             )
-        return LeastSquares(module, self.residual, self.known, layout, self.condition_weight, n_equations)
+        return ResidualSquares(module, self.residual, self.known, layout, self.condition_weight, n_equations)
 
     def _layout(self, module: SolutionNetwork, points: Tensor) -> Layout | None:
         if not self._layouts:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-__all__ = ["SMOOTH", "Key", "Layout", "Tape", "closed", "propagate", "pull_back", "taylor_values"]
+__all__ = ["SMOOTH", "DerivativeTape", "Key", "Layout", "closed", "propagate", "pull_back", "taylor_values"]
 
 Key = tuple[int, ...]  # coordinates in which is differentiated, sorted; () is the value itself
 Slopes = tuple[Tensor, Tensor, Tensor, Tensor]  # a function of the pre-activations and its first three derivatives
@@ -79,7 +79,7 @@ def closed(keys: Iterable[Key]) -> Layout:
 
 
 @dataclass(frozen=True)
-class Tape:
+class DerivativeTape:
     """What a pass back needs of every layer: its inputs (J, n, in), and what came before its activation."""
 
     inputs: list[Tensor]
@@ -89,14 +89,14 @@ class Tape:
 
 def propagate(
     x: Tensor, scale: Tensor, shift: Tensor, linears: Sequence[nn.Linear], activation: str, layout: Layout
-) -> tuple[Tensor, Tape]:
+) -> tuple[Tensor, DerivativeTape]:
     """The network at ``scale * x + shift`` and its derivatives in x, (J, n, outputs), with the tape of the pass."""
     h = x.new_zeros(len(layout.keys), *x.shape)
     h[0] = x * scale + shift
     for position in layout.firsts:
         (axis,) = layout.keys[position]
         h[position, :, axis] = scale[axis]
-    tape = Tape([], [], [])
+    tape = DerivativeTape([], [], [])
     for k, linear in enumerate(linears):
         tape.inputs.append(h)
         z = h @ linear.weight.T
@@ -114,7 +114,7 @@ def propagate(
     raise ValueError("propagate: a network needs at least one layer.")
 
 
-def pull_back(gradient: Tensor, tape: Tape, linears: Sequence[nn.Linear], layout: Layout) -> list[Tensor]:
+def pull_back(gradient: Tensor, tape: DerivativeTape, linears: Sequence[nn.Linear], layout: Layout) -> list[Tensor]:
     """From the gradient in the last layer's outputs (J, n, outputs) those before the activation of every layer."""
     found = [gradient]
     for k in range(len(linears) - 1, 0, -1):

@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
@@ -126,7 +126,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
     learning_rate_init: float = parameter(
         0.005, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    max_iter: int = parameter(30, Integer(low=1), "Most epochs.")
+    max_iter: int = default(30, "Most epochs.")
 
     vocabulary_: list[str] = attribute("Words of the captions, in the order of their codes from 2 on.")
 

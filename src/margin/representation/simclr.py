@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from margin.core.domains import Choice, Either, Integer, Number, Text
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import parameter
+from margin.core.parameters import default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
@@ -97,7 +97,7 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    max_iter: int = parameter(30, Integer(low=1), "Most epochs.")
+    max_iter: int = default(30, "Most epochs.")
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn from images ``X``, yielding records; ``state`` continues a fit exactly. ``y`` is not used."""

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.core.domains import Choice, Either, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
@@ -60,7 +60,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
     learning_rate_init: float = parameter(
         0.005, Number(above=0, search=(1e-4, 2e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    max_iter: int = parameter(20, Integer(low=1), "Most epochs.")
+    max_iter: int = default(20, "Most epochs.")
 
     classes_: np.ndarray = attribute("The classes of the pixels.")
 

@@ -14,7 +14,7 @@ from margin.core.threads import available
 from margin.metrics import Metric
 from margin.selection.folds import FoldPlan
 from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs
-from margin.selection.trial import SCREEN, Candidate, Task, Trial, TrialData
+from margin.selection.trial import FOLD, SCREEN, Candidate, Task, Trial, TrialData
 from margin.selection.workers import InProcess, Result, WorkerPool
 
 __all__ = ["Budget", "open_workers", "promising", "run_folds", "screen"]
@@ -74,20 +74,32 @@ def run_folds(
     given_up: dict[str, str] | None = None,
     budget: Budget | None = None,
     keep: float = RESERVE,
-    promising: Sequence[str] = (),
+    metric: Metric | None = None,
+    spared: Sequence[str] = (),
 ) -> Iterator[Result]:
     """Every model on every fold; the caller appends what is yielded to ``trials``, by which the order is found.
 
-    With a budget, what has not begun when it ends is given up, and so is what would then still run; the ``promising``
-    come first.
+    With a budget, what has not begun when it ends is given up, and so is what would then still run. With a ``metric``,
+    the ``spared`` and the models that promise most by it come first, so that whenever time is up, the best are done.
     """
 
     def limit() -> float | None:
         return None if budget is None else min(budget.left(keep), budget.seconds * LONGEST)
 
     deadline = None if budget is None else budget.deadline(keep)
+
+    def order() -> list[str]:
+        assert metric is not None
+        return sorted(promising(models, trials, metric), key=lambda model: model not in spared)
+
     queue = FoldQueue(
-        models, plan.folds, trials, given_up=given_up, limit=limit, promising=promising, deadline=deadline
+        models,
+        plan.folds,
+        trials,
+        given_up=given_up,
+        limit=limit,
+        order=None if metric is None else order,
+        deadline=deadline,
     )
     yield from workers.run(queue.next, stop)
 
@@ -137,11 +149,14 @@ def screen(
 
 
 def promising(models: Sequence[str], trials: Sequence[Trial], metric: Metric) -> list[str]:
-    """The models, those first that were best on the most rows they were screened with; who was not keeps its place."""
+    """The models, those first that were best on the most rows; who was never tried keeps its place behind them.
+
+    Screening tells that on a part of the rows, and the first fold on all of them; later folds do not change the order.
+    """
     sign = 1 if metric.greater_is_better else -1
     best: dict[str, tuple[int, float]] = {}
     for t in trials:
-        if t.stage == SCREEN and metric.name in t.scores:
+        if (t.stage == SCREEN or (t.stage == FOLD and t.fold == 0)) and metric.name in t.scores:
             best[t.model] = max(best.get(t.model, (0, 0.0)), (t.n_train, sign * t.scores[metric.name]))
     return sorted(models, key=lambda m: tuple(-x for x in best.get(m, (0, 0.0))))
 

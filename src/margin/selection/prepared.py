@@ -30,7 +30,16 @@ class Prepared:
 
     @property
     def n_bytes(self) -> int:
-        return sum(int(getattr(rows, "nbytes", MOST_BYTES)) for rows in (self.train, self.test))
+        return sum(_bytes(rows) for rows in (self.train, self.test))
+
+
+def _bytes(rows: Any) -> int:
+    """Bytes of an array, dense or sparse, or of strings."""
+    if hasattr(rows, "indptr"):
+        return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
+    if getattr(rows, "dtype", np.dtype(float)).kind == "O":
+        return sum(len(row) for row in rows)
+    return int(getattr(rows, "nbytes", MOST_BYTES))
 
 
 class PreparedColumns:

@@ -114,8 +114,9 @@ class FoldQueue:
     """The trials of the folds: first one fold of every model, then model after model, the cheapest first.
 
     ``trials`` is the list that grows as results come in. What it holds already is passed over; so are models in
-    ``given_up`` and those that have failed, which would fail again. Where screening has shown the ``promising``, best
-    first, their order decides instead of the cost. At ``deadline`` (of ``time.monotonic``) what still runs is ended.
+    ``given_up`` and those that have failed, which would fail again. ``order``, where given, says which models promise
+    most, best first, and that decides instead of the cost. At ``deadline`` (of ``time.monotonic``) what still runs is
+    ended.
     """
 
     def __init__(
@@ -126,16 +127,15 @@ class FoldQueue:
         *,
         given_up: Mapping[str, str] | None = None,
         limit: Callable[[], float | None] = lambda: None,
-        promising: Sequence[str] = (),
+        order: Callable[[], Sequence[str]] | None = None,
         deadline: float | None = None,
     ):
-        self.folds, self.trials, self.limit, self.deadline = folds, trials, limit, deadline
-        self.rank = {model: place for place, model in enumerate(promising)}
+        self.folds, self.trials, self.limit, self.deadline, self.order = folds, trials, limit, deadline, order
         self.given_up = given_up if given_up is not None else {}
         done = {trial.key for trial in trials}
         self.open = {
             model: [f for f, (train, _) in enumerate(folds) if (model, FOLD, f, len(train)) not in done]
-            for model in sorted(models, key=lambda model: self.rank.get(model, len(self.rank)))
+            for model in (models if order is None else [model for model in order() if model in set(models)])
         }
 
     def next(self) -> Task | None:
@@ -147,15 +147,18 @@ class FoldQueue:
         if not waiting or (limit is not None and limit <= 0):
             return None
         untried = [model for model, folds in waiting.items() if len(folds) == len(self.folds)]
-        model = untried[0] if untried else min(waiting, key=self._cost)
+        model = untried[0] if untried else self._best(waiting)
         fold = self.open[model].pop(0)
         train, test = self.folds[fold]
         return Task(model, fold, train, test, limit=limit, deadline=self.deadline)
 
+    def _best(self, waiting: Collection[str]) -> str:
+        if self.order is None:
+            return min(waiting, key=self._cost)
+        return next(model for model in self.order() if model in waiting)
+
     def _cost(self, model: str) -> float:
-        """The median cost of its trials (a model whose first is still running comes last), or its place by promise."""
-        if self.rank:
-            return self.rank.get(model, len(self.rank))
+        """The median cost of its trials; a model whose first is still running comes last."""
         known = [t.seconds for t in self.trials if t.model == model and t.stage == FOLD and not t.error]
         return float(np.median(known)) if known else math.inf
 

@@ -40,13 +40,15 @@ class Candidate:
     """A model to try: ``make`` gives a new, unfitted one with its preprocessing.
 
     ``settings`` says in words what was set on it. ``make_for``, where given, is called with the training rows instead:
-    for a model that splits them further and must know how.
+    for a model that splits them further and must know how. ``catalog_name`` is the model's name in the catalog, by
+    which it can be searched; empty for what has none.
     """
 
     name: str
     make: Callable[[], Any]
     settings: str = ""
     make_for: Callable[[np.ndarray], Any] | None = None
+    catalog_name: str = ""
 
 
 @dataclass(frozen=True)

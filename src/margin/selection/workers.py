@@ -33,7 +33,7 @@ from margin.selection.trial import (
     seconds_worked,
 )
 
-__all__ = ["InProcess", "NextTask", "Result", "WorkerPool"]
+__all__ = ["InProcess", "NextTask", "Result", "WorkerPool", "end_process"]
 
 NextTask = Callable[[], Task | None]
 Result = tuple[Trial, Output | None]
@@ -173,13 +173,18 @@ class _Worker:
 
     def end(self) -> None:
         self.ended = True
-        if hasattr(signal, "SIGKILL"):
-            with suppress(ProcessLookupError):
-                os.kill(self.process.pid, signal.SIGKILL)
-        else:
-            self.process.terminate()
-        self.process.join()
+        end_process(self.process)
         self.pipe.close()
+
+
+def end_process(process: Any) -> None:
+    """End a process of joblib's starter, whatever it is at."""
+    if hasattr(signal, "SIGKILL"):
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+    else:
+        process.terminate()
+    process.join()
 
 
 def _work(pipe: Any) -> None:

@@ -14,7 +14,7 @@ from margin.service.requests import BadRequest
 from margin.service.sources import Source, open_source
 from margin.service.texts import open_for
 
-__all__ = ["open_model", "predict", "sample", "score", "task_of", "transform"]
+__all__ = ["Columns", "last_step", "open_model", "predict", "sample", "score", "source_for", "task_of", "transform"]
 
 Columns = dict[str, np.ndarray]
 
@@ -38,7 +38,7 @@ def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
     wanted = "predict_proba" if proba else "predict"
     if not hasattr(model, wanted):
         raise BadRequest(_cannot(model, model_path, wanted))
-    source = _source_for(manifest, data)
+    source = source_for(manifest, data)
     values = np.asarray(getattr(model, wanted)(source.X))
     if proba:
         return {str(label): values[:, i] for i, label in enumerate(getattr(model, "classes_", range(values.shape[1])))}
@@ -50,7 +50,7 @@ def transform(model_path: str, data: str) -> Columns:
     model, manifest = open_model(model_path)
     if not hasattr(model, "transform"):
         raise BadRequest(_cannot(model, model_path, "transform"))
-    values = model.transform(_source_for(manifest, data).X)
+    values = model.transform(source_for(manifest, data).X)
     values = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
     return dict(zip(_output_names(model, values), values.reshape(len(values), -1).T, strict=True))
 
@@ -65,12 +65,15 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
         raise BadRequest(
             f"{type(last_step(model)).__name__} in {model_path} transforms rows: there is nothing to score."
         )
-    source = _source_for(manifest, data, target)
-    if source.y is None and task in ("classification", "regression"):
+    source = source_for(manifest, data, target)
+    if source.y is None and task in ("classification", "regression", "forecasting"):
         known = manifest.get("identity", {}).get("target", "")
         lacks = f"{data} has no column {known!r}, which is the target" if known else f"{data} needs a target"
         raise BadRequest(f"score: {lacks}; name its column with --target.")
-    scores = evaluate(model, source.X, source.y, task)
+    if task == "forecasting" and source.y is not None and not last_step(model).n_features_in_:
+        scores = evaluate(last_step(model), len(source.y), source.y, "regression")  # the steps that follow the fit
+    else:
+        scores = evaluate(model, source.X, source.y, "regression" if task == "forecasting" else task)
     if not scores:
         raise BadRequest(f"score: no metric for {task} can be computed for {type(last_step(model)).__name__}.")
     remarks = []
@@ -148,7 +151,7 @@ def _entry_of(manifest: dict[str, Any]) -> catalog.Entry | None:
     return found if found is not None and found.data == "text" else None
 
 
-def _source_for(manifest: dict[str, Any], data: str, target: str | None = None) -> Source:
+def source_for(manifest: dict[str, Any], data: str, target: str | None = None) -> Source:
     """New rows for a model: a target column is set aside, and the columns it was trained on are picked by name."""
     known = manifest.get("identity", {}).get("target", "")
     wanted, entry = target or known or None, _entry_of(manifest)

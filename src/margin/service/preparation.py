@@ -20,13 +20,16 @@ STEPS: dict[str, dict[str, Any]] = {
 }
 
 
-def preparation(source: Source, takes: str = "standard", profile: Profile | None = None) -> Any:
+def preparation(
+    source: Source, takes: str = "standard", profile: Profile | None = None, wide_terms: int | None = None
+) -> Any:
     """An unfitted preprocessor that makes of the columns of ``source`` (as ``profile`` judges them) what a model
-    ``takes``."""
+    ``takes``; with ``wide_terms``, a sparse table with so many terms of each text."""
     from margin.data import preprocessor
 
     columns = source.X if source.table is None else source.table
-    return preprocessor(columns if profile is None else profile, **STEPS[takes])
+    terms: dict[str, Any] = {} if wide_terms is None else {"max_terms": wide_terms, "sparse": True}
+    return preprocessor(columns if profile is None else profile, **STEPS[takes], **terms)
 
 
 def behind(prepare: Any, estimator: Any) -> Any:

@@ -21,7 +21,8 @@ TABLES = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".gz", ".xlsx", ".parque
 
 def takes_target(entry: catalog.Entry) -> bool:
     """Whether a model learns from pairs of rows and targets."""
-    return entry.task in ("classification", "regression", "tagging", "translation", "detection")
+    learns_pairs = entry.task in ("classification", "regression", "tagging", "translation", "detection")
+    return learns_pairs or (entry.task == "forecasting" and entry.data == "table")
 
 
 def open_for(entry: catalog.Entry, spec: str, target: str | None = None) -> Source:

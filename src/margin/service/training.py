@@ -11,6 +11,7 @@ from margin.core.parameters import InvalidParameter, parameters_of, parse_settin
 from margin.runs import Run, fingerprint, interruptible
 from margin.service.cards import write_card
 from margin.service.changes import folder_for
+from margin.service.forecasting import in_time
 from margin.service.preparation import behind, preparation
 from margin.service.requests import BadRequest
 from margin.service.sources import Source
@@ -54,6 +55,8 @@ def fit(
     entry = catalog.entry(name)
     source = open_for(entry, data, target)
     _refuse_wrong_task(entry, source)
+    if entry.task == "forecasting":
+        source = in_time(source)
     if source.image_shape is not None and getattr(estimator, "image_shape", ...) is None:
         estimator.set_params(image_shape=tuple(source.image_shape))
     if prepare and entry.data == "text":
@@ -79,7 +82,7 @@ def fit(
     if run.status != "finished":
         with interruptible() as stop:
             try:
-                run.fit(model, source.X, source.y if takes_target(entry) else None, stop=stop)
+                run.fit(model, *_pairs(entry, source), stop=stop)
             except InvalidParameter as error:
                 raise BadRequest(str(error)) from None
     metrics = run.metrics()
@@ -94,10 +97,17 @@ def fit(
     }
 
 
+def _pairs(entry: catalog.Entry, source: Source) -> tuple[Any, Any]:
+    """What the model learns from; a series without exogenous columns is the whole of it."""
+    if entry.task == "forecasting" and not source.features:
+        return source.y, None
+    return source.X, source.y if takes_target(entry) else None
+
+
 def _refuse_wrong_task(entry: catalog.Entry, source: Source) -> None:
     if takes_target(entry) and source.y is None:
         raise BadRequest(f"{entry.name} needs a target: name its column with --target.")
     if entry.task == "classification" and source.task == "regression":
         raise BadRequest(f"{entry.name} classifies, but the target of {source.name} is a quantity.")
-    if entry.task == "regression" and source.y is not None and source.y.dtype.kind in "OUSb":
+    if entry.task in ("regression", "forecasting") and source.y is not None and source.y.dtype.kind in "OUSb":
         raise BadRequest(f"{entry.name} predicts a quantity, but the target of {source.name} holds labels.")

@@ -71,4 +71,4 @@ def _tables(entry: catalog.Entry, shape: tuple[int, int]) -> Iterator[tuple[np.n
         if not entry.name.startswith("hard-margin"):
             yield X, (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > X[:, 1])
     else:
-        yield X, X[:, 0] + X[:, 1] * X[:, 2] if entry.task == "regression" else None
+        yield X, X[:, 0] + X[:, 1] * X[:, 2] if entry.task in ("regression", "forecasting") else None

@@ -7,9 +7,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from margin.text.bpe_compiled import CompiledEncoder, count_pieces, learn_merges_compiled
 from margin.text.bpe_file import parsed, written
 from margin.text.bpe_merging import learn_merges, merge_symbols
 from margin.text.pieces import split_pieces
@@ -17,6 +19,7 @@ from margin.text.pieces import split_pieces
 __all__ = ["BytePairTokenizer"]
 
 MOST_PIECES = 2**17  # pieces whose tokens are remembered; most text is made of fewer different ones
+LARGE = 2**16  # characters from which on compiled kernels do the work
 
 
 class BytePairTokenizer:
@@ -81,14 +84,12 @@ class BytePairTokenizer:
                 f"BytePairTokenizer: vocab_size must be at least {smallest} (256 bytes and the special tokens); "
                 f"got {vocab_size}."
             )
-        counts: Counter[str] = Counter()
         pattern = re.compile("|".join(map(re.escape, sorted(special, key=len, reverse=True)))) if special else None
+        parts: list[str] = []
         for text in [texts] if isinstance(texts, str) else texts:
             _check_text(text)
-            for part in pattern.split(text) if pattern else [text]:
-                counts.update(split_pieces(part))
-        words = {piece.encode(): count for piece, count in counts.items()}
-        merges = learn_merges(words, n_merges, min_frequency=min_frequency)
+            parts += pattern.split(text) if pattern else [text]
+        merges = _learned(parts, n_merges, min_frequency)
         tokens = [bytes([i]) for i in range(256)]
         for left, right in merges:
             tokens.append(tokens[left] + tokens[right])
@@ -132,6 +133,8 @@ class BytePairTokenizer:
 
     def encode_bytes(self, data: bytes) -> list[int]:
         """The ids of any bytes, valid UTF-8 or not; of valid UTF-8 the same as of its string without special tokens."""
+        if len(data) >= LARGE:
+            return self._compiled.encode(data)
         return self._encode_plain(data.decode(errors="surrogateescape"))
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
@@ -165,7 +168,13 @@ class BytePairTokenizer:
         """Read a ``tokenizer.json``."""
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
+    @cached_property
+    def _compiled(self) -> CompiledEncoder:
+        return CompiledEncoder(self._byte_ids, self._ranks)
+
     def _encode_plain(self, text: str) -> list[int]:
+        if len(text) >= LARGE:
+            return self._compiled.encode(text)
         known, ids = self._pieces, []
         for piece in split_pieces(text):
             tokens = known.get(piece)
@@ -179,9 +188,21 @@ class BytePairTokenizer:
         return ids
 
 
+def _learned(parts: Sequence[str], n_merges: int, min_frequency: int) -> list[tuple[int, int]]:
+    if sum(map(len, parts)) >= LARGE:
+        return learn_merges_compiled(count_pieces(parts), n_merges, min_frequency=min_frequency)
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(split_pieces(part))
+    words = {piece.encode(): count for piece, count in counts.items()}
+    return learn_merges(words, n_merges, min_frequency=min_frequency)
+
+
 def _check_text(text: Any) -> None:
     if not isinstance(text, str):
         raise TypeError(f"BytePairTokenizer: texts must be strings; got {type(text).__name__}.")
+    if text.isascii():
+        return
     try:
         text.encode()
     except UnicodeEncodeError as problem:

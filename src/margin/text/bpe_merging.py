@@ -7,7 +7,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-__all__ = ["learn_merges", "merge_symbols"]
+__all__ = ["Pair", "learn_merges", "merge_symbols"]
 
 Pair = tuple[int, int]
 

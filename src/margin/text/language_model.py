@@ -6,33 +6,33 @@ r"""A decoder that learns to continue text, with the face of an estimator.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
-from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Optional
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Optional
+from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.neural.attention.config import FEED_FORWARDS, POSITIONS, TransformerConfig
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.transformer_parameters import BlockParameters, TransformerTraining
 from margin.neural.generators import Seeds
-from margin.neural.nets.transformer import DecoderTransformer, balance
+from margin.neural.nets.transformer import DecoderTransformer
 from margin.neural.training.tokens import TokenWindows
 from margin.text.continuing import Drawing, NextToken, continued, until
+from margin.text.gpt2_folder import read_gpt2, write_gpt2
+from margin.text.next_token import next_token, without_start
 from margin.text.scoring import token_log_probabilities
 from margin.text.token_codes import END, TOKENS, TextCodes, texts_of
 
 __all__ = ["LanguageModel"]
-
-BALANCE = 0.01  # weight of the load-balancing loss of experts, as in the Switch Transformer
 
 
 class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
@@ -65,14 +65,18 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
     )
     window: int | None = parameter(None, Optional(Integer(low=1)), "Tokens that one block looks back; None: all.")
     feed_forward: str = parameter("mlp", Choice(*FEED_FORWARDS), "The part of a block that acts on each token alone.")
-    n_experts: int = parameter(4, Integer(low=1), "Networks of 'experts'.")
+    n_experts: int = parameter(4, Integer(low=1, high=MOST_LAYERS), "Networks of 'experts'.")
     top_k: int = parameter(2, Integer(low=1), "Experts that a token is sent to.")
+    bias: bool = parameter(False, Flag(), "Whether matrices come with biases.")
     tie_weights: bool = parameter(True, Flag(), "Whether the matrix that embeds tokens also scores them.")
     batch_size: int = parameter(16, Integer(low=1, search=(8, 128), log=True), "Windows per update.")
-    max_iter: int = parameter(10, Integer(low=1), "Most epochs, each as many windows as cover the text once.")
+    max_iter: int = default(10)
+    steps_per_epoch: int | None = parameter(
+        None, Optional(Integer(low=1)), "Updates of an epoch; None: as many as draw the length of the text once."
+    )
     shuffle: bool = parameter(True, Choice(True, search=False), "Windows are drawn at random: always True.")
-    early_stopping: bool = parameter(
-        False, Flag(), "Whether the end of the text is held out and training ends when its loss has stopped falling."
+    early_stopping: bool = default(
+        False, "Whether the end of the text is held out and training ends when its loss has stopped falling."
     )
 
     codes_: dict[str, str] = attribute("Kind and content of the tokens.")
@@ -91,8 +95,10 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
                 f"got {len(tokens) - held}."
             )
         network = {"vocabulary": codes.size, "tied": bool(self.tie_weights), "config": asdict(config)}
-        if self._goes_on() and network != self.network_:
-            raise ValueError(f"{owner}: warm_start must go on with the same network.")
+        if self._goes_on():
+            if without_start(network) != without_start(self.network_):
+                raise ValueError(f"{owner}: warm_start must go on with the same network.")
+            network = self.network_
         self.codes_, self.network_ = codes.stored, network
         yield from self._learn(tokens[: len(tokens) - held], tokens[len(tokens) - held :], state)
 
@@ -169,6 +175,25 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         with torch.inference_mode():
             return [weights[0].numpy() for weights in module.attention_maps(torch.from_numpy(ids)[None])]
 
+    @classmethod
+    def from_transformers(cls, folder: str | os.PathLike[str], **params: Any) -> LanguageModel:
+        """The GPT-2 in a folder that transformers wrote (``config.json``, ``model.safetensors``, ``tokenizer.json``).
+
+        ``params`` are parameters of training, for a fit that goes on with ``warm_start``; those of the network are in
+        the folder. Nothing in the files is executed, and what does not fit together is refused.
+        """
+        found = read_gpt2(folder)
+        for name in params.keys() & found.parameters.keys():
+            raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
+        model = cls(**{**found.parameters, **params})
+        model.codes_, model.network_, model.weights_ = found.codes, found.network, found.weights
+        model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
+        return model
+
+    def to_transformers(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a folder from which transformers builds this model: GPT-2's kind of blocks, tokens by byte pairs."""
+        return write_gpt2(folder, self._codes(), self.network_, self.weights_)
+
     def _network(self) -> DecoderTransformer:
         config = TransformerConfig(**self.network_["config"])
         return DecoderTransformer(self.network_["vocabulary"], config, tied=self.network_["tied"])
@@ -198,7 +223,7 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         seed = self._seed(state)
         seeds = Seeds.of(seed)
         module = self._begun(seeds)
-        batches = TokenWindows(tokens, self.context, self.batch_size, seeds.order)
+        batches = TokenWindows(tokens, self.context, self.batch_size, seeds.order, steps_per_epoch=self.steps_per_epoch)
         n_windows = batches.steps_per_epoch * self.batch_size
         step = self._minimize(module, next_token, batches, n_windows, seeds)
 
@@ -220,10 +245,3 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
-
-
-def next_token(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-    """Mean cross-entropy of the next token in nats, with what keeps experts equally busy."""
-    inputs, targets = batch
-    loss = functional.cross_entropy(module(inputs).flatten(0, 1), targets.flatten())
-    return {"loss": loss + BALANCE * balance(module)}

@@ -17,7 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Flag, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
 from margin.neural.attention.config import POSITIONS, TransformerConfig
@@ -70,7 +70,7 @@ class MaskedLanguageModel(
     position: str = parameter("learned", Choice(*POSITIONS), "How the network knows the order of tokens.")
     activation: str = parameter("gelu", Choice("gelu", "relu", "silu", "relu_squared"), "Function of the hidden units.")
     batch_size: int = parameter(32, Integer(low=1, search=(8, 128), log=True), "Rows per update.")
-    max_iter: int = parameter(30, Integer(low=1), "Most epochs.")
+    max_iter: int = default(30)
 
     codes_: dict[str, str] = attribute("Kind and content of the tokens.")
 

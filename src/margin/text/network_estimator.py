@@ -9,16 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Integer, Number, Optional
+from margin.core.domains import MOST_LAYERS, Choice, Integer, Number
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import parameter
+from margin.core.parameters import default, parameter
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.generators import Seeds
 from margin.neural.nets.sequence import LAYERS
 from margin.neural.nets.text import PADDING
 from margin.neural.training import RowBatches, Rows, Step
 from margin.neural.training.ragged import LengthBatches
-from margin.neural.training.schedules import SCHEDULES
 from margin.neural.training.steps import Objective
 from margin.text.terms import UNKNOWN
 
@@ -34,7 +33,9 @@ class TextNetworkEstimator(NeuralEstimator):
     _: KW_ONLY
     d_model: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Width of a token's vector.")
     n_layers: int = parameter(
-        1, Integer(low=1, search=(1, 4)), "Recurrent layers of 'rnn' or blocks of 'transformer' on top of each other."
+        1,
+        Integer(low=1, high=MOST_LAYERS, search=(1, 4)),
+        "Recurrent layers of 'rnn' or blocks of 'transformer' on top of each other.",
     )
     n_heads: int = parameter(4, Integer(low=1), "Attention heads of 'transformer'; each has an even part of d_model.")
     cell: str = parameter("gru", Choice(*LAYERS), "Cell of 'rnn'.")
@@ -51,24 +52,15 @@ class TextNetworkEstimator(NeuralEstimator):
     token_dropout: float = parameter(
         0.1, Number(low=0, below=1, search=(0, 0.3)), "Probability that a token is read as unknown in an update."
     )
-    batch_size: int | str = parameter(
-        "auto",
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Texts per update; 'auto': 4 to 32, such that an epoch has at least 20 updates.",
+    batch_size: int | str = default(
+        "auto", "Texts per update; 'auto': 4 to 32, such that an epoch has at least 20 updates."
     )
-    learning_rate: str = parameter(
-        "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
-        "How the learning rate goes on from learning_rate_init; all but 'constant', 'invscaling' and 'adaptive' fall "
-        "over max_iter epochs.",
-    )
+    learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
         0.01, Number(above=0, search=(1e-3, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    max_iter: int = parameter(5, Integer(low=1), "Most epochs.")
-    clip_norm: float | None = parameter(
-        1.0, Optional(Number(above=0)), "Bound on the Euclidean norm of the whole gradient."
-    )
+    max_iter: int = default(5, "Most epochs.")
+    clip_norm: float | None = default(1.0)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

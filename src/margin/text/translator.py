@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
-from margin.core.domains import Choice, Flag, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.attention.cache import KeyValueCache
@@ -66,11 +66,15 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         Choice(*POSITIONS),
         "How the network knows the order of tokens; where the decoder looks at the source, only added positions tell.",
     )
-    n_blocks: int = parameter(3, Integer(low=1, search=(1, 6)), "Blocks of the encoder, and as many of the decoder.")
+    n_blocks: int = parameter(
+        3, Integer(low=1, high=MOST_LAYERS, search=(1, 6)), "Blocks of the encoder, and as many of the decoder."
+    )
     label_smoothing: float = parameter(
         0.1, Number(low=0, below=1, search=(0, 0.2)), "Fraction of the target's probability that all tokens share."
     )
-    beam_width: int = parameter(4, Integer(low=1), "Beginnings that predict follows; 1 takes the best token each time.")
+    beam_width: int = parameter(
+        4, Integer(low=1, high=1_000), "Beginnings that predict follows; 1 takes the best token each time."
+    )
     length_penalty: float = parameter(
         0.6, Number(low=0), "How much of the loss of longer texts is forgiven when predict compares them."
     )
@@ -78,9 +82,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
         False, Flag(), "Whether the end of texts longer than the context is cut off; else they are refused."
     )
     batch_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Pairs per update.")
-    learning_rate_init: float = parameter(
-        0.003, Number(above=0, search=(3e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
-    )
+    learning_rate_init: float = default(0.003)
     shuffle: bool = parameter(True, Choice(True, search=False), "Pairs come in random order: always True.")
 
     codes_: dict[str, dict[str, str]] = attribute("Kind and content of the tokens of 'source' and 'target'.")

@@ -25,8 +25,8 @@ MISSING = 255
 MAX_BINS = 255
 SUBSAMPLE = 200_000  # rows from which edges are taken: a quantile of so many is off by about 0.1 percent
 
-# Codes below this many are found by NumPy: importing and loading the compiled kernel would take longer.
-COMPILED_CODES = 100_000
+# Codes below this many are found by NumPy, in some ten milliseconds: compiling the kernel takes a quarter of a second.
+COMPILED_CODES = 2**18
 
 CHUNK = 2048  # rows that are worth a thread
 

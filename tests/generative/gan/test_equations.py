@@ -1,6 +1,7 @@
 """Losses, penalties and networks of a GAN against torch, finite differences and the singular value decomposition."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from margin.generative.gan.coverage import grid_modes, mode_coverage, ring_modes
+from margin.generative.gan.game import Rules, discriminator_terms, generator_terms
 from margin.generative.gan.losses import (
     critic_loss,
     discriminator_loss,
@@ -16,6 +18,7 @@ from margin.generative.gan.losses import (
     generator_loss,
     gradient_penalty,
     real_gradient_penalty,
+    relativistic_loss,
 )
 from margin.generative.gan.networks import (
     ConvDiscriminator,
@@ -27,6 +30,8 @@ from margin.generative.gan.networks import (
 )
 from margin.generative.gan.style import ModulatedConv, StyleGenerator, modulated_kernels
 from margin.generative.gan.theory import gan_value_of, optimal_discriminator
+from margin.generative.gan.translation import CycleTranslation
+from margin.generative.gan.translators import ConvTranslator
 from margin.neural.weights import build
 
 
@@ -161,3 +166,61 @@ def test_coverage_counts_modes_and_near_samples():
 def test_layers_of_a_network_without_spectral_norm_are_plain():
     assert not any("parametrizations" in name for name in MLPDiscriminator(2, [4]).state_dict())
     assert isinstance(MLPDiscriminator(2, [4]).layers[0], nn.Linear)
+
+
+def test_a_relativistic_pair_compares_its_two_logits():
+    real, fake = normals(2, 30)
+    expected = functional.binary_cross_entropy_with_logits(real - fake, torch.ones_like(real))
+    torch.testing.assert_close(relativistic_loss(real, fake).mean(), expected)
+    torch.testing.assert_close(relativistic_loss(real + 7, fake + 7), relativistic_loss(real, fake))
+
+
+@pytest.mark.parametrize(("penalty", "slopes"), [("none", 0.0), ("real", 25.0), ("both", 50.0), ("between", 16.0)])
+def test_penalties_of_the_game_are_added_with_their_weight(penalty, slopes):
+    """A linear critic of slope 5 has squared slopes of 25 at every row, and (5 - 1)^2 between them."""
+    critic = nn.Linear(2, 1, bias=False).double()
+    with torch.no_grad():
+        critic.weight.copy_(torch.tensor([[3.0, 4.0]]))
+    modules = {"generator": nn.Linear(3, 2).double(), "discriminator": nn.Sequential(critic, nn.Flatten(0))}
+    rules = Rules(3, "relativistic", penalty, 0.5)
+    real = normals(6, 2)
+    with_penalty, without = (
+        discriminator_terms(modules, (real,), torch.Generator().manual_seed(0), rules=r)["loss"]
+        for r in (rules, replace(rules, penalty="none"))
+    )
+    assert float((with_penalty - without).detach()) == pytest.approx(0.5 * slopes)
+
+
+def test_a_relativistic_generator_wants_its_rows_above_the_real_ones():
+    modules = {
+        "generator": nn.Linear(3, 2).double(),
+        "discriminator": nn.Sequential(nn.Linear(2, 1), nn.Flatten(0)).double(),
+    }
+    rules, real = Rules(3, "relativistic"), normals(6, 2)
+    of_generator = generator_terms(modules, (real,), torch.Generator().manual_seed(0), rules=rules)["loss"]
+    of_critic = discriminator_terms(modules, (real,), torch.Generator().manual_seed(0), rules=rules)["loss"]
+    z = torch.randn((6, 3), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    gap = modules["discriminator"](real) - modules["discriminator"](modules["generator"](z))
+    torch.testing.assert_close(of_critic, functional.softplus(-gap).mean())
+    torch.testing.assert_close(of_generator, functional.softplus(gap).mean())
+
+
+def test_a_convolution_translates_images_of_any_size_by_neighborhoods():
+    translate = build(lambda: ConvTranslator(1, [4], 1), 0)
+    image = normals(1, 1, 9, 9).float()
+    changed = image.clone()
+    changed[0, 0, 0, 0] += 1.0
+    with torch.no_grad():
+        moved = (translate(changed) - translate(image)).abs()[0, 0]
+    assert moved[:3, :3].max() > 0
+    assert moved[3:].max() == moved[:, 3:].max() == 0  # two layers of 3 x 3 see two pixels far
+    assert translate(image).abs().max() <= 1
+
+
+def test_translation_of_images_says_what_does_not_fit():
+    with pytest.raises(ValueError, match="image_shape must be"):
+        CycleTranslation((4,), image_shape=(3, 3)).fit(np.zeros((4, 8)), np.zeros((4, 8)))
+    with pytest.raises(ValueError, match="must have one shape; got 16 and 9 pixels"):
+        CycleTranslation((4,), image_shape=(4, 4)).fit(np.zeros((4, 16)), np.zeros((4, 9)))
+    with pytest.raises(ValueError, match="as many rows; got 4 and 5"):
+        CycleTranslation((4,)).fit(np.zeros((4, 2)), np.zeros((5, 2)))

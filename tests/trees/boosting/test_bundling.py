@@ -127,6 +127,11 @@ def test_sums_of_members_are_exact():
         assert not sums[base + n_bins[j] - 1 :].any()
 
 
+@pytest.fixture(autouse=True)
+def _small_tables_share_too(monkeypatch):
+    monkeypatch.setattr(boosting_rounds, "SHARING_CELLS", 0)
+
+
 def without_bundles(monkeypatch):
     monkeypatch.setattr(boosting_rounds, "bundled", lambda codes, n_bins, categorical: (codes, None))
 

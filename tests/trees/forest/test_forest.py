@@ -2,10 +2,13 @@
 
 import itertools
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import f1_score, mean_absolute_error
 
 from margin import store
 from margin.data import load
@@ -248,3 +251,23 @@ def test_samples_of_a_warm_start_need_one_table(moons):
     numbers = RandomForestRegressor(1, warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="as many targets in y as the first fit had"):
         numbers.set_params(n_estimators=2).fit(X, X)
+
+
+def test_a_metric_judges_the_rows_left_out():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    metric = partial(f1_score, average="macro")
+    forest = RandomForestClassifier(30, oob_score=metric, random_state=0).fit(X, names)
+    judged = np.isfinite(forest.oob_decision_function_).all(axis=1)
+    said = forest.classes_[forest.oob_decision_function_[judged].argmax(axis=1)]
+    assert forest.oob_score_ == metric(names[judged], said)
+    both = np.column_stack([names, y > 0])
+    several = RandomForestClassifier(
+        30, oob_score=lambda true, said: np.mean(true[:, 1] == said[:, 1]), random_state=0
+    ).fit(X, both)
+    right = several.classes_[1][several.oob_decision_function_[:, :2, 1].argmax(axis=1)] == both[:, 1]
+    assert several.oob_score_ == right[np.isfinite(several.oob_decision_function_[:, 0, 1])].mean()
+    numbers = RandomForestRegressor(30, oob_score=mean_absolute_error, random_state=0).fit(X[:, :3], X[:, 3])
+    judged = np.isfinite(numbers.oob_prediction_)
+    error = mean_absolute_error(X[judged, 3], numbers.oob_prediction_[judged])
+    np.testing.assert_allclose(numbers.oob_score_, error, rtol=1e-12)

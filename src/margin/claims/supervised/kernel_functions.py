@@ -7,9 +7,10 @@ import numpy as np
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 from margin.data import load
+from margin.foundations.probability.feature_maps import polynomial_features, rbf_taylor_features
 from margin.foundations.probability.kernels import gamma_from_length_scale, is_positive_semidefinite
 from margin.kernels import RBF, SVC, KernelRegression, KernelRidge, LaplaceKernel, PeriodicKernel, PolynomialKernel
-from margin.kernels.feature_maps import monomial_features, rbf_taylor_features, word_kernel
+from margin.kernels.word_kernel import word_kernel
 
 ON_GARDENS = [
     "water the roses and cut the hedge in spring",
@@ -47,7 +48,7 @@ def explicit_features_and_kernel_agree(seed: int) -> Verdict:
     X, Z = rng.normal(size=(60, 2)), rng.normal(size=(20, 2))
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=60) > 0, 1, -1)
     kernel = PolynomialKernel(degree=2, coef0=1.0)
-    phi_X, phi_Z = monomial_features(X, 2), monomial_features(Z, 2)
+    phi_X, phi_Z = polynomial_features(X, 2), polynomial_features(Z, 2)
     by_kernel, by_features = SVC(kernel=kernel, tol=1e-10).fit(X, y), SVC(kernel="linear", tol=1e-10).fit(phi_X, y)
     ridge_kernel, ridge_features = (
         KernelRidge(0.1, kernel=kernel).fit(X, y),
@@ -90,7 +91,7 @@ def lower_degrees_need_an_offset(seed: int) -> Verdict:
         model = KernelRidge(1e-9, kernel=PolynomialKernel(degree=2, coef0=offset)).fit(X, X[:, 0])
         return float(np.abs(model.predict(Z) - Z[:, 0]).max())
 
-    features = monomial_features(X, 2, 0.7) @ monomial_features(Z, 2, 0.7).T
+    features = polynomial_features(X, 2, 0.7) @ polynomial_features(Z, 2, 0.7).T
     grams = [PolynomialKernel(degree, coef0=offset)(X) for degree in (2, 3) for offset in (0.0, 1.0)]
     truth = every(
         gram=near(PolynomialKernel(2, coef0=0.7)(X, Z), features, tolerance=1e-12),

@@ -10,9 +10,9 @@ from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises, within
 from margin.data import load
 from margin.foundations.linalg.hyperplanes import project_to_hyperplane, signed_distance
+from margin.foundations.probability.feature_maps import radial_features
 from margin.kernels import RBF, SVC, HardMarginSVC, Kernel, LinearKernel, LinearSVC, WhiteKernel
 from margin.kernels.dual import DualProblem, duality_gap, objectives
-from margin.kernels.feature_maps import radial_lift
 from margin.kernels.geometry import (
     distance_from_origin,
     margin_width,
@@ -315,7 +315,7 @@ def kernels_work_in_the_primal_too(seed: int) -> Verdict:
 def rings_in_three_dimensions(seed: int) -> Verdict:
     rings = load("circles", n_samples=200, noise=0.05, seed=seed)
     X, y = np.asarray(rings.X), np.asarray(rings.y)
-    flat, lifted = LinearSVC(loss="hinge").fit(X, y), HardMarginSVC().fit(radial_lift(X), y)
+    flat, lifted = LinearSVC(loss="hinge").fit(X, y), HardMarginSVC().fit(radial_features(X), y)
     lam = 0.2
 
     def notes(theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -324,11 +324,11 @@ def rings_in_three_dimensions(seed: int) -> Verdict:
         gradient = np.append(2 * theta[:-1] - 2 * lam * Z.T @ (slack * labels), -2 * lam * float(slack @ labels))
         return float(theta[:-1] @ theta[:-1] + lam * slack @ slack), gradient
 
-    Z, labels = radial_lift(X), np.where(y == 1, 1.0, -1.0)
+    Z, labels = radial_features(X), np.where(y == 1, 1.0, -1.0)
     found = minimize(notes, np.zeros(4), method="lbfgs", grad=True, tol=1e-8).x[:-1]
     half, same = (LinearSVC(C=C, tol=1e-10).fit(Z, y).coef_[0] for C in (lam / 2, lam))
     truth = every(
-        lifted=near(lifted.score(radial_lift(X), y), 1.0, tolerance=0.0),
+        lifted=near(lifted.score(radial_features(X), y), 1.0, tolerance=0.0),
         flat=below(flat.score(X, y), 0.75),
         penalty_halved=near(half, found, tolerance=1e-5),
     )

@@ -8,9 +8,10 @@ from margin.core.domains.base import Build, Domain
 from margin.core.domains.callables import Function, Options
 from margin.core.domains.composed import Array, Either, Nested, Optional, Sequence
 from margin.core.domains.resources import Jobs
-from margin.core.domains.values import Choice, Flag, Integer, Number, Seed, Text
+from margin.core.domains.values import MOST_LAYERS, Choice, Flag, Integer, Number, Seed, Text
 
 __all__ = [
+    "MOST_LAYERS",
     "Array",
     "Build",
     "Choice",

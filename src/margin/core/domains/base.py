@@ -42,6 +42,13 @@ class Domain(ABC):
         """A random value for a search; ``None`` domains (no search range) are not searched."""
         return None
 
+    def suggest(self, trial: Any, name: str) -> Any:
+        """A value that ``trial`` proposes for the parameter ``name``; it has the methods of a trial of Optuna.
+
+        Where a domain is not searched, that is None.
+        """
+        return None
+
     @property
     def searchable(self) -> bool:
         return False

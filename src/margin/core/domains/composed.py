@@ -169,6 +169,13 @@ class Either(Domain):
         searchable = [part for part in self.parts if part.searchable]
         return searchable[int(rng.integers(len(searchable)))].draw(rng) if searchable else None
 
+    def suggest(self, trial: Any, name: str) -> Any:
+        searchable = [part for part in self.parts if part.searchable]
+        if len(searchable) < 2:
+            return searchable[0].suggest(trial, name) if searchable else None
+        which = trial.suggest_categorical(f"{name} kind", tuple(range(len(searchable))))
+        return searchable[which].suggest(trial, f"{name} {which}")
+
 
 class Optional(Either):
     """A domain or None.

@@ -11,7 +11,9 @@ import numpy as np
 
 from margin.core.domains.base import Build, Domain
 
-__all__ = ["Choice", "Flag", "Integer", "Number", "Seed", "Text"]
+__all__ = ["MOST_LAYERS", "Choice", "Flag", "Integer", "Number", "Seed", "Text"]
+
+MOST_LAYERS = 1_000  # of a network: building more takes minutes, and a model file may ask for any number
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ class Number(Domain):
             return float(np.exp(rng.uniform(np.log(low), np.log(high))))
         return float(rng.uniform(low, high))
 
+    def suggest(self, trial: Any, name: str) -> Any:
+        return None if self.search is None else trial.suggest_float(name, *map(float, self.search), log=self.log)
+
 
 @dataclass(frozen=True)
 class Integer(Number):
@@ -127,6 +132,9 @@ class Integer(Number):
     def draw(self, rng: np.random.Generator) -> Any:
         value = super().draw(rng)
         return None if value is None else round(value)
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        return None if self.search is None else trial.suggest_int(name, *map(round, self.search), log=self.log)
 
 
 @dataclass(frozen=True, init=False)
@@ -176,6 +184,10 @@ class Choice(Domain):
 
     def draw(self, rng: np.random.Generator) -> Any:
         return self.options[int(rng.integers(len(self.options)))]
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        # By position: an option may be a value that no file of a search could hold.
+        return self.options[trial.suggest_categorical(name, tuple(range(len(self.options))))]
 
 
 @dataclass(frozen=True)

@@ -36,15 +36,20 @@ def pair_powers(
 
 
 def scan(points: np.ndarray, queries: np.ndarray, k: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` smallest powers of every query and their points, (m, k) each; of equal powers the smaller index."""
+    """The ``k`` smallest powers of every query and their points, (m, k) each; of equal powers the smaller index.
+
+    Points column after column in memory (Fortran order) are read fastest.
+    """
     smallest = np.empty((len(queries), k))
     index = np.empty((len(queries), k), dtype=np.int64)
     size = max(1, BLOCK_VALUES // len(points))
     for start in range(0, len(queries), size):
-        part = slice(start, start + size)
-        found = powers(points, queries[part], exponent)
-        index[part] = np.argsort(found, axis=1, kind="stable")[:, :k]
-        smallest[part] = np.take_along_axis(found, index[part], axis=1)
+        found = powers(points, queries[start : start + size], exponent)
+        bounds = np.partition(found, k - 1, axis=1)[:, k - 1]
+        for i, (row, bound) in enumerate(zip(found, bounds), start):
+            near = np.flatnonzero(row <= bound)  # k of them, or more with ties: no need to sort the others
+            index[i] = near[np.argsort(row[near], kind="stable")[:k]]
+            smallest[i] = row[index[i]]
     return smallest, index
 
 

@@ -27,6 +27,7 @@ from margin.foundations.probability.exponential import Exponential, Gamma
 from margin.foundations.probability.feature_maps import (
     polynomial_features,
     product_features,
+    radial_features,
     random_fourier_features,
     rbf_taylor_features,
 )
@@ -150,6 +151,7 @@ __all__ = [
     "posterior",
     "product_features",
     "pushforward_log_density",
+    "radial_features",
     "random_fourier_features",
     "rbf_kernel",
     "rbf_taylor_features",

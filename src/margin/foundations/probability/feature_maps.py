@@ -1,6 +1,6 @@
 r"""Feature maps :math:`\phi` whose inner products are kernels: :math:`k(x, z) = \langle\phi(x), \phi(z)\rangle`.
 
-Textbook form: the maps behind the kernels, written out; :mod:`margin.kernels.feature_maps` has those that models use.
+What the kernel trick saves us from computing, written out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from scipy import special
 
 from margin.foundations.probability.arguments import Array, generator, integer, positive, real, rows
 
-__all__ = ["polynomial_features", "product_features", "random_fourier_features", "rbf_taylor_features"]
+__all__ = [
+    "polynomial_features",
+    "product_features",
+    "radial_features",
+    "random_fourier_features",
+    "rbf_taylor_features",
+]
 
 
 def product_features(X: ArrayLike) -> Array:
@@ -26,6 +32,16 @@ def product_features(X: ArrayLike) -> Array:
     if X.shape[1] != 2:
         raise ValueError(f"product_features: X must have two columns; got {X.shape[1]}.")
     return np.column_stack([X, X[:, 0] * X[:, 1]])
+
+
+def radial_features(X: ArrayLike) -> Array:
+    r""":math:`x \mapsto (x, \|x\|^2)`: spheres around the origin become level.
+
+    >>> radial_features([[3.0, 4.0]]).tolist()
+    [[3.0, 4.0, 25.0]]
+    """
+    X = rows("radial_features", "X", X)
+    return np.column_stack([X, np.einsum("ij,ij->i", X, X)])
 
 
 def polynomial_features(X: ArrayLike, degree: int = 2, offset: float = 1.0) -> Array:
@@ -42,24 +58,34 @@ def polynomial_features(X: ArrayLike, degree: int = 2, offset: float = 1.0) -> A
     lifted = np.column_stack([np.full(len(X), np.sqrt(offset)), X])
     columns = []
     for chosen in combinations_with_replacement(range(lifted.shape[1]), degree):
-        exponents = np.bincount(chosen, minlength=lifted.shape[1])
+        exponents = np.bincount(np.asarray(chosen, dtype=np.intp), minlength=lifted.shape[1])
         multiplicity = special.gamma(degree + 1) / np.prod(special.gamma(exponents + 1))
         columns.append(np.sqrt(multiplicity) * np.prod(lifted[:, list(chosen)], axis=1))
     return np.column_stack(columns)
 
 
-def rbf_taylor_features(x: ArrayLike, order: int, length_scale: float = 1.0) -> Array:
-    r"""The first ``order`` coordinates of the Gaussian kernel's infinite feature map, for points on a line:
-    :math:`\phi_k(x) = e^{-x^2/2\ell^2}\,(x/\ell)^k/\sqrt{k!}`, from the Taylor series of :math:`e^{xz/\ell^2}`.
+def rbf_taylor_features(X: ArrayLike, order: int, length_scale: float = 1.0) -> Array:
+    r"""The coordinates up to degree ``order`` of the Gaussian kernel's infinite feature map.
+
+    On a line they are :math:`\phi_k(x) = e^{-x^2/2\ell^2}\,(x/\ell)^k/\sqrt{k!}`, from the Taylor series of
+    :math:`e^{xz/\ell^2}`; the kernel is a product over columns, so the features of several columns are products too.
+
+    >>> rbf_taylor_features([[0.0]], 3).tolist()
+    [[1.0, 0.0, 0.0, 0.0]]
     """
-    x = rows("rbf_taylor_features", "x", x)
-    if x.shape[1] != 1:
-        raise ValueError(f"rbf_taylor_features: x must be points on a line; got {x.shape[1]} columns.")
-    z = x / positive("rbf_taylor_features", "length_scale", length_scale)
-    k = np.arange(integer("rbf_taylor_features", "order", order, low=1))
+    X = rows("rbf_taylor_features", "X", X)
+    order = integer("rbf_taylor_features", "order", order, low=0)
+    z = X[:, :, None] / positive("rbf_taylor_features", "length_scale", length_scale)  # (n, p, 1)
+    k = np.arange(order + 1)
     # Powers and factorials meet in logarithms: z^k alone would overflow long before the ratio does.
     logs = special.xlogy(k, np.abs(z)) - 0.5 * special.gammaln(k + 1) - 0.5 * z**2
-    return np.where((z < 0) & (k % 2 == 1), -1.0, 1.0) * np.exp(logs)
+    single = np.where((z < 0) & (k % 2 == 1), -1.0, 1.0) * np.exp(logs)  # (n, p, order + 1)
+    columns = []
+    for degree in range(order + 1):
+        for chosen in combinations_with_replacement(range(X.shape[1]), degree):
+            exponents = np.bincount(np.asarray(chosen, dtype=np.intp), minlength=X.shape[1])
+            columns.append(np.prod(single[:, np.arange(X.shape[1]), exponents], axis=1))
+    return np.column_stack(columns)
 
 
 def random_fourier_features(X: ArrayLike, n_features: int, length_scale: float, rng: np.random.Generator) -> Array:

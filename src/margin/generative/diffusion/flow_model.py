@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from margin.core.domains import Choice
-from margin.core.parameters import parameter
+from margin.core.parameters import default
 from margin.generative.diffusion.model import DiffusionModel
-from margin.generative.diffusion.predictions import PREDICTIONS
-from margin.generative.diffusion.schedules import NOISE_SCHEDULES
 
 __all__ = ["FlowMatching"]
 
@@ -35,9 +32,5 @@ class FlowMatching(DiffusionModel):
     """
 
     _: KW_ONLY
-    noise_schedule: str = parameter(
-        "straight", Choice(*NOISE_SCHEDULES), "Which points of the line are learned: 'straight' all alike."
-    )
-    prediction: str = parameter(
-        "velocity", Choice(*PREDICTIONS), "What the network predicts, by default the velocity of the line."
-    )
+    noise_schedule: str = default("straight", "Which points of the line are learned: 'straight' all alike.")
+    prediction: str = default("velocity", "What the network predicts, by default the velocity of the line.")

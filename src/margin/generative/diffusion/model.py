@@ -12,9 +12,9 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import Choice, Flag, Integer, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
@@ -32,7 +32,6 @@ from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
 from margin.neural.scaling import Scaling
 from margin.neural.training import TensorRows
-from margin.neural.training.schedules import SCHEDULES
 from margin.neural.weights import forward_work
 
 __all__ = ["DENOISERS", "DiffusionModel"]
@@ -78,7 +77,7 @@ class DiffusionModel(NeuralEstimator):
         Optional(SequenceOf(Integer(low=1), min_length=2)),
         "(height, width) or (channels, height, width) of the image that a row holds.",
     )
-    n_steps: int = parameter(200, Integer(low=2), "Steps of the forward chain.")
+    n_steps: int = parameter(200, Integer(low=2, high=10_000), "Steps of the forward chain.")
     noise_schedule: str = parameter("cosine", Choice(*NOISE_SCHEDULES), "How the noise grows over the steps.")
     prediction: str = parameter(
         "v",
@@ -101,34 +100,26 @@ class DiffusionModel(NeuralEstimator):
         "dpm2", Choice(*SAMPLERS), "How new rows are drawn: 'ddpm' with noise in every step, 'ddim' and 'dpm2' without."
     )
     sampling_steps: int | None = parameter(
-        25, Optional(Integer(low=1)), "Steps of the sampler, of which there are at most n_steps; None: all of them."
+        25,
+        Optional(Integer(low=1, high=10_000)),
+        "Steps of the sampler, of which there are at most n_steps; None: all of them.",
     )
-    bound_samples: int = parameter(4, Integer(low=1), "Draws of the noise of every step behind score_samples.")
+    bound_samples: int = parameter(
+        4, Integer(low=1, high=1_000), "Draws of the noise of every step behind score_samples."
+    )
     standardize: bool = parameter(
         True, Flag(), "Whether columns (of an image: all pixels alike) are brought to mean 0 and deviation 1."
     )
-    alpha: float = parameter(
-        0.0, Number(low=0, search=(1e-5, 10.0), log=True), "Strength of the L2 penalty on matrices."
-    )
-    learning_rate: str = parameter(
-        "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
-        "How the learning rate goes on from learning_rate_init over max_iter epochs.",
-    )
+    alpha: float = default(0.0)
+    learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
         2e-3, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    weight_average: float | None = parameter(
-        0.995,
-        Optional(Number(above=0, below=1)),
-        "Decay of an exponential average of the weights, which then denoises; None: the last weights do.",
+    weight_average: float | None = default(
+        0.995, "Decay of an exponential average of the weights, which then denoises; None: the last weights do."
     )
-    batch_size: int | str = parameter(
-        128,
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Rows per update; 'auto' is min(200, number of rows).",
-    )
-    max_iter: int = parameter(200, Integer(low=1), "Most epochs.")
+    batch_size: int | str = default(128)
+    max_iter: int = default(200, "Most epochs.")
 
     center_: np.ndarray = attribute("What is subtracted from every column before noise is added.")
     scale_: np.ndarray = attribute("What every column is divided by before noise is added.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -19,12 +19,14 @@ from margin.generative.gan.losses import (
     gradient_penalty,
     implied_js,
     real_gradient_penalty,
+    relativistic_loss,
 )
 from margin.neural.training import Adversarial, Player
 
 __all__ = ["PENALTIES", "GANNetwork", "Game", "Rules", "discriminator_terms", "generator_terms", "players_of"]
 
-PENALTIES = ("none", "real", "between")
+PENALTIES = ("none", "real", "both", "between")
+DISCRIMINATOR_LOSSES = {"wasserstein": critic_loss, "relativistic": relativistic_loss}
 
 Modules = Mapping[str, nn.Module]
 
@@ -67,13 +69,11 @@ def discriminator_terms(
         made = _made(modules, rules, batch, noise)
     real, made = (_blurred(x, rules, noise) for x in (batch[0], made))
     of_real, of_made = discriminate(real, *label), discriminate(made, *label)
-    loss = (critic_loss if rules.loss == "wasserstein" else discriminator_loss)(of_real, of_made).mean()
-    if rules.penalty == "real":
-        loss = loss + rules.penalty_weight * real_gradient_penalty(lambda x: discriminate(x, *label), real).mean()
-    elif rules.penalty == "between":
-        mix = torch.rand(len(real), generator=noise, dtype=real.dtype)
-        loss = loss + rules.penalty_weight * gradient_penalty(lambda x: discriminate(x, *label), real, made, mix).mean()
-    if rules.loss == "wasserstein":
+    loss = DISCRIMINATOR_LOSSES.get(rules.loss, discriminator_loss)(of_real, of_made).mean()
+    if rules.penalty != "none":
+        penalty = _penalty(lambda x: discriminate(x, *label), real, made, rules.penalty, noise)
+        loss = loss + rules.penalty_weight * penalty
+    if rules.loss in DISCRIMINATOR_LOSSES:  # their outputs are no logits of a probability
         return {"loss": loss, "distance": (of_real.mean() - of_made.mean()).detach()}
     value = gan_value(of_real.detach(), of_made.detach())
     return {
@@ -85,12 +85,26 @@ def discriminator_terms(
     }
 
 
+def _penalty(
+    critic: Callable[[Tensor], Tensor], real: Tensor, made: Tensor, kind: str, noise: torch.Generator
+) -> Tensor:
+    if kind == "between":
+        mix = torch.rand(len(real), generator=noise, dtype=real.dtype)
+        return gradient_penalty(critic, real, made, mix).mean()
+    at_real = real_gradient_penalty(critic, real).mean()
+    return at_real + real_gradient_penalty(critic, made).mean() if kind == "both" else at_real
+
+
 def generator_terms(
     modules: Modules, batch: tuple[Tensor, ...], noise: torch.Generator, *, rules: Rules
 ) -> dict[str, Tensor]:
     """Loss of the generator: what the discriminators make of new rows, on average over them."""
     made = _blurred(_made(modules, rules, batch, noise), rules, noise)
-    return {"loss": generator_loss(modules["discriminator"](made, *batch[1:]), rules.loss).mean()}
+    of_made = modules["discriminator"](made, *batch[1:])
+    if rules.loss != "relativistic":
+        return {"loss": generator_loss(of_made, rules.loss).mean()}
+    of_real = modules["discriminator"](_blurred(batch[0], rules, noise), *batch[1:])
+    return {"loss": relativistic_loss(of_made, of_real).mean()}
 
 
 class Game(Adversarial):

@@ -20,9 +20,10 @@ __all__ = [
     "gradient_penalty",
     "implied_js",
     "real_gradient_penalty",
+    "relativistic_loss",
 ]
 
-GENERATOR_LOSSES = ("non-saturating", "minimax", "wasserstein")
+GENERATOR_LOSSES = ("non-saturating", "minimax", "wasserstein", "relativistic")
 LOG_TWO = 0.6931471805599453
 
 
@@ -48,7 +49,17 @@ def generator_loss(fake: Tensor, kind: str = "non-saturating") -> Tensor:
         return -functional.softplus(fake)
     if kind == "wasserstein":
         return -fake
-    raise ValueError(f"generator_loss: kind must be one of {', '.join(GENERATOR_LOSSES)}; got {kind!r}.")
+    kinds = ", ".join(k for k in GENERATOR_LOSSES if k != "relativistic")
+    raise ValueError(f"generator_loss: kind must be one of {kinds}; got {kind!r}.")
+
+
+def relativistic_loss(better: Tensor, worse: Tensor) -> Tensor:
+    r""":math:`-\log\sigma(f(x) - f(G(z)))` of every pair of logits; the generator's has the two in the other order.
+
+    Only the difference within a pair counts, so made rows gain nothing by crowding where :math:`f` is high already:
+    a mode that the generator has left pulls as long as its rows win against the made ones.
+    """
+    return functional.softplus(worse - better)
 
 
 def gan_value(real: Tensor, fake: Tensor) -> Tensor:
@@ -69,7 +80,7 @@ def gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor, fake: Ten
 
 
 def real_gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor) -> Tensor:
-    r""":math:`\|\nabla f(x)\|^2` of every real row (R1): flattens the discriminator where the data are."""
+    r""":math:`\|\nabla f(x)\|^2` of every row: flattens the discriminator at real rows (R1) or at made ones (R2)."""
     return _gradient_norm(critic, real.detach().requires_grad_(True), squared=True)
 
 

@@ -2,7 +2,7 @@ r"""The estimator of a generative adversarial network: a generator that learns f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -26,7 +26,7 @@ from margin.generative.gan.networks import (
     normalize_spectrum,
 )
 from margin.generative.gan.style import StyleGenerator
-from margin.generative.images import check_image_shape
+from margin.generative.images import check_image_shape, pixel_scaling
 from margin.generative.labels import class_numbers, encode_labels
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
@@ -40,7 +40,8 @@ __all__ = ["ARCHITECTURES", "GAN", "gan_network"]
 
 ARCHITECTURES = ("mlp", "dcgan", "style")
 SMALLEST_SIDE = 4  # two halvings must leave a pixel
-PENALTY_OF_LOSS = {"non-saturating": "real", "minimax": "real", "wasserstein": "between"}
+LARGEST_LOSS = 1e6  # a mean log-odds, or a distance in deviations of the data, that no game comes back from
+PENALTY_OF_LOSS = {"non-saturating": "real", "minimax": "real", "wasserstein": "between", "relativistic": "both"}
 
 
 class GAN(NeuralEstimator):
@@ -85,18 +86,21 @@ class GAN(NeuralEstimator):
     penalty: str = parameter(
         "auto",
         Choice("auto", *PENALTIES),
-        "Penalty on the discriminator's gradient: towards 0 at the 'real' rows, or its norm towards 1 'between' real "
-        "and made ones; 'auto' is 'between' for 'wasserstein' and 'real' for the others.",
+        "Penalty on the discriminator's gradient: towards 0 at the 'real' rows or at 'both' real and made ones, or its "
+        "norm towards 1 'between' them; 'auto' is 'between' for 'wasserstein', 'both' for 'relativistic' and 'real' "
+        "for the others.",
     )
     penalty_weight: float | None = parameter(
-        None, Optional(Number(low=0)), "Weight of the penalty; None: 10 for 'between' and 0.1 for 'real'."
+        None, Optional(Number(low=0)), "Weight of the penalty; None: 10 for 'between' and 0.1 for the others."
     )
     spectral_norm: bool = parameter(
         False, Flag(), "Whether the layers of the discriminator are divided by their largest singular values."
     )
-    n_discriminators: int = parameter(1, Integer(low=1), "Discriminators, whose losses for the generator are averaged.")
+    n_discriminators: int = parameter(
+        1, Integer(low=1, high=1_000), "Discriminators, whose losses for the generator are averaged."
+    )
     discriminator_updates: int = parameter(
-        1, Integer(low=1), "Updates of the discriminator per update of the generator."
+        1, Integer(low=1, high=1_000), "Updates of the discriminator per update of the generator."
     )
     discriminator_rate: float = parameter(
         1.0, Number(above=0), "Learning rate of the discriminator as a multiple of the generator's."
@@ -195,7 +199,7 @@ class GAN(NeuralEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         seen = self._shaped(Scaling(self.center_, self.scale_).apply(X))
         logits = self._with_classes(_part(module, "discriminator"), seen, y).astype(np.float64)
-        values = logits if self.loss == "wasserstein" else 1 / (1 + np.exp(-logits))
+        values = logits if self.loss in ("wasserstein", "relativistic") else 1 / (1 + np.exp(-logits))
         return values.reshape(len(X), -1).mean(axis=1)
 
     def mix_styles(self, Z: Any, Z_fine: Any, n_coarse: int = 1) -> np.ndarray:
@@ -222,10 +226,7 @@ class GAN(NeuralEstimator):
     def _scaling(self, X: np.ndarray) -> Scaling:
         if not self.standardize:
             return Scaling.none(X.shape[1])
-        if self.image_shape is None:
-            return Scaling.of(X)
-        low, high = float(X.min()), float(X.max())
-        return Scaling(np.full(X.shape[1], (low + high) / 2), np.full(X.shape[1], (high - low) / 2 or 1.0))
+        return Scaling.of(X) if self.image_shape is None else pixel_scaling(X)
 
     def _shaped(self, X: np.ndarray) -> np.ndarray:
         shape = self.network_["shape"]
@@ -268,6 +269,19 @@ class GAN(NeuralEstimator):
             module, rules, critic=moves(self.discriminator_rate, self.discriminator_updates), maker=moves(1.0, 1)
         )
         return Game(module, players, seed=seeds.noise, average=self.weight_average), batches
+
+    def _refuse_diverged(self, record: Record) -> None:
+        loss = record["discriminator_loss"]
+        if abs(loss) > LARGEST_LOSS:
+            raise FloatingPointError(
+                f"GAN: the loss of the discriminator is {loss:.3g} after {record.iteration} steps, the game has "
+                "diverged; a smaller learning_rate_init, a penalty, spectral_norm or a clip_norm keeps it bounded."
+            )
+
+    def _restore(self, before: Mapping[str, Any]) -> None:
+        for name in [*self._learned(), "_module"]:  # a game that diverged is no model
+            self.__dict__.pop(name, None)
+        super()._restore(before)
 
     def _patience(self, validates: bool) -> Patience | None:
         return None  # neither loss falls as the game gets better

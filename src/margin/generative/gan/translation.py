@@ -21,6 +21,8 @@ from torch import Tensor, nn
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.generative.gan.losses import discriminator_loss, generator_loss, real_gradient_penalty
 from margin.generative.gan.networks import MLPDiscriminator, MLPGenerator
+from margin.generative.gan.translators import BothJudges, BothWays
+from margin.generative.images import check_image_shape, pixel_scaling
 from margin.neural.scaling import Scaling
 from margin.neural.training import (
     Adversarial,
@@ -40,22 +42,6 @@ __all__ = ["CycleTranslation", "PairTranslation", "cycle_terms", "judge_terms", 
 ADAM = Optimization("adam", betas=(0.5, 0.99))
 
 Modules = Mapping[str, nn.Module]
-
-
-class BothWays(nn.Module):
-    """The two maps of a cycle, from A to B and from B to A."""
-
-    def __init__(self, n_a: int, n_b: int, hidden: list[int]):
-        super().__init__()
-        self.forth, self.back = MLPGenerator(n_a, hidden, n_b), MLPGenerator(n_b, hidden, n_a)
-
-
-class BothJudges(nn.Module):
-    """One discriminator for each domain."""
-
-    def __init__(self, n_a: int, n_b: int, hidden: list[int]):
-        super().__init__()
-        self.of_a, self.of_b = MLPDiscriminator(n_a, hidden), MLPDiscriminator(n_b, hidden)
 
 
 def judge_terms(
@@ -80,7 +66,8 @@ def cycle_terms(
     maps, judges = modules["generator"], modules["discriminator"]
     made_a, made_b = maps.back(b), maps.forth(a)  # type: ignore[operator]
     fooled = generator_loss(judges.of_a(made_a)) + generator_loss(judges.of_b(made_b))  # type: ignore[operator]
-    back = (maps.back(made_b) - a).abs().mean(dim=1) + (maps.forth(made_a) - b).abs().mean(dim=1)  # type: ignore[operator]
+    round_a, round_b = maps.back(made_b) - a, maps.forth(made_a) - b  # type: ignore[operator]
+    back = round_a.abs().flatten(1).mean(dim=1) + round_b.abs().flatten(1).mean(dim=1)
     return {"loss": (fooled + cycle_weight * back).mean(), "cycle": back.detach().mean()}
 
 
@@ -132,7 +119,9 @@ class _Translation:
 class CycleTranslation(_Translation):
     """Maps between two domains of which only separate samples are known; row k of one need not belong to row k.
 
-    Both are brought to mean 0 and deviation 1 in every column for the networks; what is given back is not.
+    Both are brought to mean 0 and deviation 1 in every column for the networks; what is given back is not. Rows that
+    hold images of ``image_shape`` are brought to the range from -1 to 1 instead and seen by convolutions, of which
+    ``hidden`` are the channels.
 
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(64, 2)), rng.normal(3, 1, size=(64, 2))
@@ -144,6 +133,7 @@ class CycleTranslation(_Translation):
         self,
         hidden: tuple[int, ...] = (64,),
         *,
+        image_shape: tuple[int, ...] | None = None,
         cycle_weight: float = 2.0,
         penalty_weight: float = 0.1,
         max_iter: int = 50,
@@ -152,21 +142,27 @@ class CycleTranslation(_Translation):
         seed: int = 0,
     ):
         super().__init__(hidden, max_iter, batch_size, learning_rate, seed)
-        self.cycle_weight, self.penalty_weight = cycle_weight, penalty_weight
+        self.cycle_weight, self.penalty_weight, self.image_shape = cycle_weight, penalty_weight, image_shape
 
     def fit(self, A: np.ndarray, B: np.ndarray) -> CycleTranslation:
         A, B = np.asarray(A, dtype=np.float32), np.asarray(B, dtype=np.float32)
         if len(A) != len(B):
             raise ValueError(f"CycleTranslation: A and B must have as many rows; got {len(A)} and {len(B)}.")
-        self._of_a, self._of_b = Scaling.of(A), Scaling.of(B)
+        self._shape = None if self.image_shape is None else check_image_shape(self, A.shape[1])
+        if self._shape is not None and A.shape[1] != B.shape[1]:
+            raise ValueError(
+                f"CycleTranslation: images of A and B must have one shape; got {A.shape[1]} and {B.shape[1]} pixels."
+            )
+        scaling = Scaling.of if self._shape is None else pixel_scaling
+        self._of_a, self._of_b = scaling(A), scaling(B)
         seeds = spawn_seeds(as_generator(self.seed), 4)
-        maps = build(lambda: BothWays(A.shape[1], B.shape[1], self.hidden), seeds[0])
-        judges = build(lambda: BothJudges(A.shape[1], B.shape[1], self.hidden), seeds[1])
+        maps = build(lambda: BothWays(A.shape[1], B.shape[1], self.hidden, self._shape), seeds[0])
+        judges = build(lambda: BothJudges(A.shape[1], B.shape[1], self.hidden, self._shape), seeds[1])
         objective = partial(cycle_terms, cycle_weight=self.cycle_weight)
         self._play(
             self._player("discriminator", judges, partial(judge_terms, penalty_weight=self.penalty_weight), len(A)),
             self._player("generator", maps, objective, len(A)),
-            TensorRows.of(self._of_a.apply(A), self._of_b.apply(B)),
+            TensorRows.of(self._seen(A, self._of_a), self._seen(B, self._of_b)),
             seeds,
         )
         return self
@@ -180,9 +176,13 @@ class CycleTranslation(_Translation):
         return self._mapped("back", B, self._of_b, self._of_a)
 
     def _mapped(self, name: str, rows: np.ndarray, there: Scaling, back: Scaling) -> np.ndarray:
-        seen = torch.from_numpy(there.apply(np.asarray(rows, dtype=np.float32)))
+        seen = torch.from_numpy(self._seen(np.asarray(rows, dtype=np.float32), there))
         with torch.no_grad():
-            return back.undo(self.maps.get_submodule(name)(seen).numpy())
+            return back.undo(self.maps.get_submodule(name)(seen).flatten(1).numpy())
+
+    def _seen(self, rows: np.ndarray, scaling: Scaling) -> np.ndarray:
+        scaled = scaling.apply(rows)
+        return scaled if self._shape is None else scaled.reshape(len(rows), *self._shape)
 
 
 class PairTranslation(_Translation):

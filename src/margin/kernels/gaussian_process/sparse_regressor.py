@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
@@ -68,7 +68,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
         "Variance of the noise in units of the (normalized) targets, or 'learn'.",
     )
     normalize_y: bool = parameter(True, Flag(), "Whether targets are centered and scaled.")
-    tol: float = parameter(1e-2, Number(low=0), "A search ends when its objective can rise by no more nats than this.")
+    tol: float = default(1e-2)
 
     kernel_: Kernel = attribute("The learned kernel, white noise included.")
     noise_: float = attribute("Variance of the noise in units of y.")

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from margin.neural.attention.config import TransformerConfig
+from margin.neural.written_gradients import squared_rectifier
 
 __all__ = ["FeedForward", "MixtureOfExperts", "Routes", "SquaredReLU", "SwiGLU", "load_balancing_loss", "route"]
 
@@ -17,7 +18,7 @@ class SquaredReLU(nn.Module):
     r""":math:`\max(x, 0)^2` (So et al., 2021)."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.relu(x).square()
+        return squared_rectifier(x)
 
 
 def _activation(name: str) -> nn.Module:

@@ -74,7 +74,8 @@ class MultiHeadAttention(nn.Module):
         d_head = d_model // n_heads
         if rotary_base is not None and d_head % 2:
             raise ValueError(f"MultiHeadAttention: rotary positions need an even head width; got {d_head}.")
-        self.n_heads, self.n_kv_heads, self.rotary_base, self.window = n_heads, n_kv_heads, rotary_base, window
+        self.n_heads, self.n_kv_heads, self.d_head = n_heads, n_kv_heads, d_head
+        self.rotary_base, self.window = rotary_base, window
         self.query = nn.Linear(d_model, d_model, bias=bias)
         self.key = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
         self.value = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
@@ -121,16 +122,13 @@ class MultiHeadAttention(nn.Module):
         self, x: Tensor, context: Tensor | None = None, cache: KeyValueCache | None = None, layer: int = 0
     ) -> Projections:
         """Queries, keys and values by head, (batch, heads, n, d_head); with a cache also those of earlier tokens."""
-        q = split_heads(self.query(x), self.n_heads)
-        if self.query_norm is not None:
-            q = self.query_norm(q)
+        q = self._by_head(self.query(x), self.query_norm)
         if context is not None and cache is not None and layer in cache.memory:
             k, v = cache.memory[layer]
         else:
             source = x if context is None else context
-            k, v = split_heads(self.key(source), self.n_kv_heads), split_heads(self.value(source), self.n_kv_heads)
-            if self.key_norm is not None:
-                k = self.key_norm(k)
+            k = self._by_head(self.key(source), self.key_norm)
+            v = split_heads(self.value(source), self.n_kv_heads)
             if context is not None and cache is not None:
                 cache.memory[layer] = k, v
         if self.rotary_base is not None and context is None:
@@ -140,6 +138,11 @@ class MultiHeadAttention(nn.Module):
         if cache is not None and context is None:
             k, v = cache.extend(layer, k, v)
         return Projections(q, repeat_groups(k, self.n_heads), repeat_groups(v, self.n_heads))
+
+    def _by_head(self, x: Tensor, norm: nn.Module | None) -> Tensor:
+        """(batch, n, d) to (batch, heads, n, d_head), normalized while the tokens of a head lie in order."""
+        parts = x.unflatten(-1, (-1, self.d_head))
+        return (parts if norm is None else norm(parts)).transpose(-3, -2)
 
     def _visible(self, q: Tensor, k: Tensor, causal: bool, mask: Tensor | None) -> Tensor | None:
         """All that is asked of the mask in one, or None where every query sees every key."""

@@ -95,6 +95,8 @@ class SinusoidalPositions(nn.Module):
 class LearnedPositions(nn.Module):
     """One learned vector per position up to ``context``, (context, d), from a narrow normal law as in GPT-2."""
 
+    embeds = True
+
     def __init__(self, context: int, d: int, deviation: float = 0.02):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(context, d).normal_(std=deviation))

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from margin.neural.attention.positions import BASE, sinusoidal_frequencies
+from margin.neural.written_gradients import turned
 
 __all__ = ["rotary", "rotary_angles"]
 
@@ -32,5 +33,4 @@ def rotary(x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:
             [0.5403, 0.8415]])
     """
     cos, sin = (part.to(x) for part in angles)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+    return turned(x, cos, sin)

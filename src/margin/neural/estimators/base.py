@@ -204,17 +204,34 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
         yield from self._follow(training, FitLoop(training, seed, n_rows, before))
 
     def _follow(self, training: Training, loop: FitLoop) -> Iterator[Record]:
+        before = self._learned() if self._goes_on() else {}
         self._loop, self._module, self._stop_requested = loop, training.step.result, False
         self.weights_ = live_weights(training.step.result)
         self._note(training, loop)
         try:
             for record in train(training, lambda: self._stop_requested):
+                self._refuse_diverged(record)
                 self._note(training, loop)
                 yield record
+        except FloatingPointError:
+            self._restore(before)
+            raise
         finally:
             for module in (*training.step.modules.values(), training.step.result):
                 module.zero_grad(set_to_none=True)
             loop.release()
+
+    def _refuse_diverged(self, record: Record) -> None:
+        """Raise FloatingPointError for a training whose numbers are finite but cannot become a model any more."""
+
+    def _learned(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name.endswith("_") and name[0] != "_"}
+
+    def _restore(self, before: Mapping[str, Any]) -> None:
+        """Go back from weights that are not finite to what the fit began with, if it went on from another."""
+        if before:
+            self.__dict__.pop("_module", None)
+            self.__dict__.update(before)
 
     def _note(self, training: Training, loop: FitLoop) -> None:
         before = loop.own["before"]

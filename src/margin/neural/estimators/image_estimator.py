@@ -14,9 +14,9 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Text
+from margin.core.domains import Choice, Flag, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
@@ -51,10 +51,8 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
     standardize: bool = parameter(
         True, Flag(), "Whether channels (and the targets of a regression) are brought to mean 0 and deviation 1."
     )
-    batch_size: int | str = parameter(
-        "auto",
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Images per update; 'auto': 8 to 128, such that an epoch has at least 20 updates.",
+    batch_size: int | str = default(
+        "auto", "Images per update; 'auto': 8 to 128, such that an epoch has at least 20 updates."
     )
     learning_rate: str = parameter(
         "cosine",
@@ -65,7 +63,7 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(1e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    max_iter: int = parameter(20, Integer(low=1), "Most epochs.")
+    max_iter: int = default(20, "Most epochs.")
 
     input_dtype_: str = attribute("Type of the images in fit: 'uint8' or 'float32'.")
 

@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
@@ -32,10 +32,14 @@ __all__ = ["SequenceClassifier", "SequenceRegressor"]
 class SequenceEstimator(NeuralEstimator):
     """What both share: series in any form, scaling per channel, the network."""
 
+    takes_series = True  # X may have three axes: series, steps, channels
+
     cell: str = parameter("lstm", Choice(*LAYERS), "Recurrent cell.")
     _: KW_ONLY
     hidden_size: int = parameter(64, Integer(low=1, search=(16, 256), log=True), "Units of the state.")
-    n_layers: int = parameter(1, Integer(low=1, search=(1, 3)), "Recurrent layers on top of each other.")
+    n_layers: int = parameter(
+        1, Integer(low=1, high=MOST_LAYERS, search=(1, 3)), "Recurrent layers on top of each other."
+    )
     dropout: float = parameter(
         0.0,
         Number(low=0, below=1, search=(0, 0.5)),
@@ -49,19 +53,13 @@ class SequenceEstimator(NeuralEstimator):
     standardize: bool = parameter(
         True, Flag(), "Whether channels (and the targets of a regression) are brought to mean 0 and deviation 1."
     )
-    batch_size: int | str = parameter(
-        32,
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Series per update; 'auto' is up to 200.",
-    )
-    max_iter: int = parameter(50, Integer(low=1), "Most epochs.")
+    batch_size: int | str = default(32, "Series per update; 'auto' is up to 200.")
+    max_iter: int = default(50, "Most epochs.")
     learning_rate_init: float = parameter(
         0.003, Number(above=0, search=(3e-4, 3e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    clip_norm: float | None = parameter(
-        1.0,
-        Optional(Number(above=0)),
-        "Bound on the Euclidean norm of the whole gradient, which can explode over time.",
+    clip_norm: float | None = default(
+        1.0, "Bound on the Euclidean norm of the whole gradient, which can explode over time."
     )
 
     center_: np.ndarray = attribute("What is subtracted from every channel.")

@@ -19,8 +19,8 @@ import torch
 from sklearn.utils.validation import validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number
-from margin.core.parameters import attribute, parameter
+from margin.core.domains import MOST_LAYERS, Choice, Either, Integer, Number
+from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.estimators.base import NeuralEstimator
@@ -32,7 +32,6 @@ from margin.neural.robust_scaling import BOUND, RobustScaling
 from margin.neural.training import TensorRows, validation_split
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.neural.training.objectives import weights_of
-from margin.neural.training.optimizers import OPTIMIZERS
 from margin.neural.training.rows import Rows
 from margin.neural.training.schedules import SCHEDULES
 
@@ -45,11 +44,13 @@ RowLoss = Callable[[Tensor, Tensor, bool], Tensor]
 class TabularNetEstimator(NeuralEstimator):
     """Parameters, scaling and training of both networks; a subclass says what its outputs and its loss are."""
 
-    n_networks: int = parameter(4, Integer(low=1, search=(1, 16)), "Networks whose predictions are averaged.")
+    n_networks: int = parameter(
+        4, Integer(low=1, high=MOST_LAYERS, search=(1, 16)), "Networks whose predictions are averaged."
+    )
     _: KW_ONLY
     hidden_layer_sizes: Sequence[int] | int = parameter((64, 64), LAYER_SIZES, "Units of each hidden layer.")
     activation: str = parameter("silu", Choice(*ACTIVATIONS), "Function of the hidden units.")
-    solver: str = parameter("adam", Choice(*OPTIMIZERS), "Optimizer.")
+    solver: str = default("adam", "Optimizer.")
     alpha: float = parameter(
         0.0, Number(low=0, search=(1e-5, 1.0), log=True), "Strength of the L2 penalty on the weights."
     )
@@ -68,20 +69,14 @@ class TabularNetEstimator(NeuralEstimator):
         Number(above=0, search=(5e-3, 0.2), log=True),
         "Full learning rate, of weights whose size is 1 in every layer.",
     )
-    beta_2: float = parameter(0.95, Number(low=0, below=1), "Decay of Adam's mean of the squared gradient.")
-    warmup: float = parameter(
-        0.1, Number(low=0, below=1), "Fraction of all updates in which the learning rate rises to its full value."
+    beta_2: float = default(0.95)
+    warmup: float = default(0.1)
+    max_iter: int = default(40, "Epochs.")
+    early_stopping: bool = default(
+        True, "Whether every network holds out rows of its own, and the epoch that is best for them is kept."
     )
-    max_iter: int = parameter(40, Integer(low=1), "Epochs.")
-    early_stopping: bool = parameter(
-        True, Flag(), "Whether every network holds out rows of its own, and the epoch that is best for them is kept."
-    )
-    validation_fraction: float = parameter(
-        0.2, Number(above=0, below=1), "Fraction of the rows that each network holds out."
-    )
-    n_iter_no_change: int = parameter(
-        20, Integer(low=1), "Epochs without a gain of tol for held-out rows after which training ends."
-    )
+    validation_fraction: float = default(0.2, "Fraction of the rows that each network holds out.")
+    n_iter_no_change: int = default(20, "Epochs without a gain of tol for held-out rows after which training ends.")
 
     center_: np.ndarray = attribute("The median of every column.")
     scale_: np.ndarray = attribute("What every column is divided by.")

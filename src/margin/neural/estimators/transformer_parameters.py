@@ -6,11 +6,10 @@ import math
 from dataclasses import KW_ONLY
 from typing import Any
 
-from margin.core.domains import Choice, Flag, Integer, Number, Optional
-from margin.core.parameters import Declared, parameter, parameters_of
+from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Optional
+from margin.core.parameters import Declared, default, parameter, parameters_of
 from margin.neural.attention.config import ACTIVATION_NAMES, NORMS, TransformerConfig
 from margin.neural.estimators.parameters import TrainingParameters
-from margin.neural.training.schedules import SCHEDULES
 
 __all__ = ["BlockParameters", "TransformerTraining"]
 
@@ -25,7 +24,7 @@ class BlockParameters(Declared):
     _: KW_ONLY
     d_model: int = parameter(128, Integer(low=1, search=(32, 512), log=True), "Width of a token's vector.")
     n_heads: int = parameter(4, Integer(low=1), "Attention heads of a block; they divide d_model.")
-    n_blocks: int = parameter(4, Integer(low=1, search=(1, 8)), "Blocks on top of each other.")
+    n_blocks: int = parameter(4, Integer(low=1, high=MOST_LAYERS, search=(1, 8)), "Blocks on top of each other.")
     d_ff: int | None = parameter(None, Optional(Integer(low=1)), "Width of the feed-forward part; None: 4 d_model.")
     norm: str = parameter("rms", Choice(*NORMS), "Normalization of a token's vector.")
     qk_norm: bool = parameter(True, Flag(), "Whether queries and keys are normalized.")
@@ -52,23 +51,17 @@ class TransformerTraining(TrainingParameters):
     """AdamW with warmup, a falling rate and clipped gradients, as transformers are trained."""
 
     _: KW_ONLY
-    solver: str = parameter(
-        "adamw", Choice("adam", "adamw", "sgd", "muon"), "Optimizer; 'muon' moves hidden matrices and AdamW the rest."
-    )
+    solver: str = default("adamw", "Optimizer; 'muon' moves hidden matrices and AdamW the rest.")
     alpha: float = parameter(
         0.1,
         Number(low=0, search=(1e-3, 0.3), log=True),
         "Weight decay of 'adamw' and 'muon'; L2 penalty of the others.",
     )
-    learning_rate: str = parameter(
-        "cosine",
-        Choice("constant", "invscaling", *(s for s in SCHEDULES if s != "constant")),
-        "How the learning rate goes on from learning_rate_init.",
-    )
+    learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
         0.004, Number(above=0, search=(3e-4, 1e-2), log=True), "Full learning rate, from which the schedule goes on."
     )
-    warmup: float = parameter(0.05, Number(low=0, below=1), "Fraction of all updates in which the rate rises.")
-    beta_2: float = parameter(0.99, Number(low=0, below=1), "Decay of Adam's mean of the squared gradient.")
-    clip_norm: float | None = parameter(1.0, Optional(Number(above=0)), "Bound on the norm of the whole gradient.")
-    max_iter: int = parameter(10, Integer(low=1), "Most epochs.")
+    warmup: float = default(0.05, "Fraction of all updates in which the rate rises.")
+    beta_2: float = default(0.99)
+    clip_norm: float | None = default(1.0, "Bound on the norm of the whole gradient.")
+    max_iter: int = default(10, "Most epochs.")

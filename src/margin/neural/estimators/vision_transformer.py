@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import nn
 
-from margin.core.domains import Choice, Integer, Number, Optional
-from margin.core.parameters import parameter
-from margin.neural.attention.config import ACTIVATION_NAMES, TransformerConfig
+from margin.core.domains import Integer, Number
+from margin.core.parameters import default, parameter
+from margin.neural.attention.config import TransformerConfig
 from margin.neural.estimators.image_classifier import ImageClassifier
 from margin.neural.estimators.transformer_parameters import BlockParameters
 from margin.neural.nets.vision_transformer import ViT
@@ -36,15 +36,13 @@ class VisionTransformer(BlockParameters, ImageClassifier):
     patch_size: int = parameter(4, Integer(low=1, search=(2, 16), log=True), "Side of the squares that are tokens.")
     _: KW_ONLY
     d_model: int = parameter(64, Integer(low=1, search=(32, 256), log=True), "Width of a token's vector.")
-    activation: str = parameter("gelu", Choice(*ACTIVATION_NAMES), "Function inside the 'mlp' feed-forward.")
-    solver: str = parameter(
-        "adamw", Choice("adam", "adamw", "sgd", "muon"), "Optimizer; 'muon' moves hidden matrices and AdamW the rest."
-    )
+    activation: str = default("gelu")
+    solver: str = default("adamw", "Optimizer; 'muon' moves hidden matrices and AdamW the rest.")
     alpha: float = parameter(
         0.05, Number(low=0, search=(1e-3, 0.3), log=True), "Weight decay of 'adamw' and 'muon'; L2 penalty of others."
     )
-    warmup: float = parameter(0.1, Number(low=0, below=1), "Fraction of all updates in which the rate rises.")
-    clip_norm: float | None = parameter(1.0, Optional(Number(above=0)), "Bound on the norm of the whole gradient.")
+    warmup: float = default(0.1, "Fraction of all updates in which the rate rises.")
+    clip_norm: float | None = default(1.0, "Bound on the norm of the whole gradient.")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

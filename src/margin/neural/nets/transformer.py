@@ -101,7 +101,7 @@ class DecoderTransformer(nn.Module):
 
     def __init__(self, vocabulary: int, config: TransformerConfig, *, tied: bool = True):
         super().__init__()
-        self.config = config
+        self.config, self.tied = config, tied
         self.embedding = TokenEmbedding(vocabulary, config)
         self.stack = TransformerStack(config, causal=True)
         self.head = None if tied else nn.Linear(config.d_model, vocabulary, bias=False)
@@ -140,6 +140,8 @@ class EncoderTransformer(nn.Module):
 
 class EncoderDecoderTransformer(nn.Module):
     """One sequence from another: the decoder looks at its own past and, by cross-attention, at the encoded source."""
+
+    tied = True
 
     def __init__(self, source_vocabulary: int, target_vocabulary: int, config: TransformerConfig):
         super().__init__()

@@ -33,7 +33,7 @@ class ViT(nn.Module):
         channels, height, width = shape
         if patch < 1:
             raise ValueError(f"ViT: patch must be at least 1; got {patch}.")
-        self.patch, self.padding = patch, (0, -width % patch, 0, -height % patch)
+        self.shape, self.patch, self.padding = shape, patch, (0, -width % patch, 0, -height % patch)
         n_patches = math.ceil(height / patch) * math.ceil(width / patch)
         self.project = nn.Linear(channels * patch**2, config.d_model)
         self.first = nn.Parameter(torch.zeros(1, 1, config.d_model))

@@ -16,6 +16,7 @@ from margin.neural.normalization.functions import (
     layer_norm,
     rms_norm,
 )
+from margin.neural.written_gradients import rms_normalized
 
 __all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm"]
 
@@ -86,7 +87,9 @@ class RMSNorm(_Affine):
         super().__init__([features], affine, eps, shifted=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return rms_norm(x, self.weight, self.eps)
+        if self.weight is None:
+            return rms_norm(x, None, self.eps)
+        return rms_normalized(x, self.weight, self.eps)
 
 
 class InstanceNorm(_Affine):

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD, Adam, AdamW, Muon, Optimizer
+from torch.optim import SGD, Adam, AdamW, Optimizer
+
+from margin.neural.training.muon import Muon
 
 __all__ = ["OPTIMIZERS", "Optimization", "decayed_names", "load_slots", "make_optimizers", "slots"]
 
@@ -38,13 +40,15 @@ class Optimization:
 def decayed_names(module: nn.Module) -> set[str]:
     """Names of the parameters a penalty on the weights acts on: two axes or more, no norm, no embedding.
 
+    A layer that looks vectors up in a table says so by ``embeds``.
+
     >>> sorted(decayed_names(nn.Sequential(nn.Embedding(5, 4), nn.LayerNorm(4), nn.Linear(4, 2))))
     ['2.weight']
     """
     spared = {
         f"{layer}.{name}" if layer else name
         for layer, part in module.named_modules()
-        if isinstance(part, (*NORMS, nn.Embedding, nn.EmbeddingBag))
+        if isinstance(part, (*NORMS, nn.Embedding, nn.EmbeddingBag)) or getattr(part, "embeds", False)
         for name, _ in part.named_parameters(recurse=False)
     }
     return {name for name, tensor in module.named_parameters() if tensor.ndim >= 2 and name not in spared}
@@ -58,10 +62,10 @@ def make_optimizers(module: nn.Module, optimization: Optimization, rate: float) 
     named = {name: tensor for name, tensor in module.named_parameters() if tensor.requires_grad}
     decayed = decayed_names(module) & named.keys()
     if optimization.name == "muon":
-        matrices = _hidden_matrices(named, decayed)
+        matrices = _hidden_matrices(module, named, decayed)
         first = Muon(
             [named[name] for name in named if name in matrices], rate, optimization.weight_decay,
-            optimization.momentum, optimization.nesterov, adjust_lr_fn="match_rms_adamw",
+            optimization.momentum, optimization.nesterov,
         ) if matrices else None  # fmt: skip
         rest = {name: tensor for name, tensor in named.items() if name not in matrices}
         second = _first_order("adamw", rest, decayed, optimization, rate) if rest else None
@@ -71,10 +75,13 @@ def make_optimizers(module: nn.Module, optimization: Optimization, rate: float) 
     return [_first_order(optimization.name, named, decayed, optimization, rate)]
 
 
-def _hidden_matrices(named: Mapping[str, Tensor], decayed: set[str]) -> set[str]:
-    """Matrices between the first and the last: Muon's rule is for maps from hidden units to hidden units."""
+def _hidden_matrices(module: nn.Module, named: Mapping[str, Tensor], decayed: set[str]) -> set[str]:
+    """Muon's rule is for maps from hidden units to hidden units: not for the first matrix, nor for the last.
+
+    Where an embedding is the first and, ``tied``, also the last of them, all the others are hidden.
+    """
     matrices = [name for name in named if name in decayed and named[name].ndim == 2]
-    return set(matrices[1:-1])
+    return set(matrices if getattr(module, "tied", False) else matrices[1:-1])
 
 
 def _first_order(

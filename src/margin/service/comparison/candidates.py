@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,8 @@ from margin.metrics import Metric
 from margin.selection import Candidate, FoldPlan
 from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
-from margin.service.preparation import behind, on_standard_target, preparation
+from margin.service.comparison.rows import BoardRow, Preparations, board_rows
+from margin.service.preparation import behind, on_standard_target
 from margin.service.requests import BadRequest
 
 __all__ = ["BASELINE", "candidates_for", "names_of", "settings_of", "settings_tried", "tuned_candidate"]
@@ -29,44 +32,44 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
     ``request.models`` picks some, and what is picked is tried however many rows there are.
     """
     source = opened.source
-    kinds = {"table"} if source.image_shape is None else {"table", "images"}
-    known = {entry.name: entry for entry in catalog.ENTRIES if entry.task == source.task and entry.data in kinds}
+    known = board_rows(source, opened.profile)
     picked = names_of(request.models, known, source.task)
     excluded = names_of(request.exclude, known, source.task)
-    entries = [known[name] for name in known if name in picked] if picked else [e for e in known.values() if e.compared]
-    entries = [entry for entry in entries if entry.name not in excluded]
+    rows = (
+        [known[name] for name in known if name in picked] if picked else [r for r in known.values() if r.entry.compared]
+    )
+    rows = [row for row in rows if row.name not in excluded]
     n_rows = len(source.X)
-    left_out = {} if picked else {e.name: _reason(e) for e in entries if e.max_rows and n_rows > e.max_rows}
+    left_out = {} if picked else {r.name: _reason(r.entry) for r in rows if n_rows > (r.entry.max_rows or n_rows)}
     settings = settings_of(request.settings, known, source.task)
-    prepared = {
-        takes: preparation(source, takes, opened.profile)
-        for takes in dict.fromkeys(e.takes for e in entries if e.data != "images")
-    }
-    shape = source.image_shape
-    found = [
-        Candidate(
-            entry.name,
-            # A model of images takes the pixels as they are, and is told their shape.
-            partial(_make, entry.name, None, request.seed, {"image_shape": shape, **settings.get(entry.name, {})})
-            if entry.data == "images"
-            else partial(_make, entry.name, prepared[entry.takes], request.seed, settings.get(entry.name, {})),
-            ", ".join(f"{name}={value}" for name, value in settings.get(entry.name, {}).items()),
-        )
-        for entry in entries
-        if entry.name not in left_out
-    ]
+    prepared = Preparations(source, opened.profile, request.seed)
+    found = []
+    for row in rows:
+        if row.name in left_out:
+            continue
+        given = settings.get(row.name, {})
+        # A model of images takes the pixels as they are, and is told their shape.
+        shape = {"image_shape": source.image_shape} if row.entry.data == "images" else {}
+        make = partial(_make, row.entry.name, prepared.of(row), request.seed, {**row.settings, **shape, **given})
+        said = ", ".join(f"{name}={value}" for name, value in given.items())
+        found.append(Candidate(row.name, make, said, catalog_name=row.entry.name))
     return [Candidate(BASELINE, partial(_make_baseline, source.task)), *found], left_out
 
 
 def tuned_candidate(
-    candidate: Candidate, plan: FoldPlan, metric: Metric, n_settings: int, seed: int
+    candidate: Candidate, plan: FoldPlan, metric: Metric, n_settings: int, seed: int, folder: Path
 ) -> Candidate | None:
-    """The same model, looking for its settings inside the rows it is fitted to; None if nothing can be searched."""
-    space = search_space(catalog.class_of(candidate.name))
+    """The same model, looking for its settings inside the rows it is fitted to; None if nothing can be searched.
+
+    What a search has tried is kept below ``folder``.
+    """
+    if not candidate.catalog_name:
+        return None
+    space = search_space(catalog.class_of(candidate.catalog_name))
     space = {name: draw for name, draw in space.items() if f"{name}=" not in candidate.settings}
     if not space:
         return None
-    make_for = partial(_make_tuned, candidate.make, space, plan, metric, n_settings, seed)
+    make_for = partial(_make_tuned, candidate.make, space, plan, metric, n_settings, seed, folder / candidate.name)
     return Candidate(f"tuned-{candidate.name}", candidate.make, settings_tried(n_settings), make_for)
 
 
@@ -74,46 +77,60 @@ def settings_tried(n_settings: int) -> str:
     return f"{n_settings} settings tried"
 
 
-def names_of(wanted: Sequence[str], known: Mapping[str, catalog.Entry], task: str) -> set[str]:
-    """Catalog names of what was asked for, by catalog or class name."""
-    names = set()
+def names_of(wanted: Sequence[str], known: Mapping[str, Any], task: str) -> set[str]:
+    """Rows of the board that were asked for: by their own name, or all rows of a model by its catalog or class name.
+
+    ``known`` maps names to rows, or to catalog entries where every model has one row.
+    """
+    names: set[str] = set()
     for text in wanted:
         if text == BASELINE:
+            continue
+        if text in known and text not in {_entry(row).name for row in known.values()}:
+            names.add(text)
             continue
         try:
             name = catalog.entry(text).name
         except KeyError as error:
             raise BadRequest(error.args[0]) from None
-        if name not in known:
-            images = " on a table: it takes images" if catalog.entry(name).data == "images" else ""
-            raise BadRequest(f"{name} is not a model for {task}{images}.")
-        names.add(name)
+        found = {row for row in known if _entry(known[row]).name == name}
+        if not found:
+            kind = {"images": " on a table: it takes images", "text": " on this table: it takes texts"}
+            raise BadRequest(f"{name} is not a model for {task}{kind.get(catalog.entry(name).data, '')}.")
+        names |= found
     return names
 
 
-def settings_of(settings: Any, known: Mapping[str, catalog.Entry], task: str) -> dict[str, dict[str, Any]]:
-    """Model -> parameters, from ``model.param=value`` texts or from nested mappings."""
+def settings_of(settings: Any, known: Mapping[str, Any], task: str) -> dict[str, dict[str, Any]]:
+    """Row -> parameters, from ``model.param=value`` texts or from nested mappings; a model's go to all its rows."""
+    by_model: dict[str, dict[str, Any]] = {}
     if isinstance(settings, Mapping):
-        given = {_one(model, known, task): dict(values) for model, values in settings.items()}
-        for model, values in given.items():
-            unknown = sorted(set(values) - set(parameters_of(catalog.class_of(model))))
-            if unknown:
-                raise BadRequest(f"{model} has no parameter {unknown[0]!r}.")
-        return given
+        for model, values in settings.items():
+            for row in sorted(names_of([model], known, task)):
+                unknown = sorted(set(values) - set(parameters_of(_class(known[row]))))
+                if unknown:
+                    raise BadRequest(f"{model} has no parameter {unknown[0]!r}.")
+                by_model.setdefault(row, {}).update(values)
+        return by_model
     texts: dict[str, list[str]] = {}
     for text in settings:
         model, dot, setting = text.partition(".")
         if not dot or "=" not in setting:
             raise BadRequest(f"compare: a setting is written model.parameter=value; got {text!r}.")
-        texts.setdefault(_one(model, known, task), []).append(setting)
+        for row in sorted(names_of([model], known, task)):
+            texts.setdefault(row, []).append(setting)
     try:
-        return {model: parse_settings(catalog.class_of(model), own, catalog.create) for model, own in texts.items()}
+        return {row: parse_settings(_class(known[row]), own, catalog.create) for row, own in texts.items()}
     except ValueError as error:
         raise BadRequest(str(error)) from None
 
 
-def _one(model: str, known: Mapping[str, catalog.Entry], task: str) -> str:
-    return next(iter(names_of([model], known, task)))
+def _entry(row: BoardRow | catalog.Entry) -> catalog.Entry:
+    return row.entry if isinstance(row, BoardRow) else row
+
+
+def _class(row: BoardRow | catalog.Entry) -> type:
+    return catalog.class_of(_entry(row).name)
 
 
 def _reason(entry: catalog.Entry) -> str:
@@ -124,12 +141,19 @@ def _make(name: str, prepare: Any, seed: int, settings: Mapping[str, Any]) -> An
     cls: Any = catalog.class_of(name)
     entry = catalog.entry(name)
     seeded = {"random_state": seed} if "random_state" in parameters_of(cls) else {}
-    model = behind(prepare, cls(**{**entry.settings, **seeded, **settings}))
+    model = behind(prepare, cls(**{**seeded, **settings}))
     return on_standard_target(model) if entry.standard_target else model
 
 
 def _make_tuned(
-    make: Any, space: Mapping[str, Any], plan: FoldPlan, metric: Metric, n_settings: int, seed: int, rows: np.ndarray
+    make: Any,
+    space: Mapping[str, Any],
+    plan: FoldPlan,
+    metric: Metric,
+    n_settings: int,
+    seed: int,
+    folder: Path,
+    rows: np.ndarray,
 ) -> Any:
     """The model with a search in front; the inner folds divide ``rows`` as the outer ones divide all."""
     from margin.selection.tuning import TunedModel
@@ -137,7 +161,11 @@ def _make_tuned(
     model = make()
     path = "regressor__model__" if hasattr(model, "regressor") else "model__" if hasattr(model, "steps") else ""
     nested = {path + name: draw for name, draw in space.items()}
-    return TunedModel(model, nested, metric, plan.within(rows, INNER_FOLDS, seed), n_settings, seed)
+    # A search with another metric, seed or number of settings, or on other rows, is another search.
+    asked = f"{metric.name} {n_settings} {seed} {sorted(nested)}".encode()
+    digest = hashlib.blake2b(asked + np.ascontiguousarray(rows).tobytes(), digest_size=12).hexdigest()
+    inner = plan.within(rows, INNER_FOLDS, seed)
+    return TunedModel(model, nested, metric, inner, n_settings, seed, folder / f"{digest}.jsonl")
 
 
 def _make_baseline(task: str) -> Any:

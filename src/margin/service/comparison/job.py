@@ -88,7 +88,7 @@ def _add_tuned(comparison: Comparison) -> list[Candidate]:
     ranked = [s.model for s in comparison.standings if s.status == "ranked" and s.model in by_name]
     found: list[Candidate] = []
     for name in (name for name in ranked if name != BASELINE):
-        settings = comparison.request.tune, comparison.seed
+        settings = comparison.request.tune, comparison.seed, comparison.folder / "searches"
         tuned = tuned_candidate(by_name[name], comparison.plan, comparison.metric, *settings)
         if tuned is not None and len(found) < TUNED:
             found.append(tuned)
@@ -154,10 +154,13 @@ class _Job:
         comparison = self.of
         keep = RESERVE + (TUNING if comparison.request.tune else 0.0)
         common: dict[str, Any] = {"stop": self.stop, "given_up": comparison.given_up, "keep": keep}
-        if self.budget is not None and rungs(len(comparison.plan.folds[0][0])):
-            rest = (comparison.plan, comparison.trials, comparison.metric, self.budget)
-            self._take(screen(workers, screening_order(names), *rest, **common, spared=[BASELINE]))
-            common["promising"] = [BASELINE, *self._survivors(names)]
+        if self.budget is not None:
+            names = screening_order(names)
+            common |= {"metric": comparison.metric, "spared": [BASELINE]}
+            if rungs(len(comparison.plan.folds[0][0])):
+                rest = (comparison.plan, comparison.trials)
+                self._take(screen(workers, names, *rest, budget=self.budget, **common))
+                self._revive(names)
         self._take(run_folds(workers, names, comparison.plan, comparison.trials, **common, budget=self.budget))
         if self.budget is not None and not self.stop.is_set():
             said = f"not reached within {seconds_text(self.budget.seconds)}"
@@ -168,15 +171,14 @@ class _Job:
             unseen = {name: said for name in names if name not in scored | failed}
             comparison.given_up.update({**unseen, **late, **comparison.given_up})
 
-    def _survivors(self, names: list[str]) -> list[str]:
-        """Models after screening, best first; if all were too slow, the best of them get their chance nevertheless."""
+    def _revive(self, names: list[str]) -> None:
+        """If all were too slow in screening, the best of them get their chance nevertheless."""
         comparison = self.of
         ranked = promising([n for n in names if n != BASELINE], comparison.trials, comparison.metric)
         if not self.stop.is_set() and all(name in comparison.given_up for name in ranked):
             scored = {t.model for t in comparison.trials if comparison.metric.name in t.scores}
             for name in [name for name in ranked if name in scored][:LEAST_KEPT]:
                 comparison.given_up.pop(name, None)
-        return ranked
 
     def _tune(self, workers: Workers) -> None:
         """Settings for the leaders, looked for inside each fold."""

@@ -24,6 +24,7 @@ from margin.trees.boosting.tree_buffer import TreeBuffer, packed_trees
 __all__ = ["BoostingData", "BoostingRounds", "BoostingSettings"]
 
 EVALUATION_WORK = 30.0  # basic operations per prediction
+SHARING_CELLS = 2**18  # rows times columns below which shared columns save less than their kernels take to compile
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class BoostingData:
     ) -> BoostingData:
         """Rows marked in ``held`` are held back."""
         learned: Any = ~held if held.any() else slice(None)
-        codes, bundles = bundled(apply_bins(X[learned], bins), bins.n_bins, bins.categorical)
+        codes, bundles = apply_bins(X[learned], bins), None
+        if codes.size >= SHARING_CELLS:
+            codes, bundles = bundled(codes, bins.n_bins, bins.categorical)
         return cls(
             *(bins, codes, bundles, y[learned], weight[learned], np.ascontiguousarray(start[:, learned])),
             *(apply_bins(X[held], bins), y[held], weight[held], np.ascontiguousarray(start[:, held])),

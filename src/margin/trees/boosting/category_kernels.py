@@ -15,14 +15,13 @@ SMOOTHING = 10.0  # hessian by which the mean gradient of a category is drawn to
 
 
 @njit(**INNER)
-def category_order(histogram, n_bins, packing, limits, order):
+def category_order(histogram, n_bins, packing, limits, order, keys):
     """Categories by mean gradient, those with few rows (and missing values) as one under the code ``MISSING``.
 
-    Returns how many there are and the sum of the pooled ones. For a convex loss the best division into two sets is a
-    cut in this order.
+    Fills ``order`` and, with the means, ``keys``. Returns how many there are and the sum of the pooled ones. For a
+    convex loss the best division into two sets is a cut in this order.
     """
     pooled = histogram[MISSING]
-    keys = np.empty(256)
     count = np.int64(0)
     for k in range(n_bins):
         if histogram[k] == 0:
@@ -51,7 +50,7 @@ def _insert(order, keys, count, item, key):
 @njit(**INNER)
 def best_category_split(histogram, n_bins, total, packing, limits, node, bounds, sums, order, gains, gain_bits):
     """Best gain of a categorical column and the position in :func:`category_order` after which it is cut."""
-    count, pooled = category_order(histogram, n_bins, packing, limits, order)
+    count, pooled = category_order(histogram, n_bins, packing, limits, order, gains)
     running = np.int64(0)
     for k in range(count):
         running += pooled if order[k] == MISSING else histogram[order[k]]
@@ -64,26 +63,24 @@ def best_category_split(histogram, n_bins, total, packing, limits, node, bounds,
 
 
 @njit(**INNER)
-def write_category_set(histogram, n_bins, last, packing, limits, order, bits):
+def write_category_set(histogram, n_bins, last, packing, limits, order, keys, bits):
     """Write which categories go left, and say whether missing ones do; those not seen here go with the missing."""
-    count, pooled = category_order(histogram, n_bins, packing, limits, order)
-    with_missing = np.ones(256, dtype=np.bool_)
+    count, pooled = category_order(histogram, n_bins, packing, limits, order, keys)
     missing_left = False
     left, total = np.int64(0), np.int64(0)
-    for k in range(bits.size):
-        bits[k] = 0
     for k in range(256):
         total += histogram[k]
-    for k in range(count):
-        with_missing[order[k]] = False
-        if k <= last:
-            left += pooled if order[k] == MISSING else histogram[order[k]]
-            missing_left |= order[k] == MISSING
-            bits[order[k] >> 3] |= np.uint8(1 << (order[k] & 7))
+    for k in range(last + 1):
+        left += pooled if order[k] == MISSING else histogram[order[k]]
+        missing_left |= order[k] == MISSING
     if pooled == 0:
         missing_left = 2 * unpack(left, packing)[2] > unpack(total, packing)[2]
-    if missing_left:
-        for k in range(256):
-            if with_missing[k]:
-                bits[k >> 3] |= np.uint8(1 << (k & 7))
+    for k in range(bits.size):
+        bits[k] = 255 if missing_left else 0
+    for k in range(count):
+        bit = np.uint8(1 << (order[k] & 7))
+        if k <= last:
+            bits[order[k] >> 3] |= bit
+        else:
+            bits[order[k] >> 3] &= ~bit
     return missing_left

@@ -285,7 +285,9 @@ def grow(
             child = small if side == 0 else large
             if child < 0:
                 continue
-            if keep_best(child, side, nodes, columns, candidates, packing, limits, pool, seed, order, category_sets):
+            if keep_best(
+                child, side, nodes, columns, candidates, packing, limits, pool, seed, order, gains[0], category_sets
+            ):
                 waiting[n_waiting] = child
                 n_waiting += 1
             else:

@@ -52,7 +52,7 @@ def open_node(number, side, further, nodes, limits, seed, groups, active, order,
 
 
 @njit(**INNER)
-def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, seed, order, category_sets):
+def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, seed, order, keys, category_sets):
     """Write the best split over all allowed columns into the node, and say whether there is one."""
     node, best, best_gain = nodes[number], -1, -1.0
     if not node.searched:
@@ -80,7 +80,7 @@ def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, s
     if category_sets is not None and column.categorical:
         own = histogram[offset : offset + 256]
         bits = category_sets[number]
-        node.missing_left = write_category_set(own, column.n_bins, candidate.code, packing, limits, order, bits)
+        node.missing_left = write_category_set(own, column.n_bins, candidate.code, packing, limits, order, keys, bits)
         return True
     node.missing_left = candidate.missing_side == 1
     if candidate.missing_side == UNDECIDED:

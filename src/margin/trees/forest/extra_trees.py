@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from margin.core.domains import Flag
-from margin.core.parameters import parameter
+from margin.core.parameters import default
 from margin.trees.forest.forest import ForestClassifier, ForestRegressor
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
@@ -26,7 +25,7 @@ class ExtraTreesClassifier(ForestClassifier):
     random_splits: ClassVar[bool] = True
 
     _: KW_ONLY
-    bootstrap: bool = parameter(False, Flag(), BOOTSTRAP)
+    bootstrap: bool = default(False)
 
 
 class ExtraTreesRegressor(ForestRegressor):
@@ -41,4 +40,4 @@ class ExtraTreesRegressor(ForestRegressor):
     random_splits: ClassVar[bool] = True
 
     _: KW_ONLY
-    bootstrap: bool = parameter(False, Flag(), BOOTSTRAP)
+    bootstrap: bool = default(False)

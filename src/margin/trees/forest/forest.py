@@ -10,7 +10,7 @@ columns per split lower :math:`\rho` in the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
@@ -19,10 +19,10 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional
+from margin.core.domains import Choice, Either, Flag, Function, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.parameters import VERBOSE, attribute, default, parameter
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse
@@ -47,7 +47,6 @@ from margin.trees.cart.several_targets import (
 )
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
 from margin.trees.category_encoding import Categories, string_categories
-from margin.trees.columns import MAX_FEATURES
 from margin.trees.forest.growing import ForestGrowth, drawn_rows
 from margin.trees.members import MemberSequence
 
@@ -67,8 +66,10 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         Optional(Either(Integer(low=1), Number(above=0, high=1))),
         "Rows that every tree draws, as a count or a fraction; None draws as many as there are. Needs bootstrap=True.",
     )
-    oob_score: bool = parameter(
-        False, Flag(), "Whether the rows that trees left out judge the forest. Needs bootstrap=True."
+    oob_score: bool | Callable[..., float] = parameter(
+        False,
+        Either(Flag(), Function("the true and the predicted targets")),
+        "Whether the rows that trees left out judge the forest, or a metric by which they do. Needs bootstrap=True.",
     )
     n_jobs: int | None = parameter(
         None,
@@ -86,7 +87,7 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         "Of every categorical column its categories in the order of their codes: strings, or ascending numbers."
     )
     oob_score_: float = attribute(
-        "Accuracy, or coefficient of determination, of the out-of-bag averages, if oob_score=True."
+        "Accuracy, coefficient of determination, or the metric oob_score, of the out-of-bag averages, if it is wanted."
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -218,7 +219,8 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         if self.oob_score:
             averages = np.full((len(data.kept), loop.judged.sums.shape[1]), np.nan)
             averages[data.kept] = loop.judged.averages()
-            self.oob_score_ = loop.judged.score()
+            metric = self.oob_score if callable(self.oob_score) else None
+            self.oob_score_ = loop.judged.score() if metric is None else loop.judged.measured_by(metric)
             self._learn_averages(averages)
 
     def _members(self) -> list[Any]:
@@ -250,12 +252,7 @@ class ForestClassifier(ClassifierMixin, _Forest):
 
     _: KW_ONLY
     criterion: str = parameter("gini", CLASS_CRITERION, "Impurity of a node; 'log_loss' is the same as 'entropy'.")
-    max_features: int | float | str | None = parameter(
-        "sqrt",
-        MAX_FEATURES,
-        "Columns looked at per split: a count, a fraction, 'sqrt', 'log2', 'third' (p / 3, rounded down) or None for "
-        "all. More are looked at until one offers a split.",
-    )
+    max_features: int | float | str | None = default("sqrt")
     class_weight: Any = parameter(None, ClassWeights(), CLASS_WEIGHT_SENTENCE)
 
     classes_: TargetClasses = attribute("The classes, ascending; of several targets a list of them.")
@@ -309,12 +306,7 @@ class ForestRegressor(RegressorMixin, _Forest):
 
     _: KW_ONLY
     criterion: str = parameter("squared_error", NUMBER_CRITERION, NUMBER_SENTENCE)
-    max_features: int | float | str | None = parameter(
-        1.0,
-        MAX_FEATURES,
-        "Columns looked at per split: a count, a fraction, 'sqrt', 'log2', 'third' (p / 3, rounded down) or None for "
-        "all. More are looked at until one offers a split.",
-    )
+    max_features: int | float | str | None = default(1.0)
 
     oob_prediction_: np.ndarray = attribute(
         "Prediction for every training row by the trees that left it out, (n,) or (n, targets), if oob_score=True; "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
 
-from margin.trees.cart.several_targets import TargetClasses
+from margin.trees.cart.several_targets import TargetClasses, labels_of
 
 __all__ = ["OutOfBag", "bootstrap_counts"]
 
@@ -21,7 +22,7 @@ class OutOfBag:
     """Sums of predictions for rows that were left out, and the error of their averages."""
 
     def __init__(self, target: np.ndarray, outputs: int, weight: np.ndarray, classes: TargetClasses | None = None):
-        self.target, self.weight = target, weight
+        self.target, self.weight, self.classes = target, weight, classes
         self.classify = outputs > 0
         self.several = target.ndim == 2
         # Of several targets the classes are numbered one after another.
@@ -60,6 +61,23 @@ class OutOfBag:
             return float(r2_score(y, predicted, sample_weight=w))
         spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
         return 1.0 - self.error() / spread if spread > 0 else float("nan")
+
+    def measured_by(self, metric: Callable[[Any, Any], Any]) -> float:
+        """``metric`` of the true and the predicted targets of the rows left out; NaN while there is none."""
+        judged = self.votes > 0
+        if not judged.any():
+            return float("nan")
+        target, predicted = self.target[judged], self.sums[judged] / self.votes[judged][:, None]
+        if self.classes is not None:
+            return float(metric(self._labels(target.astype(np.int64)), labels_of(predicted, self.classes)))
+        return float(metric(target, predicted if self.several else predicted[:, 0]))
+
+    def _labels(self, numbers: np.ndarray) -> np.ndarray:
+        """The classes with these numbers, (n,) or (n, targets)."""
+        if not isinstance(self.classes, list):
+            return np.asarray(self.classes)[numbers]
+        parts = zip(self.classes, self.starts, numbers.T)
+        return np.column_stack([classes[column - start] for classes, start, column in parts])
 
     def _losses(self, judged: np.ndarray) -> np.ndarray:
         if self.several:

@@ -1,13 +1,12 @@
 """Every generative model of the catalog on one table: by held-out density where it has one, by its samples otherwise.
 
 To read it in order: ``columns`` (one measure for all densities), ``data`` (rows), ``measuring`` (one model),
-``standings`` (the order), ``result`` (what a user gets), ``showing``; here is the work.
+``budget`` (its time), ``standings`` (the order), ``result`` (what a user gets), ``showing``; here is the work.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +16,7 @@ from margin import catalog
 from margin.runs import Run, interruptible
 from margin.selection.schedule import seconds_text
 from margin.service.comparison.candidates import names_of, settings_of
+from margin.service.comparison.generative.budget import TimeShares
 from margin.service.comparison.generative.data import open_rows
 from margin.service.comparison.generative.measuring import Measured, measure, measure_copies, settings_text
 from margin.service.comparison.generative.result import COPIES, GenerativeComparison
@@ -109,18 +109,20 @@ def _choose(comparison: GenerativeComparison) -> None:
 
 
 def _measure_all(comparison: GenerativeComparison, stopped: Callable[[], bool], watch: Watch) -> None:
-    started, seed = time.monotonic(), comparison.request.seed
-    budget = budget_seconds(comparison.request.budget, comparison.data.n_rows)
+    seed = comparison.request.seed
+    budget = comparison.budget = TimeShares(budget_seconds(comparison.request.budget, comparison.data.n_rows))
     if all(m.model != COPIES for m in comparison.measured):
         _add(comparison, measure_copies(comparison.data, seed))
     done = {m.model for m in comparison.measured}
-    for name, settings in comparison.candidates.items():
-        if name in done or stopped():
+    waiting = [name for name in comparison.candidates if name not in done]
+    for place, name in enumerate(waiting):
+        if stopped():
+            return
+        if budget.seconds is not None and budget.left < comparison.seconds_for_the_winner:
+            comparison.cut[name] = f"not reached within {seconds_text(budget.seconds)}"
             continue
-        if budget is not None and time.monotonic() - started > budget:
-            comparison.cut[name] = f"not reached within {seconds_text(budget)}"
-            continue
-        _add(comparison, measure(name, settings, comparison.data, seed))
+        deadline = budget.share(len(waiting) - place, comparison.seconds_for_the_winner)
+        _add(comparison, measure(name, comparison.candidates[name], comparison.data, seed, deadline))
         watch(comparison)
 
 
@@ -131,7 +133,7 @@ def _add(comparison: GenerativeComparison, measured: Measured) -> None:
 
 
 def _kept(comparison: GenerativeComparison) -> list[Measured]:
-    """What an earlier start measured with the same settings; what failed or was cut short by a kill runs again."""
+    """What an earlier start measured with the same settings; what failed or was cut short runs again."""
     path = comparison.run.folder / TRIALS
     found: dict[str, Measured] = {}
     for line in path.read_text().splitlines() if path.exists() else []:
@@ -141,6 +143,6 @@ def _kept(comparison: GenerativeComparison) -> list[Measured]:
             continue
         wanted = comparison.candidates.get(measured.model)
         same = wanted is not None and settings_text(measured.model, wanted) == measured.settings
-        if not measured.error and (same or measured.model == COPIES):
+        if not measured.error and not measured.ended and (same or measured.model == COPIES):
             found[measured.model] = measured
     return list(found.values())

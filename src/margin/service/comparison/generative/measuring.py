@@ -13,6 +13,7 @@ from margin import catalog
 from margin.core.parameters import parameters_of
 from margin.density.base import StateDensity
 from margin.selection.generators import capabilities, evaluate_generator
+from margin.service.comparison.generative.budget import Deadline, ended_by
 from margin.service.comparison.generative.columns import MOST_CATEGORIES, TableCode
 from margin.service.comparison.generative.data import GenerativeData
 
@@ -40,7 +41,10 @@ NOISE_DRAWS = 8  # of the noise between codes behind a bound
 
 @dataclass(frozen=True)
 class Measured:
-    """What one model got: its density of every held-out row with its kind, and measures of its samples."""
+    """What one model got: its density of every held-out row with its kind, and measures of its samples.
+
+    ``ended`` says how far a fit came that was ended before it was done.
+    """
 
     model: str
     settings: str = ""
@@ -51,6 +55,7 @@ class Measured:
     fit_seconds: float = 0.0
     sample_seconds: float = 0.0
     error: str = ""
+    ended: str = ""
 
 
 class FittedGenerator:
@@ -109,12 +114,15 @@ def settings_text(name: str, settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in {**catalog.entry(name).settings, **settings}.items())
 
 
-def measure(name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int) -> Measured:
-    """Fit the catalog's model and measure it; one that fails is a row with its reason."""
+def measure(
+    name: str, settings: Mapping[str, Any], data: GenerativeData, seed: int, deadline: Deadline | None = None
+) -> Measured:
+    """Fit the catalog's model, at most until the deadline, and measure it; one that fails is a row with its reason."""
     text, rng = settings_text(name, settings), np.random.default_rng([seed, 2])
     try:
         started = time.perf_counter()
-        fitted = FittedGenerator(make_model(name, settings, data, seed), data.code).fit(data.train, rng)
+        with ended_by(deadline):
+            fitted = FittedGenerator(make_model(name, settings, data, seed), data.code).fit(data.train, rng)
         fit_seconds = time.perf_counter() - started
         started = time.perf_counter()
         rows = fitted.draw(min(len(data.held_out), MOST_MEASURED), seed)
@@ -127,7 +135,8 @@ def measure(name: str, settings: Mapping[str, Any], data: GenerativeData, seed: 
     except Exception as problem:  # whatever a model raises, the others go on
         lines = str(problem).strip().splitlines()
         return Measured(name, text, error=lines[0] if lines else type(problem).__name__)
-    return Measured(name, text, kind, tuple(logs.tolist()), measures, copies, fit_seconds, sample_seconds)
+    said = "" if deadline is None else deadline.said
+    return Measured(name, text, kind, tuple(logs.tolist()), measures, copies, fit_seconds, sample_seconds, ended=said)
 
 
 def measure_copies(data: GenerativeData, seed: int) -> Measured:

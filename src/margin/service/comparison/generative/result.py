@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margin.runs import Run
+from margin.service.comparison.generative.budget import TimeShares, ended_by
 from margin.service.comparison.generative.data import GenerativeData
 from margin.service.comparison.generative.measuring import MEASURES, FittedGenerator, Measured, make_model
 from margin.service.comparison.generative.standings import GeneratorStanding, standings
@@ -41,6 +42,7 @@ class GenerativeComparison:
         self.candidates: dict[str, Mapping[str, Any]] = {}
         self.left_out: dict[str, str] = {}
         self.cut: dict[str, str] = {}
+        self.budget = TimeShares(None)
         self.measured: list[Measured] = []
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="margin-generative-")
         self.run = Run(folder or Path(self._temporary.name))  # type: ignore[union-attr]
@@ -78,7 +80,18 @@ class GenerativeComparison:
             raise ValueError("GenerativeComparison: no model could be fitted, so there is no best one.")
         rows = np.concatenate([self.data.train, self.data.held_out])
         model = make_model(name, self.candidates[name], self.data, self.request.seed)
-        return FittedGenerator(model, self.data.code).fit(rows, np.random.default_rng([self.request.seed, 2]))
+        measured = next(m for m in self.measured if m.model == name)
+        with ended_by(self.budget.rest(least=measured.fit_seconds)):
+            return FittedGenerator(model, self.data.code).fit(rows, np.random.default_rng([self.request.seed, 2]))
+
+    @property
+    def seconds_for_the_winner(self) -> float:
+        """About what the best model so far takes to learn from all rows and to draw as many."""
+        measured = next((m for m in self.measured if m.model == self.winner), None)
+        if measured is None:
+            return 0.0
+        more = self.data.n_rows / max(len(self.data.train), 1), self.data.n_rows / max(len(self.data.held_out), 1)
+        return more[0] * measured.fit_seconds + more[1] * measured.sample_seconds
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: every number beside what it is, null where there is none."""
@@ -126,6 +139,9 @@ def verdict(comparison: GenerativeComparison) -> list[str]:
     copying = [s.model for s in found if s.status == "ranked" and s.is_memorizing]
     if copying:
         said.append(f"Rows of {', '.join(copying)} are nearer to training rows than new rows are: copies?")
+    ended = [f"{s.model}: {s.ended}" for s in found if s.ended]
+    if ended:
+        said.append(f"More time may help who did not learn to the end: {'; '.join(ended)}.")
     impossible = [f"{s.model} ({s.impossible:.1%})" for s in found if s.impossible]
     if impossible:
         said.append(f"Held-out rows have density 0 under {', '.join(impossible)}.")

@@ -22,7 +22,8 @@ class GeneratorStanding:
 
     ``log_density_kind`` says whether ``log_density`` is "exact", a lower "bound", or "none". ``low`` and ``high`` are
     its 95 % interval over held-out rows, ``tied`` is whether the best model is not better beyond that of the
-    difference, row by row, and ``impossible`` the fraction of held-out rows that have density 0.
+    difference, row by row, and ``impossible`` the fraction of held-out rows that have density 0. ``ended`` says how
+    far a fit came that was ended when its time was up.
     """
 
     model: str
@@ -39,6 +40,7 @@ class GeneratorStanding:
     sample_seconds: float = NAN
     error: str = ""
     settings: str = ""
+    ended: str = ""
 
 
 def standings(
@@ -77,6 +79,7 @@ def _standing(m: Measured, status: str, best: Measured | None) -> GeneratorStand
         m.sample_seconds,
         "",
         m.settings,
+        m.ended,
     )
 
 

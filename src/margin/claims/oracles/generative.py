@@ -1,0 +1,45 @@
+"""Pieces of bounds and marginals against torch's distributions and SciPy's integrals."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy import stats
+from torch.distributions import Independent, Normal, kl_divergence
+
+from margin.claims.oracles import oracle
+from margin.core.verdict import Verdict, every, near
+from margin.generative.elbo import gaussian_log_likelihood, kl_to_standard_normal, reparameterize
+from margin.generative.latent import NormalDecoder, log_marginal, normal_nodes
+
+PATH = "margin.generative"
+
+
+@oracle(
+    f"{PATH}.elbo.kl_to_standard_normal",
+    f"{PATH}.elbo.gaussian_log_likelihood",
+    f"{PATH}.elbo.reparameterize",
+)
+def pieces_of_the_bound(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    mean, log_variance, x = (torch.from_numpy(rng.normal(0.4, 0.9, size=(5, 3))) for _ in range(3))
+    law = Independent(Normal(mean, torch.exp(log_variance).sqrt()), 1)
+    standard = Independent(Normal(torch.zeros_like(mean), torch.ones_like(mean)), 1)
+    drawn = (reparameterize(mean, log_variance, x) - mean) / law.base_dist.scale
+    return every(
+        divergence=near(
+            kl_to_standard_normal(mean, log_variance).numpy(), kl_divergence(law, standard).numpy(), tolerance=1e-10
+        ),
+        density=near(gaussian_log_likelihood(x, mean, log_variance).numpy(), law.log_prob(x).numpy(), tolerance=1e-10),
+        draw=near(drawn.numpy(), x.numpy(), tolerance=1e-10),
+    )
+
+
+@oracle(f"{PATH}.latent.log_marginal", f"{PATH}.latent.NormalDecoder", f"{PATH}.latent.normal_nodes")
+def marginal_of_a_linear_decoder(seed: int) -> Verdict:
+    """x = b + W z + noise is normal with mean b and covariance W W' + sigma^2 I."""
+    rng = np.random.default_rng(seed)
+    W, b, x = rng.normal(size=(3, 2)), rng.normal(size=3), rng.normal(size=(4, 3))
+    decoder = NormalDecoder(lambda z: b + z @ W.T, 0.8)
+    exact = stats.multivariate_normal(b, W @ W.T + 0.64 * np.eye(3)).logpdf(x)
+    return near(log_marginal(x, decoder.log_likelihood, *normal_nodes(60, 2)), exact, tolerance=1e-5)

@@ -1,0 +1,103 @@
+r"""Muon: matrices of hidden layers move by their momentum with all singular values brought to about 1.
+
+.. math:: M \leftarrow \beta M + (1 - \beta) G, \qquad
+          W \leftarrow (1 - \eta\lambda) W - 0.2\,\eta\sqrt{\max(n, m)}\;\mathrm{orthogonalized}(M)
+
+Jordan et al., 2024; the factor gives an update the root mean square of one of AdamW (Liu et al., 2025). torch's Muon
+multiplies in bfloat16, which some processors do slowly or not at all; here it is float32, and all matrices of one shape
+are orthogonalized together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+__all__ = ["Muon", "orthogonalized"]
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of x, x^3 and x^5: the steepest at 0 that stay near 1 (Jordan et al., 2024)
+ITERATIONS = 5
+SMALLEST = 1e-7  # norm below which a matrix counts as 0
+
+
+def orthogonalized(matrices: Tensor, iterations: int = ITERATIONS) -> Tensor:
+    r"""Matrices (k, n, m) with their singular vectors and singular values of about 1 (0.7 to 1.2).
+
+    By ``iterations`` of Newton and Schulz, :math:`X \leftarrow (aI + bA + cA^2)X` with :math:`A = XX^\top`.
+
+    >>> x = orthogonalized(torch.tensor([[[3.0, 0.0, 0.0], [0.0, 0.5, 0.0]]]))
+    >>> [round(value, 1) for value in torch.linalg.svdvals(x)[0].tolist()]
+    [1.1, 0.9]
+    """
+    tall = matrices.shape[-2] > matrices.shape[-1]
+    x = matrices.mT if tall else matrices
+    x = x / torch.linalg.matrix_norm(x, keepdim=True).clamp_min(SMALLEST)
+    x = _in_the_gram_matrix(x, iterations) if x.shape[-1] >= 2 * x.shape[-2] else _step_by_step(x, iterations)
+    return x.mT if tall else x
+
+
+def _polynomial(gram: Tensor) -> Tensor:
+    """:math:`aI + bA + cA^2`."""
+    a, b, c = COEFFICIENTS
+    out = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+    out.diagonal(dim1=-2, dim2=-1).add_(a)
+    return out
+
+
+def _step_by_step(x: Tensor, iterations: int) -> Tensor:
+    for _ in range(iterations):
+        x = _polynomial(x @ x.mT) @ x
+    return x
+
+
+def _in_the_gram_matrix(x: Tensor, iterations: int) -> Tensor:
+    """The same for wide x: polynomials of A commute, so A and their product are followed, and x is met at the end."""
+    gram = x @ x.mT
+    product = factor = _polynomial(gram)
+    for _ in range(iterations - 1):
+        gram = factor @ gram @ factor
+        factor = _polynomial(gram)
+        product = factor @ product
+    return product @ x
+
+
+class Muon(Optimizer):
+    """Momentum, orthogonalized; ``params`` are matrices only."""
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        lr: float = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+    ):
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov})
+        if any(p.ndim != 2 for group in self.param_groups for p in group["params"]):
+            raise ValueError("Muon: params must be matrices.")
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Move every matrix that has a gradient; ``closure`` is not used."""
+        for group in self.param_groups:
+            shapes: dict[torch.Size, list[Tensor]] = {}
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    shapes.setdefault(parameter.shape, []).append(parameter)
+            for shape, parameters in shapes.items():
+                update = orthogonalized(torch.stack([self._direction(p, group) for p in parameters]))
+                size = 0.2 * math.sqrt(max(shape)) * group["lr"]
+                for parameter, part in zip(parameters, update):
+                    parameter.mul_(1 - group["lr"] * group["weight_decay"]).sub_(part, alpha=size)
+
+    def _direction(self, parameter: Tensor, group: dict[str, Any]) -> Tensor:
+        assert parameter.grad is not None
+        memory = self.state[parameter].setdefault("momentum_buffer", torch.zeros_like(parameter))
+        memory.lerp_(parameter.grad, 1 - group["momentum"])
+        out: Tensor = parameter.grad.lerp(memory, group["momentum"]) if group["nesterov"] else memory
+        return out

@@ -1,0 +1,68 @@
+"""Time for each model of the board: whoever iterates is ended when its share is used up, and measured as it is then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from margin.core.records import Record
+from margin.core.watching import Watcher, watch
+
+__all__ = ["Deadline", "TimeShares", "ended_by"]
+
+
+class Deadline(Watcher):
+    """Ends every iterative fit when so many seconds have passed; the model stays fitted as of its last iteration.
+
+    A network is asked to end inside an epoch, after the step it is in; others end with their iteration. ``said`` is how
+    far a fit came that was ended.
+    """
+
+    def __init__(self, seconds: float):
+        self.at, self.said = time.monotonic() + seconds, ""
+        self._timers: dict[int, threading.Timer] = {}
+
+    def begin(self, estimator: Any) -> None:
+        if hasattr(estimator, "request_stop"):
+            timer = threading.Timer(max(self.at - time.monotonic(), 0.0), estimator.request_stop)
+            timer.daemon = True
+            timer.start()
+            self._timers[id(estimator)] = timer
+
+    def record(self, estimator: Any, record: Record) -> bool:
+        if time.monotonic() < self.at or record.iteration == record.total:
+            return False
+        of_total = "" if record.total is None else f" of {record.total:,}"
+        self.said = f"ended when its time was up, after {record.iteration:,}{of_total} iterations"
+        return True
+
+    def end(self, estimator: Any) -> None:
+        timer = self._timers.pop(id(estimator), None)
+        if timer is not None:
+            timer.cancel()
+
+
+def ended_by(deadline: Deadline | None) -> AbstractContextManager[None]:
+    """Inside it, fits end at the deadline, if there is one."""
+    return nullcontext() if deadline is None else watch(deadline)
+
+
+class TimeShares:
+    """Seconds for a whole comparison, from now on; None is no limit."""
+
+    def __init__(self, seconds: float | None):
+        self.seconds, self.started = seconds, time.monotonic()
+
+    @property
+    def left(self) -> float:
+        return float("inf") if self.seconds is None else self.seconds - (time.monotonic() - self.started)
+
+    def share(self, n_models: int, reserved: float) -> Deadline | None:
+        """The next of so many models may use its equal part of what is left after what is reserved."""
+        return None if self.seconds is None else Deadline(max(self.left - reserved, 0.0) / max(n_models, 1))
+
+    def rest(self, least: float) -> Deadline | None:
+        """All that is left, and ``least`` seconds in any case."""
+        return None if self.seconds is None else Deadline(max(self.left, least))

@@ -1,0 +1,158 @@
+"""Byte pairs on large texts: cutting, counting, learning and encoding by compiled kernels, to the same tokens.
+
+The functions of :mod:`margin.text.pieces` and :mod:`margin.text.bpe_merging` say what is computed, and do it for small
+texts, where nothing needs to be compiled.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from margin.text import bpe_kernels, piece_kernels
+from margin.text.bpe_merging import Pair, merge_symbols
+from margin.text.pieces import WHITE
+
+__all__ = ["CompiledEncoder", "count_pieces", "learn_merges_compiled"]
+
+CHUNK = 2**22  # characters cut at once: bounds memory
+
+
+class Pieces(NamedTuple):
+    """The number of every piece in order, and where the first piece with each number begins and ends."""
+
+    data: np.ndarray
+    numbers: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+
+@cache
+def _classes(ascii_only: bool) -> np.ndarray:
+    """The class of every character by its code point."""
+    kinds = {"L": piece_kernels.LETTER, "N": piece_kernels.NUMBER}
+    size = 128 if ascii_only else sys.maxunicode + 1
+    classes = np.array([kinds.get(unicodedata.category(chr(code))[0], 0) for code in range(size)], dtype=np.uint8)
+    white = re.findall(f"[{WHITE}]", "".join(map(chr, range(min(size, 0x3001)))))
+    classes[[ord(character) for character in white]] = piece_kernels.WHITE
+    return classes
+
+
+def _cut(data: bytes, offsets: np.ndarray, ascii_only: bool) -> Pieces:
+    array = np.frombuffer(data, dtype=np.uint8)
+    numbers = np.empty(len(array), dtype=np.int32)
+    starts, ends = np.empty(len(array), dtype=np.int64), np.empty(len(array), dtype=np.int64)
+    codes = np.empty(len(array), dtype=np.uint64)
+    n, m = piece_kernels.number_pieces(array, offsets, _classes(ascii_only), numbers, starts, ends, codes)
+    return Pieces(array, numbers[:n], starts[:m], ends[:m])
+
+
+def count_pieces(texts: Iterable[str]) -> dict[bytes, int]:
+    """How often each piece occurs in ``texts``; no piece crosses from one text to the next."""
+    counts: Counter[bytes] = Counter()
+    for group in _groups(texts):
+        joined = "".join(group)
+        data = joined.encode()
+        ascii_only = len(data) == len(joined)
+        lengths = [len(text) for text in group] if ascii_only else [len(text.encode()) for text in group]
+        pieces = _cut(data, np.cumsum([0, *lengths], dtype=np.int64), ascii_only)
+        found = np.bincount(pieces.numbers, minlength=len(pieces.starts)).tolist()
+        spans = zip(pieces.starts.tolist(), pieces.ends.tolist(), strict=True)
+        new = {data[start:end]: count for (start, end), count in zip(spans, found, strict=True)}
+        counts = counts + Counter(new) if counts else Counter(new)
+    return counts
+
+
+def _groups(texts: Iterable[str]) -> Iterator[list[str]]:
+    group: list[str] = []
+    size = 0
+    for text in texts:
+        group.append(text)
+        size += len(text)
+        if size >= CHUNK:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def learn_merges_compiled(words: Mapping[bytes, int], n_merges: int, *, min_frequency: int = 1) -> list[Pair]:
+    """:func:`margin.text.bpe_merging.learn_merges`, compiled."""
+    lengths = np.array([len(word) for word in words], dtype=np.int64)
+    symbols = np.frombuffer(b"".join(words), dtype=np.uint8).astype(np.int32)
+    n = len(symbols)
+    ends = np.cumsum(lengths)
+    after, before = np.arange(1, n + 1), np.arange(-1, n - 1)
+    after[ends - 1] = -1
+    before[ends - lengths] = -1
+    most = 3 * n  # pairs, and occurrences of pairs: every merge makes at most two more of them and one symbol less
+    merges = np.empty((n_merges, 2), dtype=np.int64)
+    done = bpe_kernels.learn_pairs(
+        symbols, before, after, np.repeat(np.array(list(words.values()), dtype=np.int64), lengths),
+        np.empty(most, dtype=np.int64), np.zeros(most, dtype=np.int64), np.full((most, 2), -1, dtype=np.int32),
+        np.empty((most, 2), dtype=np.int32), np.empty((most, 2), dtype=np.int64), merges, max(min_frequency, 1),
+    )  # fmt: skip
+    return [(left, right) for left, right in merges[:done].tolist()]
+
+
+class CompiledEncoder:
+    """Merges as tables for the kernels."""
+
+    def __init__(self, byte_ids: Sequence[int], ranks: Mapping[Pair, tuple[int, int]]):
+        self.ranks, self.byte_list = ranks, byte_ids
+        self.byte_ids = np.array(byte_ids, dtype=np.int32)
+        self.table = np.full(16, -1, dtype=np.int32)
+        self.keys, self.made = np.empty(len(ranks), dtype=np.int64), np.empty(len(ranks), dtype=np.int32)
+        for (left, right), (rank, new) in ranks.items():  # in the order of their ranks
+            self.made[rank] = new
+            self.table = bpe_kernels.add_pair(self.table, self.keys, rank, left, right)
+
+    def encode(self, text: str | bytes) -> list[int]:
+        """The tokens of a whole text."""
+        if isinstance(text, bytes):
+            return self._encoded(text, text.isascii())
+        found: list[int] = []
+        for part in _parts(text):
+            data = part.encode()
+            found += self._encoded(data, len(data) == len(part))
+        return found
+
+    def _encoded(self, data: bytes, ascii_only: bool) -> list[int]:
+        pieces = _cut(data, np.array([0, len(data)], dtype=np.int64), ascii_only)
+        total = int((pieces.ends - pieces.starts).sum())
+        symbols = np.empty(total, dtype=np.int32)
+        first, last = np.empty(len(pieces.starts), dtype=np.int64), np.empty(len(pieces.starts), dtype=np.int64)
+        used = bpe_kernels.encode_words(
+            *(pieces.data, pieces.starts, pieces.ends, self.byte_ids, self.table, self.keys, self.made),
+            *(symbols, first, last),
+        )
+        for w in np.flatnonzero(last < 0).tolist():
+            word = data[pieces.starts[w] : pieces.ends[w]]
+            tokens = merge_symbols([self.byte_list[byte] for byte in word], self.ranks)
+            symbols[used : used + len(tokens)] = tokens
+            first[w], last[w] = used, used + len(tokens)
+            used += len(tokens)
+        out = np.empty(int((last - first)[pieces.numbers].sum()), dtype=np.int32)
+        bpe_kernels.spread(pieces.numbers, symbols, first, last, out)
+        return out.tolist()
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text in parts that end before a line break after something visible, where a piece always ends."""
+    start = 0
+    while len(text) - start > CHUNK:
+        at = text.find("\n", start + CHUNK)
+        while at > 0 and text[at - 1].isspace():
+            at = text.find("\n", at + 1)
+        if at < 0:
+            break
+        yield text[start:at]
+        start = at
+    yield text[start:]
