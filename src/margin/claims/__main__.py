@@ -6,9 +6,12 @@ A statement that holds for one seed only is luck. Rows may be named; the determi
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from margin import atlas, claims, experiments
 from margin.claims import oracles
@@ -20,14 +23,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="areas, ids of claims, names of experiments, paths; none means all")
     parser.add_argument("--seeds", type=int, default=5, help="how many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further check after so long")
+    parser.add_argument("--out", type=Path, help="write failed seeds by check to this JSON file, and go on from it")
     options = parser.parse_args(arguments)
     seeds = range(options.first, options.first + options.seeds)
-    failures = run = 0
+    known: dict[str, dict[str, int]] = (
+        json.loads(options.out.read_text()) if options.out and options.out.exists() else {}
+    )
+    failures, run, begun = 0, 0, time.monotonic()
     for name, is_random, check in _checks(options.names):
+        if name in known or time.monotonic() - begun > 60 * options.minutes:
+            continue
         started = time.perf_counter()
         verdicts = {seed: _run(check, seed) for seed in (seeds if is_random else seeds[:1])}
         failed = {seed: verdict for seed, verdict in verdicts.items() if not verdict.ok}
         run, failures = run + len(verdicts), failures + len(failed)
+        known[name] = {"seeds": len(verdicts), "failed": len(failed)}
+        if options.out:  # after every check: the program may be stopped at any time
+            options.out.write_text(json.dumps(known, indent=1))
         if failed:
             seconds = (time.perf_counter() - started) / len(verdicts)
             print(f"{name}: fails for {len(failed)} of {len(verdicts)} seeds, {seconds:.2f} s each", flush=True)
@@ -45,7 +58,7 @@ def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], V
                 yield id, check.is_random, check
     for name in experiments.names():
         if not names or "experiments" in names or name in names:
-            yield name, True, partial(_run_experiment, experiments.load(name))
+            yield f"experiment {name}", True, partial(_run_experiment, experiments.load(name))
     for path in oracles.all_paths():
         if not names or "oracles" in names or path in names:
             yield path, True, partial(oracles.agrees, path)
