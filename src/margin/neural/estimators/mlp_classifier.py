@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
@@ -21,7 +22,7 @@ from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
-from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
+from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.training.objectives import (
     accuracy,
     binary_cross_entropy,
@@ -102,6 +103,7 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         rows = self._rows(X, self._target(codes, X.dtype), weight)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
 
+    @available_if(has_first_order_solver)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
         """One pass over the rows, from the weights and with the optimizer slots of the last one.
 
