@@ -117,6 +117,10 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
             found, codes = _coded(y)
             known = found if classes is None else np.unique(classes)
             self._begin(X, np.ones(X.shape[0]), codes, known)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"MLPClassifier: classes must be those of the first call, {self.classes_}; got {np.unique(classes)}."
+            )
         if y.ndim == 1:
             strange = np.setdiff1d(y, self.classes_)
             if len(strange):
