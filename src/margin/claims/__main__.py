@@ -52,14 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], Verdict]]]:
     """Name, whether it draws anything, and the check as a function of the seed: claims, experiments, oracles."""
-    for area in atlas.areas():
+    asked = {row.area for row in atlas.rows().values() if not names or {row.area, row.id} & set(names)}
+    for area in (area for area in atlas.areas() if area in asked):  # the others need not be imported
         for id, check in claims.of_area(area).items():
             if not names or area in names or id in names:
                 yield id, check.is_random, check
     for name in experiments.names():
         if not names or "experiments" in names or name in names:
             yield f"experiment {name}", True, partial(_run_experiment, experiments.load(name))
-    for path in oracles.all_paths():
+    wants_oracles = not names or any(name == "oracles" or name.startswith("margin.") for name in names)
+    for path in oracles.all_paths() if wants_oracles else ():
         if not names or "oracles" in names or path in names:
             yield path, True, partial(oracles.agrees, path)
 
