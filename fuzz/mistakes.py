@@ -24,8 +24,9 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Div: ast.Mult,
 }
 GUARD = re.compile(  # names of guards and limits
-    r"EPS|TOL|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LEAST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
+    r"EPS|TOL|TIE$|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LEAST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
 )
+SYMMETRIC = frozenset({"standard_normal", "_normal", "randn", "randn_like"})  # the same law with the other sign
 WATCHER = "__margin_watcher__"  # a global name for the time of a run
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good
 
@@ -142,11 +143,13 @@ def _changed(value: Any, changes: Mapping[ast.AST, Any]) -> Any:
 def _changes(part: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(part, ast.BinOp) and type(part.op) in SWAPPED and not _is_text(part) and not _adds_nothing(part):
         kind = "sign" if isinstance(part.op, ast.Add | ast.Sub) else "factor"
-        yield kind, ast.BinOp(part.left, SWAPPED[type(part.op)](), part.right)
+        if kind == "factor" or not _draws_symmetric(part.right):
+            yield kind, ast.BinOp(part.left, SWAPPED[type(part.op)](), part.right)
         if isinstance(part.op, ast.Mult):
             yield "factor", part.left if not isinstance(part.left, ast.Constant) else part.right
     elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) and not isinstance(part.operand, ast.Constant):
-        yield "sign", part.operand
+        if not _draws_symmetric(part.operand):
+            yield "sign", part.operand
     elif isinstance(part, ast.keyword) and part.arg == "axis":
         axis = _number(part.value)
         if axis in (0, 1, -1):
@@ -180,6 +183,12 @@ def _left_alone(node: ast.AST) -> set[ast.AST]:
             if root is not None:
                 left.update(ast.walk(root))
     return left
+
+
+def _draws_symmetric(node: ast.AST) -> bool:
+    """Whether a normal deviate is drawn here: with the other sign it is as good, so that nobody could notice."""
+    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return any(getattr(call, "attr", getattr(call, "id", "")) in SYMMETRIC for call in calls)
 
 
 def _adds_nothing(part: ast.BinOp) -> bool:

@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--verbose", action="store_true", help="print the mistakes that nobody notices")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further row after so long")
+    parser.add_argument("--seconds", type=float, default=600.0, help="leave out rows whose check takes longer (600)")
     parser.add_argument("--out", type=Path, help="write every result to this JSON file, and go on from what it holds")
     options = parser.parse_args(arguments)
     rows = [r for r in atlas.rows().values() if not options.names or {r.area, r.id} & set(options.names)]
@@ -52,21 +53,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if row.id in known:
             continue
         draw = random.Random(f"{options.seed} {row.id}")  # of its own: a run in pieces draws as one in one go
-        results += _try_row(row, options.per_row or (3 if options.sample else 0), draw, options.verbose)
+        most = options.per_row or (3 if options.sample else 0)
+        results += _try_row(row, most, draw, options.seconds, options.verbose)
         if options.out:  # after every row: the program may be stopped at any time
             options.out.write_text(json.dumps(results, indent=1))
     _report(results)
     return 0
 
 
-def _try_row(row: atlas.Row, most: int, rng: random.Random, verbose: bool) -> list[dict[str, Any]]:
+def _try_row(row: atlas.Row, most: int, rng: random.Random, limit: float, verbose: bool) -> list[dict[str, Any]]:
     cited = [path for path in row.code if not path.startswith("margin.experiments.")]  # those are the check itself
     functions = [f for path in cited for f in functions_of(resolve(path))]
     possible = [m for f in functions for m in mutants_of(f)]
     if not possible:
         return []
     run = _runner(row)
-    reached, seconds = _reached(run, possible)
+    reached, seconds = _reached(run, possible, limit)
     found = [possible[i] for i in reached]
     if most:
         found = rng.sample(found, min(most, len(found)))
@@ -101,7 +103,7 @@ def _runner(row: atlas.Row) -> Any:
     return run
 
 
-def _reached(run: Any, possible: list[Mutant]) -> tuple[list[int], float]:
+def _reached(run: Any, possible: list[Mutant], limit: float) -> tuple[list[int], float]:
     """Numbers of the mistakes whose expression the check evaluates, and its seconds; in a child, to keep this clean."""
 
     def measure() -> str:
@@ -111,12 +113,12 @@ def _reached(run: Any, possible: list[Mutant]) -> tuple[list[int], float]:
         ok = run()
         return json.dumps([ok, time.process_time() - started, sorted(seen)])
 
-    answer = _in_child(measure, 600.0)
+    answer = _in_child(measure, limit)
     ok, seconds, reached = json.loads(answer) if answer else (False, 0.0, [])
     if not ok:  # compiled code cannot be watched: then every mistake counts as reached
-        ok, reached = _in_child(run, 600.0) == "True", list(range(len(possible)))
+        ok, reached = _in_child(run, limit) == "True", list(range(len(possible)))
     if not ok:
-        print(f"the check fails without any mistake in {possible[0].function}", file=sys.stderr)
+        print(f"the check fails or takes too long without any mistake in {possible[0].function}", file=sys.stderr)
     return (reached if ok else []), seconds
 
 

@@ -1,5 +1,7 @@
 """Planted mistakes change what a function computes, and only that function."""
 
+import inspect
+
 import numpy as np
 import pytest
 from fuzz.mistakes import apply, functions_of, mutants_of, watch
@@ -7,6 +9,7 @@ from fuzz.mistakes import apply, functions_of, mutants_of, watch
 from margin.foundations.linalg import rotation
 from margin.foundations.probability import Normal
 from margin.foundations.statistics import covariance
+from margin.neural.training.noise import with_input_noise
 
 
 @pytest.fixture
@@ -44,3 +47,9 @@ def test_only_evaluated_expressions_are_seen(restored):
     right = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
     np.testing.assert_allclose(rotation(0.3), right, atol=1e-15)
     assert {mistakes[i].function for i in seen} == {rotation}
+
+
+def test_the_other_sign_of_a_normal_deviate_is_no_mistake():
+    (function,) = functions_of(with_input_noise)
+    assert "_normal(" in inspect.getsource(function)
+    assert not any(m.kind == "sign" and "_normal(" in m.text for m in mutants_of(function))

@@ -157,9 +157,14 @@ def test_partial_fit_learns_streams_and_says_what_it_cannot():
     assert model.t_ == 31 * 90
     with pytest.raises(ValueError, match=r"y must have classes among \[0 1 2\]; got np.int64\(7\)"):
         model.partial_fit(X[:3], [0, 1, 7])
-    for wrong in ({"solver": "lbfgs"}, {"early_stopping": True}, {"learning_rate": "cosine"}):
-        with pytest.raises(ValueError, match="partial_fit needs a first-order solver"):
+    with pytest.raises(ValueError, match=r"classes must be those of the first call, \[0 1 2\]; got \[0 1\]"):
+        model.partial_fit(X[:3], [0, 1, 1], classes=[0, 1])
+    for wrong in ({"early_stopping": True}, {"learning_rate": "cosine"}):
+        with pytest.raises(ValueError, match="partial_fit needs learning_rate 'constant' or 'invscaling'"):
             MLPClassifier(**wrong).partial_fit(X, Y3)
+    for cls in (MLPClassifier, MLPRegressor):  # as scikit-learn's: what cannot be done is not there
+        assert hasattr(cls(), "partial_fit")
+        assert not hasattr(cls(solver="lbfgs"), "partial_fit")
 
 
 def test_several_labels_per_row_are_learned():

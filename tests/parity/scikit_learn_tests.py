@@ -177,9 +177,11 @@ def main() -> int:
         return run_inside(given.inside[0], Path(given.inside[1]), given.only)
     if given.read:
         return report([result for file in given.read for result in json.loads(file.read_text())])
-    results = [result for package in given.packages or packages() for result in run_package(package, given.only)]
-    if given.out:
-        given.out.write_text(json.dumps(results, indent=1))
+    results: list[dict[str, str]] = []
+    for package in given.packages or packages():
+        results += run_package(package, given.only)
+        if given.out:  # after every package: the program may be stopped at any time
+            given.out.write_text(json.dumps(results, indent=1))
     return report(results)
 
 

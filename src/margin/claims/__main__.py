@@ -6,9 +6,12 @@ A statement that holds for one seed only is luck. Rows may be named; the determi
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from margin import atlas, claims, experiments
 from margin.claims import oracles
@@ -20,14 +23,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="areas, ids of claims, names of experiments, paths; none means all")
     parser.add_argument("--seeds", type=int, default=5, help="how many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further check after so long")
+    parser.add_argument("--out", type=Path, help="write failed seeds by check to this JSON file, and go on from it")
     options = parser.parse_args(arguments)
     seeds = range(options.first, options.first + options.seeds)
-    failures = run = 0
+    known: dict[str, dict[str, int]] = (
+        json.loads(options.out.read_text()) if options.out and options.out.exists() else {}
+    )
+    failures, run, begun = 0, 0, time.monotonic()
     for name, is_random, check in _checks(options.names):
+        if name in known or time.monotonic() - begun > 60 * options.minutes:
+            continue
         started = time.perf_counter()
         verdicts = {seed: _run(check, seed) for seed in (seeds if is_random else seeds[:1])}
         failed = {seed: verdict for seed, verdict in verdicts.items() if not verdict.ok}
         run, failures = run + len(verdicts), failures + len(failed)
+        known[name] = {"seeds": len(verdicts), "failed": len(failed)}
+        if options.out:  # after every check: the program may be stopped at any time
+            options.out.write_text(json.dumps(known, indent=1))
         if failed:
             seconds = (time.perf_counter() - started) / len(verdicts)
             print(f"{name}: fails for {len(failed)} of {len(verdicts)} seeds, {seconds:.2f} s each", flush=True)
@@ -39,14 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], Verdict]]]:
     """Name, whether it draws anything, and the check as a function of the seed: claims, experiments, oracles."""
-    for area in atlas.areas():
+    asked = {row.area for row in atlas.rows().values() if not names or {row.area, row.id} & set(names)}
+    for area in (area for area in atlas.areas() if area in asked):  # the others need not be imported
         for id, check in claims.of_area(area).items():
             if not names or area in names or id in names:
                 yield id, check.is_random, check
     for name in experiments.names():
         if not names or "experiments" in names or name in names:
-            yield name, True, partial(_run_experiment, experiments.load(name))
-    for path in oracles.all_paths():
+            yield f"experiment {name}", True, partial(_run_experiment, experiments.load(name))
+    wants_oracles = not names or any(name == "oracles" or name.startswith("margin.") for name in names)
+    for path in oracles.all_paths() if wants_oracles else ():
         if not names or "oracles" in names or path in names:
             yield path, True, partial(oracles.agrees, path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,10 +38,10 @@ def same(ours: object, theirs: Tensor, tolerance: float = TIGHT) -> Verdict:
 @oracle(*(f"{PATH}.convolution.equations.{name}" for name in ("conv2d", "convolve", "correlate")))
 def convolution_of_images(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 4, 9, 7), normal(seed, 6, 2, 3, 2), normal(seed, 6)
-    options = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}
-    flipped = functional.conv2d(x, w.flip(2, 3), b, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}
+    flipped = functional.conv2d(x, w.flip(2, 3), b, **options)
     return every(
-        correlation=same(conv2d(x.numpy(), w.numpy(), b.numpy(), **options), functional.conv2d(x, w, b, **options)),  # type: ignore[arg-type]
+        correlation=same(conv2d(x.numpy(), w.numpy(), b.numpy(), **options), functional.conv2d(x, w, b, **options)),
         flipped=same(convolve(x.numpy(), w.numpy(), b.numpy(), **options), flipped),
     )
 
@@ -48,15 +49,15 @@ def convolution_of_images(seed: int) -> Verdict:
 @oracle(f"{PATH}.convolution.equations.conv1d")
 def convolution_of_signals(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 3, 11), normal(seed, 4, 3, 3), normal(seed, 4)
-    options = {"stride": 2, "padding": 3, "dilation": 2}
-    return same(conv1d(x.numpy(), w.numpy(), b.numpy(), **options), functional.conv1d(x, w, b, **options))  # type: ignore[arg-type]
+    options: dict[str, Any] = {"stride": 2, "padding": 3, "dilation": 2}
+    return same(conv1d(x.numpy(), w.numpy(), b.numpy(), **options), functional.conv1d(x, w, b, **options))
 
 
 @oracle(f"{PATH}.convolution.backward.conv_backward")
 def gradients_of_convolution(seed: int) -> Verdict:
     x, w, b = (normal(seed, *shape).requires_grad_() for shape in ((2, 3, 9, 8), (4, 3, 3, 2), (4,)))
-    options = {"stride": (2, 3), "padding": (1, 2), "dilation": (2, 1)}
-    out = functional.conv2d(x, w, b, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"stride": (2, 3), "padding": (1, 2), "dilation": (2, 1)}
+    out = functional.conv2d(x, w, b, **options)
     delta = normal(seed, *out.shape)
     wanted = torch.autograd.grad(out, (x, w, b), delta)
     found = conv_backward(delta.numpy(), x.detach().numpy(), w.detach().numpy(), **options)
@@ -66,8 +67,8 @@ def gradients_of_convolution(seed: int) -> Verdict:
 @oracle(f"{PATH}.convolution.transposed.conv_transpose")
 def transposed_convolution(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 3, 4, 5), normal(seed, 3, 2, 3, 2), normal(seed, 2)
-    options = {"stride": (2, 3), "padding": (1, 0), "output_padding": (1, 2), "dilation": (2, 1)}
-    wanted = functional.conv_transpose2d(x, w, b, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"stride": (2, 3), "padding": (1, 0), "output_padding": (1, 2), "dilation": (2, 1)}
+    wanted = functional.conv_transpose2d(x, w, b, **options)
     return same(conv_transpose(x.numpy(), w.numpy(), b.numpy(), **options), wanted)
 
 

@@ -25,9 +25,10 @@ PATH = "margin.generative"
 def pieces_of_the_bound(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     mean, log_variance, x = (torch.from_numpy(rng.normal(0.4, 0.9, size=(5, 3))) for _ in range(3))
-    law = Independent(Normal(mean, torch.exp(log_variance).sqrt()), 1)
+    deviation = torch.exp(log_variance).sqrt()
+    law = Independent(Normal(mean, deviation), 1)
     standard = Independent(Normal(torch.zeros_like(mean), torch.ones_like(mean)), 1)
-    drawn = (reparameterize(mean, log_variance, x) - mean) / law.base_dist.scale
+    drawn = (reparameterize(mean, log_variance, x) - mean) / deviation
     return every(
         divergence=near(
             kl_to_standard_normal(mean, log_variance).numpy(), kl_divergence(law, standard).numpy(), tolerance=1e-10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,10 +34,9 @@ from margin.neural.weights import build
 @oracle(f"{PATH}.normalization.layers.BatchNorm")
 def batch_normalization(seed: int) -> Verdict:
     ours, theirs = BatchNorm(3, momentum=0.3).double(), nn.BatchNorm2d(3, momentum=0.3).double()
-    with torch.no_grad():
-        for layer in (ours, theirs):
-            layer.weight.copy_(torch.tensor([0.6, 1.7, -1.2]))  # type: ignore[union-attr]
-            layer.bias.copy_(torch.tensor([0.3, -0.8, 2.0]))  # type: ignore[union-attr]
+    affine = {"weight": torch.tensor([0.6, 1.7, -1.2]), "bias": torch.tensor([0.3, -0.8, 2.0])}
+    for layer in (ours, theirs):
+        layer.load_state_dict(affine, strict=False)
     batches = [normal(seed + k, 4, 3, 5, 2) for k in range(2)]
     trained = [same(ours(x), theirs(x)) for x in batches]
     averages = same(ours.running_mean, theirs.running_mean), same(ours.running_var, theirs.running_var)
@@ -75,7 +75,12 @@ def cross_entropy_of_classes(seed: int) -> Verdict:
     labels = torch.from_numpy(np.random.default_rng(seed).integers(4, size=(5, 3)))
     labels[0, 0] = -100  # counts nothing
     soft = torch.softmax(normal(seed + 1, 5, 4, 3), dim=1)
-    settings: list[dict] = [{}, {"weight": weight}, {"weight": weight, "label_smoothing": 0.2}, {"reduction": "sum"}]
+    settings: list[dict[str, Any]] = [
+        {},
+        {"weight": weight},
+        {"weight": weight, "label_smoothing": 0.2},
+        {"reduction": "sum"},
+    ]
     parts = {f"labels_{k}": (labels, options) for k, options in enumerate(settings)}
     parts |= {f"probabilities_{k}": (soft, options) for k, options in enumerate(settings)}
     return every(

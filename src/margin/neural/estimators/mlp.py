@@ -37,9 +37,16 @@ from margin.neural.training.optimizers import OPTIMIZERS
 from margin.neural.training.steps import Objective
 from margin.neural.weights import build, load_weights
 
-__all__ = ["MLPEstimator", "weighted_rows"]
+__all__ = ["MLPEstimator", "has_first_order_solver", "weighted_rows"]
 
 FLOATS = [np.float64, np.float32]
+
+
+def has_first_order_solver(model: MLPEstimator) -> bool:
+    """Whether the model learns batch by batch, which partial_fit needs; where not, it has no such method."""
+    if model.solver == "lbfgs":
+        raise AttributeError(f"{type(model).__name__}: partial_fit needs a first-order solver; got 'lbfgs'.")
+    return True
 
 
 class MLPEstimator(NeuralEstimator):
@@ -154,11 +161,10 @@ class MLPEstimator(NeuralEstimator):
 
     def _pass(self, X: Any, target: np.ndarray, objective: Objective, weight: np.ndarray | None = None) -> None:
         """One pass over the rows with the weights and optimizer slots of the last one."""
-        if self.early_stopping or self.solver == "lbfgs" or self.learning_rate not in {"constant", "invscaling"}:
+        if self.early_stopping or self.learning_rate not in {"constant", "invscaling"}:
             raise ValueError(
-                f"{type(self).__name__}: partial_fit needs a first-order solver, learning_rate 'constant' or "
-                f"'invscaling' and no early_stopping; got {self.solver!r}, {self.learning_rate!r}, "
-                f"{self.early_stopping}."
+                f"{type(self).__name__}: partial_fit needs learning_rate 'constant' or 'invscaling' and no "
+                f"early_stopping; got {self.learning_rate!r}, {self.early_stopping}."
             )
         rows = self._rows(X, target, np.ones(X.shape[0]) if weight is None else weight)
         before = self._done_before()

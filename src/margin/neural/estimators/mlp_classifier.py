@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
@@ -23,7 +24,7 @@ from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
-from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
+from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training.objectives import (
     accuracy,
@@ -105,6 +106,7 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         rows = self._rows(X, self._target(codes, X.dtype), weight)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
 
+    @available_if(has_first_order_solver)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
         """One pass over the rows, from the weights and with the optimizer slots of the last one.
 
@@ -118,6 +120,10 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
             found, codes = _coded(y)
             known = found if classes is None else np.unique(classes)
             self._begin(X, np.ones(X.shape[0]), codes, known)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"MLPClassifier: classes must be those of the first call, {self.classes_}; got {np.unique(classes)}."
+            )
         if y.ndim == 1:
             strange = np.setdiff1d(y, self.classes_)
             if len(strange):

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from margin.core.domains import Choice
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
-from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
+from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import (
     explained_variance,
@@ -68,6 +69,7 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         score = explained_variance if self.loss == "squared_error" else explained_variance_of_rates
         yield from self._train(self._objective(), rows, train, valid, seed=seed, state=state, score=score)
 
+    @available_if(has_first_order_solver)
     def partial_fit(self, X: Any, y: Any) -> Any:
         """One pass over the rows, from the weights and with the optimizer slots of the last one.
 

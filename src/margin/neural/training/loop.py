@@ -24,7 +24,11 @@ from margin.neural.training.stopping import Patience
 from margin.neural.training.work import WorkCounter
 from margin.neural.weights import copy_weights, load_weights
 
-__all__ = ["Plan", "Training", "train"]
+__all__ = ["Plan", "Training", "TrainingDiverged", "train"]
+
+
+class TrainingDiverged(FloatingPointError, ValueError):
+    """A loss that is no finite number; a ``ValueError`` too, which is what scikit-learn's networks raise."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class Training:
         means = self.meter.means()
         wrong = [name for name, mean in means.items() if name.endswith("loss") and not math.isfinite(mean)]
         if wrong:
-            raise FloatingPointError(
+            raise TrainingDiverged(
                 f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; "
                 "a smaller learning rate or a clip_norm keeps it finite."
             )
