@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import Case, first_call, measure, same_threads, time_first_calls
-from benchmarks.report import conditions, row, save, show
+from benchmarks.report import RESULTS, conditions, row, save, show
 
 MACHINERY = {
     *("__init__", "__main__", "digits", "evidence", "first_calls", "harness", "page", "quality", "report", "study"),
@@ -61,7 +62,7 @@ def cases_of(family: str, quick: bool) -> list[Case]:
     return list(module.cases(quick))
 
 
-def run(family: str, *, quick: bool, threads: int, rounds: int | None, only: str) -> None:
+def run(family: str, *, quick: bool, threads: int, rounds: int | None, only: str, merge: bool = False) -> None:
     module = module_of(family)
     if own_runs(module):
         run_program(family, module, quick=quick, only=only)
@@ -76,9 +77,17 @@ def run(family: str, *, quick: bool, threads: int, rounds: int | None, only: str
         if case.first_call and not measured[0].note:
             measured[0].first = first_call(family, index, quick, threads)
         rows.append(row(case, measured))
+        if not quick and (merge or not only):  # at once: what a run that is ended has measured is not lost
+            save(family, [*_others(family, rows), *rows] if merge else rows, found)
     show(family, rows, found)
-    if not quick and not only:
-        print(f"written to {save(family, rows, found)}", file=sys.stderr)
+
+
+def _others(family: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is stored of the cases of ``family`` that ``rows`` do not measure anew."""
+    path = RESULTS / f"{family}.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))["cases"] if path.exists() else []
+    anew = {(entry["case"], entry["size"]) for entry in rows}
+    return [entry for entry in stored if (entry["case"], entry["size"]) not in anew]
 
 
 def main() -> None:
@@ -86,6 +95,7 @@ def main() -> None:
     parser.add_argument("families", help=f"one or several, separated by commas: {', '.join(families())}")
     parser.add_argument("--quick", action="store_true", help="small sizes; prints, writes nothing")
     parser.add_argument("--only", default="", help="only cases whose name or size contains this; writes nothing")
+    parser.add_argument("--merge", action="store_true", help="with --only: writes these cases beside the stored ones")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of every pool, for everyone")
     parser.add_argument("--rounds", type=int, default=None, help="timed rounds; the minimum counts")
     parser.add_argument("--first-call", type=int, default=None, help=argparse.SUPPRESS)
@@ -95,7 +105,8 @@ def main() -> None:
             print(*time_first_calls(cases_of(options.families, options.quick)[options.first_call]))
             return
         for family in options.families.split(","):
-            run(family, quick=options.quick, threads=options.threads, rounds=options.rounds, only=options.only)
+            chosen = {"only": options.only, "merge": options.merge}
+            run(family, quick=options.quick, threads=options.threads, rounds=options.rounds, **chosen)
 
 
 if __name__ == "__main__":

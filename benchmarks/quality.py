@@ -199,13 +199,14 @@ def store(runs: list[Run]) -> None:
     if not rows:
         return
     splits = sorted({row["splits"] for row in rows})
+    spread = str(splits[0]) if len(splits) == 1 else f"{splits[0]} to {splits[-1]}"
     save_findings(
         NAME,
         "Predictions at defaults against scikit-learn's classes of the same names",
         protocol=(
             f"{len({row['table'] for row in rows})} tables of at most {MOST_ROWS} rows, columns standardized, "
-            f"{splits[0]} to {splits[-1]} splits of 3 to 1; log-loss, error rate without probabilities, or RMSE in "
-            "deviations of y; 95 % intervals with Nadeau and Bengio's correction; Gaussian "
+            f"{spread} splits of 3 to 1; log-loss, error rate without probabilities, or RMSE in deviations of y; "
+            "95 % intervals with Nadeau and Bengio's correction; Gaussian "
             f"processes on {MOST_FOR_CUBIC} rows."
         ),
         command="python -m benchmarks.quality",

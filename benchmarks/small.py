@@ -48,6 +48,7 @@ def cases(quick: bool) -> list[Case]:
         _density_of("2000 x 2", partial(_normal, 2000, 2)),
         _density_of("digits", digits),
         _fit("logistic regression", "digits", digits, LOGISTIC, _log_loss, "log-loss", 1, also=INTELEX),
+        _fit("logistic, rare indicators", "20000 x 54", _rare, LOGISTIC, _penalized, "objective", 1, INTELEX),
         _fit("perceptron", "breast cancer", cancer, PERCEPTRON, _log_loss, "log-loss", 1),
         _fit("decision tree", "digits", digits, "trees.DecisionTreeClassifier tree", _error, "error", 3),
         _fit("Lasso, alpha = 0.1", "diabetes", diabetes, "linear.Lasso linear_model", _error, "R2 lost", 20, alpha=0.1),
@@ -97,6 +98,26 @@ def _wide() -> Data:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 50)) @ rng.normal(size=(50, 4096)) + rng.normal(size=(400, 4096))
     return {"X": X, "y": None, "test_X": X}
+
+
+def _rare() -> Data:
+    """Ten correlated numbers and 44 kinds of soil, some in a few rows only: standardized indicators exceed 100."""
+    rng = np.random.default_rng(0)
+    often = np.concatenate([1 / np.arange(1, 21) ** 1.5, 10.0 ** -np.linspace(2, 4.6, 24)])
+    soil = rng.choice(44, size=20_000, p=often / often.sum())
+    numbers = rng.normal(size=(20_000, 10)) + 0.3 * (soil % 5)[:, None]
+    numbers[:, 2] = 0.95 * numbers[:, 0] + 0.1 * numbers[:, 2]
+    X = np.hstack([numbers, np.eye(44)[soil]])
+    scores = X @ rng.normal(size=(54, 7)) - 1.5 * np.array([0, 0.3, 2, 4, 3, 2.5, 2])
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
+    return {"X": X, "y": y, "test_X": X, "test_y": y}
+
+
+def _penalized(data: Data, model: Any) -> float:
+    """What the fit minimizes: the summed negative log-likelihood and half the squared coefficients."""
+    chance = model.predict_proba(data["X"])[np.arange(len(data["y"])), data["y"]]
+    return float(-np.log(chance).sum() + 0.5 * np.sum(model.coef_**2))
 
 
 def _model(library: str, where: str, params: Data) -> Any:

@@ -117,6 +117,15 @@ def test_every_run_of_a_program_is_one_that_it_takes(family):
         module.parser().parse_args(arguments)
 
 
+def test_cases_measured_anew_replace_the_stored_ones(tmp_path, monkeypatch):
+    main = importlib.import_module("benchmarks.__main__")
+    monkeypatch.setattr(main, "RESULTS", tmp_path)
+    assert main._others("sums", []) == []
+    stored = [{"case": "sum", "size": size, "ways": [size]} for size in ("10", "20")]
+    (tmp_path / "sums.json").write_text(json.dumps({"cases": stored}))
+    assert main._others("sums", [{"case": "sum", "size": "10"}]) == stored[1:]
+
+
 def test_findings_of_full_scale_runs_are_printed_misses_included(tmp_path):
     from benchmarks.evidence import Finding, save_findings
     from benchmarks.page import render

@@ -183,7 +183,7 @@ class _AdaBoostFit:
         learner = clone(self.learner)
         seed_estimator(learner, np.random.default_rng([self.seed, len(self.learners)]))
         if self.trees is not None and self.weight.min() > 0.0:
-            said = self.trees.fit(learner, self.weight)
+            said = self.trees.fit(learner, self.weight, trees=self.model.n_estimators - len(self.learners))
         else:
             said = learner.fit(self.X, self.y, sample_weight=self.weight).predict(self.X)
         error, alpha, weight = self.model._judge(said, self.y, self.weight)

@@ -48,13 +48,13 @@ class TreeLearners:
             return None
         return cls(learner, X, y)
 
-    def fit(self, learner: Any, weight: np.ndarray) -> np.ndarray:
-        """Fit ``learner``, and return what it says about the training rows."""
+    def fit(self, learner: Any, weight: np.ndarray, trees: int) -> np.ndarray:
+        """Fit ``learner``, one of so many ``trees`` wanted, and return what it says about the training rows."""
         learner._check_parameters()
         data = replace(self.data, weight=weight)
         seed = seed_from(learner.random_state)
         rules = growth_rules(learner, data, random=learner.splitter == "random")
-        tree = grow_tree(self.codes, data.target, weight, rules, seed)
+        tree = grow_tree(self.codes, data.target, weight, rules, seed, trees=trees)
         learner._tree = prune_by_cost(tree, learner.ccp_alpha) if learner.ccp_alpha > 0 else tree
         learner.categories_, learner.max_features_ = data.categories, rules.max_features
         learner.n_features_in_ = data.X.shape[1]

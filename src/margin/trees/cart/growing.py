@@ -20,13 +20,13 @@ PACKED_WEIGHT = 2**31  # total weight that half of an int64 holds
 
 
 def grow_tree(
-    codes: ColumnCodes, target: np.ndarray, weight: np.ndarray, rules: GrowthRules, seed: int
+    codes: ColumnCodes, target: np.ndarray, weight: np.ndarray, rules: GrowthRules, seed: int, *, trees: int = 1
 ) -> dict[str, np.ndarray]:
     """Grow a tree on the rows whose weight is positive.
 
     ``target`` (n,) or (n, targets) holds class numbers (of several targets numbered one after another) or responses,
-    ``weight`` (n,) nonnegative weights; ``seed`` decides which columns and thresholds are drawn. The arrays are those
-    of :mod:`margin.trees.cart.structure`.
+    ``weight`` (n,) nonnegative weights; ``seed`` decides which columns and thresholds are drawn. ``trees`` says how
+    many of this kind are wanted, this one included. The arrays are those of :mod:`margin.trees.cart.structure`.
     """
     from margin.trees.cart.growing_kernels import grower, interpreted_grower
     from margin.trees.cart.kernel_types import has_vectors
@@ -36,7 +36,7 @@ def grow_tree(
     rules, center = _rules_for(rules, weight, target)
     traits, tree = _traits(codes, rules), _tree_buffers(codes, rules, len(rows))
     given = codes, rules, _node_rows(rules, rows, weight, target - center), _buffers(codes, rules, len(rows), seed)
-    if _is_interpreted(traits, rules, len(rows)):
+    if _is_interpreted(traits, rules, len(rows), trees):
         with np.errstate(all="ignore"):
             count = interpreted_grower(traits)(*given, tree._replace(nodes=tree.nodes.view(np.recarray)))
     else:
@@ -45,8 +45,11 @@ def grow_tree(
     return _tree(tree.nodes[:count], value + center, tree.sets)
 
 
-def _is_interpreted(traits: Traits, rules: GrowthRules, n: int) -> bool:
-    """Whether Python itself grows the tree, because that takes less time than compiling what is not compiled yet."""
+def _is_interpreted(traits: Traits, rules: GrowthRules, n: int, trees: int) -> bool:
+    """Whether Python itself grows the tree, because that takes less time than compiling what is not compiled yet.
+
+    Where so many ``trees`` are wanted that it would be compiled in the end, the first ones do not wait for Python.
+    """
     global _cells
     from margin.core.cached_kernels import is_ready
     from margin.trees.cart.growing_kernels import grower
@@ -55,7 +58,7 @@ def _is_interpreted(traits: Traits, rules: GrowthRules, n: int) -> bool:
     levels = min(rules.max_depth, n.bit_length())
     cells = n * (rules.max_features + 1) * levels * (rules.classes if has_vectors(rules.mode) else 1)
     logarithmic = traits.criterion in (ENTROPY, MULTI_ENTROPY, POISSON)
-    if _cells + cells > PYTHON_CELLS or logarithmic or is_ready(grower(traits)):
+    if _cells + trees * cells > PYTHON_CELLS or logarithmic or is_ready(grower(traits)):
         return False
     _cells += cells
     return True

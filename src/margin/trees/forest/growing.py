@@ -49,7 +49,8 @@ class ForestGrowth:
 
         def make(number: int) -> tuple[Mapping[str, np.ndarray], np.ndarray]:
             rng, counts = self._draw(number)
-            tree = grow_tree(codes, data.target, counts * data.weight, rules, int(rng.integers(2**62)))
+            wanted, seed = model.n_estimators - number, int(rng.integers(2**62))
+            tree = grow_tree(codes, data.target, counts * data.weight, rules, seed, trees=wanted)
             return (prune_by_cost(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree), counts
 
         threads = worker_count(model.n_jobs, WORK_PER_CELL * len(data.X) * rules.max_features)
