@@ -78,3 +78,8 @@ def test_a_name_with_a_line_break_leaves_the_refusal_one_line():
     frame = pd.DataFrame({"a\nb": ["same"] * N, "y": LABELS})
     with pytest.raises(ValueError, match=r"no column can be used \(a b: left out: every row has the same value"):
         _compared(frame)
+
+
+def test_a_target_whose_squares_overflow_is_refused():
+    with pytest.raises(ValueError, match=r"y has values as large as 2\.\d+e\+300, whose squares no number holds"):
+        _compared(pd.DataFrame({"x": X, "y": X * 1e300}))
