@@ -102,15 +102,17 @@ def with_flaml(data: Split, budget: float, seed: int) -> tuple[Any, str]:
 
 def with_lazy_predict(data: Split, seed: int) -> tuple[Any, str]:
     """Its best row by a quarter of (at most so many of) the training rows, fitted again to all of them."""
-    from lazypredict.Supervised import LazyClassifier, LazyRegressor
+    from lazypredict.Supervised import CLASSIFIERS, REGRESSORS, LazyClassifier, LazyRegressor
 
-    cls: Any = LazyClassifier if data.task == "classification" else LazyRegressor
+    classifies = data.task == "classification"
+    cls: Any = LazyClassifier if classifies else LazyRegressor
     options = {"verbose": 0, "ignore_warnings": True, "random_state": seed, "n_jobs": 1, "timeout": LAZY_SECONDS}
     rows = np.random.default_rng(seed).permutation(len(data.y))[:LAZY_ROWS]
     train, held = (rows[part] for part in random_split(len(rows), 0.25, seed))
     board, _ = cls(**options).fit(data.X.iloc[train], data.X.iloc[held], data.y[train], data.y[held])
     best = str(board.index[0])
-    chosen = {"classifiers" if data.task == "classification" else "regressors": [best]}
+    model = dict(CLASSIFIERS if classifies else REGRESSORS)[best]
+    chosen = {"classifiers" if classifies else "regressors": [model]}
     again = cls(**{**options, "timeout": None}, **chosen)
     again.fit(data.X, data.X.iloc[held], data.y, data.y[held])
     return again.models[best], best

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.preprocessing import StandardScaler
 
 from margin.linear import LogisticRegression
+from margin.linear.logistic_descent import PreconditionedQuasiNewton
 from margin.linear.logistic_loss import LabeledRows, Likelihood, binary_terms, softmax_terms
 from margin.linear.logistic_threshold import choose_threshold
 from margin.linear.separation import separating_direction
@@ -369,3 +370,25 @@ def test_what_the_classes_leave_open_is_zero(C):
     np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-10 if np.isinf(C) else 1e-6)
     peer = Peer(C=C, tol=1e-10, max_iter=5000).fit(X, y)
     np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)
+
+
+def test_wide_sparse_rows_need_no_factor_of_all_columns():
+    rng = np.random.default_rng(0)
+    X = sp.random(150, 1200, 0.01, format="csr", random_state=0)
+    y = (X @ rng.normal(size=1200) + 0.1 * rng.normal(size=150) > 0).astype(int)
+    ours = LogisticRegression(C=10.0, tol=1e-8).fit(X, y)
+    theirs = Peer(C=10.0, tol=1e-10, max_iter=2000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4 * np.abs(theirs.coef_).max())
+    wide, narrow = (
+        PreconditionedQuasiNewton(Likelihood(LabeledRows(A, y, None), 1, 0.1, True)) for A in (X, X[:, :20])
+    )
+    assert wide.start().preconditioner.lower is None
+    assert narrow.start().preconditioner.lower is not None
+
+
+def test_few_dense_rows_of_many_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 900))
+    y = rng.integers(0, 3, 30)
+    ours, theirs = LogisticRegression(tol=1e-8).fit(X, y), Peer(tol=1e-10, max_iter=2000).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)

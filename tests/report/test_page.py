@@ -6,10 +6,13 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from margin import metrics, report
 from margin.report.classification import Judged
+from margin.report.effect_charts import curve_figures
+from margin.report.effects import effects_of
 from margin.report.markup import VOID
 from margin.report.page import FAILED_PART
 from margin.report.threshold import thresholds_of
@@ -265,3 +268,26 @@ def test_the_slider_has_the_numbers_it_needs(pages):
     assert len(data["threshold"]) == len(data["tp"]) == len(data["fp"])
     assert (data["tp"][0], data["fp"][0]) == (data["positive"], data["negative"])
     assert (data["tp"][-1], data["fp"][-1]) == (0, 0)
+
+
+def test_texts_have_importance_but_no_curve():
+    rng = np.random.default_rng(0)
+    words = np.array(["warm", "funny", "dull", "long", "bright", "tired"])
+    texts = [" ".join(rng.choice(words, 6)) + f" {i}" for i in range(60)]
+    X = pd.DataFrame({"review": texts, "stars": rng.integers(1, 6, 60)})
+    y = np.array(["good" if "warm" in text else "bad" for text in texts])
+
+    class Reader:
+        def predict(self, rows):
+            return np.array(["good" if "warm" in text else "bad" for text in rows["review"]])
+
+    found = effects_of(Reader(), X, y, _accuracy, task="classification", classes=("bad", "good"))
+    assert [curve.name for curve in found.curves] == ["stars"]
+    assert found.drops[0].mean() > 0.2
+    only = effects_of(Reader(), X[["review"]], y, _accuracy, task="classification", classes=("bad", "good"))
+    assert only.curves == []
+    assert str(curve_figures(only, "probability")) == ""
+
+
+def _accuracy(model, X, y):
+    return float(np.mean(model.predict(X) == y))

@@ -72,3 +72,14 @@ def _compared(frame):
 def test_a_date_as_target_is_told_as_one():
     with pytest.raises(ValueError, match="y holds dates, which no model predicts; give it as a number"):
         _compared(UGLY["a date as target"]())
+
+
+def test_a_name_with_a_line_break_leaves_the_refusal_one_line():
+    frame = pd.DataFrame({"a\nb": ["same"] * N, "y": LABELS})
+    with pytest.raises(ValueError, match=r"no column can be used \(a b: left out: every row has the same value"):
+        _compared(frame)
+
+
+def test_a_target_whose_squares_overflow_is_refused():
+    with pytest.raises(ValueError, match=r"y has values as large as 2\.\d+e\+300, whose squares no number holds"):
+        _compared(pd.DataFrame({"x": X, "y": X * 1e300}))

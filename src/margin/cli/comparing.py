@@ -60,7 +60,7 @@ def compare(
     missing_target: Annotated[
         str, typer.Option(help="Rows without a target: drop them, make them a class, or error.")
     ] = "drop",
-    budget: Annotated[str, typer.Option(help="Time, e.g. 90s or 5m; auto: 3m above 5,000 rows; none.")] = "auto",
+    budget: Annotated[str, typer.Option(help="Time, e.g. 90s or 5m; auto: 3m for large tables; none.")] = "auto",
     tune: Annotated[int, typer.Option(min=0, help="Settings to try for each of the three leaders.")] = 0,
     ensembles: Annotated[bool, typer.Option(help="Blend and stack the leaders.")] = True,
     curve: Annotated[

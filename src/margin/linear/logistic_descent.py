@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from margin.linear.logistic_loss import Likelihood
@@ -24,6 +25,7 @@ __all__ = ["Newton", "NewtonCG", "PreconditionedQuasiNewton"]
 CG_STEPS = 200  # of one Newton step at most
 MEMORY = 20  # pairs that L-BFGS remembers
 MOST_COLUMNS = 4096  # beyond this a p x p factor costs more than the iterations it saves
+MOST_PASSES = 2000  # passes over few rows, which together cost less than a factor of their many columns
 SAMPLE_ROWS = 20  # rows of the first sample per column: enough for a Hessian within some 20 percent
 TYPICAL_ROWS = 8  # the same for the Hessian at equal probabilities, which is only roughly right anyway
 # Of that Hessian, more rows are used as long as they cost about as much as so many passes over the rows: a sample does
@@ -153,7 +155,7 @@ class PreconditionedQuasiNewton(Newton):
 
     def _preconditioner(self) -> Preconditioner:
         columns = self.likelihood.shape[0]
-        if columns > MOST_COLUMNS:
+        if columns > MOST_COLUMNS or columns**3 / 3 > MOST_PASSES * _stored(self.likelihood.rows.X):
             return from_diagonal(self.likelihood.typical_diagonal())
         n, scores = len(self.likelihood.rows.y), self.likelihood.columns
         if scores > 1:
@@ -188,6 +190,11 @@ class PreconditionedQuasiNewton(Newton):
         """The likelihood of about so many rows, evenly spread over the table."""
         every = max(1, len(self.likelihood.rows.y) // rows)
         return replace(self.likelihood, rows=self.likelihood.rows.every(every))
+
+
+def _stored(X: Any) -> int:
+    """Entries that a pass over the rows visits."""
+    return int(X.nnz if issparse(X) else X.size)
 
 
 class NewtonCG(Newton):

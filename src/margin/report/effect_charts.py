@@ -95,7 +95,9 @@ def _swarm(scale: AxisScale, values: np.ndarray, position: np.ndarray, middle: f
 
 
 def curve_figures(effects: Effects, unit: str) -> Markup:
-    """Partial dependence, one small drawing per column, all with one vertical scale."""
+    """Partial dependence, one small drawing per column, all with one vertical scale; nothing where there is none."""
+    if not effects.curves:
+        return joined([])
     lines = list(range(len(effects.outputs)))
     if len(lines) > MOST_LINES:  # the classes that the columns move most
         moved = [sum(float(np.ptp(curve.mean[:, k])) for curve in effects.curves) for k in lines]
@@ -146,9 +148,9 @@ def _labels_chart(curve: Curve, lines: list[int], heights: tuple[float, float], 
         unit,
         (-0.5, n - 0.5),
         heights,
-        size=(300, 226 if slanted else 210),
+        size=(300, 246 if slanted else 210),
         x_ticks=[],
-        bottom=60 if slanted else 44,
+        bottom=80 if slanted else 44,
     )
     for i, k in enumerate(lines, 1):
         hints = [f"{label}: {number(float(m))}" for label, m in zip(curve.grid, curve.mean[:, k], strict=True)]

@@ -16,6 +16,8 @@ __all__ = ["Curve", "Effects", "asking_seconds", "effects_of", "explained_output
 #: Rows that each part looks at, and columns whose curves are drawn.
 IMPORTANCE_ROWS, SHAPLEY_ROWS, BACKGROUND_ROWS, CURVE_ROWS = 1000, 120, 40, 150
 CURVES, GRID_POINTS, DATE_POINTS, MOST_LABELS = 6, 24, 8, 12
+#: Labels are too many for a curve where more than this fraction of the rows has one of its own.
+MOST_DISTINCT = 0.5
 #: Orders of the columns for Shapley values: each pair starts from another background row.
 ORDERS = 2 * BACKGROUND_ROWS
 REPEATS = 5
@@ -88,11 +90,12 @@ def effects_of(
     found = shapley_values(explained, _take(X, told), _take(X, background), n_samples=ORDERS, random_state=seed)
     picked = chosen(_take(X, told))
     shapley = np.take_along_axis(found.values, picked[:, None, None], axis=2)[:, :, 0]
-    order = np.argsort(-drops.mean(axis=1), kind="stable")[:CURVES]
+    order = np.argsort(-drops.mean(axis=1), kind="stable")
     seen = _some_rows(rng, len(X), min(CURVE_ROWS, affordable // (CURVES * GRID_POINTS)))
     columns = TableColumns(X)
     columns.names = [str(name) for name in names] or columns.names
-    curves = [_curve(explained, _take(X, seen), columns, int(column)) for column in order]
+    drawn = [int(column) for column in order if _repeats(columns, int(column), len(X))][:CURVES]
+    curves = [_curve(explained, _take(X, seen), columns, column) for column in drawn]
     return Effects(
         columns.names,
         drops,
@@ -133,6 +136,16 @@ def _output_names(task: str, classes: tuple[Any, ...]) -> list[str]:
     if task != "classification":
         return ["prediction"]
     return [str(classes[1])] if len(classes) == 2 else [str(label) for label in classes]
+
+
+def _repeats(columns: TableColumns, column: int, n_rows: int) -> bool:
+    """Whether a column has values at which others can be asked for: numbers, dates, or labels that occur again.
+
+    Of texts and names, a few of which say nothing of the rest, there is no curve.
+    """
+    if columns.is_number(column) or columns.is_date(column):
+        return True
+    return len(columns.values_of(column)) <= MOST_DISTINCT * n_rows
 
 
 def _curve(explained: Explained, rows: Any, columns: TableColumns, column: int) -> Curve:

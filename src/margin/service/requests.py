@@ -4,4 +4,10 @@ __all__ = ["BadRequest"]
 
 
 class BadRequest(ValueError):
-    """The user asked for something that does not exist or does not fit together; the sentence says what."""
+    """The user asked for something that does not exist or does not fit together; the sentence says what.
+
+    A sentence is one line: a line break in a name or a value that it quotes is written as a space.
+    """
+
+    def __init__(self, sentence: str):
+        super().__init__(" ".join(str(sentence).splitlines()))

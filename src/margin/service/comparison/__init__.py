@@ -142,7 +142,8 @@ def compare(
     missing_target : {"drop", "class", "error"}
         What happens to rows without a target.
     budget : str or float, optional
-        Time for all of it, such as "5m" or seconds; "auto" is three minutes above 5,000 rows; None is no limit.
+        Time for all of it, such as "5m" or seconds; "auto" is three minutes above 5,000 rows or two million cells;
+        None is no limit.
     tune : int
         Number of settings to try for each of the three leaders, inside each fold.
     ensembles : bool
@@ -250,10 +251,11 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
     identity, facts = _identity(opened, request)
     folder = None if out is None else folder_for(out, identity, facts, existing)
     comparison = Comparison(opened, request, decides, plan, folder, given)
-    comparison.budget = budget_seconds(request.budget, len(source.X))
+    comparison.budget = budget_seconds(request.budget, *source.X.shape)
     if request.budget == AUTO and comparison.budget is not None:
         comparison.remarks.append(
-            f"{len(source.X):,} rows: the comparison keeps to {seconds_text(comparison.budget)};"
+            f"{len(source.X):,} rows of {source.X.shape[1]:,} columns: the comparison keeps to"
+            f" {seconds_text(comparison.budget)};"
             " --budget 10m gives it more time, --budget none all it takes."
         )
     comparison.candidates, comparison.left_out = candidates_for(opened, request)

@@ -24,6 +24,8 @@ __all__ = ["OpenedData", "open_data"]
 LEAST_CLASS = 2
 #: From this fraction on, the largest class alone makes accuracy look good.
 LOPSIDED = 0.9
+#: Errors are squared and summed, which must stay below the largest number.
+LARGEST_TARGET = 1e150
 MISSING_LABEL = "(missing)"
 MOST_COLUMNS_NAMED = 8
 
@@ -259,6 +261,9 @@ def _checked(opened: OpenedData) -> OpenedData:
             raise BadRequest(f"compare: {target} holds labels, so the task cannot be regression.")
         if len(np.unique(y)) < 2:
             raise BadRequest(f"compare: {target} has the same value in every row; there is nothing to learn.")
+        largest = float(np.abs(y.astype(np.float64)).max())
+        if largest > LARGEST_TARGET:
+            raise BadRequest(f"compare: {target} has values as large as {largest:.3g}, whose squares no number holds.")
         return opened
     labels, codes, counts = np.unique(y.astype(str), return_inverse=True, return_counts=True)
     rare = counts < LEAST_CLASS

@@ -15,13 +15,14 @@ __all__ = ["AUTO", "MISSING_TARGET", "ComparisonRequest", "budget_seconds"]
 AUTO = "auto"
 #: What may be done with rows whose target is missing.
 MISSING_TARGET = ("drop", "class", "error")
-#: Above so many rows a comparison without a word about its budget keeps to this many seconds.
-ROWS_FOR_BUDGET, USUAL_BUDGET = 5_000, 180.0
+#: Above so many rows, or cells of a table (wide ones are pictures), a comparison without a word about its budget keeps
+#: to this many seconds.
+ROWS_FOR_BUDGET, CELLS_FOR_BUDGET, USUAL_BUDGET = 5_000, 2_000_000, 180.0
 
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "": 1}
 
 
-def budget_seconds(budget: str | float | None, n_rows: int) -> float | None:
+def budget_seconds(budget: str | float | None, n_rows: int, n_columns: int = 1) -> float | None:
     """Seconds of a budget such as "5m", "90s", "1.5h" or 300; None is no limit, "auto" one for large tables only.
 
     >>> budget_seconds("5m", 100), budget_seconds("auto", 100), budget_seconds("none", 100)
@@ -30,7 +31,8 @@ def budget_seconds(budget: str | float | None, n_rows: int) -> float | None:
     if budget is None or budget == "none":
         return None
     if budget == AUTO:
-        return USUAL_BUDGET if n_rows > ROWS_FOR_BUDGET else None
+        large = n_rows > ROWS_FOR_BUDGET or n_rows * n_columns > CELLS_FOR_BUDGET
+        return USUAL_BUDGET if large else None
     found = re.fullmatch(r"\s*([0-9.]+)\s*(s|m|min|h|)\s*", str(budget))
     try:
         seconds = float(found[1]) * UNITS[found[2]] if found else 0.0
