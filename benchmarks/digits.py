@@ -30,8 +30,8 @@ def mnist(n_train: int | None = None) -> Digits:
     parts = []
     for subset, count in (("train", n_train), ("test", None)):
         part = data.load("mnist", subset=subset)
-        pixels = np.round(np.asarray(part.X[:count]) * 255).astype(np.uint8)
-        parts += [pixels.reshape(-1, 28, 28), np.asarray(part.y[:count])]
+        pixels = np.round(np.asarray(part.X)[:count] * 255).astype(np.uint8)
+        parts += [pixels.reshape(-1, 28, 28), np.asarray(part.y)[:count]]
     return Digits(*parts)
 
 

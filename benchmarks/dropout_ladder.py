@@ -11,6 +11,7 @@ import argparse
 import time
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 import torch
@@ -40,7 +41,7 @@ class Perceptron(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         h = self.thin_inputs(x)
-        for layer in self.hidden:
+        for layer in cast(Sequence[nn.Linear], self.hidden):  # a list of modules does not tell their class
             if self.training and self.max_norm is not None:
                 with torch.no_grad():
                     layer.weight.copy_(layer.weight.renorm(2, 0, self.max_norm))

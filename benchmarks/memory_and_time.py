@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,13 @@ def cost(depth: int, batch: int) -> Row:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, size=(UPDATES * batch, 28, 28), dtype=np.uint8)
     y = np.arange(len(X)) % 10
-    params = {"architecture": f"resnet-{depth}", "width": 0.5, "max_iter": 1, "record_steps": 1, "random_state": 0}
+    params: dict[str, Any] = {
+        "architecture": f"resnet-{depth}",
+        "width": 0.5,
+        "max_iter": 1,
+        "record_steps": 1,
+        "random_state": 0,
+    }
     CNNClassifier(**{**params, "architecture": "resnet-8"}, batch_size=2).fit(X[:4], y[:4])  # loads what torch loads
     give_back()
     FORGET.write_text("5")  # the highest size so far is forgotten

@@ -20,7 +20,7 @@ from margin.neural import CNNClassifier
 
 LENET_GOAL = 0.0095  # LeCun et al. 1998, without distortions
 LENET_EPOCHS = 12
-DEEP_DIGITS, DEEP_EPOCHS, DEEP_WIDTH = 6_000, 10, 0.5
+DEEP_DIGITS, DEEP_EPOCHS, DEEP_WIDTH = 4_000, 8, 0.5
 
 
 def fitted(digits: Digits, seed: int, **params: Any) -> Row:

@@ -61,3 +61,83 @@ def test_models_of_images_are_compared_on_images_only(photos):
     assert on_pixels == {"cnn-classifier", "vision-transformer"}
     with pytest.raises(BadRequest, match=r"cnn-classifier is not a model for classification on a table"):
         candidates_for(open_data("iris", None, request), ComparisonRequest(models=["cnn-classifier"]))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder of pictures and a model of them, for all tests of what comes after."""
+    folder = tmp_path_factory.mktemp("pictures")
+    for name, shade in (("day", 180), ("night", 20)):
+        for k in range(8):
+            picture(folder / "photos" / name / f"{k}.png", shade)
+    run = folder / "run"
+    call(0, "fit", "cnn-classifier", folder / "photos", "--out", run, "-q", "--set", "max_iter=5")
+    return folder, run
+
+
+def picture(path, shade, size=(10, 12)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(RNG.integers(shade, shade + 40, (*size, 3), dtype=np.uint8)).save(path)
+
+
+def call(code, *arguments):
+    """Stdout, and stderr on one line."""
+    outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert outcome.exit_code == code, f"{outcome.output}\n{outcome.exception!r}"
+    return outcome.stdout, " ".join(outcome.stderr.split())
+
+
+def test_single_pictures_and_plain_folders_are_predicted_at_the_size_of_the_fit(trained, tmp_path):
+    _, run = trained
+    picture(tmp_path / "new" / "a.png", 180, size=(31, 17))
+    picture(tmp_path / "new" / "b.png", 20)
+    said, _ = call(0, "predict", run, tmp_path / "new", "--json")
+    assert json.loads(said)["prediction"] == ["day", "night"]
+    one, _ = call(0, "predict", run, tmp_path / "new" / "b.png", "--proba", "--json")
+    found = json.loads(one)
+    assert found["night"][0] > 0.5
+    assert found["day"][0] + found["night"][0] == pytest.approx(1)
+    (tmp_path / "new" / "c.png").write_bytes(b"no")
+    assert "c.png: cannot be read as a picture" in call(2, "predict", run, tmp_path / "new")[1]
+
+
+def test_what_a_model_of_pictures_cannot_take_is_said(trained, tmp_path):
+    _, run = trained
+    picture(tmp_path / "large" / "day" / "a.png", 180, size=(20, 30))
+    for command in ("predict", "score"):
+        _, said = call(2, command, run, tmp_path / "large")
+        assert "pictures have 20 x 30 pixels" in said
+        assert "large:resize=10x12 brings them to that." in said
+    call(0, "predict", run, f"{tmp_path / 'large'}:resize=10x12")
+    picture(tmp_path / "more" / "dusk" / "a.png", 90)
+    _, said = call(2, "score", run, tmp_path / "more")
+    assert "class 'dusk' of" in said
+    assert "is unknown to the model, whose classes are day, night." in said
+
+
+def test_files_left_out_and_large_batches_are_remarked(tmp_path):
+    picture(tmp_path / "photos" / "day" / "a.png", 180)
+    picture(tmp_path / "photos" / "night" / "a.png", 20)
+    (tmp_path / "photos" / "day" / "bad.png").write_bytes(b"no")
+    source = f"{tmp_path / 'photos'}:unreadable=skip"
+    options = ["-q", "--set", "max_iter=1", "--set", "batch_size=50"]
+    _, said = call(0, "fit", "cnn-classifier", source, "--out", tmp_path / "run", *options)
+    assert "1 of 3 pictures are left out:" in said
+    assert "bad.png: cannot be read as a picture" in said
+    assert "batch_size 50 is larger than the 2 training images; all of them are one batch." in said
+    picture(tmp_path / "mixed" / "day" / "a.png", 180)
+    picture(tmp_path / "mixed" / "night" / "a.png", 20, size=(9, 9))
+    _, said = call(2, "fit", "cnn-classifier", tmp_path / "mixed", "--out", tmp_path / "other", "-q")
+    assert "must all have one size unless resize is given" in said
+
+
+def test_a_loss_that_fails_is_one_sentence_and_the_run_so_far_is_kept(trained, tmp_path):
+    folder, _ = trained
+    settings = ("learning_rate_init=1e30", "solver=sgd", "learning_rate=constant", "record_steps=1")
+    options = [part for setting in settings for part in ("--set", setting)]
+    _, said = call(1, "fit", "cnn-classifier", folder / "photos", "--out", tmp_path / "run", "-q", *options)
+    assert "the training loss is nan after" in said
+    assert "a smaller learning rate or a clip_norm keeps it finite." in said
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "failed"
+    assert (tmp_path / "run" / "metrics.jsonl").read_text()
+    call(0, "predict", tmp_path / "run", folder / "photos")

@@ -143,6 +143,7 @@ BAD = [
     (lambda m, X, y: m.set_params(width=2.0).fit(X, y), "width must be 1 where architecture is a list"),
     (lambda m, X, y: m.fit(X, y[:-1]), "inconsistent numbers of samples"),
     (lambda m, X, y: m.fit(X), "y must be given"),
+    (lambda m, X, y: m.fit([*X[:11], X[11][:3]], y), r"images must all have one size; X\[0\] has .* and X\[11\]"),
 ]
 
 
@@ -167,4 +168,5 @@ def test_a_loss_that_is_not_finite_is_said_and_the_model_stays():
     model = fast(learning_rate_init=1e30, solver="sgd", max_iter=5)
     with pytest.raises(FloatingPointError, match="a smaller learning rate or a clip_norm"):
         model.fit(X, y)
-    assert model.weights_
+    assert all(np.isfinite(array).all() for array in model.weights_.values())
+    assert np.isfinite(model.predict_proba(X)).all()

@@ -7,7 +7,9 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_friedman1
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
+import margin
 from margin.neural import TabularNetClassifier, TabularNetRegressor
+from margin.neural.calibration import best_temperature
 from margin.neural.estimators.tabular import _objective
 from margin.neural.nets.tabular import BIAS_SCALE, TabularNet
 from margin.neural.robust_scaling import RobustScaling, smooth_clip
@@ -120,3 +122,44 @@ def test_outputs_can_be_differentiated():
     model = TabularNetRegressor(**SMALL).fit(X, y)
     outputs, rows = model.differentiable(X)
     np.testing.assert_allclose(outputs(rows)[:, 0].detach(), model.predict(X), rtol=1e-9)
+
+
+def test_the_best_temperature_is_that_of_a_fine_grid():
+    rng = np.random.default_rng(3)
+    scores, labels, weight = 3 * rng.normal(size=(200, 4)), rng.integers(4, size=200), rng.random(200)
+    labels[:150] = scores[:150].argmax(axis=1)
+    grid = np.geomspace(0.05, 20, 4001)
+    targets = np.eye(4)[labels] * (1 - 1 / 202) + 1 / 202 / 4
+    losses = [-(weight @ (targets * torch.log_softmax(torch.tensor(scores / T), 1).numpy()).sum(1)) for T in grid]
+    assert best_temperature(scores, labels, weight) == pytest.approx(grid[np.argmin(losses)], rel=5e-3)
+    assert best_temperature(scores / 2, labels, weight) == pytest.approx(grid[np.argmin(losses)] / 2, rel=5e-3)
+
+
+def test_easy_rows_become_sure_and_the_order_stays():
+    """Smoothed targets end at a probability of 0.95 for two classes; held-out rows that are all right allow more."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(2, size=300)
+    X = rng.normal(size=(300, 2)) + 8 * y[:, None]
+    model = TabularNetClassifier(hidden_layer_sizes=(16,), n_networks=2, random_state=0).fit(X, y)
+    sure = model.predict_proba(X).max(axis=1)
+    said = model.predict(X)
+    assert model.temperature_ < 1
+    assert np.median(sure) > 0.97
+    model.temperature_ = 1.0
+    assert np.median(model.predict_proba(X).max(axis=1)) < np.median(sure)
+    np.testing.assert_array_equal(model.predict(X), said)
+
+
+def test_the_temperature_comes_back_after_a_stop_and_from_a_file(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    whole = TabularNetClassifier(**SMALL)
+    list(whole.iterate(X, y))
+    part = TabularNetClassifier(**SMALL)
+    records = part.iterate(X, y)
+    next(records)
+    assert part.temperature_ == 1
+    resumed = TabularNetClassifier(**SMALL)
+    list(resumed.iterate(X, y, state=part.get_state()))
+    assert resumed.temperature_ == whole.temperature_ != 1
+    margin.save(whole, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(margin.load(tmp_path / "model.safetensors").predict_proba(X), whole.predict_proba(X))

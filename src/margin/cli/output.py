@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -52,17 +53,28 @@ def reported() -> Iterator[None]:
     from margin.service.requests import BadRequest
 
     try:
-        yield
+        with _remarked():
+            yield
     except BadRequest as problem:
         _end(str(problem), USAGE)
     except KeyError as problem:
         _end(str(problem.args[0]) if problem.args else "a name is missing", USAGE)
     except BrokenPipeError:
         raise  # whoever read our output has seen enough (`margin predict ... | head`); the framework ends quietly
-    except (ValueError, OSError) as problem:
+    except (ValueError, OSError, FloatingPointError) as problem:
         _end(str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__, FAILED)
     except KeyboardInterrupt:
         _end("interrupted", INTERRUPTED)
+
+
+@contextmanager
+def _remarked() -> Iterator[None]:
+    """Warnings as sentences on stderr, without the line of ours that made them."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: log().print(
+            f"margin: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True
+        )
+        yield
 
 
 def _end(sentence: str, code: int) -> None:

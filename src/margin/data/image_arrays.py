@@ -68,6 +68,7 @@ def check_images(
     from sklearn.utils.validation import check_array, validate_data
 
     owner = type(estimator).__name__
+    _refuse_mixed_sizes(owner, X)
     dimension = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
     if dimension <= 2:
         X = validate_data(estimator, X, dtype=_dtype(X), reset=fitted is None)
@@ -94,6 +95,18 @@ def check_images(
         )
     kind = np.uint8 if images.dtype == np.uint8 else np.float32
     return np.ascontiguousarray(images, dtype=kind)
+
+
+def _refuse_mixed_sizes(owner: str, X: Any) -> None:
+    """A list of images must have one shape; NumPy's own error says neither which differ nor what to do."""
+    if not isinstance(X, list | tuple) or not all(isinstance(image, np.ndarray) for image in X):
+        return
+    other = next((k for k, image in enumerate(X) if image.shape != X[0].shape), None)
+    if other is not None:
+        raise ValueError(
+            f"{owner}: images must all have one size; X[0] has shape {X[0].shape} and X[{other}] {X[other].shape}; "
+            "resize them first."
+        )
 
 
 def _dtype(X: Any) -> Any:

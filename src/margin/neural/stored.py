@@ -277,7 +277,9 @@ FORMS: Mapping[str, Form] = {
         },
         [_layers_are_stored],
     ),
-    "TabularNetClassifier": Form({**CLASSES, **SIDE_BY_SIDE}, [_side_by_side_layers_are_stored]),
+    "TabularNetClassifier": Form(
+        {**CLASSES, **SIDE_BY_SIDE, "temperature_": Real(1e-3, 1e3, finite=True)}, [_side_by_side_layers_are_stored]
+    ),
     "TabularNetRegressor": Form({**SIDE_BY_SIDE, **TARGETS}, [_side_by_side_layers_are_stored]),
     "SequenceClassifier": Form({**CLASSES, **SERIES}, [_recurrent_layers_are_stored]),
     "SequenceRegressor": Form(

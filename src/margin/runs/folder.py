@@ -101,24 +101,35 @@ class Run:
     ) -> Any:
         """Fit ``model`` (an estimator, or a Pipeline whose last step iterates) here, continuing from a checkpoint.
 
-        Setting ``stop`` ends the fit at the next record with a usable model and status "interrupted".
+        Setting ``stop`` ends the fit at the next record with a usable model and status "interrupted". A loss that is no
+        longer finite ends it with status "failed" and, where there was one before, a usable model.
         """
         with self.locked():
             started = time.monotonic()
             self.update(status="running", versions=library_versions())
-            finished = train(
-                model,
-                X,
-                y,
-                sample_weight,
-                self.journal,
-                stop=stop or threading.Event(),
-                checkpoint_seconds=checkpoint_seconds,
-            )
+            try:
+                finished = train(
+                    model,
+                    X,
+                    y,
+                    sample_weight,
+                    self.journal,
+                    stop=stop or threading.Event(),
+                    checkpoint_seconds=checkpoint_seconds,
+                )
+            except FloatingPointError:
+                self._keep_failed(model)
+                raise
             save(model, self.model_path, data_hash=str(self.manifest["identity"].get("data_hash", "")))
             seconds = self.manifest.get("seconds", 0.0) + time.monotonic() - started
             self.update(status="finished" if finished else "interrupted", seconds=seconds)
         return model
+
+    def _keep_failed(self, model: Any) -> None:
+        """Save what a fit had learned before its loss failed, if it had records to show for it."""
+        if self.metrics():
+            save(model, self.model_path, data_hash=str(self.manifest["identity"].get("data_hash", "")))
+        self.update(status="failed")
 
     def forget_fit(self) -> None:
         """Drop metrics, checkpoints and model: another model will be trained here."""

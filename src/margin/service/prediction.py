@@ -10,6 +10,7 @@ import numpy as np
 
 from margin import catalog
 from margin.runs import Run
+from margin.service.pictures import check_size, predict_pictures
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, open_source
 from margin.service.texts import open_for
@@ -38,7 +39,11 @@ def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
     wanted = "predict_proba" if proba else "predict"
     if not hasattr(model, wanted):
         raise BadRequest(_cannot(model, model_path, wanted))
+    pictures = predict_pictures(model, data, proba)
+    if pictures is not None:
+        return pictures
     source = source_for(manifest, data)
+    check_size(model, source, data)
     values = np.asarray(getattr(model, wanted)(source.X))
     if proba:
         return {str(label): values[:, i] for i, label in enumerate(getattr(model, "classes_", range(values.shape[1])))}
@@ -70,6 +75,9 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
         known = manifest.get("identity", {}).get("target", "")
         lacks = f"{data} has no column {known!r}, which is the target" if known else f"{data} needs a target"
         raise BadRequest(f"score: {lacks}; name its column with --target.")
+    check_size(model, source, data)
+    if task == "classification":
+        _refuse_unknown_classes(model, source, data)
     if task == "forecasting" and source.y is not None and not last_step(model).n_features_in_:
         scores = evaluate(last_step(model), len(source.y), source.y, "regression")  # the steps that follow the fit
     else:
@@ -106,6 +114,17 @@ def last_step(model: Any) -> Any:
     """The estimator behind whatever prepares its columns and its target."""
     inner = getattr(model, "regressor_", None) or getattr(model, "regressor", None) or model
     return inner.steps[-1][1] if hasattr(inner, "steps") else inner
+
+
+def _refuse_unknown_classes(model: Any, source: Source, data: str) -> None:
+    """No metric says what a class is worth that the model cannot name."""
+    known = np.asarray(getattr(model, "classes_", source.y))
+    unknown = [label for label in np.unique(np.asarray(source.y).astype(str)) if label not in known.astype(str)]
+    if unknown:
+        raise BadRequest(
+            f"score: class {str(unknown[0])!r} of {data} is unknown to the model, whose classes are "
+            f"{', '.join(known.astype(str))}."
+        )
 
 
 def _cannot(model: Any, path: str, wanted: str) -> str:

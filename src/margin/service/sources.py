@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from margin import data
+from margin.core.notices import warn_user
 from margin.data.table import Table
 from margin.service.requests import BadRequest
 
@@ -159,6 +160,12 @@ def _from_folder(path: Path, spec: str) -> Source:
         folder = open_image_folder(path, **chosen)
     except ValueError as error:
         raise BadRequest(str(error)) from None
+    if folder.skipped:
+        more = f" (and {len(folder.skipped) - 1} more)" if len(folder.skipped) > 1 else ""
+        warn_user(
+            f"{path}: {len(folder.skipped)} of {len(folder.skipped) + len(folder.files)} pictures are left out: "
+            f"{folder.skipped[0]}{more}"
+        )
     from margin.runs import data_hash
 
     X, names = _pixels(folder.images)

@@ -185,6 +185,21 @@ def test_a_diverging_loss_is_an_error_that_says_what_helps():
     assert isinstance(caught.value, ValueError)  # what scikit-learn's networks raise
 
 
+def test_after_a_diverging_loss_the_last_finite_weights_are_back(monkeypatch):
+    """The rate explodes in the third epoch: what is left is exactly what two epochs give."""
+    monkeypatch.setattr("margin.neural.training.loop.SNAPSHOT_STEPS", 1)
+    calm, wild = (training_of(network(), Plan(epochs), optimization=Optimization("sgd")) for epochs in (2, 9))
+    for _ in train(calm):
+        pass
+    records = train(wild)
+    with pytest.raises(FloatingPointError, match=f"the weights after {calm.steps} steps are kept"):
+        for record in records:
+            if record.iteration == calm.steps:
+                wild.step.rate_factor = math.inf
+    for name, array in copy_weights(wild.step.result).items():
+        np.testing.assert_array_equal(array, copy_weights(calm.step.result)[name])
+
+
 def test_a_state_of_other_rows_is_refused():
     training = training_of(network(), Plan(2))
     next(train(training))

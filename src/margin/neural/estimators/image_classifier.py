@@ -2,7 +2,8 @@ r"""Classes of images by any network: softmax and cross-entropy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,7 @@ class ImageClassifier(ClassifierMixin, ImageEstimator):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
         check_is_fitted(self)
-        outputs = self._outputs(self._images(X, reset=False)).astype(np.float64)
-        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+        return self._log_proba(self._images(X, reset=False))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""
@@ -62,6 +62,14 @@ class ImageClassifier(ClassifierMixin, ImageEstimator):
         """The most probable class of every image."""
         check_is_fitted(self)
         return self._predict_images(self._images(X, reset=False))
+
+    def predict_proba_files(self, files: Iterable[str | os.PathLike[str]]) -> np.ndarray:
+        """Probability of every class for image files, each brought to the size of the images of the fit."""
+        return np.exp(self._log_proba(self._images_of_files(files)))
+
+    def _log_proba(self, images: np.ndarray) -> np.ndarray:
+        outputs = self._outputs(images).astype(np.float64)
+        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
 
     def _predict_images(self, images: np.ndarray) -> np.ndarray:
         return self.classes_[self._outputs(images).argmax(axis=1)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 
 from margin.core.domains import Choice, Flag, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
@@ -92,6 +92,10 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
 
         A fit on bytes gets bytes, one on numbers gets numbers from 0 to 1.
         """
+        return self._predict_images(self._images_of_files(files))
+
+    def _images_of_files(self, files: Iterable[str | os.PathLike[str]]) -> np.ndarray:
+        """Image files as images of the fit: their size, channels first, bytes or numbers."""
         check_is_fitted(self)
         from margin.data.image_folder import read_images
 
@@ -101,8 +105,8 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
         pictures = read_images(list(files), resize=(h, w), color="gray" if c == 1 else "rgb").images
         images = pictures.reshape(len(pictures), h, w, c).transpose(0, 3, 1, 2)
         if self.input_dtype_ == "uint8":
-            return self._predict_images(np.ascontiguousarray(images))
-        return self._predict_images((images / BYTE).astype(np.float32))
+            return np.ascontiguousarray(images)
+        return (images / BYTE).astype(np.float32)
 
     @abstractmethod
     def _predict_images(self, images: np.ndarray) -> np.ndarray:
@@ -179,10 +183,9 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
         if self.batch_size == "auto":
             return min(LARGEST_BATCH, max(SMALLEST_BATCH, n_rows // UPDATES_PER_EPOCH))
         if int(self.batch_size) > n_rows:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__}: batch_size {self.batch_size} is larger than the {n_rows} training images; "
-                "all of them are one batch.",
-                stacklevel=2,
+                "all of them are one batch."
             )
         return int(self.batch_size)
 

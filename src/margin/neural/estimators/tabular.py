@@ -134,6 +134,11 @@ class TabularNetEstimator(NeuralEstimator):
         yield from self._train(
             _objective(loss), rows, everything, held, seed=seed, state=state, score=_score_of_held_out(score)
         )
+        if len(held):
+            self._calibrate(*held_out_outputs(self._ready_module(), rows.take(torch.from_numpy(held))))
+
+    def _calibrate(self, outputs: Tensor, targets: Tensor, weights: Tensor) -> None:
+        """What is set after training by the outputs (pairs, columns) for rows that a network has held out."""
 
     def _drawn(self, n_rows: int, seed: int, labels: np.ndarray | None) -> np.ndarray:
         """Which row trains which network, (rows, networks)."""
@@ -174,17 +179,18 @@ def _objective(loss: RowLoss) -> Any:
     return objective
 
 
-def _score_of_held_out(score: Callable[[Tensor, Tensor, Tensor], float]) -> Callable[[nn.Module, Rows], float]:
-    """A score over all pairs of a row and a network that holds it out."""
-
-    def evaluated(module: nn.Module, rows: Rows) -> float:
-        parts = []
+def held_out_outputs(module: nn.Module, rows: Rows) -> tuple[Tensor, ...]:
+    """Outputs, targets and weights of all pairs of a row and a network that holds it out."""
+    parts = []
+    with torch.inference_mode():
         for part in rows.chunks(EVALUATION_ROWS):
             x, trains, target = part.tensors
             outside = (trains == 0).T  # (networks, rows)
             row = torch.arange(len(x)).expand_as(outside)[outside]
             parts.append((module(x)[outside], target[row], weights_of(part)[row]))
-        outputs, targets, weights = (torch.cat(column) for column in zip(*parts))
-        return score(outputs, targets, weights)
+    return tuple(torch.cat(column) for column in zip(*parts))
 
-    return evaluated
+
+def _score_of_held_out(score: Callable[[Tensor, Tensor, Tensor], float]) -> Callable[[nn.Module, Rows], float]:
+    """A score over all pairs of a row and a network that holds it out."""
+    return lambda module, rows: score(*held_out_outputs(module, rows))

@@ -18,6 +18,7 @@ from torch.nn import functional
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
+from margin.neural.calibration import best_temperature
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
 from margin.neural.estimators.tabular import TabularNetEstimator
 
@@ -28,7 +29,8 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
     r"""The average of a few small networks, made for tables: the choice where ``MLPClassifier`` needs tuning.
 
     Columns are scaled by quartiles and drawn in smoothly, targets are smoothed, every network holds out a part of the
-    rows, and the best epoch for those is kept. The probability of a class is the mean over the networks.
+    rows, and the best epoch for those is kept. The probability of a class is the mean over the networks, after their
+    scores were divided by the temperature that suits the held-out rows.
 
     Examples
     --------
@@ -45,6 +47,9 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
     )
 
     classes_: np.ndarray = attribute("The classes.")
+    temperature_: float = attribute(
+        "What scores are divided by before they are probabilities; 1 without held-out rows."
+    )
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -59,7 +64,7 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
             raise ValueError(
                 f"TabularNetClassifier: warm_start must go on with classes {self.classes_}; got {classes}."
             )
-        self.classes_ = classes
+        self.classes_, self.temperature_ = classes, 1.0
         yield from self._learn(
             X, codes, weight, self._losses, _accuracy,
             n_outputs=len(classes), zero_output=False, seed=self._seed(state), labels=codes, state=state,
@@ -69,8 +74,10 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
         """Log-probability of every class."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, reset=False)
-        log_members = math.log(self.network_["n_networks"])
-        return self._averaged(X, lambda outputs: outputs.log_softmax(dim=2).logsumexp(dim=0) - log_members)
+        log_members, temperature = math.log(self.network_["n_networks"]), self.temperature_
+        return self._averaged(
+            X, lambda outputs: (outputs / temperature).log_softmax(dim=2).logsumexp(dim=0) - log_members
+        )
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class, the mean over the networks."""
@@ -80,6 +87,11 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
         """The most probable class."""
         best = self.predict_log_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+    def _calibrate(self, outputs: Tensor, targets: Tensor, weights: Tensor) -> None:
+        found = best_temperature(outputs.numpy(), targets.numpy(), weights.numpy())
+        # The mean over several networks is less sure than each of them: only what smoothing left too unsure is mended.
+        self.temperature_ = found if self.n_networks == 1 else min(found, 1.0)
 
     def _losses(self, outputs: Tensor, target: Tensor, training: bool) -> Tensor:
         smoothing = self.label_smoothing if training else 0.0

@@ -13,6 +13,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from margin.core.records import Record
 from margin.core.threads import threads_for, torch_threads
 from margin.neural.generators import GlobalStream
@@ -29,6 +31,8 @@ __all__ = ["Plan", "Training", "TrainingDiverged", "train"]
 
 class TrainingDiverged(FloatingPointError, ValueError):
     """A loss that is no finite number; a ``ValueError`` too, which is what scikit-learn's networks raise."""
+
+SNAPSHOT_STEPS = 100  # least steps between two copies of the weights, so that copying costs next to nothing
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class Training:
         self.finished = False
         self.loss_curve: list[float] = []
         self.scores: list[float] = []  # what ``evaluate`` called valid_score, epoch by epoch
+        self.kept: tuple[int, dict[str, np.ndarray]] | None = None  # steps and weights to return to if the loss fails
 
     def advance(self) -> None:
         """One update of the weights."""
@@ -95,7 +100,7 @@ class Training:
         wrong = [name for name, mean in means.items() if name.endswith("loss") and not math.isfinite(mean)]
         if wrong:
             raise TrainingDiverged(
-                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; "
+                f"Training: the training {wrong[0]} is {means[wrong[0]]} after {self.steps} steps; {self._returned()}"
                 "a smaller learning rate or a clip_norm keeps it finite."
             )
         first = {"train_loss": means.pop("loss")} if "loss" in means else {}
@@ -105,6 +110,7 @@ class Training:
         """Evaluate, decide whether to go on, and begin the next epoch; what was evaluated."""
         self.epoch += 1
         self.meter.clear()
+        self.keep()
         if "train_loss" in values:
             self.loss_curve.append(values["train_loss"])
         found = {} if self.evaluate is None else self.evaluate()
@@ -158,6 +164,21 @@ class Training:
         if self.stream is not None:
             self.stream.load_state(state["stream"])
 
+    def keep(self) -> None:
+        """Copy the weights now and then while they are finite: at the start and at the end of an epoch."""
+        if self.kept is not None and self.steps - self.kept[0] < SNAPSHOT_STEPS:
+            return
+        weights = copy_weights(self.step.result)
+        if all(np.isfinite(array).all() for array in weights.values() if array.dtype.kind == "f"):
+            self.kept = self.steps, weights
+
+    def _returned(self) -> str:
+        """Go back to the weights that were kept, and say so."""
+        if self.kept is None:  # they were not finite from the start
+            return ""
+        load_weights(self.step.result, self.kept[1])
+        return f"the weights after {self.kept[0]} steps are kept; "
+
     def _best_loss(self) -> float | None:
         return None if self.stopping is None else self.stopping.best_loss
 
@@ -175,6 +196,7 @@ def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Itera
     """
     plan, length = training.plan, training.batches.steps_per_epoch
     halted = False
+    training.keep()
     while not (training.finished or halted):
         with training.surroundings():
             began = time.monotonic()
