@@ -26,6 +26,7 @@ __all__ = ["TextNetworkEstimator", "hidden_at_random"]
 
 UPDATES_PER_EPOCH = 20  # at least so many for 'auto' batches, so that few texts train too
 SMALLEST_BATCH, LARGEST_BATCH = 4, 32
+LARGEST_BATCH_OF_BAGS = 128  # an update of all vectors costs more than reading a bag, and larger batches fit better
 
 
 class TextNetworkEstimator(NeuralEstimator):
@@ -54,7 +55,7 @@ class TextNetworkEstimator(NeuralEstimator):
     batch_size: int | str = parameter(
         "auto",
         Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Texts per update; 'auto': 4 to 32, such that an epoch has at least 20 updates.",
+        "Texts per update; 'auto': 4 to 32 (128 as bags of words), such that an epoch has at least 20 updates.",
     )
     learning_rate: str = parameter(
         "cosine",
@@ -105,7 +106,9 @@ class TextNetworkEstimator(NeuralEstimator):
 
     def _rows_per_update(self, n_rows: int) -> int:
         if self.batch_size == "auto":
-            return min(LARGEST_BATCH, max(SMALLEST_BATCH, n_rows // UPDATES_PER_EPOCH))
+            bags = getattr(self, "architecture", None) == "bag-of-words"
+            most = LARGEST_BATCH_OF_BAGS if bags else LARGEST_BATCH
+            return min(most, max(SMALLEST_BATCH, n_rows // UPDATES_PER_EPOCH))
         return int(self.batch_size)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
