@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.harness import Case, first_call, measure, same_threads, time_first_calls
 from benchmarks.report import conditions, row, save, show
 
-MACHINERY = {"__init__", "__main__", "evidence", "harness", "page", "report"}
+MACHINERY = {"__init__", "__main__", "evidence", "harness", "nano_gpt", "page", "report", "text_sequences"}
 
 
 def families() -> list[str]:
