@@ -18,7 +18,8 @@ from benchmarks.harness import Case, first_call, measure, same_threads, time_fir
 from benchmarks.report import RESULTS, conditions, row, save, show
 
 MACHINERY = {
-    *("__init__", "__main__", "digits", "evidence", "first_calls", "harness", "page", "quality", "report", "study"),
+    *("__init__", "__main__", "digits", "evidence", "first_calls", "harness", "nano_gpt", "page", "quality", "report"),
+    *("study", "text_sequences"),
 }
 
 

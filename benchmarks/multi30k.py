@@ -25,7 +25,7 @@ from benchmarks.evidence import Finding, save_findings
 from margin.text.bleu import bleu, bleu_tokens
 
 FIT = (
-    "margin fit translator multi30k.csv --target en --out RUN --set max_iter=3 --set solver=muon "
+    "margin fit translator multi30k.csv --target en --out RUN --set max_iter=2 --set solver=muon "
     "--set learning_rate_init=0.006 --set dropout=0.1 --set n_blocks=2 --set vocab_size=3000"
 )
 

@@ -1,4 +1,6 @@
-"""Text against its peers: byte pairs (tokenizers, tiktoken), word2vec (gensim), topics and classes (scikit-learn).
+"""Text against its peers: byte pairs (tokenizers, tiktoken), word2vec (gensim), topics (also tomotopy), classes.
+
+Chains and generation are in :mod:`benchmarks.text_sequences`.
 
 Byte pairs and word vectors are learned from tinyshakespeare where ``MARGIN_DATA`` leads to it, else from drawn prose;
 spam and polarity are real and take part only there.
@@ -6,6 +8,7 @@ spam and polarity are real and take part only there.
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import os
 import zipfile
@@ -21,8 +24,9 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 from benchmarks.harness import Case, Peer
-from margin.text import BytePairTokenizer, LatentDirichletAllocation, TextClassifier, Word2Vec
-from margin.text.topics import draw_documents
+from benchmarks.text_sequences import sequence_cases
+from margin.text import BytePairTokenizer, TextClassifier, Word2Vec
+from margin.text.topics import document_posterior, draw_documents
 
 __all__ = ["cases"]
 
@@ -31,7 +35,8 @@ VOCABULARY = 4000
 
 def cases(quick: bool) -> list[Case]:
     """The cases."""
-    found = [_bpe_training(quick), _bpe_encoding(quick), _word2vec(quick), _topics(300 if quick else 3000)]
+    found = [_bpe_training(quick), _bpe_encoding(quick), _bpe_encoding(quick, mixed=True), _word2vec(quick)]
+    found += [_topics(100 if quick else 300), *sequence_cases(quick)]
     if os.environ.get("MARGIN_DATA"):
         found += [
             _classes(name, read, quick, model)
@@ -60,9 +65,11 @@ def _bytes_per_token(text: str, encode: Any) -> float:
 def _bpe_training(quick: bool) -> Case:
     def theirs(text: str) -> Any:
         tokenizer = _hugging_face()
+        from tokenizers.pre_tokenizers import ByteLevel
         from tokenizers.trainers import BpeTrainer
 
-        tokenizer.train_from_iterator(text.splitlines(keepends=True), BpeTrainer(vocab_size=VOCABULARY))
+        trainer = BpeTrainer(vocab_size=VOCABULARY, initial_alphabet=ByteLevel.alphabet(), show_progress=False)
+        tokenizer.train_from_iterator(text.splitlines(keepends=True), trainer)
         return lambda text: tokenizer.encode(text).ids
 
     return Case(
@@ -86,33 +93,61 @@ def _hugging_face(path: str | None = None) -> Any:
     return tokenizer
 
 
-def _bpe_encoding(quick: bool) -> Case:
-    """Every way encodes with the same merges, and starts with nothing remembered."""
+MIXED = (
+    "Zwei junge Männer im Freien. Ελληνικά κείμενα, русский язык, 日本語の文章、한국어 문장, हिन्दी, العربية, "
+    "ไทย 🦉👩‍👩‍👧‍👦 😀😀\n"
+    "def f(x_1, y2):\n\treturn x_1**2 + y2  # x²+y, ½ of Ⅷ\r\n\x00\x01\x1c\x7f\x85\xa0\u2003\u3000\u200b end's\n"
+)
+
+
+def _bpe_encoding(quick: bool, mixed: bool = False) -> Case:
+    """Every way encodes with the same merges; reading them is not timed."""
 
     def data() -> dict[str, Any]:
-        text = _prose(quick)
-        return {"text": text, "json": BytePairTokenizer.train(text.splitlines(keepends=True), VOCABULARY).to_json()}
+        text = _mixed_text(quick) if mixed else _prose(quick)
+        ours = BytePairTokenizer.train(text.splitlines(keepends=True), VOCABULARY)
+        return {"text": text, "ours": ours, "ids": ours.encode(text), "peers": {}}
+
+    def hugging_face(d: dict[str, Any]) -> list[int]:
+        if "tokenizers" not in d["peers"]:
+            d["peers"]["tokenizers"] = _hugging_face(d["ours"].to_json())
+        ids: list[int] = d["peers"]["tokenizers"].encode(d["text"]).ids
+        return ids
 
     def tiktoken(d: dict[str, Any]) -> list[int]:
         from tiktoken import Encoding
 
-        ours = BytePairTokenizer.from_json(d["json"])
-        ranks = {ours.token_bytes(i): i for i in range(ours.vocab_size)}
-        pattern = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
-        return Encoding("ours", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary(d["text"])
+        if "tiktoken" not in d["peers"]:
+            ranks = {d["ours"].token_bytes(i): i for i in range(d["ours"].vocab_size)}
+            pattern = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+            d["peers"]["tiktoken"] = Encoding("ours", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        ids: list[int] = d["peers"]["tiktoken"].encode_ordinary(d["text"])
+        return ids
 
     return Case(
-        "byte pairs, encoding",
+        "byte pairs, encoding" + (" of many scripts, emoji, code, control bytes" if mixed else ""),
         f"{VOCABULARY} tokens",
         data,
-        lambda d: BytePairTokenizer.from_json(d["json"]).encode(d["text"]),
-        (
-            Peer("tokenizers", "tokenizers", lambda d: _hugging_face(d["json"]).encode(d["text"]).ids),
-            Peer("tiktoken", "tiktoken", tiktoken),
-        ),
+        lambda d: d["ours"].encode(d["text"]),
+        (Peer("tokenizers", "tokenizers", hugging_face), Peer("tiktoken", "tiktoken", tiktoken)),
         lambda d, ids: len(d["text"].encode()) / len(ids),
         "bytes per token",
+        remark=lambda d, ids: "the same ids" if ids == d["ids"] else "other ids",
     )
+
+
+def _mixed_text(quick: bool) -> str:
+    """Lines of many scripts between German and English ones."""
+    folder = Path(os.environ.get("MARGIN_DATA", "")) / "multi30k"
+    lines = _prose(True).splitlines(keepends=True)
+    if os.environ.get("MARGIN_DATA") and folder.exists():
+        packed = [(folder / f"train.{part}.gz").read_bytes() for part in ("de", "en")]
+        lines = [line for part in packed for line in gzip.decompress(part).decode().splitlines(keepends=True)]
+    rng = np.random.default_rng(0)
+    rng.shuffle(lines)
+    characters = [MIXED[i : i + 40] for i in range(0, len(MIXED), 7)]
+    some = lines[: 500 if quick else 12_000]
+    return "".join(line + str(rng.choice(characters)) for line in some)
 
 
 def _word2vec(quick: bool) -> Case:
@@ -161,20 +196,62 @@ def _topics(n: int) -> Case:
         X = sparse.csr_matrix(X)
         return X[:n], X[n:]
 
-    def fit(module: str, X: tuple[Any, Any]) -> Any:
+    def fit(module: str, X: tuple[Any, Any]) -> np.ndarray:
         cls = __import__(module, fromlist=["x"]).LatentDirichletAllocation
-        return cls(20, max_iter=20, learning_method="batch", random_state=0).fit(X[0])
+        return np.asarray(cls(20, max_iter=20, learning_method="batch", random_state=0).fit(X[0]).components_)
 
     return Case(
-        "latent Dirichlet allocation, 20 topics, 20 passes",
+        "latent Dirichlet allocation, 20 topics",
         f"{n} x 2000",
         data,
-        lambda X: LatentDirichletAllocation(20, max_iter=20, learning_method="batch", random_state=0).fit(X[0]),
-        (Peer("scikit-learn", "sklearn", partial(fit, "sklearn.decomposition")),),
-        lambda X, model: model.perplexity(X[1]),
-        "perplexity of new documents",
-        rounds=2,
+        partial(fit, "margin.text"),
+        (
+            Peer("scikit-learn", "sklearn", partial(fit, "sklearn.decomposition")),
+            Peer("gensim", "gensim", _gensim_topics),
+            Peer("tomotopy", "tomotopy", _tomotopy_topics),
+        ),
+        _held_out_perplexity,
+        "perplexity of new documents, judged alike",
+        rounds=1,
+        memory=False,
     )
+
+
+def _gensim_topics(X: tuple[Any, Any]) -> np.ndarray:
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import LdaModel
+
+    corpus = Sparse2Corpus(X[0], documents_columns=False)
+    words = {i: str(i) for i in range(X[0].shape[1])}
+    model = LdaModel(corpus, 20, id2word=words, passes=20, random_state=0, eval_every=None)
+    return np.asarray(model.state.get_lambda())
+
+
+def _tomotopy_topics(X: tuple[Any, Any]) -> np.ndarray:
+    import tomotopy
+
+    model = tomotopy.LDAModel(k=20, alpha=1 / 20, eta=1 / 20, seed=0)
+    for row in X[0]:
+        model.add_doc([str(word) for word in np.repeat(row.indices, row.data.astype(int))])
+    model.train(200, workers=1)
+    columns = [int(word) for word in model.used_vocabs]
+    topics = np.full((20, X[0].shape[1]), 1e-9)
+    topics[:, columns] = [model.get_topic_word_dist(k) for k in range(20)]
+    return topics * X[0].sum() / 20
+
+
+def _held_out_perplexity(X: tuple[Any, Any], topics: np.ndarray) -> float:
+    """Half of each new document tells its topics by the same inference for everyone, the other half is predicted."""
+    rng = np.random.default_rng(1)
+    seen = X[1].copy()
+    seen.data = rng.binomial(seen.data.astype(int), 0.5).astype(float)
+    hidden = X[1] - seen
+    gamma, _ = document_posterior(sparse.csr_matrix(seen), np.maximum(topics, 1e-9), 1 / 20)
+    proportions = gamma / gamma.sum(axis=1, keepdims=True)
+    p = proportions @ (topics / topics.sum(axis=1, keepdims=True))
+    rows, columns = hidden.nonzero()
+    counts = np.asarray(hidden[rows, columns]).ravel()
+    return float(np.exp(-(counts * np.log(p[rows, columns])).sum() / counts.sum()))
 
 
 def _spam() -> tuple[list[str], np.ndarray]:

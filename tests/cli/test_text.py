@@ -71,3 +71,26 @@ def test_a_parameter_named_sample_is_not_a_method(run, tmp_path):
     (tmp_path / "rhyme.txt").write_text("one two three\nfour five six\n" * 10)
     run("fit", "word2vec", "rhyme.txt", "--out", "w", "-q", "--set", "min_count=1", "--set", "max_iter=1")
     assert "not generative" in run("sample", "w", code=2).stderr
+
+
+def test_taggers_answer_with_tags_as_they_read_them(run, tmp_path):
+    rows = ["words,tags", *["Ann saw Rome,B-PER O B-LOC", "Bob left Paris today,B-PER O B-LOC O"] * 10]
+    (tmp_path / "tagged.csv").write_text("\n".join(rows), encoding="utf-8")
+    (tmp_path / "new.csv").write_text("words\nEve saw Berlin\nToday Ann left Rome again\n", encoding="utf-8")
+    for tagger in ("hmm-tagger", "crf-tagger"):
+        run("fit", tagger, "tagged.csv", "--target", "tags", "--out", tagger, "-q")
+        name, first, second = run("predict", tagger, "new.csv").stdout.split("\n")[:3]
+        assert (name, first, len(second.split())) == ("prediction", "B-PER O B-LOC", 5)
+    (tmp_path / "short.csv").write_text("words,tags\nAnn saw Rome,B-PER O\n", encoding="utf-8")
+    refused = run("fit", "hmm-tagger", "short.csv", "--target", "tags", "--out", "s", "-q", code=1).stderr
+    assert "text 0 has 3 words and 2 tags" in refused
+
+
+def test_translations_of_a_table(run, tmp_path):
+    rows = ["de,en", *["eins zwei,one two", "zwei drei vier,two three four"] * 10]
+    (tmp_path / "pairs.csv").write_text("\n".join(rows), encoding="utf-8")
+    cheap = [*CHEAP, "--set=tokens=char", "--set=context=20"]
+    run("fit", "translator", "pairs.csv", "--target", "en", "--out", "t", "-q", *cheap)
+    assert len(run("predict", "t", "pairs.csv").stdout.splitlines()) == 21
+    (tmp_path / "long.csv").write_text("de\n" + "eins " * 30 + "\n", encoding="utf-8")
+    assert "texts must have less than 20 tokens" in run("predict", "t", "long.csv", code=1).stderr

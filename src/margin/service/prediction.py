@@ -44,7 +44,10 @@ def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
         return pictures
     source = source_for(manifest, data)
     check_size(model, source, data)
-    values = np.asarray(getattr(model, wanted)(source.X))
+    found = getattr(model, wanted)(source.X)
+    if isinstance(found, list):  # tags of the words of every text: as a tagger reads them, with blanks between
+        found = [" ".join(map(str, tags)) for tags in found]
+    values = np.asarray(found)
     if proba:
         return {str(label): values[:, i] for i, label in enumerate(getattr(model, "classes_", range(values.shape[1])))}
     return {"prediction": values} if values.ndim == 1 else _numbered("prediction_", values)

@@ -121,7 +121,11 @@ class CompiledEncoder:
         found: list[int] = []
         for part in _parts(text):
             data = part.encode()
-            found += self._encoded(data, len(data) == len(part))
+            tokens = self._encoded(data, len(data) == len(part))
+            if found:
+                found += tokens
+            else:
+                found = tokens  # one part is not copied
         return found
 
     def _encoded(self, data: bytes, ascii_only: bool) -> list[int]:
@@ -139,9 +143,9 @@ class CompiledEncoder:
             symbols[used : used + len(tokens)] = tokens
             first[w], last[w] = used, used + len(tokens)
             used += len(tokens)
-        out = np.empty(int((last - first)[pieces.numbers].sum()), dtype=np.int32)
-        bpe_kernels.spread(pieces.numbers, symbols, first, last, out)
-        return out.tolist()
+        out = np.empty(len(data), dtype=np.int32)  # there are no more tokens than bytes
+        n = bpe_kernels.spread(pieces.numbers, symbols, first, last, out)
+        return out[:n].tolist()
 
 
 def _parts(text: str) -> Iterator[str]:

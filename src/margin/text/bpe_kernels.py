@@ -212,9 +212,10 @@ def encode_words(data, starts, ends, byte_ids, table, keys, made, symbols, first
 
 @njit(cache=True, **OPTIONS)
 def spread(numbers, symbols, first, last, out):
-    """The tokens of all words in order, from those of each different word."""
+    """The tokens of all words in order, from those of each different word; how many there are."""
     n = 0
     for number in numbers:
         for k in range(first[number], last[number]):
             out[n] = symbols[k]
             n += 1
+    return n

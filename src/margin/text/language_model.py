@@ -40,8 +40,9 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
 
     ``X`` is one string or a sequence of them. The network reads windows of ``context`` tokens drawn at random. Its
     blocks have rotary positions, root mean square norms of tokens, queries and keys, squared rectifiers, and start as
-    the identity; other choices are parameters. Scores are exact: each token is scored given the tokens from which
-    :meth:`generate` would draw it.
+    the identity; other choices are parameters. Long texts are learned soonest with ``solver="muon"``,
+    ``learning_rate_init=0.01`` and ``momentum=0.95``. Scores are exact: each token is scored given the tokens from
+    which :meth:`generate` would draw it.
 
     Examples
     --------

@@ -25,6 +25,7 @@ __all__ = ["TextNetworkEstimator", "hidden_at_random"]
 
 UPDATES_PER_EPOCH = 20  # at least so many for 'auto' batches, so that few texts train too
 SMALLEST_BATCH, LARGEST_BATCH = 4, 32
+LARGEST_BATCH_OF_BAGS = 128  # an update of all vectors costs more than reading a bag, and larger batches fit better
 
 
 class TextNetworkEstimator(NeuralEstimator):
@@ -53,7 +54,8 @@ class TextNetworkEstimator(NeuralEstimator):
         0.1, Number(low=0, below=1, search=(0, 0.3)), "Probability that a token is read as unknown in an update."
     )
     batch_size: int | str = default(
-        "auto", "Texts per update; 'auto': 4 to 32, such that an epoch has at least 20 updates."
+        "auto",
+        "Texts per update; 'auto': 4 to 32 (128 as bags of words), such that an epoch has at least 20 updates.",
     )
     learning_rate: str = default("cosine")
     learning_rate_init: float = parameter(
@@ -97,7 +99,9 @@ class TextNetworkEstimator(NeuralEstimator):
 
     def _rows_per_update(self, n_rows: int) -> int:
         if self.batch_size == "auto":
-            return min(LARGEST_BATCH, max(SMALLEST_BATCH, n_rows // UPDATES_PER_EPOCH))
+            bags = getattr(self, "architecture", None) == "bag-of-words"
+            most = LARGEST_BATCH_OF_BAGS if bags else LARGEST_BATCH
+            return min(most, max(SMALLEST_BATCH, n_rows // UPDATES_PER_EPOCH))
         return int(self.batch_size)
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:

@@ -174,7 +174,7 @@ class CRFTagger(_Tagger):
         seen = _features_of(sentences)
         counts = Counter(itertools.chain.from_iterable(seen))
         self.features_ = sorted(feature for feature, count in counts.items() if count >= self.min_count)
-        problem = _Likelihood(self._design(seen), codes, len(self.tags_), self.alpha)
+        problem = _Likelihood(self._columns(seen), codes, len(self.tags_), self.alpha)
         found = optimize.minimize(
             problem,
             np.zeros(problem.size),
@@ -191,8 +191,11 @@ class CRFTagger(_Tagger):
             )
         return self
 
-    def _design(self, seen: list[list[str]]) -> sparse.csr_matrix:
-        """Which of the features each token has, (N, features), of those that were ``seen`` of it."""
+    def _design(self, sentences: list[list[str]]) -> sparse.csr_matrix:
+        """Which features each token has, (N, features)."""
+        return self._columns(_features_of(sentences))
+
+    def _columns(self, seen: list[list[str]]) -> sparse.csr_matrix:
         position = {feature: i for i, feature in enumerate(self.features_)}
         columns: list[int] = []
         ends = [0]
@@ -202,7 +205,7 @@ class CRFTagger(_Tagger):
         return sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(ends) - 1, len(position)))
 
     def _scores(self, sentences: list[list[str]]) -> np.ndarray:
-        return self._design(_features_of(sentences)) @ self.weights_
+        return self._design(sentences) @ self.weights_
 
 
 def _features_of(sentences: list[list[str]]) -> list[list[str]]:
