@@ -127,6 +127,7 @@ def main() -> None:
     parser.add_argument("--contenders", default="", help="separated by commas; default: all that are installed")
     parser.add_argument("--budget", type=float, default=20.0, help="processor seconds per table")
     parser.add_argument("--seeds", type=int, default=1, help="how many divisions into training and test rows")
+    parser.add_argument("--report", action="store_true", help="run nothing; write what is kept as findings")
     parser.add_argument("--kept", type=Path, default=Path("build") / "compare-outcomes.jsonl", help="what is done")
     options = parser.parse_args()
     tables = options.tables.split(",") if options.tables else list(BUNDLED)
@@ -134,6 +135,8 @@ def main() -> None:
         tables += FILES
     elif not options.tables:
         print(f"MARGIN_DATA is not set: without {', '.join(FILES)}")
+    if options.report:
+        return _report(tables, _kept(options.kept, options.budget), options.budget)
     wanted = options.contenders.split(",") if options.contenders else list(CONTENDERS)
     absent = [who for who in wanted if not importlib.util.find_spec(CONTENDERS[who][0])]
     kept = _kept(options.kept, options.budget)
@@ -152,7 +155,17 @@ def main() -> None:
         print(f"written to {path}")
 
 
-def _save(outcomes: Sequence[Outcome], absent: Sequence[str], budget: float) -> Path:
+def _report(tables: Sequence[str], kept: dict[tuple[str, int, str], Outcome], budget: float) -> None:
+    """Findings of the tables that every contender was run on, and which tables are missing."""
+    whole = [t for t in tables if {who for name, _, who in kept if name == t} >= set(CONTENDERS)]
+    outcomes = [o for o in kept.values() if o.table in whole]
+    print(summary(outcomes))
+    print(f"written to {_save(outcomes, [], budget, [t for t in tables if t not in whole])}")
+
+
+def _save(outcomes: Sequence[Outcome], absent: Sequence[str], budget: float, left: Sequence[str] = ()) -> Path:
+    n = len({o.table for o in outcomes})
+    said = f"{n} of {n + len(left)}" + (f"; not run: {', '.join(left)}" if left else "")
     return save_findings(
         "compare-twelve-tables",
         "margin compare on twelve tables",
@@ -160,7 +173,7 @@ def _save(outcomes: Sequence[Outcome], absent: Sequence[str], budget: float) -> 
         " on one core for margin compare and FLAML, defaults for scikit-learn's models; LazyPredict's best row by a"
         " quarter of at most 2,000 training rows, fitted again to all of them. Ranks by the test rows.",
         command="python -m benchmarks.compare",
-        findings=findings(outcomes, absent),
+        findings=[Finding("tables", said, "12", n == 12 and not left), *findings(outcomes, absent)],
         raw=[{**asdict(o), "score": None if o.score != o.score else o.score} for o in outcomes],
     )
 

@@ -3,6 +3,10 @@
 A table is made from its number alone: columns of every bad habit seen in real files, under names just as bad, handed
 over as a DataFrame or written to a file in some dialect and encoding. It is profiled, a cheap pipeline is fitted,
 saved, read back, and asked about worse rows: unknown labels, values of another kind, empty and extra columns.
+
+With ``--board`` every table is handed to ``margin.compare`` instead, with a few cheap models: it must end in a board
+whose winner predicts, or in one sentence. ``--kept FILE`` writes every outcome, and the same command goes on after a
+kill.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +33,12 @@ from fuzz.ugly_columns import HABITS, NAMES, TARGETS
 __all__ = ["main", "try_table", "ugly_table"]
 
 #: A refusal is one sentence that says who speaks: a function, a class or the file.
-SPEAKERS = r"profile|preprocessor|Table|ColumnReader|from_pandas|GaussianNB|Ridge|\S*table[\w.-]*"
+SPEAKERS = r"profile|preprocessor|Table|ColumnReader|from_pandas|GaussianNB|Ridge|compare|\S*table[\w.-]*"
+#: Cheap models of different needs: standard numbers, counts, categories.
+BOARD = {
+    "classification": ("gaussian-nb", "multinomial-nb", "categorical-nb"),
+    "regression": ("ridge", "linear-regression"),
+}
 SENTENCE = re.compile(rf"^({SPEAKERS}): [^\n]{{3,600}}\.$")
 DELIMITERS, ENCODINGS = (",", ";", "\t", "|"), ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
 
@@ -157,14 +167,47 @@ def _unique(names: Any) -> list[str]:
     return unique_names([str(name) for name in names])[0]
 
 
-def run(numbers: range) -> Iterator[tuple[int, str, str]]:
-    """The outcome of each table: its number, "fitted", "sentence" or "traceback", and what was said."""
+def try_board(number: int, folder: Path) -> tuple[str, str]:
+    """("board" or "sentence", what was said); anything else that happens is raised."""
+    from margin.data import profile
+    from margin.service.comparison import compare
+    from margin.service.requests import BadRequest
+
+    rng = np.random.default_rng([number, 1])
+    frame, target = ugly_table(number)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            data = _handed_over(frame, rng, folder)
+            models = BOARD[profile(data, target).task]
+            found = compare(data, target=target, models=models, folds=2, held_out=0, curve=False, n_jobs=1)
+            if found.status == "finished":
+                answer = found.best_.predict(found.X[: min(len(found.X), 3)])
+                if not len(answer):
+                    raise AssertionError("the winner says nothing")
+    except (BadRequest, ValueError, TypeError) as refusal:
+        if not SENTENCE.match(str(refusal)):
+            raise
+        return "sentence", re.sub(r"^\S*table[\w.-]*: ", "", str(refusal))
+    if not any(s.status == "ranked" for s in found.standings):
+        raise AssertionError(f"no row of the board has a score: {[s.error for s in found.standings]}")
+    return "board", found.winner
+
+
+def run(numbers: Iterable[int], board: bool = False) -> Iterator[tuple[int, str, str]]:
+    """The outcome of each table: its number, "fitted" or "board", "sentence" or "traceback", and what was said."""
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
             try:
-                yield number, *try_table(number, Path(folder))
+                yield number, *(try_board if board else try_table)(number, Path(folder))
             except Exception:
                 yield number, "traceback", traceback.format_exc()
+
+
+def _kept(path: Path | None) -> list[tuple[int, str, str]]:
+    if path is None or not path.exists():
+        return []
+    return [(number, outcome, said) for number, outcome, said in map(json.loads, path.read_text().splitlines())]
 
 
 def main() -> int:
@@ -172,10 +215,19 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000, help="how many tables (1000)")
     parser.add_argument("--seed", type=int, default=0, help="number of the first table (0)")
     parser.add_argument("--show", action="store_true", help="print every sentence")
+    parser.add_argument("--board", action="store_true", help="a comparison of cheap models instead of one pipeline")
+    parser.add_argument("--kept", type=Path, help="file that keeps every outcome")
     arguments = parser.parse_args()
     counts: Counter[str] = Counter()
-    for number, outcome, said in run(range(arguments.seed, arguments.seed + arguments.count)):
+    numbers = range(arguments.seed, arguments.seed + arguments.count)
+    done = _kept(arguments.kept)
+    for number, outcome, said in chain(
+        done, run((n for n in numbers if n not in {d[0] for d in done}), arguments.board)
+    ):
         counts[outcome] += 1
+        if arguments.kept and counts.total() > len(done):
+            with open(arguments.kept, "a") as file:
+                file.write(json.dumps([number, outcome, said]) + "\n")
         if outcome == "traceback" or (arguments.show and outcome == "sentence"):
             print(f"table {number}: {said}", flush=True)
     print(json.dumps(counts))

@@ -10,6 +10,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.neural_network import MLPClassifier as PeerClassifier
 from sklearn.neural_network import MLPRegressor as PeerRegressor
 
+import margin
 from margin.neural import MLPClassifier, MLPRegressor
 from margin.neural.training import RowBatches
 
@@ -44,10 +45,10 @@ def started_alike(ours, theirs, target):
     ],
     ids=["adam", "adam-parameters", "nesterov", "sgd", "invscaling"],
 )
-@pytest.mark.parametrize("regression", [False, True])
-def test_weights_are_those_of_scikit_learn(params, regression):
+@pytest.mark.parametrize("target", [Y3, Y3 % 2, TARGET], ids=["three-classes", "two-classes", "numbers"])
+def test_weights_are_those_of_scikit_learn(params, target):
     """All rows in one batch, so that the order of rows is no part of the comparison."""
-    target = TARGET if regression else Y3
+    regression = target is TARGET
     # Both add epsilon to the root of the mean square, but before and after its correction: nearly none, then.
     common = {"hidden_layer_sizes": (7,), "activation": "tanh", "batch_size": 90, "learning_rate_init": 0.01}
     common |= {"n_iter_no_change": 1000, "epsilon": 1e-14, "random_state": 0} | params
@@ -92,6 +93,20 @@ def test_attributes_have_scikit_learns_names_and_shapes():
     assert ours.best_loss_ == min(ours.loss_curve_)
     assert ours.best_validation_score_ == max(ours.validation_scores_)
     assert MLPClassifier(8, max_iter=1).fit(X, Y3).coefs_[0].shape == (4, 8)
+
+
+def test_two_classes_have_one_output(tmp_path):
+    params = {"hidden_layer_sizes": (6,), "max_iter": 3, "random_state": 0}
+    ours = MLPClassifier(**params, standardize=False).fit(X, Y3 > 0)
+    assert [a.shape for a in ours.coefs_] == [(4, 6), (6, 1)]
+    assert ours.n_outputs_ == 1
+    hidden = np.maximum(X @ ours.coefs_[0] + ours.intercepts_[0], 0)
+    z = (hidden @ ours.coefs_[1] + ours.intercepts_[1])[:, 0]
+    np.testing.assert_allclose(ours.predict_proba(X), np.column_stack([1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))]))
+    np.testing.assert_array_equal(ours.predict(X), z > 0)
+    margin.save(ours, tmp_path / "model")
+    np.testing.assert_array_equal(margin.load(tmp_path / "model").predict_proba(X), ours.predict_proba(X))
+    assert MLPClassifier(max_iter=1).fit(X, np.column_stack([Y3 > 0, Y3 > 1]).astype(int)).n_outputs_ == 2
 
 
 def test_training_ends_when_its_loss_has_stopped_falling():

@@ -67,3 +67,8 @@ def _compared(frame):
         if "not a model for regression" not in str(error):
             raise
         return compare(frame, models=["ridge"], **options)
+
+
+def test_a_date_as_target_is_told_as_one():
+    with pytest.raises(ValueError, match="y holds dates, which no model predicts; give it as a number"):
+        _compared(UGLY["a date as target"]())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from margin.text.vectors import count_terms, inverse_document_frequency, one_hot, tf_idf
+from margin.text.vectors import count_terms, inverse_document_frequency, ngrams, one_hot, tf_idf
 
 TEXTS = ["The cat sat on the mat.", "A dog sat on the log; the dog slept!", "x y z", "Größe, naïve café 42 x2", ""]
 
@@ -39,3 +39,9 @@ def test_one_hot_rows_come_back():
     assert (one_hot(ids, 7).argmax(axis=-1) == ids).all()
     with pytest.raises(ValueError, match="integers from 0 to 2; got 0 to 3"):
         one_hot([0, 3], 3)
+
+
+def test_runs_are_no_longer_than_the_text():
+    """Counting to 2^40, as the file of a model may ask, would never end."""
+    assert ngrams(["to", "be"], 1, 2**40) == ["to", "be", "to be"]
+    assert ngrams([], 1, 2**40) == []

@@ -9,7 +9,7 @@ from scipy import sparse
 from margin.text.glove import GloVe, co_occurrences, glove_loss
 from margin.text.glove_kernels import glove_pass
 from margin.text.word2vec import Word2Vec, keep_probability
-from margin.text.word2vec_kernels import output_step, uniform
+from margin.text.word2vec_kernels import alias_table, draw, output_step, uniform
 from margin.text.word_vectors import analogy, hierarchical_softmax, huffman, negative_sampling_loss
 
 
@@ -158,3 +158,17 @@ def test_analogies_of_an_exactly_linear_embedding():
 def test_bad_texts_are_named(X):
     with pytest.raises(ValueError, match=r"^Word2Vec: "):
         Word2Vec(min_count=1).fit(X)
+
+
+def test_alias_tables_hold_the_distribution():
+    weights = np.array([5.0, 0.0, 1.0, 3.0, 11.0, 0.5])
+    chance, other = np.empty(6), np.empty(6, dtype=np.int64)
+    alias_table(weights, chance, other)
+    expected = weights / weights.sum()
+    held = chance / 6
+    np.add.at(held, other, (1 - chance) / 6)
+    np.testing.assert_allclose(held, expected, atol=1e-12)
+    state = np.array([12345], dtype=np.uint64)
+    drawn = np.bincount([draw(chance, other, state) for _ in range(20_000)], minlength=6) / 20_000
+    assert drawn[1] == 0
+    assert np.abs(drawn - expected).max() < 5 * np.sqrt(0.25 / 20_000)

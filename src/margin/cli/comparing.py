@@ -163,7 +163,10 @@ def _end(comparison: Comparison, as_json: bool, with_report: bool) -> None:
         best = (
             f"; the best so far, {comparison.winner}, is saved in {run.folder}" if saved else "; no model is saved yet"
         )
-        log().print(f"Stopped{best}. To continue:\n  {comparison.command}", highlight=False, soft_wrap=True)
+        console = log()
+        console.print(f"Stopped{best}.", highlight=False, soft_wrap=not console.is_terminal)
+        console.print("To continue:", highlight=False)
+        console.print(f"  {comparison.command}", highlight=False, soft_wrap=True)  # to be copied, so never broken
         raise typer.Exit(INTERRUPTED)
     if run.status == "failed":
         log().print("No model could be fitted.", highlight=False)

@@ -109,10 +109,17 @@ def predict(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Predict every row of a file or named set; CSV on stdout."""
-    from margin.service import prediction
+    """Predict every row of a file or named set; CSV on stdout.
+
+    A detector takes a folder of pictures, and writes them with boxes, and detections.json as COCO has it, into the
+    folder --out.
+    """
+    from margin.service import detecting, prediction
 
     with reported():
+        if detecting.detects(run):
+            print_json(detecting.detect(run, data, *detecting.folder_for(out, proba, as_json)))
+            return
         write_columns(prediction.predict(run, data, proba=proba), out, as_json)
 
 

@@ -16,7 +16,7 @@ from margin.data.box_files import read_voc
 from margin.data.boxes import Boxes
 from margin.data.image_folder import SUFFIXES, read_images
 
-__all__ = ["DetectionFolder", "is_detection_folder", "open_detection_folder", "scaled_boxes"]
+__all__ = ["DetectionFolder", "is_detection_folder", "listed_files", "open_detection_folder", "scaled_boxes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,19 @@ def open_detection_folder(
     ``resize`` is (height, width); boxes are moved along, and what reaches beyond the picture is cut off.
     """
     path = Path(path)
+    files = listed_files(path, subset)
+    read = read_images(files, resize=resize, color=color)
+    height, width = read.images.shape[1:3]
+    boxes = []
+    for file in files:
+        found = read_voc(path / "Annotations" / f"{file.stem}.xml")
+        boxes.append(scaled_boxes(found, _size(file) if resize else (height, width), (height, width)))
+    return DetectionFolder(read.images, boxes, read.files)
+
+
+def listed_files(path: str | os.PathLike[str], subset: str | None = None) -> list[Path]:
+    """The pictures that are annotated, or those of a subset, in order."""
+    path = Path(path)
     if not is_detection_folder(path):
         raise ValueError(f"open_detection_folder: {path} must hold the folders Annotations and JPEGImages.")
     pictures = {file.stem: file for file in sorted((path / "JPEGImages").iterdir()) if file.suffix.lower() in SUFFIXES}
@@ -53,14 +66,7 @@ def open_detection_folder(
     if missing or not names:
         lacks = f"has no picture or annotation named {missing[0]!r}" if missing else "has no annotations"
         raise ValueError(f"open_detection_folder: {path} {lacks}.")
-    files = [pictures[name] for name in names]
-    read = read_images(files, resize=resize, color=color)
-    height, width = read.images.shape[1:3]
-    boxes = []
-    for name, file in zip(names, files):
-        found = read_voc(path / "Annotations" / f"{name}.xml")
-        boxes.append(scaled_boxes(found, _size(file) if resize else (height, width), (height, width)))
-    return DetectionFolder(read.images, boxes, read.files)
+    return [pictures[name] for name in names]
 
 
 def scaled_boxes(boxes: Boxes, old: tuple[int, int], new: tuple[int, int]) -> Boxes:

@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
-__all__ = ["Posteriors", "backward", "forward", "posteriors", "viterbi"]
+__all__ = ["Posteriors", "backward", "chain_posteriors", "forward", "posteriors", "viterbi"]
 
 
 class Posteriors(NamedTuple):
@@ -45,12 +44,20 @@ def backward(emissions: np.ndarray, transition: np.ndarray) -> np.ndarray:
 
 def posteriors(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) -> Posteriors:
     """Marginals of states and of neighboring pairs by forward and backward messages."""
-    alpha, beta = forward(emissions, transition, start), backward(emissions, transition)
-    log_z = float(logsumexp(alpha[-1]))
-    states = np.exp(alpha + beta - log_z)
-    after = (emissions + beta)[1:]
-    pairs = np.exp(alpha[:-1, :, None] + transition + after[:, None, :] - log_z).sum(axis=0)
-    return Posteriors(log_z, states, pairs)
+    log_z, states, pairs = chain_posteriors(emissions, np.array([len(emissions)]), transition, start)
+    return Posteriors(float(log_z[0]), states, pairs)
+
+
+def chain_posteriors(
+    emissions: np.ndarray, ends: np.ndarray, transition: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same for several sequences one after another that stop at ``ends``: log Z of each, states, all pairs."""
+    from margin.graphical.chain_kernels import chain_sums
+
+    given = _contiguous(emissions, start, np.zeros(len(start)), transition)
+    states, pairs = np.zeros(given[0].shape), np.zeros(given[3].shape)
+    log_z = chain_sums(given[0], np.asarray(ends, dtype=np.int64), *given[1:], states, pairs)
+    return log_z, states, pairs
 
 
 def viterbi(emissions: np.ndarray, transition: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float]:

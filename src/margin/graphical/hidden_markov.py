@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from margin.core.randomness import RandomLike, as_generator
-from margin.graphical.chains import forward, posteriors, viterbi
+from margin.graphical.chains import chain_posteriors, forward, posteriors, viterbi
 from margin.graphical.factors import Factor
 from margin.graphical.fields import chain_factors
 from margin.graphical.network import draw_states
@@ -100,17 +100,18 @@ class BaumWelchStep(NamedTuple):
 
 def baum_welch(sequences: Sequence[Any], model: HiddenMarkovModel, alpha: float = 0.0) -> Iterator[BaumWelchStep]:
     """EM without end from ``model``; ``alpha`` is added to every expected count."""
+    lengths = [len(symbols) for symbols in sequences]
+    if not lengths or not min(lengths):
+        raise ValueError("baum_welch: sequences must be at least one, and none of them empty.")
+    together, ends = np.concatenate([np.asarray(symbols) for symbols in sequences]), np.cumsum(lengths)
+    n_symbols = model.emission.shape[1]
     while True:
-        start, pairs, emitted = (np.full(t.shape, alpha) for t in (model.start, model.transition, model.emission))
-        total = 0.0
-        for symbols in sequences:
-            found = posteriors(*model.log_potentials(symbols))
-            total += found.log_partition
-            start += found.states[0]
-            pairs += found.pairs
-            np.add.at(emitted.T, np.asarray(symbols), found.states)
-        model = HiddenMarkovModel(*(_normalized(counts) for counts in (start, pairs, emitted)))
-        yield BaumWelchStep(model, total)
+        emissions, transition, first = model.log_potentials(together)
+        log_z, states, pairs = chain_posteriors(emissions, ends, transition, first)
+        start = alpha + states[ends - lengths].sum(axis=0)
+        emitted = alpha + np.array([np.bincount(together, column, n_symbols) for column in states.T])
+        model = HiddenMarkovModel(*(_normalized(counts) for counts in (start, pairs + alpha, emitted)))
+        yield BaumWelchStep(model, float(log_z.sum()))
 
 
 def _normalized(counts: np.ndarray) -> np.ndarray:

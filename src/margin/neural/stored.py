@@ -86,7 +86,9 @@ def _layers_are_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
         return
     layers = model["network_"]["sizes"]
     check_layers(model["weights_"], layers)
-    if layers[0] != sizes["n_features"] or layers[-1] != sizes.known.get("n_outputs", layers[-1]):
+    outputs = sizes.known.get("n_outputs", layers[-1])
+    one_for_two = model.get("out_activation_") == "softmax" and (layers[-1], outputs) == (1, 2)
+    if layers[0] != sizes["n_features"] or (layers[-1] != outputs and not one_for_two):
         raise Violation("network_ must begin with the columns of X and end with the outputs")
     if len({array.dtype for array in model["weights_"].values()}) > 1:
         raise Violation("weights_ must all have one dtype")

@@ -16,10 +16,9 @@ import numpy as np
 
 from margin import data
 from margin.data.table import Table
-from margin.runs import data_hash
 from margin.service.requests import BadRequest
 
-__all__ = ["Source", "image_folder", "open_source", "open_table"]
+__all__ = ["Source", "folder_options", "image_folder", "open_source", "open_table", "picture_files"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def open_source(spec: str, target: str | None = None, task: str | None = None) -
         return _from_named(name, options, target, task)
     folder = image_folder(spec)
     if folder is not None:
-        return _from_folder(folder, "" if folder == Path(spec) else options)
+        return _from_folder(folder, spec)
     return _from_table(spec, _read(spec), target, task)
 
 
@@ -99,6 +98,8 @@ def _from_named(name: str, options: str, target: str | None, task: str | None) -
         return _from_table(
             name, dataset.table(), dataset.target if dataset.y is not None else None, task or dataset.task
         )
+    from margin.runs import data_hash
+
     X = np.asarray(dataset.X)
     y = dataset.y
     return Source(
@@ -113,28 +114,75 @@ def _from_named(name: str, options: str, target: str | None, task: str | None) -
     )
 
 
-def _from_folder(path: Path, options: str) -> Source:
-    """Pictures in one subfolder per class, as flat rows of bytes."""
-    from margin.data.image_folder import open_image_folder
-
-    chosen = _parsed_options(options)
+def folder_options(spec: str) -> dict[str, Any]:
+    """Options of a folder of pictures, ``photos:resize=32x48``, with ``resize`` as (height, width)."""
+    path = image_folder(spec)
+    chosen = _parsed_options("" if path is None or path == Path(spec) else spec.partition(":")[2])
     if "resize" in chosen:
         sides = str(chosen["resize"]).split("x")
         if len(sides) > 2 or not all(side.isdigit() for side in sides):
-            raise BadRequest(f"Folder {str(path)!r}: resize is written resize=32x48 (height x width); got {options!r}.")
+            raise BadRequest(f"Folder {str(path)!r}: resize is written resize=32x48 (height x width); got {spec!r}.")
         chosen["resize"] = (int(sides[0]), int(sides[-1]))
-    unknown = sorted(set(chosen) - {"resize", "color", "unreadable"})
+    return chosen
+
+
+def picture_files(spec: str) -> list[Path]:
+    """The pictures of a folder: of the subset that is named, or all below it."""
+    from margin.data.detection_folder import is_detection_folder, listed_files
+    from margin.data.image_folder import SUFFIXES
+
+    path = image_folder(spec)
+    if path is None:
+        raise BadRequest(f"There is no folder of pictures {spec!r}.")
+    if is_detection_folder(path):
+        return listed_files(path, folder_options(spec).get("subset"))
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    if not files:
+        raise BadRequest(f"Folder {str(path)!r} holds no pictures ({' '.join(SUFFIXES)}).")
+    return files
+
+
+def _from_folder(path: Path, spec: str) -> Source:
+    """Pictures in one subfolder per class, or with boxes, as flat rows of bytes."""
+    from margin.data.detection_folder import is_detection_folder, open_detection_folder
+    from margin.data.image_folder import open_image_folder
+
+    chosen, boxes = folder_options(spec), is_detection_folder(path)
+    known = ("resize", "color", "subset") if boxes else ("resize", "color", "unreadable")
+    unknown = sorted(set(chosen) - set(known))
     if unknown:
-        raise BadRequest(f"Folder {str(path)!r}: options are resize, color and unreadable; got {unknown[0]!r}.")
+        options = f"{', '.join(known[:-1])} and {known[-1]}"
+        raise BadRequest(f"Folder {str(path)!r}: options are {options}; got {unknown[0]!r}.")
     try:
+        if boxes:
+            return _scenes(str(path), open_detection_folder(path, **chosen))
         folder = open_image_folder(path, **chosen)
     except ValueError as error:
         raise BadRequest(str(error)) from None
-    shape = folder.images.shape[1:]
-    X = folder.images.reshape(len(folder.images), -1)
-    names = tuple(f"pixel_{i}" for i in range(X.shape[1]))
+    from margin.runs import data_hash
+
+    X, names = _pixels(folder.images)
     digest = data_hash(X, folder.labels)
-    return Source(str(path), X, folder.labels, names, "class", "classification", digest, image_shape=shape)
+    return Source(str(path), X, folder.labels, names, "class", "classification", digest,
+                  image_shape=folder.images.shape[1:])  # fmt: skip
+
+
+def _scenes(name: str, folder: Any) -> Source:
+    from margin.runs import data_hash
+
+    X, names = _pixels(folder.images)
+    y = np.empty(len(folder.boxes), dtype=object)
+    y[:] = folder.boxes
+    corners = np.concatenate([boxes.xyxy for boxes in folder.boxes])
+    owner = np.repeat(np.arange(len(y)), [len(boxes) for boxes in folder.boxes])
+    digest = data_hash(np.column_stack([owner, corners]), np.concatenate([boxes.labels for boxes in folder.boxes]))
+    digest = data_hash(X, np.full(len(X), digest))
+    return Source(name, X, y, names, "boxes", "detection", digest, image_shape=folder.images.shape[1:])
+
+
+def _pixels(images: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+    X = images.reshape(len(images), -1)
+    return X, tuple(f"pixel_{i}" for i in range(X.shape[1]))
 
 
 def _from_table(name: str, table: Table, target: str | None, task: str | None) -> Source:

@@ -21,7 +21,7 @@ TABLES = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".gz", ".xlsx", ".parque
 
 def takes_target(entry: catalog.Entry) -> bool:
     """Whether a model learns from pairs of rows and targets."""
-    learns_pairs = entry.task in ("classification", "regression", "tagging", "translation")
+    learns_pairs = entry.task in ("classification", "regression", "tagging", "translation", "detection")
     return learns_pairs or (entry.task == "forecasting" and entry.data == "table")
 
 

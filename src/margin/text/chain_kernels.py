@@ -1,4 +1,4 @@
-"""Sums and maxima over all tag sequences of a chain, compiled by Numba; sentences stand one after another.
+"""Maxima over all tag sequences of a chain, compiled by Numba; sentences stand one after another.
 
 ``scores`` (N, K) holds the score of every tag at every token, ``ends`` where each sentence ends, ``first`` (K,) the
 score of a tag at the start, ``last`` at the end, ``between`` (K, K) that of a tag after another. All are logarithms.
@@ -12,66 +12,9 @@ import numpy as np
 
 from margin.core.cached_kernels import njit
 
-__all__ = ["best_tags", "chain_sums"]
+__all__ = ["best_tags"]
 
 OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-
-
-@njit(**OPTIONS)
-def log_sum(values):
-    largest = values[0]
-    for value in values:
-        largest = max(largest, value)
-    if largest == -np.inf:
-        return largest
-    total = 0.0
-    for value in values:
-        total += np.exp(value - largest)
-    return largest + np.log(total)
-
-
-@njit(**OPTIONS)
-def chain_sums(scores, ends, first, last, between, marginals, pairs):
-    """The log of the sum over all tag sequences, for each sentence.
-
-    Fills ``marginals`` (N, K) with the probability of each tag at each token, and adds to ``pairs`` (K, K) the expected
-    number of times that a tag follows another. Forward, then backward.
-    """
-    n_tags = scores.shape[1]
-    log_z = np.zeros(len(ends))
-    forward, terms = np.empty(scores.shape), np.empty(n_tags)
-    backward, later = np.empty(n_tags), np.empty(n_tags)
-    start = 0
-    for s in range(len(ends)):
-        end = ends[s]
-        if end == start:
-            continue
-        for k in range(n_tags):
-            forward[start, k] = first[k] + scores[start, k]
-        for t in range(start + 1, end):
-            for k in range(n_tags):
-                for j in range(n_tags):
-                    terms[j] = forward[t - 1, j] + between[j, k]
-                forward[t, k] = log_sum(terms) + scores[t, k]
-        for k in range(n_tags):
-            backward[k] = last[k]
-            terms[k] = forward[end - 1, k] + last[k]
-        z = log_sum(terms)
-        log_z[s] = z
-        for t in range(end - 1, start - 1, -1):
-            for k in range(n_tags):
-                marginals[t, k] = np.exp(forward[t, k] + backward[k] - z)
-            if t == start:
-                break
-            for k in range(n_tags):
-                later[k] = scores[t, k] + backward[k]
-            for j in range(n_tags):
-                for k in range(n_tags):
-                    terms[k] = between[j, k] + later[k]
-                    pairs[j, k] += np.exp(forward[t - 1, j] + terms[k] - z)
-                backward[j] = log_sum(terms)
-        start = end
-    return log_z
 
 
 @njit(**OPTIONS)

@@ -2,10 +2,12 @@ r"""Taggers of words: a hidden Markov model and a linear-chain conditional rando
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,11 +41,17 @@ def token_features(words: Sequence[str], i: int) -> list[str]:
     >>> token_features(["In", "Rome"], 1)[:3]
     ['bias', 'word=rome', 'shape=A:me']
     """
-    word = words[i]
-    before = words[i - 1].lower() if i else "<start>"
-    after = words[i + 1].lower() if i + 1 < len(words) else "<end>"
-    parts = [f"start3={word[:3]}", f"end3={word[-3:]}", f"before={before}", f"after={after}"]
-    return ["bias", f"word={word.lower()}", f"shape={shape_of(word)}", *parts]
+    before = _parts(words[i - 1])[1] if i else "before=<start>"
+    after = _parts(words[i + 1])[2] if i + 1 < len(words) else "after=<end>"
+    return [*_parts(words[i])[0], before, after]
+
+
+@lru_cache(maxsize=2**16)
+def _parts(word: str) -> tuple[tuple[str, ...], str, str]:
+    """What is seen of a word itself, from the word after it, and from the word before it."""
+    low = word.lower()
+    own = ("bias", f"word={low}", f"shape={shape_of(word)}", f"start3={word[:3]}", f"end3={word[-3:]}")
+    return own, f"before={low}", f"after={low}"
 
 
 class _Tagger(ChainTagger, Estimator):
@@ -163,11 +171,10 @@ class CRFTagger(_Tagger):
         """Learn from sentences (strings or lists of words) and their tags (strings or lists of tags)."""
         self._check_parameters()
         sentences, codes, self.tags_ = self._checked_pairs(X, y)
-        counts = Counter(
-            feature for words in sentences for i in range(len(words)) for feature in token_features(words, i)
-        )
+        seen = _features_of(sentences)
+        counts = Counter(itertools.chain.from_iterable(seen))
         self.features_ = sorted(feature for feature, count in counts.items() if count >= self.min_count)
-        problem = _Likelihood(self._design(sentences), codes, len(self.tags_), self.alpha)
+        problem = _Likelihood(self._design(seen), codes, len(self.tags_), self.alpha)
         found = optimize.minimize(
             problem,
             np.zeros(problem.size),
@@ -184,19 +191,23 @@ class CRFTagger(_Tagger):
             )
         return self
 
-    def _design(self, sentences: list[list[str]]) -> sparse.csr_matrix:
-        """Which features each token has, (N, features)."""
+    def _design(self, seen: list[list[str]]) -> sparse.csr_matrix:
+        """Which of the features each token has, (N, features), of those that were ``seen`` of it."""
         position = {feature: i for i, feature in enumerate(self.features_)}
         columns: list[int] = []
         ends = [0]
-        for words in sentences:
-            for i in range(len(words)):
-                columns += [position[f] for f in token_features(words, i) if f in position]
-                ends.append(len(columns))
+        for features in seen:
+            columns += [position[feature] for feature in features if feature in position]
+            ends.append(len(columns))
         return sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(ends) - 1, len(position)))
 
     def _scores(self, sentences: list[list[str]]) -> np.ndarray:
-        return self._design(sentences) @ self.weights_
+        return self._design(_features_of(sentences)) @ self.weights_
+
+
+def _features_of(sentences: list[list[str]]) -> list[list[str]]:
+    """The features of all tokens, sentence after sentence."""
+    return [token_features(words, i) for words in sentences for i in range(len(words))]
 
 
 class _Likelihood:

@@ -45,7 +45,8 @@ def ngrams(tokens: Sequence[str], low: int, high: int, *, joined_by: str = " ") 
     """
     if not 1 <= low <= high:
         raise ValueError(f"ngrams: 1 <= low <= high must hold; got low={low}, high={high}.")
-    return [joined_by.join(tokens[i : i + n]) for n in range(low, high + 1) for i in range(len(tokens) - n + 1)]
+    lengths = range(low, min(high, len(tokens)) + 1)  # no run is longer than the text, however long it may be
+    return [joined_by.join(tokens[i : i + n]) for n in lengths for i in range(len(tokens) - n + 1)]
 
 
 def count_terms(

@@ -87,6 +87,8 @@ class _Passes:
     """The passes over one corpus."""
 
     def __init__(self, model: Word2Vec, sentences: list[list[str]]) -> None:
+        from margin.text.word2vec_kernels import alias_table
+
         self.model = model
         self.tokens, self.ends = encoded(sentences, model._position())
         self.rng = as_generator(model.random_state)
@@ -96,7 +98,8 @@ class _Passes:
         self.by_tree = model.objective == "hierarchical-softmax"
         self.tree = tree.nodes, tree.turns, tree.lengths
         self.outputs = np.zeros((n - 1 if self.by_tree else n, d), dtype=np.float32)
-        self.noise = np.cumsum(model.counts_**NOISE_POWER)
+        self.noise = np.empty(n), np.empty(n, dtype=np.int64)
+        alias_table(model.counts_**NOISE_POWER, *self.noise)
         self.keep = keep_probability(model.counts_, model.sample)
         self.iteration, self.loss = 0, float("nan")
 
@@ -108,7 +111,7 @@ class _Passes:
         rates = [first + (last - first) * (self.iteration + i) / model.max_iter for i in (0, 1)]
         seed = np.uint64(int(self.rng.integers(1, 2**63)))
         negative = 0 if self.by_tree else model.negative
-        given = self.tokens, self.ends, self.keep, self.vectors, self.outputs, self.noise, *self.tree
+        given = self.tokens, self.ends, self.keep, self.vectors, self.outputs, *self.noise, *self.tree
         loss, steps = train_pass(*given, model.window, negative, model.mode == "cbow", *rates, seed)
         self.iteration, self.loss = self.iteration + 1, loss / max(steps, 1)
 

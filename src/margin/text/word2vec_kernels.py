@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.core.cached_kernels import njit
 
-__all__ = ["output_step", "train_pass"]
+__all__ = ["alias_table", "draw", "output_step", "train_pass"]
 
 INNER = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 
@@ -32,24 +32,63 @@ def output_step(hidden, outputs, rows, labels, n, rate, gradient):
 
     Returns the loss before the step.
     """
-    loss = 0.0
+    loss, product = 0.0, 1.0
     for k in range(n):
         row = rows[k]
         score = np.float32(0.0)
         for j in range(len(hidden)):
             score += hidden[j] * outputs[row, j]
         signed = score if labels[k] == 1 else -score
-        loss += np.log1p(np.exp(-abs(signed))) + max(-signed, np.float32(0.0))
-        error = np.float32(1.0 / (1.0 + np.exp(-score)) - labels[k])
+        small = np.exp(-abs(score))
+        product *= 1.0 + small  # one logarithm for all: the product of up to 2^n stays finite
+        loss += max(-signed, np.float32(0.0))
+        probability = (np.float32(1.0) if score >= 0 else small) / (np.float32(1.0) + small)
+        error = np.float32(probability - labels[k])
         step = np.float32(rate) * error
         for j in range(len(hidden)):
             gradient[j] += error * outputs[row, j]
             outputs[row, j] -= step * hidden[j]
-    return loss
+    return loss + np.log(product)
 
 
 @njit(cache=True, **INNER)
-def choose_targets(word, table, nodes, turns, lengths, negative, state, rows, labels):
+def draw(chance, other, state):
+    """A number from a distribution by its alias table: two looks, however many numbers there are."""
+    place = uniform(state) * len(chance)
+    i = int(place)
+    return i if place - i < chance[i] else other[i]
+
+
+@njit(cache=True, **INNER)
+def alias_table(weights, chance, other):
+    """Vose's tables: number i stands for itself with probability ``chance[i]``, else for ``other[i]``."""
+    n = len(weights)
+    share = n / weights.sum()
+    below, above = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    n_below = n_above = 0
+    for i in range(n):
+        chance[i], other[i] = weights[i] * share, i
+        if chance[i] < 1.0:
+            below[n_below] = i
+            n_below += 1
+        else:
+            above[n_above] = i
+            n_above += 1
+    while n_below > 0 and n_above > 0:
+        n_below -= 1
+        low, high = below[n_below], above[n_above - 1]
+        other[low] = high
+        chance[high] -= 1.0 - chance[low]
+        if chance[high] < 1.0:
+            n_above -= 1
+            below[n_below] = high
+            n_below += 1
+    for k in range(n_below):
+        chance[below[k]] = 1.0  # what rounding has left over
+
+
+@njit(cache=True, **INNER)
+def choose_targets(word, chance, other, nodes, turns, lengths, negative, state, rows, labels):
     """Which outputs a word is learned by: the path to it in the tree (no negatives), or itself and drawn words."""
     if negative == 0:
         for k in range(lengths[word]):
@@ -59,7 +98,7 @@ def choose_targets(word, table, nodes, turns, lengths, negative, state, rows, la
     rows[0], labels[0] = word, 1
     n = 1
     for _ in range(negative):
-        drawn = np.searchsorted(table, uniform(state) * table[-1], side="right")
+        drawn = draw(chance, other, state)
         if drawn != word:  # as in the original program, a word is not its own negative
             rows[n], labels[n] = drawn, 0
             n += 1
@@ -73,7 +112,8 @@ def train_pass(
     keep,
     vectors,
     outputs,
-    table,
+    chance,
+    other,
     nodes,
     turns,
     lengths,
@@ -117,7 +157,7 @@ def train_pass(
                     if j != i:
                         for d in range(len(hidden)):
                             hidden[d] += weight * vectors[sentence[j], d]
-                count = choose_targets(sentence[i], table, nodes, turns, lengths, negative, state, rows, labels)
+                count = choose_targets(sentence[i], chance, other, nodes, turns, lengths, negative, state, rows, labels)
                 loss += output_step(hidden, outputs, rows, labels, count, rate, gradient)
                 steps += 1
                 for j in range(low, high):
@@ -130,7 +170,7 @@ def train_pass(
                     continue
                 center = vectors[sentence[i]]
                 gradient[:] = 0.0
-                count = choose_targets(sentence[j], table, nodes, turns, lengths, negative, state, rows, labels)
+                count = choose_targets(sentence[j], chance, other, nodes, turns, lengths, negative, state, rows, labels)
                 loss += output_step(center, outputs, rows, labels, count, rate, gradient)
                 steps += 1
                 for d in range(len(center)):

@@ -9,6 +9,8 @@ from torch.distributions import Independent, Normal, kl_divergence
 
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
+from margin.generative.diffusion.predictions import convert, kl_weight
+from margin.generative.diffusion.schedules import noise_schedule
 from margin.generative.elbo import gaussian_log_likelihood, kl_to_standard_normal, reparameterize
 from margin.generative.latent import NormalDecoder, log_marginal, normal_nodes
 
@@ -43,3 +45,32 @@ def marginal_of_a_linear_decoder(seed: int) -> Verdict:
     decoder = NormalDecoder(lambda z: b + z @ W.T, 0.8)
     exact = stats.multivariate_normal(b, W @ W.T + 0.64 * np.eye(3)).logpdf(x)
     return near(log_marginal(x, decoder.log_likelihood, *normal_nodes(60, 2)), exact, tolerance=1e-5)
+
+
+@oracle(*(f"{PATH}.diffusion.predictions.{name}" for name in ("convert", "kl_weight")))
+def predictions_of_a_step(seed: int) -> Verdict:
+    """Every kind from clean data and noise, and what an error counts: the divergence of the two normal steps."""
+    rng = np.random.default_rng(seed)
+    schedule = noise_schedule("cosine", 9)
+    clean, noise, wrong = (torch.from_numpy(rng.normal(0.3, 1.2, size=(4, 2))) for _ in range(3))
+    t = 5
+    bar, before = float(schedule.alpha_bars[t]), float(schedule.alpha_bars[t - 1])
+    alpha = bar / before
+    a, b = np.sqrt(bar), np.sqrt(1 - bar)
+    x = a * clean + b * noise
+    kinds = {"x0": clean, "epsilon": noise, "v": a * noise - b * clean, "velocity": clean - noise, "score": -noise / b}
+    parts = {
+        f"{given}_to_{wanted}": near(
+            convert(schedule, value, x, t, given=given, wanted=wanted).numpy(), kinds[wanted].numpy(), tolerance=1e-8
+        )
+        for given, value in kinds.items()
+        for wanted in kinds
+    }
+    variance = (1 - alpha) * (1 - before) / (1 - bar)  # of the step back, given the clean data
+    for kind, value in kinds.items():
+        other = convert(schedule, value + wrong, x, t, given=kind, wanted="x0")
+        apart = np.sqrt(before) * (1 - alpha) / (1 - bar) * (other - clean)  # between the means of the two steps
+        wanted = float(apart.square().sum()) / (2 * variance)
+        found = float(kl_weight(schedule, kind)[t]) * float(wrong.square().sum())
+        parts[f"weight_of_{kind}"] = near(found / wanted, 1.0, tolerance=1e-8)
+    return every(**parts)

@@ -10,6 +10,8 @@ from scipy.spatial.distance import jensenshannon
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.foundations import information as ours
+from margin.foundations.statistics import GaussianProcess
+from margin.foundations.statistics.covariance_functions import RBFCovariance
 from margin.foundations.transport import monotone_plan, wasserstein_1d
 
 PATH = "margin.foundations.information"
@@ -45,4 +47,32 @@ def transport_on_the_line(seed: int) -> Verdict:
         leaves=near(moved.sum(axis=1), a, tolerance=1e-12),
         arrives=near(moved.sum(axis=0), b, tolerance=1e-12),
         cheapest=near(float((moved * cost).sum()), cheapest, tolerance=1e-7),
+    )
+
+
+@oracle("margin.foundations.statistics.GaussianProcess")
+def conditioned_process(seed: int) -> Verdict:
+    """The posterior by the inverse of a matrix, and draws whose covariance is the posterior's."""
+    rng = np.random.default_rng(seed)
+    x, y, at = rng.uniform(-2, 2, size=5), rng.normal(size=5), np.array([-1.3, 0.2, 2.6])
+    kernel = RBFCovariance(0.8)
+
+    def k(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(kernel(a[:, None], b[:, None]))
+
+    def mean(points: np.ndarray) -> np.ndarray:
+        return 0.5 + 2.0 * np.asarray(points).reshape(len(points), -1)[:, 0]
+
+    inverse = np.linalg.inv(k(x, x) + 0.3 * np.eye(5))
+    centers = mean(at) + k(at, x) @ inverse @ (y - mean(x))
+    covariance = k(at, at) - k(at, x) @ inverse @ k(x, at)
+    process = GaussianProcess(kernel, mean).condition(x, y, noise=0.3)
+    found, deviations = process.predict(at)
+    draws = process.sample(at, 4000, rng)
+    return every(
+        mean=near(found, centers, tolerance=1e-8),
+        deviation=near(deviations, np.sqrt(np.diag(covariance)), tolerance=1e-8),
+        joint=near(process.joint(at)[1], covariance, tolerance=1e-8),
+        drawn_mean=near(draws.mean(axis=0), centers, tolerance=6 * float(deviations.max()) / np.sqrt(4000)),
+        drawn_spread=near(np.cov(draws.T), covariance, tolerance=8 * float(deviations.max()) ** 2 / np.sqrt(4000)),
     )

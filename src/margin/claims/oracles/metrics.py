@@ -36,3 +36,20 @@ def scores_of_classifiers(seed: int) -> Verdict:
         auc_of_classes=near(ours.roc_auc(three, p), theirs.roc_auc_score(three, p, multi_class="ovr"), tolerance=1e-10),
         least_cost=near([cost, at], [min(costs), min(costs)], tolerance=1e-12),
     )
+
+
+@oracle(f"{PATH}.threshold_sweep")
+def rates_at_thresholds(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    y = (rng.random(50) < 0.3).astype(int)
+    score = np.round(y + rng.normal(0, 1.2, size=50), 1)
+    cuts = [-1.05, 0.0, 0.4, 1.3]
+    sweep = ours.threshold_sweep(y, score, cuts)
+    said = [(score > cut).astype(int) for cut in cuts]
+    return every(
+        precision=near(sweep["precision"], [theirs.precision_score(y, p) for p in said], tolerance=1e-12),
+        recall=near(sweep["recall"], [theirs.recall_score(y, p) for p in said], tolerance=1e-12),
+        alarms=near(sweep["false_positive_rate"], [p[y == 0].mean() for p in said], tolerance=1e-12),
+        accuracy=near(sweep["accuracy"], [theirs.accuracy_score(y, p) for p in said], tolerance=1e-12),
+        every_score=near(ours.threshold_sweep(y, score)["threshold"][1:], np.unique(score), tolerance=0),
+    )

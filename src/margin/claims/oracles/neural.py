@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import pairwise
+
 import numpy as np
 import torch
-from torch import Tensor, nn
+from scipy.special import softmax as scipy_softmax
+from sklearn.exceptions import ConvergenceWarning
+from torch import nn
 from torch.nn import functional
 
+from margin.claims.oracles import convolution as convolution  # registers what belongs to this package too
 from margin.claims.oracles import oracle
+from margin.claims.oracles.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.attention.dot_product import attention
 from margin.neural.attention.heads import MultiHeadAttention
 from margin.neural.attention.positions import sinusoidal
-from margin.neural.convolution.backward import conv_backward
-from margin.neural.convolution.equations import conv1d, conv2d, convolve
-from margin.neural.convolution.pooling import global_pool, pool, pool_backward
-from margin.neural.convolution.transposed import conv_transpose
-from margin.neural.convolution.upsampling import upsample
+from margin.neural.backprop import backward_pass, forward_pass
+from margin.neural.estimators import MLPClassifier
 from margin.neural.losses.binary import bce_loss
 from margin.neural.losses.classes import cross_entropy
 from margin.neural.losses.likelihood import gaussian_nll
@@ -24,104 +28,6 @@ from margin.neural.losses.regression import mse_loss
 from margin.neural.nets.mlp import MLP
 from margin.neural.normalization.layers import BatchNorm
 from margin.neural.weights import build
-
-PATH = "margin.neural"
-TIGHT = 1e-10
-
-
-def normal(seed: int, *shape: int) -> Tensor:
-    return torch.from_numpy(np.random.default_rng([seed, *shape]).normal(0.4, 1.3, size=shape))
-
-
-def same(ours: object, theirs: Tensor, tolerance: float = TIGHT) -> Verdict:
-    return near(np.asarray(torch.as_tensor(ours).detach()), theirs.detach().numpy(), tolerance=tolerance)
-
-
-@oracle(f"{PATH}.convolution.equations.conv2d", f"{PATH}.convolution.equations.convolve")
-def convolution_of_images(seed: int) -> Verdict:
-    x, w, b = normal(seed, 2, 4, 9, 7), normal(seed, 6, 2, 3, 2), normal(seed, 6)
-    options = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}
-    flipped = functional.conv2d(x, w.flip(2, 3), b, **options)  # type: ignore[arg-type]
-    return every(
-        correlation=same(conv2d(x.numpy(), w.numpy(), b.numpy(), **options), functional.conv2d(x, w, b, **options)),  # type: ignore[arg-type]
-        flipped=same(convolve(x.numpy(), w.numpy(), b.numpy(), **options), flipped),
-    )
-
-
-@oracle(f"{PATH}.convolution.equations.conv1d")
-def convolution_of_signals(seed: int) -> Verdict:
-    x, w, b = normal(seed, 2, 3, 11), normal(seed, 4, 3, 3), normal(seed, 4)
-    options = {"stride": 2, "padding": 3, "dilation": 2}
-    return same(conv1d(x.numpy(), w.numpy(), b.numpy(), **options), functional.conv1d(x, w, b, **options))  # type: ignore[arg-type]
-
-
-@oracle(f"{PATH}.convolution.backward.conv_backward")
-def gradients_of_convolution(seed: int) -> Verdict:
-    x, w, b = (normal(seed, *shape).requires_grad_() for shape in ((2, 3, 9, 8), (4, 3, 3, 2), (4,)))
-    options = {"stride": (2, 3), "padding": (1, 2), "dilation": (2, 1)}
-    out = functional.conv2d(x, w, b, **options)  # type: ignore[arg-type]
-    delta = normal(seed, *out.shape)
-    wanted = torch.autograd.grad(out, (x, w, b), delta)
-    found = conv_backward(delta.numpy(), x.detach().numpy(), w.detach().numpy(), **options)
-    return every(**{name: same(ours, theirs) for name, ours, theirs in zip(found._fields, found, wanted)})
-
-
-@oracle(f"{PATH}.convolution.transposed.conv_transpose")
-def transposed_convolution(seed: int) -> Verdict:
-    x, w, b = normal(seed, 2, 3, 4, 5), normal(seed, 3, 2, 3, 2), normal(seed, 2)
-    options = {"stride": (2, 3), "padding": (1, 0), "output_padding": (1, 2), "dilation": (2, 1)}
-    wanted = functional.conv_transpose2d(x, w, b, **options)  # type: ignore[arg-type]
-    return same(conv_transpose(x.numpy(), w.numpy(), b.numpy(), **options), wanted)
-
-
-@oracle(f"{PATH}.convolution.upsampling.upsample")
-def enlarged_images(seed: int) -> Verdict:
-    x, w = normal(seed, 2, 3, 4, 5), normal(seed, 3, 2, 3, 3)
-    values, indices = functional.max_pool2d(normal(seed, 2, 3, 8, 10), 2, return_indices=True)
-    unpooled = upsample(values.numpy(), "unpool", 2, indices=indices.numpy())
-    return every(
-        nearest=same(upsample(x.numpy(), "nearest", 3), functional.interpolate(x, scale_factor=3, mode="nearest")),
-        bilinear=same(upsample(x.numpy(), "bilinear", 3), functional.interpolate(x, scale_factor=3, mode="bilinear")),
-        unpooled=same(unpooled, functional.max_unpool2d(values, indices, 2)),
-        transposed=same(
-            upsample(x.numpy(), "transposed", 3, weight=w.numpy()), functional.conv_transpose2d(x, w, stride=3)
-        ),
-    )
-
-
-@oracle(f"{PATH}.convolution.pooling.pool", f"{PATH}.convolution.pooling.pool_backward")
-def pooled_images(seed: int) -> Verdict:
-    x = normal(seed, 2, 3, 9, 7).requires_grad_()
-    window, stride, padding = (3, 2), (2, 1), (1, 0)
-    largest, where = functional.max_pool2d(x, window, stride, padding, return_indices=True)
-    means, delta = functional.avg_pool2d(x, window, stride, padding), normal(seed, *largest.shape)
-    data, options = x.detach().numpy(), (window, stride, padding)
-    ours, side_by_side = pool(data, *options), pool(data, 2).values
-    back = {
-        kind: same(
-            pool_backward(delta.numpy(), data, *options, kind=kind),
-            torch.autograd.grad(out, x, delta, retain_graph=True)[0],
-        )
-        for kind, out in (("max", largest), ("mean", means))
-    }
-    return every(
-        largest=same(ours.values, largest),
-        where=equal(ours.indices, where.numpy()),
-        smallest=same(-pool(-data, *options, kind="min").values, largest),
-        means=same(pool(data, *options, kind="mean").values, means),
-        side_by_side=same(side_by_side, functional.max_pool2d(x, 2)),
-        back_to_largest=back["max"],
-        back_to_all=back["mean"],
-    )
-
-
-@oracle(f"{PATH}.convolution.pooling.global_pool")
-def pooled_whole_images(seed: int) -> Verdict:
-    x = normal(seed, 2, 3, 4, 5)
-    return every(
-        mean=same(global_pool(x.numpy()), functional.adaptive_avg_pool2d(x, 1)[..., 0, 0]),
-        max=same(global_pool(x.numpy(), "max"), functional.adaptive_max_pool2d(x, 1)[..., 0, 0]),
-    )
 
 
 @oracle(f"{PATH}.normalization.layers.BatchNorm")
@@ -247,3 +153,42 @@ def sines_of_positions(seed: int) -> Verdict:
         [f(k / 700.0 ** (2 * i / 6)) for i in range(3) for f in (np.sin, np.cos)] for k in range(3, 8)
     ]  # written out, one number at a time
     return near(sinusoidal(5, 6, base=700.0, start=3).numpy(), np.array(wanted), tolerance=1e-12)
+
+
+@oracle(f"{PATH}.backprop.backward_pass")
+def gradients_by_hand(seed: int) -> Verdict:
+    sizes = (3, 5, 4, 2)
+    weights = [normal(seed + k, b, a).requires_grad_() for k, (a, b) in enumerate(pairwise(sizes))]
+    biases = [normal(seed + k, b).requires_grad_() for k, b in enumerate(sizes[1:])]
+    x, delta = normal(seed, 6, 3), normal(seed, 6, 2)
+    h = x
+    for weight, bias in zip(weights[:-1], biases[:-1]):
+        h = torch.relu(h @ weight.T + bias)
+    wanted = torch.autograd.grad(h @ weights[-1].T + biases[-1], [*biases, *weights], delta)
+    plain = [weight.detach().numpy() for weight in weights]
+    forward = forward_pass(plain, [bias.detach().numpy() for bias in biases], x.numpy())
+    found = backward_pass(plain, forward, delta.numpy())
+    ours = [*found.biases, *found.weights]
+    return every(**{f"part_{k}": same(a, b) for k, (a, b) in enumerate(zip(ours, wanted))})
+
+
+@oracle(f"{PATH}.estimators.MLPClassifier")
+def classifier_network(seed: int) -> Verdict:
+    """What a fitted network says is the softmax of its stored weights, at scaled rows, and its score the accuracy."""
+    rng = np.random.default_rng(seed)
+    y = np.array(["red", "green", "blue"])[np.arange(60) % 3]
+    X = rng.normal(size=(60, 2)) * [1.0, 5.0] + np.array([[0.0, 3.0], [2.0, -8.0], [-1.0, 9.0]])[np.arange(60) % 3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # twenty epochs are enough to have weights
+        model = MLPClassifier((5,), activation="tanh", max_iter=20, random_state=seed).fit(X, y)
+    weights = [np.asarray(array, dtype=np.float64) for array in model.weights_.values()]
+    (w1, b1, w2, b2), rows = weights, (X - model.center_) / model.scale_
+    expected = scipy_softmax(np.tanh(rows @ w1.T + b1) @ w2.T + b2, axis=1)
+    proba = model.predict_proba(X)
+    return every(
+        classes=equal(model.classes_.tolist(), ["blue", "green", "red"]),
+        probabilities=near(proba, expected, tolerance=1e-5),
+        logarithms=near(model.predict_log_proba(X), np.log(expected), tolerance=1e-4),
+        said=equal(model.predict(X).tolist(), model.classes_[expected.argmax(axis=1)].tolist()),
+        score=near(model.score(X, y), np.mean(model.classes_[expected.argmax(axis=1)] == y), tolerance=1e-12),
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.optimize import rules
+from margin.optimize.finite_sum import FiniteSum, sgd
 
 PATH = "margin.optimize.rules"
 RATE = 0.07
@@ -87,4 +88,36 @@ def adam(seed: int) -> Verdict:
     return every(
         plain=near(steps_of(rules.Adam(0.6, 0.9, 0.02), seed), plain, tolerance=1e-12),
         decayed=near(steps_of(rules.Adam(0.6, 0.9, 0.02, weight_decay=0.3), seed), decayed, tolerance=1e-12),
+    )
+
+
+@oracle("margin.optimize.finite_sum.sgd")
+def descent_by_batches(seed: int) -> Verdict:
+    """Least squares by pairs of rows, two epochs, the updates written out."""
+    rng = np.random.default_rng(seed)
+    A, b, start = rng.normal(size=(7, 3)), rng.normal(size=7), np.array([1.0, -2.0, 0.5])
+    problem = FiniteSum(
+        7,
+        lambda x, rows: 0.5 * (A[rows] @ x - b[rows]) ** 2,
+        lambda x, rows: A[rows] * (A[rows] @ x - b[rows])[:, None],
+    )
+    records = list(sgd(problem, start, learning_rate=RATE, batch_size=2, epochs=2))
+    x, points = start, [start]
+    for _ in range(2):
+        for first in (0, 2, 4, 6):
+            rows = slice(first, first + 2)
+            x = x - RATE * A[rows].T @ (A[rows] @ x - b[rows]) / len(b[rows])
+            points.append(x)
+    joined = list(sgd(problem, start, learning_rate=RATE, batch_size=2, epochs=1, accumulate=2, max_norm=0.3))
+    gradient = A[:4].T @ (A[:4] @ start - b[:4]) / 4
+    move = RATE * gradient * min(1.0, 0.3 / np.linalg.norm(gradient))
+    return every(
+        points=near([record.x for record in records], points, tolerance=1e-10),
+        loss=near(records[1]["value"], 0.5 * np.mean((A[:2] @ start - b[:2]) ** 2), tolerance=1e-10),
+        slope=near(records[0]["gradient_norm"], np.linalg.norm(A.T @ (A @ start - b) / 7), tolerance=1e-10),
+        moved=near(records[3]["step_size"], np.linalg.norm(points[3] - points[2]), tolerance=1e-10),
+        counted=near([record["evaluations"] for record in records], [0, 2, 4, 6, 7, 9, 11, 13, 14], tolerance=0),
+        epochs=near([record["epoch"] for record in records], [0, 1, 1, 1, 1, 2, 2, 2, 2], tolerance=0),
+        joined=near(joined[1].x, start - move, tolerance=1e-10),
+        end=near([records[0].total, joined[0].total], [8, 2], tolerance=0),
     )

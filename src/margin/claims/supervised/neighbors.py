@@ -42,7 +42,7 @@ def a_sigmoid_of_the_output_is_a_probability(seed: int) -> Verdict:
 
     X = np.linspace(-3, 3, 60)[:, None]
     y = (X[:, 0] > 0.5).astype(int)
-    model = MLPClassifier((8,), max_iter=60, batch_size=20, learning_rate_init=5e-3, random_state=seed).fit(X, y)
+    model = MLPClassifier((8,), max_iter=60, batch_size=20, learning_rate_init=2e-2, random_state=seed).fit(X, y)
     grid = np.linspace(-4, 4, 801)[:, None]
     probability = model.predict_proba(grid)[:, 1]
     crossing = grid[np.flatnonzero(np.diff(probability > 0.5)), 0]

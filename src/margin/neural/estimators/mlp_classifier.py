@@ -1,5 +1,7 @@
 r"""Multi-layer perceptron for classes: softmax and cross-entropy, or one logistic output per label.
 
+Two classes have one output z, of which (0, z) is the softmax.
+
 .. math:: \ell(y, f) = -\log \mathrm{softmax}(f)_y, \qquad\text{or}\qquad
           \ell(y, f) = \sum_j \log(1 + e^{f_j}) - y_j f_j \quad\text{for several labels per row}
 """
@@ -22,6 +24,7 @@ from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, weighted_rows
+from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training.objectives import (
     accuracy,
     binary_cross_entropy,
@@ -177,8 +180,13 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
     def _begin(self, X: Any, weight: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> None:
         self._scale_inputs(X, weight)
         self.n_features_in_ = X.shape[1]
-        self._describe(n_outputs=len(classes))
-        self.classes_, self.out_activation_ = classes, "softmax" if codes.ndim == 1 else "logistic"
+        one_class_per_row = codes.ndim == 1
+        self._describe(n_outputs=1 if one_class_per_row and len(classes) == 2 else len(classes))
+        self.classes_, self.out_activation_ = classes, "softmax" if one_class_per_row else "logistic"
+
+    def _network(self) -> MLP:
+        one_for_two = len(self.classes_) == 2 and self.network_["sizes"][-1] == 1
+        return (TwoClassMLP if one_for_two else MLP)(**self.network_)
 
     def _target(self, codes: np.ndarray, dtype: Any) -> np.ndarray:
         return codes if codes.ndim == 1 else codes.astype(dtype)

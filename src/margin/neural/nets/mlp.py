@@ -10,11 +10,12 @@ from itertools import pairwise
 from typing import NamedTuple, cast
 
 from torch import Tensor, nn
+from torch.nn import functional
 
 from margin.neural.activations import activation_layer
 from margin.neural.layers.dropout import Dropout
 
-__all__ = ["MLP", "Trace"]
+__all__ = ["MLP", "Trace", "TwoClassMLP"]
 
 
 class Trace(NamedTuple):
@@ -95,3 +96,17 @@ class MLP(nn.Module):
     def multiply_adds(self) -> int:
         r""":math:`\sum_{j=1}^{K+1} n_{j-1} n_j`, the cost of the forward pass of one row."""
         return sum(a * b for a, b in pairwise(self.sizes))
+
+
+class TwoClassMLP(MLP):
+    r"""A perceptron with one output z that speaks for two classes as (0, z): their softmax is :math:`\sigma(z)`.
+
+    Two outputs would say the same twice, and an optimizer that moves each of them moves their difference twice as far.
+
+    >>> import torch
+    >>> TwoClassMLP([4, 8, 1])(torch.zeros(5, 4))[:, 0].tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.pad(super().forward(x), (1, 0))

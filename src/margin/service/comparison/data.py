@@ -252,6 +252,9 @@ def _checked(opened: OpenedData) -> OpenedData:
     if source.task not in ("classification", "regression"):
         raise BadRequest(f"compare: {source.name} needs a target; name its column with --target.")
     if source.task == "regression":
+        if y.dtype.kind == "M":
+            said = "holds dates, which no model predicts; give it as a number, such as days since the first"
+            raise BadRequest(f"compare: {target} {said}.")
         if y.dtype.kind not in "biuf":
             raise BadRequest(f"compare: {target} holds labels, so the task cannot be regression.")
         if len(np.unique(y)) < 2:

@@ -64,6 +64,8 @@ def _last_layer(graph: OnnxGraph, model: Any, x: str) -> str:
         raise CannotExport(f"export_onnx: the activation {name!r} cannot be exported; {allowed} can.")
     h = graph.shifted(x, model.center_, model.scale_)
     layers = list(zip(model.coefs_, model.intercepts_))
+    if len(getattr(model, "classes_", ())) == 2 and layers[-1][0].shape[1] == 1:  # one output z for two classes: (0, z)
+        layers[-1] = tuple(np.concatenate([np.zeros_like(part), part], axis=-1) for part in layers[-1])
     for matrix, bias in layers[:-1]:
         h = ACTIVATIONS[name](graph, graph.affine(h, *_doubles(matrix, bias)), float(network["negative_slope"]))
     return graph.affine(h, *_doubles(*layers[-1]))

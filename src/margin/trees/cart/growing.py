@@ -78,9 +78,12 @@ def _rules_for(rules: GrowthRules, weight: np.ndarray, target: np.ndarray) -> tu
         return rules._replace(weight_is_count=unit), np.average(target, axis=0, weights=weight) if centered else 0.0
     if rules.classes == 1:
         return rules._replace(weight_is_count=unit), float(np.average(target, weights=weight))
-    integers = unit or bool(np.all(weight == np.floor(weight)) and weight.sum() < PACKED_WEIGHT)
-    packed = rules.mode == GINI and rules.classes == 2 and integers
+    packed = rules.mode == GINI and rules.classes == 2 and (unit or _are_counts(weight))
     return rules._replace(weight_is_count=unit, mode=PACKED_GINI if packed else rules.mode), 0.0
+
+
+def _are_counts(weight: np.ndarray) -> bool:
+    return bool(np.all(weight == np.floor(weight)) and weight.sum() < PACKED_WEIGHT)
 
 
 def _node_rows(rules: GrowthRules, rows: np.ndarray, weight: np.ndarray, target: np.ndarray) -> NodeRows:

@@ -61,6 +61,7 @@ BLOCK = 256  # rows that step together: enough to wait for, few enough that they
 NODES_PER_ROW = 3  # nodes that are packed in the time that packing saves one row
 CHUNK = 2048  # rows that pass all trees before the next ones do: they stay in the second-level cache
 WORK_PER_WALK = 200.0  # basic operations per row and tree
+FEW_NODES = 500  # nodes up to which lists are walked faster than arrays
 
 
 def leaf(value: Any, n_samples: int = 0, weight: float = 0.0, impurity: float = 0.0) -> TreeArrays:
@@ -259,7 +260,14 @@ def depths(tree: TreeArrays) -> np.ndarray:
 
 def depth(tree: TreeArrays) -> int:
     """The most questions between the root and a leaf."""
-    return int(depths(tree).max())
+    if len(tree["feature"]) > FEW_NODES:
+        return int(depths(tree).max())
+    left, right = tree["left"].tolist(), tree["right"].tolist()
+    level, nodes = -1, [0]
+    while nodes:
+        level += 1
+        nodes = [child for node in nodes if left[node] >= 0 for child in (left[node], right[node])]
+    return level
 
 
 def n_leaves(tree: TreeArrays) -> int:

@@ -1,0 +1,73 @@
+"""Scaled sums over paths against sums over all paths one by one, and against logarithms, however large the scores."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from margin.graphical.chain_kernels import chain_sums, sums_in_logarithms
+
+
+def drawn(seed, lengths, k, spread, zeros=0.0):
+    rng = np.random.default_rng(seed)
+    scores, between = rng.normal(0, spread, (sum(lengths), k)), rng.normal(0, spread, (k, k))
+    between[rng.random((k, k)) < zeros] = -np.inf
+    scores[rng.random(scores.shape) < zeros] = -np.inf
+    first, last = rng.normal(0, spread, k), rng.normal(0, spread, k)
+    return scores, np.cumsum(lengths), first, last, between
+
+
+def sums(scores, ends, first, last, between):
+    marginals, pairs = np.zeros(scores.shape), np.zeros(between.shape)
+    log_z = chain_sums(scores, ends, first, last, between, marginals, pairs)
+    return log_z, marginals, pairs
+
+
+def by_paths(scores, first, last, between):
+    n, k = scores.shape
+    paths = list(itertools.product(range(k), repeat=n))
+    values = np.array(
+        [
+            first[p[0]] + last[p[-1]] + sum(scores[t, s] for t, s in enumerate(p))
+            + sum(between[a, b] for a, b in itertools.pairwise(p))
+            for p in paths
+        ]
+    )  # fmt: skip
+    weights = np.exp(values - logsumexp(values))
+    marginals, pairs = np.zeros(scores.shape), np.zeros(between.shape)
+    for path, weight in zip(paths, weights, strict=True):
+        for t, state in enumerate(path):
+            marginals[t, state] += weight
+        for a, b in itertools.pairwise(path):
+            pairs[a, b] += weight
+    return logsumexp(values), marginals, pairs
+
+
+@pytest.mark.parametrize(("seed", "spread"), [(0, 1.0), (1, 5.0), (2, 400.0)])
+def test_sums_are_those_over_all_paths(seed, spread):
+    lengths = [3, 0, 1, 5]
+    scores, ends, first, last, between = drawn(seed, lengths, 3, spread)
+    log_z, marginals, pairs = sums(scores, ends, first, last, between)
+    expected, start = np.zeros((3, 3)), 0
+    for i, end in enumerate(ends):
+        if end > start:
+            z, m, p = by_paths(scores[start:end], first, last, between)
+            np.testing.assert_allclose(log_z[i], z, rtol=1e-10)
+            np.testing.assert_allclose(marginals[start:end], m, atol=1e-9)
+            expected += p
+        start = end
+    np.testing.assert_allclose(pairs, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "spread", "zeros"), [(0, 1.0, 0.0), (1, 30.0, 0.0), (2, 2.0, 0.3), (3, 300.0, 0.2)])
+def test_scaled_messages_are_those_in_logarithms(seed, spread, zeros):
+    scores, ends, first, last, between = drawn(seed, [200], 6, spread, zeros)
+    log_z, marginals, pairs = sums(scores, ends, first, last, between)
+    m, p = np.zeros(scores.shape), np.zeros(between.shape)
+    z = sums_in_logarithms(scores, first, last, between, m, p)
+    assert np.isfinite(z)
+    np.testing.assert_allclose(log_z[0], z, rtol=1e-11)
+    np.testing.assert_allclose(marginals, m, atol=1e-8)
+    np.testing.assert_allclose(pairs, p, atol=1e-7)
+    np.testing.assert_allclose(marginals.sum(axis=1), 1, atol=1e-8)
