@@ -7,7 +7,7 @@ import pytest
 
 from margin.graphical import BayesianNetwork, SumProductNetwork
 from margin.graphical.graphs import skeleton
-from margin.graphical.network import DiscreteNetwork
+from margin.graphical.network import DiscreteNetwork, random_network
 
 CHAIN = {0: [], 1: [0], 2: [1], 3: []}
 
@@ -85,3 +85,23 @@ def test_circuits(seed):
     assert np.exp(model.score_samples(gaps)[0]) == pytest.approx(p[states[:, 2] == 1].sum())
     np.testing.assert_allclose(model.sample(20_000, random_state=0).mean(axis=0), p @ states, atol=0.02)
     assert model.score(X) > BayesianNetwork(max_parents=0).fit(X).score(X) + 0.02
+
+
+def test_a_family_that_no_rows_could_fill_is_refused_and_the_model_of_before_stays():
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(30, 31)).astype(float)
+    model = BayesianNetwork().fit(X[:, :5])
+    before = model.score_samples(X[:, :5])
+    model.set_params(structure="given", required_edges=[[p, 30] for p in range(30)])
+    with pytest.raises(ValueError, match=r"column 30 with 30 parents has .* entries; allow fewer parents"):
+        model.fit(X)
+    model.set_params(structure="greedy", required_edges=None)
+    np.testing.assert_array_equal(model.score_samples(X[:, :5]), before)
+
+
+def test_posteriors_of_a_wide_graph_are_refused_in_one_sentence():
+    n = 8
+    parents = {(i, j): [(i - 1, j)] * (i > 0) + [(i, j - 1)] * (j > 0) for i in range(n) for j in range(n)}
+    net = random_network(parents, 12, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"a table of .* entries is needed"):
+        net.posteriors()

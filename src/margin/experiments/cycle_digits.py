@@ -36,7 +36,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     test, X = X[:N_TEST], X[N_TEST:]
     half = 300 if fast else len(X) // 2
     A, B, partners = X[:half], 1 - X[half : 2 * half], 1 - test
-    model = CycleTranslation((16, 16), image_shape=(8, 8), max_iter=8 if fast else 60, batch_size=30, seed=seed)
+    model = CycleTranslation((16, 16), image_shape=(8, 8), max_iter=8 if fast else 20, batch_size=30, seed=seed)
     model.fit(A, B)
     forth, back = model.transform(test), model.inverse_transform(partners)
     return {

@@ -84,6 +84,15 @@ class BayesianNetwork(StateDensity):
 
     def fit(self, X: Any, y: Any = None) -> BayesianNetwork:
         """Search the graph and fill its tables; ``y`` is ignored."""
+        before = dict(vars(self))
+        try:
+            return self._learn(X)
+        except ValueError:  # a table too large shows only when columns and graph are known
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _learn(self, X: Any) -> BayesianNetwork:
         codes = self._learn_columns(X)
         sizes = self._sizes()
         graph = self._graph(codes, sizes)

@@ -96,12 +96,15 @@ def _passed(potentials: list[Factor], joined: list[tuple[int, int]], log_scale: 
         neighbors[i].append(j)
         neighbors[j].append(i)
     messages: dict[tuple[int, int], Factor] = {}
+    beliefs: list[Factor] = list(potentials)
 
-    def message(source: int, target: int) -> float:
-        """Sends from source to target; the logarithm of what was divided out."""
-        received = (messages[k, source] for k in neighbors[source] if k != target)
-        together = product([potentials[source], *received])
-        shared = set(potentials[target].variables)
+    def gathered(node: int, without: int) -> Factor:
+        """The clique and all messages to it but one."""
+        return product([potentials[node], *(messages[k, node] for k in neighbors[node] if k != without)])
+
+    def send(together: Factor, source: int, target: int) -> float:
+        """From source to target; the logarithm of what was divided out."""
+        shared = potentials[target].variables
         sent = together.summed(v for v in together.variables if v not in shared)
         peak = float(sent.values.max())
         if peak <= 0:
@@ -115,18 +118,16 @@ def _passed(potentials: list[Factor], joined: list[tuple[int, int]], log_scale: 
             continue
         order = _depth_first(root, neighbors)
         visited |= {node for node, _ in order}
-        for node, parent in reversed(order[1:]):
-            log_scale += message(node, parent)
-        for node, parent in order[1:]:
-            message(parent, node)
-        total = float(product([potentials[root], *(messages[k, root] for k in neighbors[root])]).values.sum())
+        for node, parent in reversed(order):  # the root, without a parent, comes last
+            beliefs[node] = gathered(node, parent)
+            if parent >= 0:
+                log_scale += send(beliefs[node], node, parent)
         with np.errstate(divide="ignore"):
-            log_scale += float(np.log(total))
-    beliefs = [
-        product([potential, *(messages[k, i] for k in neighbors[i])]).normalized()
-        for i, potential in enumerate(potentials)
-    ]
-    return JunctionTree(tuple(beliefs), tuple(joined), log_scale)
+            log_scale += float(np.log(beliefs[root].values.sum()))
+        for node, parent in order[1:]:
+            send(gathered(parent, node), parent, node)
+            beliefs[node] = beliefs[node] * messages[parent, node]
+    return JunctionTree(tuple(belief.normalized() for belief in beliefs), tuple(joined), log_scale)
 
 
 def _depth_first(root: int, neighbors: list[list[int]]) -> list[tuple[int, int]]:
