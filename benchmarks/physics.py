@@ -121,7 +121,8 @@ def run_deepxde(seconds: float) -> None:
     deepxde.config.set_default_float("float64")
     deepxde.config.set_random_seed(0)
     torch.set_default_device("cpu")
-    problem, curve = burgers(), []
+    problem = burgers()
+    curve: list[dict[str, float]] = []
 
     def residual(x: Any, u: Any) -> Any:
         slopes = [deepxde.grad.jacobian(u, x, i=0, j=j) for j in (0, 1)]

@@ -106,7 +106,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         outputs = int(self.n_components if self.method in EMBEDDING else self.ways)
         self.network_ = self._described(X.shape[1], outputs)
         rows = EpisodeRows(Scaling(self.center_, self.scale_).apply(X), codes.astype(np.int64), sizes)
-        record = None
+        record: Record | None = None
         for record in self._train(self._objective, rows, train, valid, seed=seed, state=state):
             self._keep_prototypes(rows)
             yield record
