@@ -121,7 +121,8 @@ def run_deepxde(seconds: float) -> None:
     deepxde.config.set_default_float("float64")
     deepxde.config.set_random_seed(0)
     torch.set_default_device("cpu")
-    problem, curve = burgers(), []
+    problem = burgers()
+    curve: list[dict[str, float]] = []
 
     def residual(x: Any, u: Any) -> Any:
         slopes = [deepxde.grad.jacobian(u, x, i=0, j=j) for j in (0, 1)]
@@ -156,13 +157,12 @@ def store(new: dict[str, Any]) -> None:
     save_findings(
         "pinn-burgers",
         "Burgers' equation by a physics-informed network",
-        protocol="Viscosity 0.01 / pi, 100 known values, evenly spread, 10,000 collocation points, as published; "
-        "hidden layers "
-        f"{LAYERS} in place of eight of 20 (as much as the processor time at hand allowed), the same for both. Ours: "
-        "Levenberg and Marquardt's method in float64 on growing stretches of time, at 1,200 to 2,500 points that "
-        "are drawn anew every 12 to 60 steps, more where the residual is large, conditions weighing "
-        f"{WEIGHT:.0f} times the residual. deepxde: all 10,000 points, L-BFGS in float64 from "
-        "the start and equal weights, as published. Processor time of one thread.",
+        protocol="Viscosity 0.01 / pi, 100 known values (evenly spread), 10,000 collocation points, as published; "
+        f"hidden layers {LAYERS} in place of eight of 20 (as much as the processor time at hand allowed), the same for "
+        "both. Ours: Levenberg and Marquardt's method in float64 on growing stretches of time, at 1,200 to 2,500 "
+        "points that are drawn anew every 12 to 60 steps, more where the residual is large, conditions weighing "
+        f"{WEIGHT:.0f} times the residual. deepxde: all 10,000 points, L-BFGS in float64 from the start and equal "
+        "weights, as published. Processor time of one thread.",
         command="MARGIN_DATA=... python -m benchmarks.physics burgers; ... deepxde; ... inverse",
         findings=findings(raw),
         raw=raw,

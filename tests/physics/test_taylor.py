@@ -145,6 +145,23 @@ def test_levenberg_marquardt_solves_to_many_digits_and_resumes():
     assert np.abs(shrunk.weights_["mlp.linears.1.weight"]).sum() < np.abs(whole.weights_["mlp.linears.1.weight"]).sum()
 
 
+def test_a_warm_start_goes_on_at_other_points():
+    ends = Condition([[0.0], [1.0]], [0.0, 0.0])
+    model = PINN(
+        bending,
+        ends,
+        solver="levenberg-marquardt",
+        hidden_layer_sizes=(8,),
+        max_iter=15,
+        warm_start=True,
+        random_state=1,
+    )
+    first = model.fit(np.linspace(0, 1, 25)[:, None]).loss_
+    second = model.fit(np.linspace(0.01, 0.99, 40)[:, None]).loss_
+    assert second < first
+    assert model.n_iter_ == 30
+
+
 def test_levenberg_marquardt_finds_a_coefficient():
     t = np.linspace(0, 2, 25)[:, None]
     model = PINN(

@@ -153,7 +153,7 @@ class GINLayer(nn.Module):
     def __init__(self, n_inputs: int, n_outputs: int, n_edge_features: int = 0, scale: float = 1.0):
         super().__init__()
         self.scale = scale
-        self.mlp = MLP([n_inputs, n_outputs, n_outputs])
+        self.mlp: nn.Module = MLP([n_inputs, n_outputs, n_outputs])
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.edge = nn.Linear(n_edge_features, n_inputs) if n_edge_features else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -96,7 +97,7 @@ class GraphNetwork(nn.Module):
             scale = 1 / (1 + mean_degree)
             made = _layer(architecture, sizes[k], sizes[k + 1], edge_size, 1 if last else heads, scale)
             if batch_norm and isinstance(made, GINLayer):
-                made.mlp = NormalizedMLP(made.mlp)  # as published: also between the layers of the perceptron
+                made.mlp = NormalizedMLP(cast(MLP, made.mlp))  # as published: also between the layers of the perceptron
             layers.append(made)
         self.body = GNN(layers, dropout, [NodeNorm(width) for _ in layers] if batch_norm else ())
         read = sum(sizes) if readout_layers == "all" else sizes[-1]

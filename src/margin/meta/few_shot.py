@@ -106,10 +106,12 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         outputs = int(self.n_components if self.method in EMBEDDING else self.ways)
         self.network_ = self._described(X.shape[1], outputs)
         rows = EpisodeRows(Scaling(self.center_, self.scale_).apply(X), codes.astype(np.int64), sizes)
+        record: Record | None = None
         for record in self._train(self._objective, rows, train, valid, seed=seed, state=state):
             self._keep_prototypes(rows)
             yield record
-        self._keep_prototypes(rows)  # where the state was that of a finished fit
+        if record is None:  # the state was that of a finished fit
+            self._keep_prototypes(rows)
 
     def predict(self, X: Any, support: Any = None, support_labels: Any = None) -> np.ndarray:
         """The label of every row of ``X``: one of those of the support set, or of the training classes without."""

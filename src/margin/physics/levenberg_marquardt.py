@@ -99,13 +99,15 @@ class LevenbergMarquardt(Step):
         try:
             delta = system.step(self.damping)
         except scipy.linalg.LinAlgError:
-            return self._refuse()
+            self._refuse()
+            return None
         target = x + torch.from_numpy(delta).to(x.dtype)
         write_parameters(target, self.parameters)
         losses = self.problem.losses(points)
         actual = value - self._value(losses, target, len(points))
         if not actual > 0:
-            return self._refuse()
+            self._refuse()
+            return None
         predicted = float(self.damping * delta @ delta - system.gradient @ delta)
         if self.batched:
             self.pending = Pending(x, predicted)
@@ -119,10 +121,11 @@ class LevenbergMarquardt(Step):
         after = self._value(self.problem.losses(points), moved, len(points))
         write_parameters(pending.before, self.parameters)
         actual = self._value(self.problem.losses(points), pending.before, len(points)) - after
-        if not actual > 0:
-            return self._refuse()
-        write_parameters(moved, self.parameters)
-        return self._adapt(actual / pending.predicted)
+        if actual > 0:
+            write_parameters(moved, self.parameters)
+            self._adapt(actual / pending.predicted)
+        else:
+            self._refuse()
 
     def _adapt(self, ratio: float) -> None:
         """``ratio`` of the actual fall to that of the linear model: 1 where the model is right."""

@@ -147,7 +147,7 @@ class PINN(RegressorMixin, NeuralEstimator):
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
         for record in self._train(objective, TensorRows.of(X), train, valid, seed=seed, state=state):
-            self._learned(record)
+            self._keep(record)
             yield record
 
     def predict(self, X: Any) -> np.ndarray:
@@ -206,7 +206,7 @@ class PINN(RegressorMixin, NeuralEstimator):
             return
         self.network_ = {**network, "low": low.tolist(), "high": high.tolist()}
 
-    def _learned(self, record: Record) -> None:
+    def _keep(self, record: Record) -> None:
         names = self.network_["coefficients"]
         self.coefficients_ = {name: float(self.weights_[f"coefficients.{name}"]) for name in names}
         self.residual_loss_, self.condition_loss_ = float(record["residual_loss"]), float(record["condition_loss"])

@@ -20,9 +20,21 @@ Slope = Callable[[Any, Any], Any]  # f(t, y)
 def explicit_step(f: Slope, t: Any, y: Any, h: Any, tableau: Tableau, first: Any = None) -> tuple[Any, list[Any]]:
     """The state after one step, and the slopes it was made from; ``first`` is the first of them where it is known."""
     slopes = [f(t, y) if first is None else first]
+    moved = _moved_tensor if hasattr(y, "detach") and isinstance(h, float) else _moved
     for node, row in zip(tableau.c[1:], tableau.a[1:]):
-        slopes.append(f(t + node * h, y + h * _combined(row, slopes)))
-    return y + h * _combined(tableau.b, slopes), slopes
+        slopes.append(f(t + node * h, moved(y, h, row, slopes)))
+    return moved(y, h, tableau.b, slopes), slopes
+
+
+def _moved(y: Any, h: Any, weights: tuple[float, ...], slopes: list[Any]) -> Any:
+    return y + h * _combined(weights, slopes)
+
+
+def _moved_tensor(y: Any, h: float, weights: tuple[float, ...], slopes: list[Any]) -> Any:
+    """The same with one operation per slope, each of which would cost a pass forward and one back."""
+    for weight, slope in zip(weights, slopes):
+        y = y.add(slope, alpha=h * weight) if weight else y
+    return y
 
 
 def _combined(weights: tuple[float, ...], slopes: list[Any]) -> Any:
