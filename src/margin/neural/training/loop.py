@@ -32,6 +32,7 @@ __all__ = ["Plan", "Training", "TrainingDiverged", "train"]
 class TrainingDiverged(FloatingPointError, ValueError):
     """A loss that is no finite number; a ``ValueError`` too, which is what scikit-learn's networks raise."""
 
+
 SNAPSHOT_STEPS = 100  # least steps between two copies of the weights, so that copying costs next to nothing
 
 
