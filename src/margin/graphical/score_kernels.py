@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from margin.core.cached_kernels import njit
 
 __all__ = ["log_likelihoods_with_one_more"]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def log_likelihoods_with_one_more(
     columns: np.ndarray,
     sizes: np.ndarray,
@@ -48,7 +49,7 @@ def log_likelihoods_with_one_more(
     return found
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _log_likelihood(counts: np.ndarray, n_states: int, k_log_k: np.ndarray) -> float:
     total = 0.0
     for start in range(0, len(counts), n_states):
