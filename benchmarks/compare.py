@@ -156,8 +156,9 @@ def main() -> None:
 
 
 def _report(tables: Sequence[str], kept: dict[tuple[str, int, str], Outcome], budget: float) -> None:
-    """Findings of the tables that every contender was run on, and which tables are missing."""
-    whole = [t for t in tables if {who for name, _, who in kept if name == t} >= set(CONTENDERS)]
+    """Findings of the tables that margin and at least three others were run on, and which tables are missing."""
+    ran = {t: {who for name, _, who in kept if name == t} for t in tables}
+    whole = [t for t in tables if OURS in ran[t] and len(ran[t]) > 3]
     outcomes = [o for o in kept.values() if o.table in whole]
     print(summary(outcomes))
     print(f"written to {_save(outcomes, [], budget, [t for t in tables if t not in whole])}")
