@@ -65,7 +65,8 @@ def _tagged(rng: np.random.Generator, n: int) -> tuple[list[list[str]], list[lis
     """Sentences with names of three kinds; a name can be of several, so that its neighbors must tell."""
     parts = ["ba", "ri", "no", "ta", "ve", "lo", "mi", "ka", "su", "den", "fel", "gor"]
     names = ["".join(rng.choice(parts, rng.integers(1, 4))).capitalize() for _ in range(400)]
-    X, y = [], []
+    X: list[list[str]] = []
+    y: list[list[str]] = []
     for _ in range(n):
         words: list[str] = []
         tags: list[str] = []

@@ -41,7 +41,7 @@ def output_step(hidden, outputs, rows, labels, n, rate, gradient):
         signed = score if labels[k] == 1 else -score
         small = np.exp(-abs(score))
         product *= 1.0 + small  # one logarithm for all: the product of up to 2^n stays finite
-        loss += max(-signed, np.float32(0.0))
+        loss += float(max(-signed, np.float32(0.0)))
         probability = (np.float32(1.0) if score >= 0 else small) / (np.float32(1.0) + small)
         error = np.float32(probability - labels[k])
         step = np.float32(rate) * error
