@@ -97,7 +97,7 @@ def test_fit_predict_score(run, tmp_path):
 
 def test_a_table_with_gaps_and_labels(run, mixed_table, tmp_path):
     out = tmp_path / "r"
-    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "max_iter=30", "-q")
+    run("fit", "mlp-classifier", mixed_table, "--target", "sold", "--out", out, "--set", "max_iter=60", "-q")
     new = tmp_path / "new.csv"
     new.write_text("town,extra,size\nnorth,1,0.5\nelsewhere,2,\n")
     predictions = list(csv.reader(io.StringIO(run("predict", out, new).stdout)))

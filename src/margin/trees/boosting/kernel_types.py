@@ -28,7 +28,7 @@ __all__ = [
 # Options of a kernel that Python calls, and of one that only other kernels call: that one has no wrapper for Python
 # (which would take as long to compile as itself) and lies in the JIT cache as part of those that call it. Calling it
 # from Python ends the process.
-ENTRY: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+ENTRY: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 INNER: dict[str, Any] = {**ENTRY, "cache": False, "no_cpython_wrapper": True}
 
 CODES = 256  # histogram bins per stored column: 255 codes and the missing one
