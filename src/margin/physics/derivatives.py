@@ -62,7 +62,7 @@ def _carried(u: Tensor, x: Tensor) -> Carried | None:
     if array is None or found is None or found[1] is not x or u.numel() != len(x):
         return None
     n, outputs = array.shape[1:]
-    position, column = divmod(u.storage_offset(), n * outputs)
+    position, column = divmod(int(u.storage_offset()), n * outputs)
     if column >= outputs or (n > 1 and u.stride(0) != outputs):
         return None
     return Carried(array, found[0], found[0].keys[position], column)

@@ -162,7 +162,8 @@ class ResidualSquares:
 
     def _propagate(self, x: Tensor, layout: Layout) -> tuple[Tensor, DerivativeTape]:
         module = self.module
-        return propagate(x, *module.normalization(x), module.mlp.linears, module.activation, layout)
+        scale, shift = module.normalization(x)
+        return propagate(x, scale, shift, module.mlp.linears, module.activation, layout)
 
     def _rows_of(
         self, slope: Tensor, tape: DerivativeTape, layout: Layout, columns: Mapping[str, Tensor]

@@ -80,7 +80,7 @@ def enlarged_images(seed: int) -> Verdict:
     return every(
         nearest=same(upsample(x.numpy(), "nearest", 3), functional.interpolate(x, scale_factor=3, mode="nearest")),
         bilinear=same(upsample(x.numpy(), "bilinear", 3), functional.interpolate(x, scale_factor=3, mode="bilinear")),
-        unpooled=same(unpooled, functional.max_unpool2d(values, indices, 2)),
+        unpooled=same(unpooled, functional.max_unpool2d(values, indices, [2, 2])),
         transposed=same(
             upsample(x.numpy(), "transposed", 3, weight=w.numpy()), functional.conv_transpose2d(x, w, stride=3)
         ),
