@@ -41,14 +41,16 @@ def detector_network(
     context_layers: int = 0,
 ) -> DetectorNetwork:  # fmt: skip
     """The network of a name; ``usual_side`` is that of the objects, for anchors and priors."""
-    sizes, context = (in_channels, n_classes, channels), {"context_layers": context_layers}
+    sizes = (in_channels, n_classes, channels)
     if architecture == "yolo":
-        return YOLO(*sizes, prior=usual_side, **context)
+        return YOLO(*sizes, prior=usual_side, context_layers=context_layers)
     if architecture == "detr":
-        return DETR(*sizes, n_queries, **context)
+        return DETR(*sizes, n_queries, context_layers=context_layers)
     if architecture == "faster-r-cnn":
-        return FasterRCNN(*sizes, scales=(0.7 * usual_side, usual_side, 1.4 * usual_side), **context)
-    return (RCNN if architecture == "r-cnn" else FastRCNN)(*sizes, **context)
+        return FasterRCNN(
+            *sizes, scales=(0.7 * usual_side, usual_side, 1.4 * usual_side), context_layers=context_layers
+        )
+    return (RCNN if architecture == "r-cnn" else FastRCNN)(*sizes, context_layers=context_layers)
 
 
 class ObjectDetector(ImageParameters, NeuralEstimator):

@@ -236,6 +236,7 @@ class PINN(RegressorMixin, NeuralEstimator):
             noise = seeds.noise
             return QuasiNewton(module, objective, memory=MEMORY, tol=self.tol, penalty=self.alpha, seed=noise), batches
         assert isinstance(objective, SolutionLoss)
+        assert isinstance(module, SolutionNetwork)
         problem = objective.least_squares(module, rows.batch(slice(0, len(rows))).tensors[0])
         batched = size < len(rows)
         return LevenbergMarquardt(module, problem, tol=self.tol, penalty=self.alpha, batched=batched), batches
