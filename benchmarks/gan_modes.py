@@ -59,6 +59,10 @@ def findings(kept: list[dict[str, Any]]) -> list[Finding]:
         goal = f"at least {GOALS[kind]:g} of {MODES[kind]} on average of {SEEDS} seeds" if name in JUDGED else ""
         reached = len(each) == SEEDS and bool(np.mean(each) >= GOALS[kind])
         found.append(Finding(f"{kind}, {name}", said, goal, reached if goal else None))
+        if goal:
+            as_published = len(each) == SEEDS and any_sample >= GOALS[kind]
+            counted = f"{any_sample:.1f} of {MODES[kind]} on average"
+            found.append(Finding(f"{kind}, {name}, counted as published: one sample", counted, goal, as_published))
     return found
 
 
