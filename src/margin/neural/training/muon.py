@@ -31,8 +31,8 @@ def orthogonalized(matrices: Tensor, iterations: int = ITERATIONS) -> Tensor:
     By ``iterations`` of Newton and Schulz, :math:`X \leftarrow (aI + bA + cA^2)X` with :math:`A = XX^\top`.
 
     >>> x = orthogonalized(torch.tensor([[[3.0, 0.0, 0.0], [0.0, 0.5, 0.0]]]))
-    >>> all(0.65 < value < 1.25 for value in torch.linalg.svdvals(x)[0].tolist())
-    True
+    >>> [round(value, 2) for value in torch.linalg.svdvals(x)[0].tolist()]
+    [1.04, 0.71]
     """
     tall = matrices.shape[-2] > matrices.shape[-1]
     x = matrices.mT if tall else matrices
