@@ -88,3 +88,11 @@ def test_inside_a_pipeline(entry, tmp_path):
     for name in ("predict", "transform", "score_samples"):
         if hasattr(pipeline, name):
             np.testing.assert_array_equal(as_array(getattr(again, name)(X)), as_array(getattr(pipeline, name)(X)))
+
+
+@pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
+def test_a_model_that_is_not_fitted_comes_back(entry, tmp_path):
+    """An ensemble keeps the members it copies, and they are not fitted."""
+    margin.save(make_pipeline(build(entry)), tmp_path / "pipeline.safetensors")
+    again = margin.load(tmp_path / "pipeline.safetensors")
+    assert repr(again.get_params()) == repr(make_pipeline(build(entry)).get_params())

@@ -352,7 +352,9 @@ class Form:
                 stored.check(attributes[name], name, sizes)
         for check in sizes.later:
             check(sizes)
-        for rule in self.rules:
+        # A model that is not fitted, such as the member that an ensemble copies, has nothing for rules to look at.
+        fitted = not self.attributes or any(name in attributes for name in self.attributes)
+        for rule in self.rules if fitted else ():
             rule(attributes, sizes)
 
     def undeclared(self, attributes: Mapping[str, Any]) -> list[str]:
