@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from margin.metrics import metrics_of
 from margin.selection import Budget, Candidate, Task, Trial, TrialData, open_workers, plan_folds, run_folds, screen
-from margin.selection.comparison import promising
+from margin.selection.comparison import LEAST_RESERVE, RESERVE, promising, reserve
 from margin.selection.outputs import output_of
 from margin.selection.prepared import PreparedColumns
 from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs, seconds_left
@@ -157,6 +157,24 @@ def test_one_fold_of_every_model_comes_first_then_the_cheapest_model():
     assert again.next().fold == 2
     assert again.next() is None
     assert FoldQueue(["cheap"], plan.folds, [], limit=lambda: 0.0).next() is None
+
+
+def test_a_trial_known_to_take_longer_than_there_is_time_is_not_begun():
+    plan = plan_folds([0, 1] * 50, "classification", n_folds=3)
+    tried = [done("dear", 0, 10.0), done("cheap", 0, 1.0)]
+    queue = FoldQueue(["dear", "cheap"], plan.folds, tried, limit=lambda: 5.0, order=lambda: ["dear", "cheap"])
+    assert [queue.next().model, queue.next().model, queue.next().model] == ["cheap"] * 3
+
+
+def test_less_is_kept_for_the_last_fits_where_they_are_cheap():
+    plan = plan_folds([0, 1] * 50, "classification", n_folds=3)
+    accuracy = next(m for m in metrics_of("classification") if m.name == "accuracy")
+    kept = partial(reserve, ["a", "b"], plan, metric=accuracy, budget=Budget(100.0), n_jobs=1)
+    assert kept(trials=[]) == RESERVE
+    assert kept(trials=[done("a", 0, 0.1), done("b", 0, 0.1)]) == LEAST_RESERVE
+    between = kept(trials=[done("a", 0, 2.0), done("b", 0, 2.0)])
+    assert LEAST_RESERVE < between < RESERVE
+    assert kept(trials=[done("a", 0, 50.0)]) == RESERVE
 
 
 def test_costs_grow_as_they_did():

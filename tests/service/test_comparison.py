@@ -349,12 +349,23 @@ def test_where_everything_is_too_dear_the_cheapest_is_fitted(monkeypatch):
     assert (found.winner, found.status) == (TWO[0], "finished")
 
 
-def test_a_fit_that_is_not_done_when_the_budget_ends_makes_way(monkeypatch):
+def test_a_leader_that_is_fitted_at_once_is_fitted_even_if_no_time_is_left(monkeypatch):
     from margin.selection import Budget
+    from margin.service.comparison import last_fits
+
+    free = compare(table(), target="sold", models=TWO, budget="10m", **FAST)
+    plain = Budget.left
+    none_left = lambda self, keep=0.0: plain(self, keep) if keep != last_fits.FOR_THE_REPORT else -5.0  # noqa: E731
+    monkeypatch.setattr(Budget, "left", none_left)
+    found = compare(table(), target="sold", models=TWO, budget="10m", **FAST)
+    assert (found.winner, found.passed_over, found.status) == (free.winner, {}, "finished")
+
+
+def test_a_fit_that_is_not_done_when_the_budget_ends_makes_way(monkeypatch):
+    from margin.service.comparison import last_fits
 
     # The trials have all the time they need, and the last fits of all but the last one have none.
-    monkeypatch.setattr(Budget, "deadline", lambda self, keep=0.0: self.started + (1e6 if keep > 0.1 else -1.0))
-    monkeypatch.setattr(Budget, "left", lambda self, keep=0.0: 1e6)
+    monkeypatch.setattr(last_fits, "_deadline", lambda budget: budget.started - 1.0)
     found = compare(table(), target="sold", models=[*TWO, "mlp-classifier"], settings=SLOW, budget="10m", **FAST)
     assert found.status == "finished"
     assert "not done when the budget ended" in " ".join(found.passed_over.values())

@@ -13,17 +13,20 @@ import numpy as np
 from margin.core.threads import available
 from margin.metrics import Metric
 from margin.selection.folds import FoldPlan
-from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, rungs
+from margin.selection.schedule import FoldQueue, Screened, cost_at, cut, last_fits_seconds, rungs
 from margin.selection.trial import FOLD, SCREEN, Candidate, Task, Trial, TrialData
 from margin.selection.workers import InProcess, Result, WorkerPool
 
-__all__ = ["Budget", "open_workers", "promising", "run_folds", "screen"]
+__all__ = ["Budget", "open_workers", "promising", "reserve", "run_folds", "screen"]
 
 Workers = InProcess | WorkerPool
 
-#: Parts of a budget: kept for the winner's last fits; the most one trial may take, on a part of the rows and on all.
-#: The last fits see more rows than a fold, and run side by side: what a fold may take fits into the reserve.
-RESERVE, LONGEST_ON_A_PART, LONGEST = 0.25, 1 / 12, 1 / 8
+#: Parts of a budget: kept for the winner's last fits, at most and at least; the most one trial may take, on a part of
+#: the rows and on all. The last fits see more rows than a fold, and run side by side: what a fold may take fits into
+#: the reserve.
+RESERVE, LEAST_RESERVE, LONGEST_ON_A_PART, LONGEST = 0.25, 0.1, 1 / 12, 1 / 8
+#: The winner may be put together from so many leaders; time is kept for so many times what they are thought to cost.
+LEADERS, CAUTION = 6, 1.5
 #: Of what is not kept, the part that screening may use, and of that the part of a rung which is not the last.
 SCREENING, EARLY_RUNG = 0.5, 0.6
 #: More test rows than this tell no more about a model that is being screened.
@@ -83,10 +86,16 @@ def run_folds(
     the ``spared`` and the models that promise most by it come first, so that whenever time is up, the best are done.
     """
 
-    def limit() -> float | None:
-        return None if budget is None else min(budget.left(keep), budget.seconds * LONGEST)
+    def kept() -> float:
+        if budget is None or metric is None:
+            return keep
+        return keep - RESERVE + reserve(models, plan, trials, metric, budget, workers.n_jobs)
 
-    deadline = None if budget is None else budget.deadline(keep)
+    def limit() -> float | None:
+        return None if budget is None else min(budget.left(kept()), budget.seconds * LONGEST)
+
+    def deadline() -> float | None:
+        return None if budget is None else budget.deadline(kept())
 
     def order() -> list[str]:
         assert metric is not None
@@ -102,6 +111,19 @@ def run_folds(
         deadline=deadline,
     )
     yield from workers.run(queue.next, stop)
+
+
+def reserve(
+    models: Sequence[str], plan: FoldPlan, trials: Sequence[Trial], metric: Metric, budget: Budget, n_jobs: int
+) -> float:
+    """The part of a budget to keep for the last fits: less than ``RESERVE`` where the folds show that it will do."""
+    fits = {t.model: t.fit_seconds for t in trials if t.stage == FOLD and t.fold == 0 and not t.error}
+    leaders = [fits[model] for model in promising(models, trials, metric) if model in fits][:LEADERS]
+    if not leaders:
+        return RESERVE
+    rows = (len(plan.development) + len(plan.held_out)) / len(plan.folds[0][0])
+    seconds = last_fits_seconds(sum(leaders), rows, n_jobs, judged=len(plan.held_out) > 0)
+    return min(RESERVE, max(LEAST_RESERVE, CAUTION * seconds / budget.seconds))
 
 
 def screen(

@@ -15,7 +15,7 @@ import numpy as np
 
 from margin.selection.trial import FOLD, SCREEN, Task, Trial
 
-__all__ = ["FoldQueue", "Screened", "cost_at", "cut", "rungs", "seconds_left"]
+__all__ = ["FoldQueue", "Screened", "cost_at", "cut", "last_fits_seconds", "rungs", "seconds_left"]
 
 FIRST_RUNG, RUNG_FACTOR = 2_000, 4
 #: A model whose folds would all together cost less than this part of the budget is not worth cutting.
@@ -25,6 +25,8 @@ CHEAP = 0.05
 LEAST_GROWTH, LARGEST_GROWTH, USUAL_GROWTH = 0.5, 3.0, 0.85
 #: Before the last rung a cost is known roughly, and only one so many times too large is a reason to give up a model.
 ROUGHLY = 4.0
+#: The last fits cost a little more than the rows they add, and a process may have to import first.
+LAST_GROWTH, START_SECONDS = 1.15, 2.0
 #: So many models go on whatever they cost: a board of nothing helps nobody, and the budget ends them in any case.
 LEAST_KEPT = 3
 
@@ -61,6 +63,17 @@ def _grown(rows: int, known: Sequence[tuple[int, float]], growths: tuple[float, 
         ratio = max(seconds, 1e-6) / max(known[-2][1], 1e-6)
         growth = float(np.clip(math.log(ratio) / math.log(size / known[-2][0]), least, LARGEST_GROWTH))
     return seconds * (rows / size) ** growth
+
+
+def last_fits_seconds(fit_seconds: float, more_rows: float, n_jobs: int, judged: bool) -> float:
+    """About how long the last fits of a model take by what a fold's fit took, on ``more_rows`` times its rows: one fit
+    to all rows and, if it is to be ``judged``, one without the held-out ones, side by side where there are two jobs.
+
+    >>> round(last_fits_seconds(4.0, 1.25, n_jobs=2, judged=True), 1)
+    7.2
+    """
+    fits = 2 if judged and n_jobs == 1 else 1
+    return START_SECONDS + fits * fit_seconds * more_rows**LAST_GROWTH
 
 
 @dataclass(frozen=True)
@@ -115,8 +128,8 @@ class FoldQueue:
 
     ``trials`` is the list that grows as results come in. What it holds already is passed over; so are models in
     ``given_up`` and those that have failed, which would fail again. ``order``, where given, says which models promise
-    most, best first, and that decides instead of the cost. At ``deadline`` (of ``time.monotonic``) what still runs is
-    ended.
+    most, best first, and that decides instead of the cost. A trial may take ``limit()`` seconds, and one whose model is
+    known to take longer is not begun. At ``deadline()`` (of ``time.monotonic``) what still runs is ended.
     """
 
     def __init__(
@@ -128,7 +141,7 @@ class FoldQueue:
         given_up: Mapping[str, str] | None = None,
         limit: Callable[[], float | None] = lambda: None,
         order: Callable[[], Sequence[str]] | None = None,
-        deadline: float | None = None,
+        deadline: Callable[[], float | None] = lambda: None,
     ):
         self.folds, self.trials, self.limit, self.deadline, self.order = folds, trials, limit, deadline, order
         self.given_up = given_up if given_up is not None else {}
@@ -143,24 +156,28 @@ class FoldQueue:
         # Who was late on a part of the rows is in given_up, unless it is all there is.
         failed = (t.model for t in self.trials if t.error and not (t.late and t.stage == SCREEN))
         over = {*failed, *self.given_up}
-        waiting = {model: folds for model, folds in self.open.items() if folds and model not in over}
+        waiting = {
+            model: folds
+            for model, folds in self.open.items()
+            if folds and model not in over and (limit is None or self._cost(model, untried=0.0) <= limit)
+        }
         if not waiting or (limit is not None and limit <= 0):
             return None
         untried = [model for model, folds in waiting.items() if len(folds) == len(self.folds)]
         model = untried[0] if untried else self._best(waiting)
         fold = self.open[model].pop(0)
         train, test = self.folds[fold]
-        return Task(model, fold, train, test, limit=limit, deadline=self.deadline)
+        return Task(model, fold, train, test, limit=limit, deadline=self.deadline())
 
     def _best(self, waiting: Collection[str]) -> str:
         if self.order is None:
             return min(waiting, key=self._cost)
         return next(model for model in self.order() if model in waiting)
 
-    def _cost(self, model: str) -> float:
+    def _cost(self, model: str, untried: float = math.inf) -> float:
         """The median cost of its trials; a model whose first is still running comes last."""
         known = [t.seconds for t in self.trials if t.model == model and t.stage == FOLD and not t.error]
-        return float(np.median(known)) if known else math.inf
+        return float(np.median(known)) if known else untried
 
 
 def seconds_left(trials: Sequence[Trial], models: Iterable[str], n_folds: int, n_jobs: int) -> float:

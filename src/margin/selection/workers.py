@@ -130,7 +130,7 @@ class _Worker:
         self._payload: bytes | None = payload  # sent with the first task: a worker that is never needed gets nothing
 
     def start(self, candidate: Candidate, task: Task) -> None:
-        self.candidate, self.task, self.since = candidate, task, math.inf
+        self.candidate, self.task, self.since, self.compiled = candidate, task, math.inf, 0.0
         with suppress(OSError):  # a process that died shows when its result is read
             if self._payload is not None:
                 self.pipe.send_bytes(self._payload)
@@ -149,6 +149,7 @@ class _Worker:
                 return None
             if found == COMPILING:  # once in a machine's life, and no fault of the model
                 self.since += HEARTBEAT
+                self.compiled += HEARTBEAT
                 return None
         self.task = None
         return found
@@ -158,7 +159,7 @@ class _Worker:
         assert task is not None
         if task.limit is not None and now - self.since > task.limit:
             reason = f"took more than {task.limit:.0f} s on {len(task.train):,} rows"
-        elif task.deadline is not None and now > task.deadline:
+        elif task.deadline is not None and now > task.deadline + self.compiled:
             reason = f"not done with {len(task.train):,} rows when its time was up"
         else:
             return None

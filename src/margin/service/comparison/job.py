@@ -10,7 +10,7 @@ from typing import Any
 
 from margin.runs import interruptible
 from margin.selection import Budget, Candidate, Task, TrialData, open_workers, run_folds, screen
-from margin.selection.comparison import RESERVE, Workers, promising
+from margin.selection.comparison import RESERVE, Workers, promising, reserve
 from margin.selection.schedule import LEAST_KEPT, rungs, seconds_text
 from margin.selection.trial import CURVE, FOLD
 from margin.selection.workers import Result
@@ -207,7 +207,7 @@ class _Job:
         winner = comparison.winning_candidate
         if winner is None or self.stop.is_set():
             return
-        deadline = None if self.budget is None else self.budget.deadline(RESERVE)
+        deadline = None if self.budget is None else self.budget.deadline(self._reserve())
         tasks = list(_curve_tasks(comparison, deadline))
         done = {trial.key for trial in comparison.trials if trial.settings == winner.settings}
         todo = [task for task in tasks if task.key not in done]
@@ -216,13 +216,18 @@ class _Job:
         cost = (standing.fit_seconds + 5 * standing.predict_seconds) * rows / max(standing.n_train, 1)
         allowed = max(CURVE_SECONDS, CURVE_FRACTION * (time.monotonic() - self.started))
         if self.budget is not None:
-            allowed = min(allowed, self.budget.left(RESERVE))
+            allowed = min(allowed, self.budget.left(self._reserve()))
         wanted = cost <= allowed if comparison.request.curve is None else comparison.request.curve
         if not todo or not wanted or allowed <= 0:
             return
         self.workers().add(winner)
         self._take(self.workers().run(partial(next, iter(todo), None), self.stop))
         comparison.kept.write_curve(comparison.trials)
+
+    def _reserve(self) -> float:
+        assert self.budget is not None
+        of, names = self.of, [candidate.name for candidate in self.of.candidates]
+        return reserve(names, of.plan, of.trials, of.metric, self.budget, self.workers().n_jobs)
 
     def _take(self, results: Iterable[Result] | Iterator[Result]) -> None:
         comparison = self.of

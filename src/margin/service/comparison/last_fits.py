@@ -15,7 +15,7 @@ import numpy as np
 
 from margin.selection import Budget, Candidate, Standing, Task
 from margin.selection.comparison import Workers
-from margin.selection.schedule import seconds_text
+from margin.selection.schedule import START_SECONDS, last_fits_seconds, seconds_text
 from margin.selection.trial import HELD_OUT, LAST, Trial
 from margin.service.comparison.finishing import Watch, add_judgement, is_judged, say, what_was_found
 from margin.service.comparison.result import Comparison
@@ -23,10 +23,10 @@ from margin.store.models import library_versions, save
 
 __all__ = ["finish_in_time", "finishing_seconds"]
 
-#: Cost grows a little faster than the rows, and a process may have to import first.
-GROWTH, START_SECONDS = 1.15, 2.0
 #: Of a budget, what is left to whoever writes the report; of what remains, what a last fit may be expected to take.
 FOR_THE_REPORT, AFFORDABLE = 0.06, 0.8
+#: What the last fit may take, as part of the budget, even if none is left: a worse model to save a second helps nobody.
+OVERRUN = 0.05
 
 
 def finish_in_time(comparison: Comparison, workers: Any, budget: Budget, stop: threading.Event, watch: Watch) -> None:
@@ -46,15 +46,24 @@ def finish_in_time(comparison: Comparison, workers: Any, budget: Budget, stop: t
 
 def finishing_seconds(comparison: Comparison, standing: Standing) -> float:
     """About how long the last fits of a model take, side by side, by what its folds took."""
+    held_out = len(comparison.plan.held_out)
     rows = len(comparison.y) / max(standing.n_train, 1)
-    judging = len(comparison.plan.held_out) * standing.predict_seconds / max(len(comparison.plan.folds[0][1]), 1)
-    fits = 1 if comparison.n_jobs > 1 or not len(comparison.plan.held_out) else 2
-    return START_SECONDS + fits * standing.fit_seconds * rows**GROWTH + judging
+    judging = held_out * standing.predict_seconds / max(len(comparison.plan.folds[0][1]), 1)
+    return last_fits_seconds(standing.fit_seconds, rows, comparison.n_jobs, judged=held_out > 0) + judging
+
+
+def _affordable(budget: Budget) -> float:
+    """Seconds that the last fits may be expected to take."""
+    return max(AFFORDABLE * budget.left(FOR_THE_REPORT), START_SECONDS + OVERRUN * budget.seconds)
+
+
+def _deadline(budget: Budget) -> float:
+    return budget.clock() + _affordable(budget) / AFFORDABLE
 
 
 def _pass_over_the_dear(comparison: Comparison, budget: Budget) -> None:
     """Mark leaders whose last fits would outlast the budget; of those that are all too dear, the cheapest is left."""
-    left = AFFORDABLE * budget.left(FOR_THE_REPORT)
+    left = _affordable(budget)
     while (winner := comparison.winner) and not _is_fitted(comparison, comparison.winning_candidate):
         ranked = [s for s in comparison.standings if s.model in comparison.eligible]
         costs = {s.model: finishing_seconds(comparison, s) for s in ranked}
@@ -84,7 +93,7 @@ def _fit(
     run.forget_fit()
     run.update(winner=_facts(winner, finished=False), status="running", versions=library_versions())
     # The only one left is fitted even if that takes longer: it is the cheapest of all.
-    deadline = budget.deadline(FOR_THE_REPORT) if len(comparison.eligible) > 1 else None
+    deadline = _deadline(budget) if len(comparison.eligible) > 1 else None
     everything, nothing = np.arange(len(comparison.y)), np.arange(0)
     data_hash = str(run.manifest["identity"].get("data_hash", ""))
     tasks = [Task(winner.name, -1, everything, nothing, LAST, deadline=deadline, keep=_keep(run.model_path, data_hash))]
