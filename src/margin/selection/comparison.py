@@ -25,8 +25,8 @@ Workers = InProcess | WorkerPool
 #: the rows and on all. The last fits see more rows than a fold, and run side by side: what a fold may take fits into
 #: the reserve.
 RESERVE, LEAST_RESERVE, LONGEST_ON_A_PART, LONGEST = 0.25, 0.1, 1 / 12, 1 / 8
-#: The winner may be put together from so many leaders; time is kept for so many times what they are thought to cost.
-LEADERS, CAUTION = 6, 1.5
+#: Time is kept for so many times what the last fits of so many leaders would take: dearer blends make way for them.
+LEADERS, CAUTION = 2, 1.25
 #: Of what is not kept, the part that screening may use, and of that the part of a rung which is not the last.
 SCREENING, EARLY_RUNG = 0.5, 0.6
 #: More test rows than this tell no more about a model that is being screened.
