@@ -14,12 +14,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.avx2 import is_narrow, restart_narrow
 from benchmarks.harness import Case, first_call, measure, same_threads, time_first_calls
 from benchmarks.report import RESULTS, conditions, row, save, show
 
 MACHINERY = {
-    *("__init__", "__main__", "digits", "evidence", "first_calls", "harness", "nano_gpt", "page", "quality", "report"),
-    *("study", "text_sequences"),
+    *("__init__", "__main__", "avx2", "compare_contenders", "diffusion_loop", "digits", "evidence", "first_calls"),
+    *("harness", "mixed_table", "nano_gpt", "page", "peer_values", "processor_clock", "quality", "report", "study"),
+    *("text_sequences",),
 }
 
 
@@ -79,13 +81,18 @@ def run(family: str, *, quick: bool, threads: int, rounds: int | None, only: str
             measured[0].first = first_call(family, index, quick, threads)
         rows.append(row(case, measured))
         if not quick and (merge or not only):  # at once: what a run that is ended has measured is not lost
-            save(family, [*_others(family, rows), *rows] if merge else rows, found)
-    show(family, rows, found)
+            save(stored_as(family), [*_others(family, rows), *rows] if merge else rows, found)
+    show(stored_as(family), rows, found)
+
+
+def stored_as(family: str) -> str:
+    """The name of the results: those of a narrower processor stand beside the others."""
+    return f"{family}-avx2" if is_narrow() else family
 
 
 def _others(family: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What is stored of the cases of ``family`` that ``rows`` do not measure anew."""
-    path = RESULTS / f"{family}.json"
+    path = RESULTS / f"{stored_as(family)}.json"
     stored = json.loads(path.read_text(encoding="utf-8"))["cases"] if path.exists() else []
     anew = {(entry["case"], entry["size"]) for entry in rows}
     return [entry for entry in stored if (entry["case"], entry["size"]) not in anew]
@@ -99,8 +106,11 @@ def main() -> None:
     parser.add_argument("--merge", action="store_true", help="with --only: writes these cases beside the stored ones")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of every pool, for everyone")
     parser.add_argument("--rounds", type=int, default=None, help="timed rounds; the minimum counts")
+    parser.add_argument("--avx2", action="store_true", help="as on a processor with AVX2 only; stored as FAMILY-avx2")
     parser.add_argument("--first-call", type=int, default=None, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.avx2 and not is_narrow():
+        restart_narrow()
     with same_threads(options.threads):
         if options.first_call is not None:
             print(*time_first_calls(cases_of(options.families, options.quick)[options.first_call]))
