@@ -36,7 +36,7 @@ VOCABULARY = 4000
 def cases(quick: bool) -> list[Case]:
     """The cases."""
     found = [_bpe_training(quick), _bpe_encoding(quick), _bpe_encoding(quick, mixed=True), _word2vec(quick)]
-    found += [_topics(100 if quick else 300), *sequence_cases(quick)]
+    found += [_topics(100 if quick else 2000), *sequence_cases(quick)]
     if os.environ.get("MARGIN_DATA"):
         found += [
             _classes(name, read, quick, model)
