@@ -1,8 +1,11 @@
 """Networks that solve equations, against exact solutions and finite differences."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 from margin.physics.burgers import burgers_exact, burgers_finite_differences, burgers_residual
 from margin.physics.derivatives import derivative, gradient, laplacian
@@ -16,6 +19,7 @@ from margin.physics.pde import (
     solve_wave,
 )
 from margin.physics.pinn import PINN, Condition, pinn_loss
+from margin.store import load, save
 
 
 def double(array):
@@ -163,3 +167,57 @@ def test_a_file_holds_the_solution_and_not_the_equation(tmp_path):
         again.evaluate_residual(t)
     again.set_params(residual=model.residual)
     np.testing.assert_array_equal(again.evaluate_residual(t), model.evaluate_residual(t))
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "levenberg-marquardt"])
+def test_a_condition_on_a_slope_holds(solver):
+    """-u'' = 1 with a wall at 0 that lets nothing through: u = (1 - x^2) / 2."""
+    conditions = [Condition([[1.0]], [0.0]), Condition([[0.0]], [0.0], lambda u, x: derivative(u, x, 0))]
+    x = np.linspace(0, 1, 15)[:, None]
+    model = PINN(
+        lambda u, x: derivative(u, x, 0, 0) + 1, conditions, solver=solver, hidden_layer_sizes=(8,), random_state=0
+    )
+    np.testing.assert_allclose(model.fit(x).predict(x), (1 - x[:, 0] ** 2) / 2, atol=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "levenberg-marquardt"])
+def test_a_wave_has_its_period_outside_the_points(solver, tmp_path):
+    """u_t + u_x = 0 carries sin(2 pi x) along; nothing is said about the ends in x."""
+    start = np.linspace(0, 1, 20, endpoint=False)
+    known = Condition(np.column_stack([np.zeros(20), start]), np.sin(2 * np.pi * start))
+    points = np.random.default_rng(0).uniform(size=(150, 2)) * [0.3, 1.0]
+    model = PINN(
+        lambda u, x: derivative(u, x, 0) + derivative(u, x, 1), known, periods=[None, 1.0], solver=solver,
+        hidden_layer_sizes=(10,), condition_weight=10.0, random_state=0, max_iter=1000,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(points)
+    t, x = np.full(30, 0.3), np.linspace(-1, 2, 30)
+    np.testing.assert_allclose(model.predict(np.column_stack([t, x])), np.sin(2 * np.pi * (x - t)), atol=0.02)
+    save(model, tmp_path / "wave.safetensors")
+    again = load(tmp_path / "wave.safetensors")
+    np.testing.assert_array_equal(again.predict(points), model.predict(points))
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"periods": [1.0, None]}, "periods must have an entry for each of 1 coordinates"),
+        (
+            {"conditions": Condition([[0.0]], [0.0], lambda u, x: u[:, 0].sum())},
+            "operator of a condition must give one",
+        ),
+        ({"conditions": Condition([[0.0]], [[0.0, 1.0]], lambda u, x: u[:, 0])}, "for each of its 2 values; got 1"),
+    ],
+)
+@pytest.mark.parametrize("solver", ["lbfgs", "levenberg-marquardt"])
+def test_wrong_periods_and_operators_are_a_sentence(params, said, solver):
+    model = PINN(lambda u, x: derivative(u, x, 0), solver=solver, random_state=0, **params)
+    with pytest.raises(ValueError, match=said):
+        model.fit(np.linspace(0, 1, 5)[:, None])
+
+
+def test_an_operator_that_is_no_function_is_refused():
+    with pytest.raises(ValueError, match="operator must be a function of u and x, or None; got 3"):
+        Condition([[0.0]], [0.0], 3)

@@ -7,16 +7,17 @@ import torch
 from margin.physics.derivatives import derivative, gradient, laplacian
 from margin.physics.least_squares import ResidualSquares
 from margin.physics.pinn import PINN, Condition
-from margin.physics.residuals import carried_layout, mixes_rows
+from margin.physics.residuals import Known, carried_layout, mixes_rows
 from margin.physics.solution_network import SolutionLoss, SolutionNetwork
 from margin.physics.taylor import closed
 
 
-def network(outputs=2, activation="tanh", coefficients=None, d=3):
+def network(outputs=2, activation="tanh", coefficients=None, d=3, periods=None):
     with torch.random.fork_rng():
         torch.manual_seed(1)
         sizes = [d, 7, 6, 5, outputs]
-        return SolutionNetwork(sizes, activation, [-1.0] * d, [2.0, 3.0, 1.5][:d], coefficients or {}).double()
+        box = [-1.0] * d, [2.0, 3.0, 1.5][:d]
+        return SolutionNetwork(sizes, activation, *box, coefficients or {}, periods).double()
 
 
 @pytest.fixture
@@ -32,9 +33,10 @@ def system(u, x, rate=1.0):
     return [first, second]
 
 
+@pytest.mark.parametrize("periods", [None, [None, 1.5, 0.7], [2.0, None, None]])
 @pytest.mark.parametrize("activation", ["tanh", "logistic"])
-def test_carried_derivatives_are_those_of_automatic_differentiation(activation, points):
-    module = network(activation=activation)
+def test_carried_derivatives_are_those_of_automatic_differentiation(activation, periods, points):
+    module = network(activation=activation, periods=periods)
     layout = carried_layout(module, system, points, {})
     assert set(layout.keys) == {(), (0,), (1,), (2,), (0, 0), (1, 1), (1, 2), (2, 2)}
     x = points.clone().requires_grad_()
@@ -87,14 +89,30 @@ def test_rows_that_mix_are_noticed(points):
         SolutionLoss(mixed, [], 1.0).least_squares(module, points)
 
 
+def test_a_network_with_periods_repeats(points):
+    module, shifted = network(periods=[None, 1.5, 0.7]), points.clone()
+    shifted[:, 1] += 1.5
+    shifted[:, 2] -= 2 * 0.7
+    torch.testing.assert_close(module(shifted), module(points))
+    shifted[:, 0] += 1.0
+    assert not torch.allclose(module(shifted), module(points))
+
+
+def flux(u, x):
+    """Two numbers per point of a solution and its slopes."""
+    return [derivative(u[:, 0], x, 1) - u[:, 1], derivative(u[:, 1], x, 0, 0)]
+
+
 def test_normal_equations_are_those_of_the_whole_jacobian(points, monkeypatch):
     monkeypatch.setattr("margin.physics.least_squares.ENTRIES", 500)  # several blocks
-    module = network(coefficients={"rate": 0.7})
-    known = [(points[:2], points[:2, :2]), (points[4:5], points[4:5, 1:])]
+    module = network(coefficients={"rate": 0.7}, periods=[None, 4.0, None])
+    known = [Known(points[:2], points[:2, :2]), Known(points[4:5], points[4:5, 1:], flux)]
     problem = ResidualSquares(module, system, known, carried_layout(module, system, points, {}), 2.5, n_equations=2)
     parameters = list(module.parameters())
     x = points.clone().requires_grad_()
-    misfit = torch.cat([(module(at) - values).flatten() for at, values in known]) * (2.5 / 3) ** 0.5
+    at = points[4:5].clone().requires_grad_()
+    missed = [*(module(points[:2]) - points[:2, :2]).flatten(), *(torch.cat(flux(module(at), at)) - points[4, 1:])]
+    misfit = torch.stack(missed) * (2.5 / 3) ** 0.5
     parts = torch.cat(system(module(x), x, module.coefficients["rate"])) / 3
     r = torch.cat([misfit, parts])
     J = np.stack(

@@ -14,6 +14,7 @@ added up in blocks, so that memory is bounded by the square of the number of wei
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from margin.foundations.linalg.gram import add_gram, mirror
 from margin.physics.derivatives import with_derivatives
-from margin.physics.residuals import Residual, equations
+from margin.physics.residuals import Known, Residual, carried_layout, equations
 from margin.physics.taylor import DerivativeTape, Layout, closed, propagate, pull_back
 
 __all__ = ["JacobianRows", "NormalEquations", "ResidualSquares"]
@@ -82,27 +83,38 @@ class ResidualSquares:
     """
 
     def __init__(
-        self, module: Any, residual: Residual, known: Sequence[tuple[Tensor, Tensor]], layout: Layout,
-        condition_weight: float, n_equations: int = 1,
+        self, module: Any, residual: Residual, known: Sequence[Known], layout: Layout, condition_weight: float,
+        n_equations: int = 1,
     ):  # fmt: skip
         self.module, self.residual, self.layout, self.condition_weight = module, residual, layout, condition_weight
-        self.known = None
-        if known:
-            self.known = (torch.cat([points for points, _ in known]), torch.cat([values for _, values in known]))
+        self.known = [(condition, self._layout_of(condition)) for condition in known]
+        self.n_known = sum(len(condition.points) for condition in known)
         self.coefficients: Mapping[str, Tensor] = dict(module.coefficients.items())
         self.n_equations = n_equations
         self.n_weights = sum(parameter.numel() for parameter in module.parameters())
 
+    def _layout_of(self, condition: Known) -> Layout:
+        """The derivatives that a condition asks for."""
+        if condition.operator is None:
+            return closed([])
+        found = carried_layout(self.module, condition.operator, condition.points, {})
+        if found is None:
+            condition.misfit(self.module)  # an operator of the wrong shape is named first
+            raise ValueError(
+                "PINN: solver 'levenberg-marquardt' needs an operator of derivatives up to the second, taken with "
+                "margin.physics.derivatives; 'lbfgs' takes any."
+            )
+        return found
+
     def n_rows(self, n_points: int) -> int:
         """Entries of r at ``n_points`` points."""
-        return self.n_equations * n_points + (0 if self.known is None else self.known[1].numel())
+        return self.n_equations * n_points + sum(condition.values.numel() for condition, _ in self.known)
 
     def losses(self, points: Tensor) -> tuple[float, float]:
         """Mean squares of the misfits at the conditions and of the residual at ``points``."""
         with torch.no_grad():
-            data = 0.0
-            if self.known is not None:
-                data = float((self.module(self.known[0]) - self.known[1]).square().sum(dim=1).mean())
+            misfits = (condition.misfit(self.module).detach() for condition, _ in self.known)
+            data = sum(float(misfit.square().sum()) for misfit in misfits) / max(self.n_known, 1)
             total = 0.0
             for x in points.split(self._block()):
                 array, _ = self._propagate(x, self.layout)
@@ -127,14 +139,18 @@ class ResidualSquares:
 
     def jacobian(self, points: Tensor) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks of J with the entries of r that belong to them, in float64."""
-        if self.known is not None:
-            weight = (self.condition_weight / len(self.known[0])) ** 0.5
-            for x, values in zip(*(tensor.split(self._block()) for tensor in self.known)):
-                yield from self._condition_rows(x, values, weight)
+        for condition, layout in self.known:
+            weight = (self.condition_weight / self.n_known) ** 0.5
+            for x, values in zip(*(tensor.split(self._block()) for tensor in condition[:2])):
+                if condition.operator is None:
+                    yield from self._value_rows(x, values, weight)
+                else:
+                    yield from self._rows_by(partial(condition.missed, values=values), {}, x, layout, weight)
         for x in points.split(self._block()):
-            yield from self._residual_rows(x, len(points) ** -0.5)
+            yield from self._rows_by(self.residual, self.coefficients, x, self.layout, len(points) ** -0.5)
 
-    def _condition_rows(self, x: Tensor, values: Tensor, weight: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _value_rows(self, x: Tensor, values: Tensor, weight: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows of a condition on the values themselves."""
         layout = closed([])
         with torch.no_grad():
             array, tape = self._propagate(x, layout)
@@ -144,13 +160,16 @@ class ResidualSquares:
             slope[0, :, column] = weight
             yield self._rows_of(slope, tape, layout, {}), misfit[:, column]
 
-    def _residual_rows(self, x: Tensor, weight: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _rows_by(
+        self, residual: Residual, coefficients: Mapping[str, Tensor], x: Tensor, layout: Layout, weight: float
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows of what ``residual`` makes of the solution and its derivatives."""
         with torch.no_grad():
-            array, tape = self._propagate(x, self.layout)
+            array, tape = self._propagate(x, layout)
         array.requires_grad_()
-        names = {name: tensor.detach().requires_grad_() for name, tensor in self.coefficients.items()}
+        names = {name: tensor.detach().requires_grad_() for name, tensor in coefficients.items()}
         with torch.enable_grad():
-            parts = equations(self.residual(with_derivatives(array, self.layout, x), x, **names), len(x))
+            parts = equations(residual(with_derivatives(array, layout, x), x, **names), len(x))
         for part in parts:
             with torch.enable_grad():
                 part = weight * part.reshape(-1)
@@ -158,12 +177,11 @@ class ResidualSquares:
                     part.sum(), array, retain_graph=True, materialize_grads=True, allow_unused=True
                 )
                 columns = {name: _rowwise(part, tensor) for name, tensor in names.items()}
-            yield self._rows_of(slope, tape, self.layout, columns), part.detach().double().numpy()
+            yield self._rows_of(slope, tape, layout, columns), part.detach().double().numpy()
 
     def _propagate(self, x: Tensor, layout: Layout) -> tuple[Tensor, DerivativeTape]:
         module = self.module
-        scale, shift = module.normalization(x)
-        return propagate(x, scale, shift, module.mlp.linears, module.activation, layout)
+        return propagate(x, module.entrance, module.mlp.linears, module.activation, layout)
 
     def _rows_of(
         self, slope: Tensor, tape: DerivativeTape, layout: Layout, columns: Mapping[str, Tensor]

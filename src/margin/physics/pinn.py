@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from margin.core.domains import Choice, Function, Integer, Number, Optional, Options
+from margin.core.domains import Sequence as SequenceOf
 from margin.core.domains.base import Domain
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
@@ -32,7 +33,7 @@ from margin.neural.training import Patience, QuasiNewton, RowBatches, Rows, Step
 from margin.neural.training.optimizers import OPTIMIZERS
 from margin.neural.training.steps import Objective
 from margin.physics.levenberg_marquardt import LevenbergMarquardt
-from margin.physics.residuals import equations
+from margin.physics.residuals import Known, equations
 from margin.physics.solution_network import SolutionLoss, SolutionNetwork, pinn_loss
 
 __all__ = ["PINN", "Condition", "pinn_loss"]
@@ -43,10 +44,15 @@ MEMORY = 50  # pairs of the quasi-Newton method: residuals are ill-conditioned, 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """Values that the solution has at points (n, d): initial, boundary or measured; one column per unknown function."""
+    """Values that the solution has at points (n, d): initial, boundary or measured; one column per unknown function.
+
+    With an ``operator(u, x)``, written like a residual, they are values of what it makes of the solution: the slope at
+    a wall that lets nothing through is ``Condition(points, zeros, lambda u, x: derivative(u, x, 0))``.
+    """
 
     points: np.ndarray
     values: np.ndarray
+    operator: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         points, values = np.asarray(self.points, dtype=np.float64), np.asarray(self.values, dtype=np.float64)
@@ -55,6 +61,8 @@ class Condition:
             raise ValueError(
                 f"Condition: points must be (n, d) and values (n,) or (n, k); got {points.shape} and {values.shape}."
             )
+        if self.operator is not None and not callable(self.operator):
+            raise ValueError(f"Condition: operator must be a function of u and x, or None; got {self.operator!r}.")
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "values", values)
 
@@ -115,6 +123,11 @@ class PINN(RegressorMixin, NeuralEstimator):
         None, Optional(Options()), "Unknown numbers of the equation by name, and where their search starts."
     )
     n_outputs: int = parameter(1, Integer(low=1), "Unknown functions.")
+    periods: Sequence[float | None] | None = parameter(
+        None,
+        Optional(SequenceOf(Optional(Number(above=0)), min_length=1)),
+        "Period of the solution in each coordinate, None where it has none; the network has it by construction.",
+    )
     hidden_layer_sizes: Sequence[int] | int = parameter((20, 20, 20), LAYER_SIZES, "Units of each hidden layer.")
     activation: str = parameter("tanh", Choice(*ACTIVATIONS), "Function of the hidden units; it must be smooth.")
     condition_weight: float = parameter(1.0, Number(above=0), "Weight of the conditions against the residual.")
@@ -141,8 +154,8 @@ class PINN(RegressorMixin, NeuralEstimator):
         conditions = self._conditions(X, y)
         self._describe(X, conditions)
         tensor = _tensor(X.dtype)
-        residual, known = self.residual or _nothing, [(tensor(points), tensor(values)) for points, values in conditions]
-
+        residual = self.residual or _nothing
+        known = [Known(tensor(item.points), tensor(item.values), item.operator) for item in conditions]
         objective = SolutionLoss(residual, known, self.condition_weight)
         seed = self._seed(state)
         train, valid = self._split(len(X), seed)
@@ -177,28 +190,33 @@ class PINN(RegressorMixin, NeuralEstimator):
         X, y = validate_data(self, X, y, dtype=floats, reset=True, y_numeric=True, multi_output=self.n_outputs > 1)
         return X, np.asarray(y, dtype=np.float64).reshape(len(X), -1)
 
-    def _conditions(self, X: np.ndarray, y: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _conditions(self, X: np.ndarray, y: np.ndarray | None) -> list[Condition]:
         given = self.conditions if isinstance(self.conditions, Sequence) else [self.conditions]
-        found = [(item.points, item.values) for item in given if item is not None]
-        found += [] if y is None else [(X.astype(np.float64), y)]
-        for points, values in found:
-            if points.shape[1] != X.shape[1] or values.shape[1] != self.n_outputs:
+        found = [item for item in given if item is not None]
+        found += [] if y is None else [Condition(X, y)]
+        for item in found:
+            columns = item.values.shape[1] if item.operator is not None else self.n_outputs
+            if item.points.shape[1] != X.shape[1] or item.values.shape[1] != columns:
                 raise ValueError(
-                    f"PINN: conditions must have {X.shape[1]} coordinates and {self.n_outputs} values per point; "
-                    f"got {points.shape[1]} and {values.shape[1]}."
+                    f"PINN: conditions must have {X.shape[1]} coordinates and {columns} values per point; "
+                    f"got {item.points.shape[1]} and {item.values.shape[1]}."
                 )
         if not found and self.residual is None:
             raise ValueError("PINN: needs a residual, conditions or measured values y; got none of them.")
         return found
 
-    def _describe(self, X: np.ndarray, conditions: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
-        everything = np.concatenate([X, *(points for points, _ in conditions)]).astype(np.float64)
+    def _describe(self, X: np.ndarray, conditions: Sequence[Condition]) -> None:
+        periods = [None] * X.shape[1] if self.periods is None else list(self.periods)
+        if len(periods) != X.shape[1]:
+            raise ValueError(f"PINN: periods must have an entry for each of {X.shape[1]} coordinates; got {periods}.")
+        everything = np.concatenate([X, *(item.points for item in conditions)]).astype(np.float64)
         low, high = everything.min(axis=0), everything.max(axis=0)
         high = np.where(high > low, high, low + 1)
         network = {
             "sizes": [X.shape[1], *layer_sizes(self.hidden_layer_sizes), int(self.n_outputs)],
             "activation": self.activation,
             "coefficients": {name: float(value) for name, value in (self.coefficients or {}).items()},
+            "periods": [None if period is None else float(period) for period in periods],
         }
         if self._goes_on():  # in the box of the first fit, so that the weights mean the same
             if any(self.network_[name] != value for name, value in network.items()):

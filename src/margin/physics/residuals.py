@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,22 +12,49 @@ from torch import Tensor
 from margin.physics.derivatives import NotCarried
 from margin.physics.taylor import SMOOTH, Key, Layout, closed
 
-__all__ = ["Residual", "carried_layout", "equations", "mixes_rows"]
+__all__ = ["Known", "Residual", "carried_layout", "equations", "mixes_rows"]
 
 Residual = Callable[..., Any]
 
 PROBES = 3  # points at which a residual is tried
 
 
-def equations(found: Any, n: int) -> list[Tensor]:
+class Known(NamedTuple):
+    """Values (n, k) that a solution has at points (n, d), or that ``operator(u, x)`` makes of it: a slope, a flux."""
+
+    points: Tensor
+    values: Tensor
+    operator: Residual | None = None
+
+    def misfit(self, u: Callable[[Tensor], Tensor]) -> Tensor:
+        """What ``u`` has there beyond the values, (n, k)."""
+        if self.operator is None:
+            return u(self.points) - self.values
+        with torch.enable_grad():
+            x = self.points.detach().requires_grad_()
+            return torch.stack(self.missed(u(x), x, self.values), dim=1)
+
+    def missed(self, u: Tensor, x: Tensor, values: Tensor) -> list[Tensor]:
+        """The same at some of the points by the operator, one column per value, from the values of u at ``x``."""
+        assert self.operator is not None
+        parts = equations(self.operator(u, x), len(x), "the operator of a condition")
+        if len(parts) != values.shape[1]:
+            raise ValueError(
+                f"PINN: the operator of a condition must give one part for each of its {values.shape[1]} values; "
+                f"got {len(parts)}."
+            )
+        return [part.reshape(-1) - values[:, k] for k, part in enumerate(parts)]
+
+
+def equations(found: Any, n: int, who: str = "residual") -> list[Tensor]:
     """The parts of a residual, each with one number per point."""
     parts = list(found) if isinstance(found, list | tuple) else [found]
     for part in parts:
         if not isinstance(part, Tensor) or part.shape not in ((n,), (n, 1)):
             shape = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
-            raise ValueError(f"PINN: residual must give one number per point, ({n},); got {shape}.")
+            raise ValueError(f"PINN: {who} must give one number per point, ({n},); got {shape}.")
     if not parts:
-        raise ValueError("PINN: residual must give one number per point; got an empty list.")
+        raise ValueError(f"PINN: {who} must give one number per point; got an empty list.")
     return parts
 
 

@@ -11,47 +11,42 @@ from torch import Tensor, nn
 from margin.neural.nets.mlp import MLP
 from margin.physics.derivatives import with_derivatives
 from margin.physics.least_squares import ResidualSquares
-from margin.physics.residuals import Residual, carried_layout, equations, mixes_rows
-from margin.physics.taylor import Layout, taylor_values
+from margin.physics.residuals import Known, Residual, carried_layout, equations, mixes_rows
+from margin.physics.taylor import Entrance, Layout, taylor_values
 
 __all__ = ["SolutionLoss", "SolutionNetwork", "pinn_loss"]
 
 
 class SolutionNetwork(nn.Module):
-    """A perceptron of coordinates brought to [-1, 1], and the coefficients that are learned with it."""
+    """A perceptron of coordinates brought to [-1, 1] or to a circle, and the coefficients that are learned with it."""
 
     def __init__(
         self, sizes: Sequence[int], activation: str, low: Sequence[float], high: Sequence[float],
-        coefficients: Mapping[str, float],
+        coefficients: Mapping[str, float], periods: Sequence[float | None] | None = None,
     ):  # fmt: skip
         super().__init__()
-        self.mlp = MLP(sizes, activation)
+        self.entrance = Entrance(list(low), list(high), list(periods or [None] * sizes[0]))
+        self.mlp = MLP([self.entrance.n_features, *sizes[1:]], activation)
         for linear in self.mlp.linears:  # He's start is for rectifiers; derivatives of smooth units want a smaller one
             nn.init.xavier_normal_(linear.weight)
         self.coefficients = nn.ParameterDict(
             {name: nn.Parameter(torch.tensor(float(value))) for name, value in coefficients.items()}
         )
-        self.activation, self.low, self.high = activation, list(low), list(high)
-
-    def normalization(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Factor and summand of every coordinate that bring the box to [-1, 1]."""
-        low, high = x.new_tensor(self.low), x.new_tensor(self.high)
-        return 2 / (high - low), -2 * low / (high - low) - 1
+        self.activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
-        scale, shift = self.normalization(x)
-        return self.mlp(x * scale + shift)
+        return self.mlp(self.entrance(x))
 
     def carry(self, x: Tensor, layout: Layout) -> Tensor:
         """The values at ``x``, with the derivatives of ``layout`` carried forward: ``derivative`` looks them up."""
-        array = taylor_values(x.detach(), *self.normalization(x), self.mlp.linears, self.activation, layout)
+        array = taylor_values(x.detach(), self.entrance, self.mlp.linears, self.activation, layout)
         return with_derivatives(array, layout, x)
 
 
 def pinn_loss(
     u: Callable[[Tensor], Tensor],
     residual: Residual,
-    conditions: Sequence[tuple[Tensor, Tensor]],
+    conditions: Sequence[tuple[Tensor, Tensor] | Known],
     collocation: Tensor,
     coefficients: Mapping[str, Tensor] | None = None,
     carry: Callable[[Tensor], Tensor] | None = None,
@@ -59,9 +54,10 @@ def pinn_loss(
     """Both parts of the loss: misfit at the conditions, and residual at the collocation points.
 
     ``residual(u, x, **coefficients)`` gives one number per point, or a list of such for a system of equations.
-    ``carry`` gives the values of ``u`` together with the derivatives that the residual asks for.
+    A condition is points, values and, if these are not of ``u`` itself, the operator that makes them of it. ``carry``
+    gives the values of ``u`` together with the derivatives that the residual asks for.
     """
-    misfits = [(u(points) - values).square().sum(dim=1) for points, values in conditions]
+    misfits = [Known(*condition).misfit(u).square().sum(dim=1) for condition in conditions]
     data = torch.cat(misfits).mean() if misfits else collocation.new_zeros(())
     with torch.enable_grad():
         x = collocation.detach().requires_grad_()
@@ -75,8 +71,11 @@ class SolutionLoss:
     Which derivatives the residual asks for is found out at the first points it is given.
     """
 
-    def __init__(self, residual: Residual, known: Sequence[tuple[Tensor, Tensor]], condition_weight: float):
-        self.residual, self.known, self.condition_weight = residual, known, condition_weight
+    def __init__(
+        self, residual: Residual, known: Sequence[tuple[Tensor, Tensor] | Known], condition_weight: float
+    ):  # fmt: skip
+        self.residual, self.condition_weight = residual, condition_weight
+        self.known = [Known(*condition) for condition in known]
         self._layouts: list[Layout | None] = []  # none until the first points
 
     def __call__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import Count, DictOf, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation
+from margin.core.invariants import Count, DictOf, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation, optional
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.stored import TRAINED, check_built
 
@@ -21,7 +21,8 @@ def _solution_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.physics.solution_network import SolutionNetwork
 
     network = model["network_"]
-    if not len(network["low"]) == len(network["high"]) == network["sizes"][0] == sizes["n_features"]:
+    lengths = {len(network[name]) for name in ("low", "high", "periods")}
+    if lengths != {network["sizes"][0]} or network["sizes"][0] != sizes["n_features"]:
         raise Violation("network_ must have as many coordinates as X has columns")
     if not all(low < high for low, high in zip(network["low"], network["high"])):
         raise Violation("network_ must have a box whose sides have a length")
@@ -53,6 +54,7 @@ FORMS: Mapping[str, Form] = {
                     "sizes": SIZES,
                     "activation": ACTIVATION,
                     "coefficients": DictOf(StringOf(), Real(finite=True)),
+                    "periods": ListOf(optional(Real(low=1e-300, finite=True))),
                     "low": ListOf(Real(finite=True)),
                     "high": ListOf(Real(finite=True)),
                 }

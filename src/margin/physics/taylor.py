@@ -12,14 +12,15 @@ and then through all of these passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["SMOOTH", "DerivativeTape", "Key", "Layout", "closed", "propagate", "pull_back", "taylor_values"]
+__all__ = ["SMOOTH", "DerivativeTape", "Entrance", "Key", "Layout", "closed", "propagate", "pull_back", "taylor_values"]
 
 Key = tuple[int, ...]  # coordinates in which is differentiated, sorted; () is the value itself
 Slopes = tuple[Tensor, Tensor, Tensor, Tensor]  # a function of the pre-activations and its first three derivatives
@@ -79,6 +80,61 @@ def closed(keys: Iterable[Key]) -> Layout:
 
 
 @dataclass(frozen=True)
+class Entrance:
+    r"""What enters the first layer: coordinates brought to [-1, 1], or their place on a circle where there is a period.
+
+    .. math:: x \mapsto \frac{2 (x - l)}{h - l} - 1, \qquad
+              x \mapsto \Bigl(\cos \frac{2\pi x}{P}, \sin \frac{2\pi x}{P}\Bigr)
+
+    A network of the latter has the period P, and so have its derivatives, whatever its weights are.
+
+    >>> circle = Entrance([0.0], [1.0], [1.0])
+    >>> circle(torch.tensor([[0.0], [0.25]])).round(decimals=6).abs().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    low: Sequence[float]
+    high: Sequence[float]
+    periods: Sequence[float | None]
+
+    @property
+    def n_features(self) -> int:
+        return sum(1 if period is None else 2 for period in self.periods)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if not any(self.periods):
+            scale, shift = self._normalization(x)
+            return x * scale + shift
+        return torch.stack([column[0] for _, column in self._columns(x)], dim=1)
+
+    def carried(self, x: Tensor, layout: Layout) -> Tensor:
+        """The features and their derivatives in the coordinates, (J, n, features)."""
+        h = x.new_zeros(len(layout.keys), len(x), self.n_features)
+        for place, (axis, orders) in enumerate(self._columns(x)):
+            for position, key in enumerate(layout.keys):
+                if set(key) <= {axis}:
+                    h[position, :, place] = orders[len(key)]
+        return h
+
+    def _columns(self, x: Tensor) -> Iterator[tuple[int, tuple[Tensor, Tensor, Tensor]]]:
+        """For every feature the coordinate it is made of; its values, slopes and second derivatives in it."""
+        scale, shift = self._normalization(x)
+        for axis, period in enumerate(self.periods):
+            if period is None:
+                yield axis, (x[:, axis] * scale[axis] + shift[axis], scale[axis], scale.new_zeros(()))
+                continue
+            w = 2 * math.pi / period
+            cos, sin = torch.cos(w * x[:, axis]), torch.sin(w * x[:, axis])
+            yield axis, (cos, -w * sin, -w * w * cos)
+            yield axis, (sin, w * cos, -w * w * sin)
+
+    def _normalization(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Factor and summand of every coordinate that bring the box to [-1, 1]."""
+        low, high = x.new_tensor(self.low), x.new_tensor(self.high)
+        return 2 / (high - low), -2 * low / (high - low) - 1
+
+
+@dataclass(frozen=True)
 class DerivativeTape:
     """What a pass back needs of every layer: its inputs (J, n, in), and what came before its activation."""
 
@@ -88,14 +144,10 @@ class DerivativeTape:
 
 
 def propagate(
-    x: Tensor, scale: Tensor, shift: Tensor, linears: Sequence[nn.Linear], activation: str, layout: Layout
+    x: Tensor, entrance: Entrance, linears: Sequence[nn.Linear], activation: str, layout: Layout
 ) -> tuple[Tensor, DerivativeTape]:
-    """The network at ``scale * x + shift`` and its derivatives in x, (J, n, outputs), with the tape of the pass."""
-    h = x.new_zeros(len(layout.keys), *x.shape)
-    h[0] = x * scale + shift
-    for position in layout.firsts:
-        (axis,) = layout.keys[position]
-        h[position, :, axis] = scale[axis]
+    """The network of what enters at ``x`` and its derivatives in x, (J, n, outputs), with the tape of the pass."""
+    h = entrance.carried(x, layout)
     tape = DerivativeTape([], [], [])
     for k, linear in enumerate(linears):
         tape.inputs.append(h)
@@ -137,9 +189,9 @@ class _TaylorValues(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, linears: Any, activation: str, layout: Layout, *_: Tensor
+        ctx: Any, x: Tensor, entrance: Entrance, linears: Any, activation: str, layout: Layout, *_: Tensor
     ) -> Tensor:
-        found, ctx.tape = propagate(x, scale, shift, linears, activation, layout)
+        found, ctx.tape = propagate(x, entrance, linears, activation, layout)
         ctx.linears, ctx.layout = linears, layout
         return found
 
@@ -148,13 +200,13 @@ class _TaylorValues(torch.autograd.Function):
         found: list[Tensor] = []
         for g, h in zip(pull_back(gradients[0], ctx.tape, ctx.linears, ctx.layout), ctx.tape.inputs):
             found += [g.flatten(0, 1).T @ h.flatten(0, 1), g[0].sum(dim=0)]
-        return (None,) * 6 + tuple(found)
+        return (None,) * 5 + tuple(found)
 
 
 def taylor_values(
-    x: Tensor, scale: Tensor, shift: Tensor, linears: Sequence[nn.Linear], activation: str, layout: Layout
+    x: Tensor, entrance: Entrance, linears: Sequence[nn.Linear], activation: str, layout: Layout
 ) -> Tensor:
     """Values and derivatives (J, n, outputs) at ``x``, differentiable in the weights."""
     weights = [tensor for linear in linears for tensor in (linear.weight, linear.bias)]
-    found: Tensor = _TaylorValues.apply(x, scale, shift, linears, activation, layout, *weights)
+    found: Tensor = _TaylorValues.apply(x, entrance, linears, activation, layout, *weights)
     return found
