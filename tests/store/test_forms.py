@@ -222,6 +222,19 @@ def test_layers_that_the_weights_do_not_fill_are_never_built(tmp_path):
         margin.load(changed(model, tmp_path, change))
 
 
+@pytest.mark.parametrize("name", ["token-tagger", "text-classifier", "sequence-classifier"])
+def test_a_number_of_layers_that_no_network_has_is_refused_before_one_is_built(name, tmp_path):
+    entry = catalog.entry(name)
+    X, y = problem(entry)
+
+    def change(root, arrays):
+        network = root["learned"]["network_"]["items"]
+        network[[key for key, _ in network].index("n_layers")][1] = 2**40
+
+    with pytest.raises(StoreError, match=r"n_layers.* must be at most 1000"):
+        margin.load(changed(build(entry).fit(X, y), tmp_path, change))
+
+
 def test_more_neighbors_than_rows_and_codes_beyond_classes_are_refused(tmp_path):
     model = margin.KNeighborsClassifier().fit(*problem(IRIS))
     with pytest.raises(StoreError, match="n_neighbors must be at most"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.domains import MOST_LAYERS
 from margin.core.invariants import (
     ArrayOf,
     Count,
@@ -43,6 +44,10 @@ MOST_PIXELS = 2**31
 DEFAULT_WIDTH = 100  # units of the perceptron that stands in where a user gives no module of their own
 
 
+#: What a description of no network may end in.
+UNBUILT = (ValueError, RuntimeError, TypeError, OverflowError, KeyError, IndexError, ZeroDivisionError)
+
+
 def check_built(
     weights: Mapping[str, np.ndarray], build: Callable[[], Any], *, prefix: str = "", float32: bool = True
 ) -> None:
@@ -55,7 +60,7 @@ def check_built(
     try:
         with torch.device("meta"):
             built = build()
-    except (ValueError, RuntimeError, TypeError, OverflowError, KeyError, IndexError, ZeroDivisionError) as error:
+    except (*UNBUILT, MemoryError) as error:
         raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
     wanted = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
     found = {name: array.shape for name, array in weights.items()}
@@ -229,7 +234,7 @@ SERIES: dict[str, Stored] = {
             "n_outputs": Count(low=1),
             "cell": StringOf(tuple(GATES)),
             "hidden_size": Count(low=1),
-            "n_layers": Count(low=1),
+            "n_layers": Count(low=1, high=MOST_LAYERS),
             "dropout": Real(0.0, 1.0, finite=True),
             "truncation": optional(Count(low=1)),
         }

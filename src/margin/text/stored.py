@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from margin.core.domains import MOST_LAYERS
 from margin.core.invariants import (
     ArrayOf,
     Count,
@@ -50,7 +51,7 @@ def _unknown_words_have_a_column(model: Mapping[str, Any], _: Sizes) -> None:
 
 NETWORK: Mapping[str, Stored] = {
     "d_model": Count(low=1, high=MOST),
-    "n_layers": Count(low=1, high=MOST),
+    "n_layers": Count(low=1, high=MOST_LAYERS),
     "n_heads": Count(low=1, high=MOST),
     "cell": StringOf(("rnn", "lstm", "gru")),
     "hidden_size": Count(low=1, high=MOST),
