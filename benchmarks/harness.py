@@ -24,11 +24,15 @@ __all__ = ["Case", "Measured", "Peer", "first_call", "measure", "same_threads"]
 
 @dataclass(frozen=True)
 class Peer:
-    """Another library's way; ``requires`` is the module that must be installed for it."""
+    """Another library's way; ``requires`` is the module that must be installed for it.
+
+    The first call of one that ``compiles`` is never what is compared, however long it takes.
+    """
 
     name: str
     requires: str
     call: Callable[[Any], Any]
+    compiles: bool = False
 
     @property
     def installed(self) -> bool:
@@ -84,8 +88,9 @@ def measure(case: Case, rounds: int | None = None) -> list[Measured]:
     ways: list[tuple[str, Callable[[Any], Any]]] = [("margin", case.ours)]
     ways += [(peer.name, peer.call) for peer in case.peers if peer.installed]
     found = {name: Measured(name) for name, _ in ways}
+    compiling = {"margin", *(peer.name for peer in case.peers if peer.compiles)}
     for name, call in ways:  # compiles, loads, warms, and tells the quality
-        _judge(case, data, call, found[name])
+        _judge(case, data, call, found[name], warms=name in compiling)
     open_ways = [(name, call) for name, call in ways if not found[name].note and found[name].wall == float("inf")]
     for _ in range(rounds or case.rounds):
         for name, call in open_ways:
@@ -94,12 +99,12 @@ def measure(case: Case, rounds: int | None = None) -> list[Measured]:
     return [*found.values(), *(Measured(peer.name, note=f"{peer.requires} is not installed") for peer in missing)]
 
 
-def _judge(case: Case, data: Any, call: Callable[[Any], Any], into: Measured) -> None:
+def _judge(case: Case, data: Any, call: Callable[[Any], Any], into: Measured, warms: bool) -> None:
     if case.memory:
         tracemalloc.start()
     try:
         result = _time(data, call, into)
-        if into.who == "margin" or into.wall < LONG:
+        if warms or into.wall < LONG:
             into.wall = into.cpu = float("inf")  # a first call is not what is compared, unless a peer takes so long
         into.memory = tracemalloc.get_traced_memory()[1] / 1e6 if case.memory else None
         into.quality = float(case.quality(data, result))

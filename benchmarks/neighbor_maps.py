@@ -113,7 +113,7 @@ def _umap(name: str, size: str, data: Any) -> Case:
         size,
         data,
         lambda d: UMAP(random_state=0).fit_transform(d["X"]),
-        (Peer("umap-learn", "umap", theirs),),
+        (Peer("umap-learn", "umap", theirs, compiles=True),),
         trust,
         "trustworthiness",
         rounds=2,
