@@ -8,7 +8,6 @@ the schedule, not the neighbors.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,16 +18,12 @@ from benchmarks.mixed_table import mixed_table
 
 CORES, LEAST_ROWS = 2, 12
 NEEDED = ("hist-gradient-boosting-classifier", "random-forest-classifier", "extra-trees-classifier")
-#: What a worker does before anything else: its clock is its processor time.
-IN_WORKERS = "import time\ntime.perf_counter = time.monotonic = time.process_time\n"
 
 
 def measured(n_rows: int, budget: float, folder: Path) -> tuple[Any, float]:
     """The comparison and the seconds it took on two quiet cores."""
     table = folder / "table.csv"
     mixed_table(n_rows).to_csv(table, index=False)
-    (folder / "sitecustomize.py").write_text(IN_WORKERS)
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     processor_clock.install(CORES)
     started = processor_clock.processor_seconds(CORES)
     from margin.service.comparison import compare

@@ -8,11 +8,15 @@ that keeps to a budget is imported.
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from functools import partial
+from pathlib import Path
 
 __all__ = ["install", "processor_seconds"]
 
+#: What a process that is started does before anything else.
+IN_WORKERS = "import time\ntime.perf_counter = time.monotonic = time.process_time\n"
 _TICK = os.sysconf("SC_CLK_TCK")
 _wall = time.time
 
@@ -27,8 +31,12 @@ def processor_seconds(cores: int = 1) -> float:
 def install(cores: int = 1) -> None:
     """From now on ``time.time``, ``monotonic`` and ``perf_counter`` count processor seconds, divided by ``cores``.
 
-    What was imported before and holds the old function keeps it.
+    What was imported before and holds the old function keeps it. A Python process that is started later measures its
+    own processor time: what it says of the cost of its work does not count the neighbors either.
     """
+    folder = tempfile.mkdtemp(prefix="processor-clock-")
+    Path(folder, "sitecustomize.py").write_text(IN_WORKERS)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH", "")]))
     began = _wall()
     time.time = lambda: began + processor_seconds(cores)
     time.monotonic = time.perf_counter = partial(processor_seconds, cores)

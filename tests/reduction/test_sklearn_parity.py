@@ -193,8 +193,9 @@ def test_exact_tsne_keeps_all_pairs_as_there():
     assert TSNE(**settings | {"method": "barnes_hut"}).fit(X).kl_divergence_ != ours.kl_divergence_
 
 
-def test_a_mesh_gives_the_embedding_of_all_pairs():
+def test_a_mesh_gives_the_embedding_of_all_pairs(monkeypatch):
     """The divergence of both embeddings by one exact routine on the same affinities."""
+    monkeypatch.setattr("margin.reduction.tsne.EXACT_ROWS", 2500)
     X, _ = make_blobs(2600, 10, centers=8, random_state=0)
     settings = {"max_iter": 500, "random_state": 0}
     fast, exact, rough = (TSNE(angle=angle, **settings).fit(X) for angle in (0.5, 0.0, 1.0))

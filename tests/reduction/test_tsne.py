@@ -22,7 +22,7 @@ from margin.reduction import (
     student_similarities,
 )
 from margin.reduction.tsne import sparse_affinities
-from margin.reduction.tsne_kernels import pulls, pushes
+from margin.reduction.tsne_kernels import pulls, pulls_in_plane, pushes, pushes_in_plane
 
 
 def rows(n=60, d=4, seed=0):
@@ -84,6 +84,23 @@ def test_gradient_is_that_of_finite_differences_and_of_the_kernels(d):
     pulls(0, 20, np.arange(0, 401, 20), np.tile(np.arange(20), 20), P.ravel(), single, pull, spread)
     np.testing.assert_allclose(pull.T, ((P * w)[:, :, None] * gaps).sum(axis=1), atol=1e-6)
     np.testing.assert_allclose(spread.reshape(20, 20), 1 / w, rtol=1e-5)
+
+
+def test_kernels_of_the_plane_have_the_bits_of_those_of_any_number_of_axes():
+    Y = np.ascontiguousarray(rows(150, 2, seed=3).T, dtype=np.float32)
+    rng = np.random.default_rng(0)
+    starts, neighbors, P = np.arange(0, 1501, 10), rng.integers(0, 150, 1500).astype(np.int32), rng.random(1500)
+    found = []
+    for push_kernel, pull_kernel in ((pushes, pulls), (pushes_in_plane, pulls_in_plane)):
+        push, sums, pull, spread = np.empty_like(Y), np.empty(150, np.float32), np.empty(Y.shape), np.empty(1500)
+        push_kernel(0, 3, Y, push, sums)
+        pull_kernel(0, 150, starts, neighbors, P, Y, pull, spread)
+        without = np.empty(Y.shape)
+        pull_kernel(0, 150, starts, neighbors, P, Y, without, np.empty(0))
+        found.append([push, sums, pull, spread, without])
+    for ours, others in zip(*found):
+        np.testing.assert_array_equal(ours, others)
+    np.testing.assert_array_equal(found[0][2], found[0][4])
 
 
 def test_similarities_sum_to_one():

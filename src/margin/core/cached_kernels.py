@@ -31,11 +31,15 @@ PATIENCE = 1.0  # seconds of compiling before the user is told why nothing happe
 
 
 def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
-    """``numba.njit`` with the cache described above."""
+    """``numba.njit`` with the cache described above.
+
+    A division by zero gives what NumPy gives: one that raised an exception would end every loop it stands in, and no
+    such loop becomes vector instructions.
+    """
     if function is None:
         return lambda given: njit(given, cache=cache, **options)
     decorate: Any = numba.njit
-    dispatcher = decorate(**options)(function)
+    dispatcher = decorate(**{"error_model": "numpy", **options})(function)
     if cache:
         dispatcher._cache = _KernelCache(dispatcher)
     return dispatcher
@@ -43,7 +47,7 @@ def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
 
 def cached_kernel(function: Any) -> Any:
     """A kernel that Python calls, which allocates nothing and lets other threads run."""
-    return njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=False)(function)
+    return njit(cache=True, nogil=True, no_cfunc_wrapper=True, _nrt=False)(function)
 
 
 def inner_kernel(function: Any) -> Any:
@@ -52,7 +56,7 @@ def inner_kernel(function: Any) -> Any:
     It neither allocates nor counts references: two atomic additions per array and call cost more than the work on a
     small node of a tree.
     """
-    return njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(function)
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(function)
 
 
 def is_ready(dispatcher: Any) -> bool:

@@ -47,7 +47,7 @@ def backward_messages(emissions, transition, beta):
             beta[t, i] = peak + np.log(total) if total > 0.0 else -np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def log_sum(values):
     largest = values[0]
     for value in values:
@@ -60,7 +60,7 @@ def log_sum(values):
     return largest + np.log(total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def sums_in_logarithms(scores, first, last, between, marginals, pairs):
     """Forward and backward over one sequence, for potentials of any size; the log of the sum over all paths."""
     length, n = scores.shape
@@ -90,7 +90,7 @@ def sums_in_logarithms(scores, first, last, between, marginals, pairs):
     return z
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def scaled_forward(scores, first, steps, alpha, weights, scales):
     """Forward messages that sum to 1 at every time; the log of what they were divided by, or NaN.
 
@@ -126,7 +126,7 @@ def scaled_forward(scores, first, steps, alpha, weights, scales):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def scaled_backward(steps, alpha, weights, scales, beta, marginals, pairs):
     """Marginals from the messages of both directions; ``beta`` holds the last backward message at first."""
     length, n = alpha.shape
@@ -146,7 +146,7 @@ def scaled_backward(steps, alpha, weights, scales, beta, marginals, pairs):
             beta[j] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def chain_sums(scores, ends, first, last, between, marginals, pairs):
     """The log of the sum over all paths, for each of the sequences that stand one after another and stop at ``ends``.
 

@@ -36,9 +36,10 @@ __all__ = ["TSNE"]
 STEPS_PER_RECORD = 10  # the divergence costs a logarithm per pair, so it is told every tenth step
 FIRST_SPREAD = 1e-4  # standard deviation of the first positions: near enough for all to feel one another
 EXAGGERATED_STEPS, EARLY_MOMENTUM, LATE_MOMENTUM = 250, 0.5, 0.8
-EXACT_ROWS = 2500  # up to here all pairs are visited faster than a mesh is filled
+EXACT_ROWS = 4000  # up to here all pairs are visited faster than a mesh is filled
 # Spacing of the mesh per unit of ``angle``: exaggerated pulls forgive large errors, the last steps remove small ones.
 EARLY_SPACING, SPACING, FINE_SPACING, FINE_STEPS = 1.0, 0.8, 0.5, 150
+NO_PAIRS = np.empty(0)
 MESH_WORK = 200  # operations per point that the mesh is worth when threads are counted
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
 
@@ -88,7 +89,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         "barnes_hut",
         Choice("barnes_hut", "exact"),
         "'exact' keeps the affinities of all pairs; otherwise of three times the perplexity, and the repulsion of more "
-        "than 2500 rows goes through a mesh: O(n log n) per step in place of O(n^2).",
+        "than 4000 rows goes through a mesh: O(n log n) per step in place of O(n^2).",
     )
     angle: float = parameter(
         0.5,
@@ -167,7 +168,7 @@ class _Descent:
     def __init__(self, model: TSNE, X: np.ndarray):
         self.model = model
         P = sparse_affinities(model, X)
-        self.starts, self.neighbors, self.P = P.indptr.astype(np.int64), P.indices.astype(np.int64), P.data
+        self.starts, self.neighbors, self.P = P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data
         self.entropy = float(np.sum(self.P * np.log(np.maximum(self.P, np.finfo(float).tiny))))
         self.Y = self._initial_positions(X).astype(np.float32)
         self.velocity, self.gains = np.zeros(self.Y.shape), np.ones(self.Y.shape)
@@ -196,24 +197,25 @@ class _Descent:
             return FIRST_SPREAD * as_generator(self.model.random_state).normal(size=(d, len(X)))
         return positions * (FIRST_SPREAD / spread)
 
-    def _forces(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Pulls, pushes and the sum of all similarities."""
-        from margin.reduction.tsne_kernels import pulls
+    def _forces(self, spread: np.ndarray = NO_PAIRS) -> tuple[np.ndarray, np.ndarray, float]:
+        """Pulls, pushes and the sum of all similarities; 1 + |y_i - y_j|^2 of the stored pairs into ``spread``."""
+        from margin.reduction.tsne_kernels import pulls, pulls_in_plane
 
-        pull, self.spread = np.empty(self.Y.shape), np.empty(len(self.P))
+        kernel = pulls_in_plane if len(self.Y) == 2 else pulls
+        pull = np.empty(self.Y.shape)
         push, total = self._pushes()
-        given = self.starts, self.neighbors, self.P, self.Y, pull, self.spread
-        over_ranges(lambda low, high: pulls(low, high, *given), self.Y.shape[1], self.threads)
+        given = self.starts, self.neighbors, self.P, self.Y, pull, spread
+        over_ranges(lambda low, high: kernel(low, high, *given), self.Y.shape[1], self.threads)
         return pull, push, total - self.Y.shape[1]
 
     def _pushes(self) -> tuple[np.ndarray, float]:
         if self.by_mesh:
             return mesh_repulsion(self.Y, self._spacing() * self.model.angle, self.threads)
-        from margin.reduction.tsne_kernels import LANES, pushes
+        from margin.reduction.tsne_kernels import LANES, pushes, pushes_in_plane
 
-        n = self.Y.shape[1]
+        kernel, n = pushes_in_plane if len(self.Y) == 2 else pushes, self.Y.shape[1]
         push, sums = np.empty_like(self.Y), np.empty(n, dtype=np.float32)
-        over_ranges(lambda low, high: pushes(low, high, self.Y, push, sums), -(-n // LANES), self.threads)
+        over_ranges(lambda low, high: kernel(low, high, self.Y, push, sums), -(-n // LANES), self.threads)
         return push.astype(np.float64), float(sums.sum(dtype=np.float64))
 
     def _spacing(self) -> float:
@@ -223,8 +225,9 @@ class _Descent:
 
     def judge(self) -> None:
         """The divergence, the norm of its gradient, and whether the descent is over."""
-        pull, push, Z = self._forces()
-        self.kl = self.entropy + float(self.P @ np.log(self.spread)) + float(np.log(Z))
+        spread = np.empty(len(self.P))
+        pull, push, Z = self._forces(spread)
+        self.kl = self.entropy + float(self.P @ np.log(spread)) + float(np.log(Z))
         self.norm = float(np.linalg.norm(4 * (pull - push / Z)))
         if self.iteration <= EXAGGERATED_STEPS:
             self.best_iteration = self.iteration

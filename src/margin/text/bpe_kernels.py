@@ -13,7 +13,7 @@ from margin.core.cached_kernels import njit
 
 __all__ = ["LONG", "add_pair", "encode_words", "find_pair", "learn_pairs", "spread"]
 
-OPTIONS = {"nogil": True, "error_model": "numpy"}
+OPTIONS = {"nogil": True}
 LONG = 64
 
 

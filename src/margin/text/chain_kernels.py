@@ -14,7 +14,7 @@ from margin.core.cached_kernels import njit
 
 __all__ = ["best_tags"]
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
 
 
 @njit(**OPTIONS)

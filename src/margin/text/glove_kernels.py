@@ -9,7 +9,7 @@ from margin.core.cached_kernels import njit
 __all__ = ["glove_pass"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def glove_pass(order, rows, columns, log_counts, weights, W, C, W_squares, C_squares, rate):
     """A step per entry of the co-occurrence table; the last column of W and C is the bias. Returns the loss.
 

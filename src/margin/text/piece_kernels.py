@@ -13,7 +13,7 @@ __all__ = ["LETTER", "NUMBER", "OTHER", "WHITE", "number_pieces"]
 
 OTHER, WHITE, LETTER, NUMBER = 0, 1, 2, 3
 
-OPTIONS = {"nogil": True, "error_model": "numpy"}
+OPTIONS = {"nogil": True}
 
 
 @njit(cache=True, **OPTIONS)

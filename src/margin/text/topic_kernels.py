@@ -10,7 +10,7 @@ from margin.core.cached_kernels import njit
 
 __all__ = ["digamma", "infer_documents", "sweep"]
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
 
 
 @njit(**OPTIONS)

@@ -12,7 +12,7 @@ from margin.core.cached_kernels import njit
 
 __all__ = ["alias_table", "draw", "output_step", "train_pass"]
 
-INNER = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+INNER = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}}
 
 
 @njit(cache=True, **INNER)
