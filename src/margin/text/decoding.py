@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
 
 from margin.core.randomness import RandomLike, as_generator
 
@@ -27,23 +26,28 @@ def next_token_log_probabilities(
     z = np.array(logits, dtype=np.float64)
     if temperature < 0:
         raise ValueError(f"generate: temperature must be at least 0; got {temperature}.")
-    order = np.argsort(-z, kind="stable")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"generate: top_k must be at least 1; got {top_k}.")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"generate: top_p must be above 0 and at most 1; got {top_p}.")
     if temperature == 0:
-        top_k, temperature = 1, 1.0
-    kept = len(z)
-    if top_k is not None:
-        if top_k < 1:
-            raise ValueError(f"generate: top_k must be at least 1; got {top_k}.")
-        kept = min(kept, top_k)
-    z -= z[order[0]]  # divided by a small temperature, the largest stays finite
+        only = np.full(z.shape, -np.inf)
+        only[np.argmax(z)] = 0.0
+        return only
+    z -= z.max()  # divided by a small temperature, the largest stays finite
     z /= temperature
-    if top_p is not None:
-        if not 0 < top_p <= 1:
-            raise ValueError(f"generate: top_p must be above 0 and at most 1; got {top_p}.")
-        reached = np.cumsum(np.exp(log_softmax(z[order])))
-        kept = min(kept, int(np.searchsorted(reached, top_p)) + 1)
-    z[order[kept:]] = -np.inf
-    return log_softmax(z)
+    if top_k is not None or top_p is not None:
+        order, kept = np.argsort(-z, kind="stable"), len(z) if top_k is None else top_k
+        if top_p is not None:
+            reached = np.cumsum(np.exp(_log_softmax(z[order])))
+            kept = min(kept, int(np.searchsorted(reached, top_p)) + 1)
+        z[order[kept:]] = -np.inf
+    return _log_softmax(z)
+
+
+def _log_softmax(z: np.ndarray) -> np.ndarray:
+    """Of numbers whose largest is 0."""
+    return z - np.log(np.exp(z).sum())
 
 
 def generate(

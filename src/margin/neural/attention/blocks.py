@@ -99,7 +99,8 @@ class TransformerBlock(nn.Module):
         )
 
     def _residual(self, x: Tensor, norm: nn.Module, part: Callable[[Tensor], Tensor]) -> Tensor:
-        if self.config.norm_first:
-            return x + self.dropout(part(norm(x)))
-        out: Tensor = norm(x + self.dropout(part(x)))
+        added = part(norm(x)) if self.config.norm_first else part(x)
+        if self.training:
+            added = self.dropout(added)
+        out: Tensor = x + added if self.config.norm_first else norm(x + added)
         return out

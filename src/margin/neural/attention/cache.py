@@ -13,7 +13,8 @@ Pair = tuple[Tensor, Tensor]
 class KeyValueCache:
     """Keys and values by layer, (batch, heads, tokens, d_head), joined along the tokens.
 
-    ``memory`` holds those of a second sequence that cross-attention looks at, which never grows.
+    ``memory`` holds those of a second sequence that cross-attention looks at, which never grows; ``joined`` has the
+    matrices and biases of a layer's projections side by side, which stay the same while a text is read.
 
     >>> cache = KeyValueCache()
     >>> k = torch.zeros(1, 2, 3, 4)
@@ -24,6 +25,7 @@ class KeyValueCache:
     def __init__(self) -> None:
         self.layers: dict[int, Pair] = {}
         self.memory: dict[int, Pair] = {}
+        self.joined: dict[int, tuple[Tensor, Tensor | None]] = {}
 
     def length(self, layer: int = 0) -> int:
         """Tokens that a layer has read."""

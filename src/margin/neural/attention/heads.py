@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -122,13 +123,10 @@ class MultiHeadAttention(nn.Module):
         self, x: Tensor, context: Tensor | None = None, cache: KeyValueCache | None = None, layer: int = 0
     ) -> Projections:
         """Queries, keys and values by head, (batch, heads, n, d_head); with a cache also those of earlier tokens."""
-        q = self._by_head(self.query(x), self.query_norm)
         if context is not None and cache is not None and layer in cache.memory:
-            k, v = cache.memory[layer]
+            q, (k, v) = self._by_head(self.query(x), self.query_norm), cache.memory[layer]
         else:
-            source = x if context is None else context
-            k = self._by_head(self.key(source), self.key_norm)
-            v = split_heads(self.value(source), self.n_kv_heads)
+            q, k, v = self._projected(x, context, cache, layer)
             if context is not None and cache is not None:
                 cache.memory[layer] = k, v
         if self.rotary_base is not None and context is None:
@@ -138,6 +136,30 @@ class MultiHeadAttention(nn.Module):
         if cache is not None and context is None:
             k, v = cache.extend(layer, k, v)
         return Projections(q, repeat_groups(k, self.n_heads), repeat_groups(v, self.n_heads))
+
+    def _projected(
+        self, x: Tensor, context: Tensor | None, cache: KeyValueCache | None, layer: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of ``x`` and keys and values of ``x`` or ``context``, by head."""
+        if context is None and cache is not None and torch.is_inference_mode_enabled():
+            if layer not in cache.joined:
+                cache.joined[layer] = self._joined_projections()
+            sizes = (self.n_heads * self.d_head, *[self.n_kv_heads * self.d_head] * 2)
+            query, key, value = functional.linear(x, *cache.joined[layer]).split(sizes, dim=-1)
+        else:
+            source = x if context is None else context
+            query, key, value = self.query(x), self.key(source), self.value(source)
+        return (
+            self._by_head(query, self.query_norm),
+            self._by_head(key, self.key_norm),
+            split_heads(value, self.n_kv_heads),
+        )
+
+    def _joined_projections(self) -> tuple[Tensor, Tensor | None]:
+        """The three matrices and biases as one: with a token at a time calls cost more than products."""
+        parts = (self.query, self.key, self.value)
+        biases = [part.bias for part in parts if part.bias is not None]
+        return torch.cat([part.weight for part in parts]), torch.cat(biases) if biases else None
 
     def _by_head(self, x: Tensor, norm: nn.Module | None) -> Tensor:
         """(batch, n, d) to (batch, heads, n, d_head), normalized while the tokens of a head lie in order."""
