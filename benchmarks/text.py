@@ -196,16 +196,17 @@ def _topics(n: int) -> Case:
         X = sparse.csr_matrix(X)
         return X[:n], X[n:]
 
-    def fit(module: str, X: tuple[Any, Any]) -> np.ndarray:
+    def fit(module: str, X: tuple[Any, Any], method: str = "batch", passes: int = 20) -> np.ndarray:
         cls = __import__(module, fromlist=["x"]).LatentDirichletAllocation
-        return np.asarray(cls(20, max_iter=20, learning_method="batch", random_state=0).fit(X[0]).components_)
+        return np.asarray(cls(20, max_iter=passes, learning_method=method, random_state=0).fit(X[0]).components_)
 
     return Case(
         "latent Dirichlet allocation, 20 topics",
         f"{n} x 2000",
         data,
-        partial(fit, "margin.text"),
+        partial(fit, "margin.text", method="gibbs", passes=150),
         (
+            Peer("margin, variational", "margin", partial(fit, "margin.text")),
             Peer("scikit-learn", "sklearn", partial(fit, "sklearn.decomposition")),
             Peer("gensim", "gensim", _gensim_topics),
             Peer("tomotopy", "tomotopy", _tomotopy_topics),
