@@ -8,6 +8,7 @@ in the folder that ``--run`` names.
 from __future__ import annotations
 
 import argparse
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,8 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     images, boxes = four_ways(blood_cells("trainval"))
     model = ObjectDetector(**SETTINGS, max_iter=options.epochs, record_steps=None)
     run = Run.open(options.run, {"model": "object-detector", "epochs": options.epochs})
-    end = time.monotonic() + 60 * options.minutes
-    run.fit(model, images, boxes, stop=lambda: time.monotonic() > end)
+    stop = threading.Event()
+    alarm = threading.Timer(60 * options.minutes, stop.set)
+    alarm.daemon = True
+    alarm.start()
+    run.fit(model, images, boxes, stop=stop)
     clock = options.run / "processor_seconds.txt"
     seconds = time.process_time() + (float(clock.read_text()) if clock.exists() else 0.0)
     clock.write_text(f"{seconds:.1f}")

@@ -177,6 +177,15 @@ def test_less_is_kept_for_the_last_fits_where_they_are_cheap():
     assert kept(trials=[done("a", 0, 50.0)]) == RESERVE
 
 
+def test_who_can_be_afforded_is_not_cut():
+    models = [Screened(name, -rank, 2.0) for rank, name in enumerate("abcdef")]
+    limits = {"n_folds": 5, "longest": 10.0}
+    assert cut(models, processor_seconds=60.0, **limits) == {}
+    assert list(cut(models, processor_seconds=45.0, **limits)) == ["f", "e"], "the worst ones, until the rest can be"
+    assert set(cut(models, processor_seconds=15.0, **limits)) == {"d", "e", "f"}, "early, at most half of them"
+    assert set(cut(models, processor_seconds=15.0, last=True, **limits)) == {"d", "e", "f"}, "three go on in any case"
+
+
 def test_costs_grow_as_they_did():
     quadratic = [done("m", 0, 1.0, 1000, "screen"), done("m", 0, 16.0, 4000, "screen")]
     assert cost_at(8000, 20, quadratic) == pytest.approx(64.0)

@@ -1,8 +1,8 @@
 """Which trial comes next: cheap models first, dear ones on parts of the rows until they prove worth their cost.
 
 Without a budget every model sees every fold. With one, and many rows, all models are first tried on a small part of the
-training rows; the better half of the dear ones goes on to a part four times as large (successive halving), and only
-models whose cost can be afforded see all rows, the most promising first: whenever time is up, the best are done.
+training rows; where not all can be afforded, the better ones go on to a part four times as large (successive halving),
+and the most promising see all rows first: whenever time is up, the best are done.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def cut(
 ) -> dict[str, str]:
     """Which models go no further, with the reason; ``processor_seconds`` is what all their folds may cost together.
 
-    A model goes if one trial on all rows would take (before the ``last`` rung, by far) longer than ``longest`` seconds,
-    or if it is dear and in the worse half. After the last rung the worst of the dear ones go until the rest can be
-    afforded. The best never goes for its folds, and a few go on whatever happens, the cheapest of those given up.
+    A model goes if one trial on all rows would take (before the ``last`` rung, by far) longer than ``longest`` seconds.
+    Then the worst of the dear ones go until the rest can be afforded, before the last rung only those in the worse
+    half. The best never goes for its folds, and a few go on whatever happens, the cheapest of those given up.
     """
     reasons: dict[str, str] = {}
     ranked = sorted((m for m in models if m.model not in spared), key=lambda m: -m.score)
@@ -107,16 +107,14 @@ def cut(
             reasons[m.model] = f"a fold with all rows would take about {seconds_text(m.full_cost)}"
     rest = [m for m in ranked if m.model not in reasons]
     cheap = {m.model for m in rest if m.full_cost * n_folds <= CHEAP * processor_seconds}
-    for m in rest[math.ceil(len(rest) / 2) :]:
-        if m.model not in cheap:
-            reasons[m.model] = "in the worse half on these rows, and dear"
-    if last:
-        rest = [m for m in rest if m.model not in reasons]
-        total = sum(m.full_cost for m in rest) * n_folds
-        for m in reversed(rest[1:]):
-            if total > processor_seconds and m.model not in cheap:
-                reasons[m.model] = f"its folds would take about {seconds_text(m.full_cost * n_folds)}"
-                total -= m.full_cost * n_folds
+    total = sum(m.full_cost for m in rest) * n_folds
+    for m in reversed(rest[1 if last else math.ceil(len(rest) / 2) :]):
+        if total > processor_seconds and m.model not in cheap:
+            cost = m.full_cost * n_folds
+            reasons[m.model] = f"in the worse half on these rows, and its folds would take about {seconds_text(cost)}"
+            if last:
+                reasons[m.model] = f"its folds would take about {seconds_text(cost)}"
+            total -= cost
     missing = min(LEAST_KEPT, len(ranked)) - (len(ranked) - len(reasons))
     for m in sorted((m for m in ranked if m.model in reasons), key=lambda m: m.full_cost)[: max(missing, 0)]:
         del reasons[m.model]
