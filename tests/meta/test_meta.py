@@ -11,7 +11,7 @@ from margin.meta.domains import coral, domain_adapt, importance_weights, reverse
 from margin.meta.embedding_network import embedding_network
 from margin.meta.episodes import sample_episode
 from margin.meta.few_shot import FewShotLearner
-from margin.meta.inner_loop import adapt, adapted_loss, reptile_gradients
+from margin.meta.inner_loop import adapt, adapted_loss, adapted_losses, reptile_gradients
 from margin.meta.objectives import METHODS
 from margin.meta.similarity import matching_log_probabilities, nearest_support, prototype_scores
 from margin.meta.transfer import fine_tune
@@ -222,3 +222,19 @@ def test_layers_on_images_are_an_embedding_too(digits, tmp_path):
     assert colored(torch.zeros(5, 12)).shape == (5, 1)
     with pytest.raises(ValueError, match=r"image_shape must be .* with a product of 64; got \(8, 7\)"):
         model.set_params(image_shape=(8, 7)).fit(X, y)
+
+
+@pytest.mark.parametrize("second_order", [True, False])
+def test_many_tasks_at_once_are_the_tasks_one_by_one(second_order):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Linear(2, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1)).double()
+        x, y, new_x, new_y = (torch.randn(4, 6, size, dtype=torch.float64) for size in (2, 1, 2, 1))
+    options = {"rate": 0.1, "steps": 2, "second_order": second_order}
+    together = adapted_losses(net, functional.mse_loss, (x, y), (new_x, new_y), **options)
+    tasks = zip(zip(x, y), zip(new_x, new_y))
+    alone = torch.stack([adapted_loss(net, functional.mse_loss, *task, **options)[0] for task in tasks])
+    torch.testing.assert_close(together, alone)
+    weights = list(net.parameters())
+    for got, wanted in zip(*(torch.autograd.grad(losses.sum(), weights) for losses in (together, alone))):
+        torch.testing.assert_close(got, wanted)
