@@ -33,6 +33,8 @@ ROUNDS = [
     ((k + 1) / STRETCHES, 1200, 12) for k in range(STRETCHES) for _ in range(2)
 ]  # up to which time, points, steps
 ROUNDS += [(1.0, 2500, 60)] * 40
+FEW = len(ROUNDS)  # rounds with the 100 known values of the published setting; then all of the edge is known
+ROUNDS += [(1.0, 5000, 60)] * 20
 RUNS = (("burgers", "--seconds", "600"), ("deepxde",), ("inverse",))  # what ``python -m benchmarks physics`` runs
 
 
@@ -42,6 +44,8 @@ class Problem(NamedTuple):
     collocation: np.ndarray
     known: np.ndarray
     values: np.ndarray
+    edge: np.ndarray
+    edge_values: np.ndarray
     grid: np.ndarray
     reference: np.ndarray
 
@@ -64,7 +68,8 @@ def burgers(seed: int = 0) -> Problem:
     ]  # evenly: 100 random ones may leave gaps of 0.2
     rng = np.random.default_rng(seed)
     drawn = qmc.scale(qmc.LatinHypercube(2, rng=rng).random(10_000), [t[0], x[0]], [t[-1], x[-1]])
-    return Problem(drawn, grid[known], u.reshape(-1)[known], grid, u.reshape(-1))
+    values = u.reshape(-1)
+    return Problem(drawn, grid[known], values[known], grid[edge], values[edge], grid, values)
 
 
 def drawn_points(model: Any, problem: Problem, until: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -102,6 +107,8 @@ def run_burgers(seconds: float, folder: Path) -> None:
     while len(curve) < len(ROUNDS) and time.process_time() - began < seconds:
         until, n, steps = ROUNDS[len(curve)]
         points = drawn_points(model, problem, until, n, np.random.default_rng([1, len(curve)]))
+        if len(curve) >= FEW:
+            model.set_params(conditions=Condition(problem.edge, problem.edge_values))
         model.set_params(max_iter=steps).fit(points)
         spent = before + time.process_time() - began
         curve.append({"cpu_seconds": round(spent, 1), "loss": model.loss_, "error": problem.error(model.predict)})
@@ -161,7 +168,8 @@ def store(new: dict[str, Any]) -> None:
         f"hidden layers {LAYERS} in place of eight of 20 (as much as the processor time at hand allowed), the same for "
         "both. Ours: Levenberg and Marquardt's method in float64 on growing stretches of time, at 1,200 to 2,500 "
         "points that are drawn anew every 12 to 60 steps, more where the residual is large, conditions weighing "
-        f"{WEIGHT:.0f} times the residual. deepxde: all 10,000 points, L-BFGS in float64 from the start and equal "
+        f"{WEIGHT:.0f} times the residual; after {FEW} rounds all 456 values of the edge are known, at 5,000 points, to "
+        "see how far down the error goes. The error is that after the last round. deepxde: all 10,000 points, L-BFGS in float64 from the start and equal "
         "weights, as published. Processor time of one thread.",
         command="MARGIN_DATA=... python -m benchmarks.physics burgers; ... deepxde; ... inverse",
         findings=findings(raw),
@@ -177,11 +185,11 @@ def findings(raw: dict[str, Any]) -> list[Finding]:
     found = []
     ours, theirs = raw.get("margin", []), raw.get("deepxde", [])
     if ours:
-        best = min(row["error"] for row in ours)
-        spent = ours[-1]["cpu_seconds"]
+        few, last = ours[:FEW][-1], ours[-1]
+        said = [f"{row['error']:.1e} after {row['cpu_seconds']:.0f} s" for row in (few, last)]
         found += [
-            Finding("relative L2 error", f"{best:.1e} after {spent:.0f} s", f"{PUBLISHED:.1e}", best <= PUBLISHED),
-            Finding("the same, how far below", f"{best:.1e} after {spent:.0f} s", f"{GOAL:.0e}", best <= GOAL),
+            Finding("relative L2 error from 100 known values", said[0], f"{PUBLISHED:.1e}", few["error"] <= PUBLISHED),
+            Finding("with the whole edge known, how far below", said[1], f"{GOAL:.0e}", last["error"] <= GOAL),
         ]
     if ours and theirs:
         mine, other = first_below(ours, PUBLISHED), first_below(theirs, PUBLISHED)
