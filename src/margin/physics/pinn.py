@@ -212,14 +212,15 @@ class PINN(RegressorMixin, NeuralEstimator):
         everything = np.concatenate([X, *(item.points for item in conditions)]).astype(np.float64)
         low, high = everything.min(axis=0), everything.max(axis=0)
         high = np.where(high > low, high, low + 1)
-        network = {
+        network: dict[str, Any] = {
             "sizes": [X.shape[1], *layer_sizes(self.hidden_layer_sizes), int(self.n_outputs)],
             "activation": self.activation,
             "coefficients": {name: float(value) for name, value in (self.coefficients or {}).items()},
-            "periods": [None if period is None else float(period) for period in periods],
         }
+        if any(periods):
+            network["periods"] = [None if period is None else float(period) for period in periods]
         if self._goes_on():  # in the box of the first fit, so that the weights mean the same
-            if any(self.network_[name] != value for name, value in network.items()):
+            if {name: value for name, value in self.network_.items() if name not in ("low", "high")} != network:
                 raise ValueError("PINN: warm_start must go on with the same network and coefficients.")
             return
         self.network_ = {**network, "low": low.tolist(), "high": high.tolist()}

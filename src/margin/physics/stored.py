@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from margin.core.invariants import Count, DictOf, FieldsOf, Form, ListOf, Real, Sizes, StringOf, Violation, optional
+from margin.core.invariants import (
+    Count,
+    DictOf,
+    FieldsOf,
+    Form,
+    ListOf,
+    OneOf,
+    Real,
+    Sizes,
+    Stored,
+    StringOf,
+    Violation,
+    optional,
+)
 from margin.neural.activations import ACTIVATIONS
 from margin.neural.stored import TRAINED, check_built
 
@@ -21,7 +34,7 @@ def _solution_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     from margin.physics.solution_network import SolutionNetwork
 
     network = model["network_"]
-    lengths = {len(network[name]) for name in ("low", "high", "periods")}
+    lengths = {len(network[name]) for name in ("low", "high", "periods") if name in network}
     if lengths != {network["sizes"][0]} or network["sizes"][0] != sizes["n_features"]:
         raise Violation("network_ must have as many coordinates as X has columns")
     if not all(low < high for low, high in zip(network["low"], network["high"])):
@@ -42,6 +55,15 @@ def _slope_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
     check_built(model["weights_"], lambda: SlopeNetwork(**model["network_"]), float32=False)
 
 
+SOLUTION: Mapping[str, Stored] = {
+    "sizes": SIZES,
+    "activation": ACTIVATION,
+    "coefficients": DictOf(StringOf(), Real(finite=True)),
+    "low": ListOf(Real(finite=True)),
+    "high": ListOf(Real(finite=True)),
+}
+PERIODS = ListOf(optional(Real(low=1e-300, finite=True)))  # in the files of solutions that have any
+
 FORMS: Mapping[str, Form] = {
     "PINN": Form(
         {
@@ -49,16 +71,7 @@ FORMS: Mapping[str, Form] = {
             "coefficients_": DictOf(StringOf(), Real(finite=True)),
             "residual_loss_": Real(low=0.0, finite=True),
             "condition_loss_": Real(low=0.0, finite=True),
-            "network_": FieldsOf(
-                {
-                    "sizes": SIZES,
-                    "activation": ACTIVATION,
-                    "coefficients": DictOf(StringOf(), Real(finite=True)),
-                    "periods": ListOf(optional(Real(low=1e-300, finite=True))),
-                    "low": ListOf(Real(finite=True)),
-                    "high": ListOf(Real(finite=True)),
-                }
-            ),
+            "network_": OneOf(FieldsOf(SOLUTION), FieldsOf({**SOLUTION, "periods": PERIODS})),
         },
         [_solution_is_stored],
     ),
