@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from margin.core.callbacks import CallbackSupport, CallbackWatcher, with_callbacks
-from margin.core.parameters import Declared, attribute, check_parameters
+from margin.core.parameters import Declared, attribute, check_parameters, parameters_of
 from margin.core.records import Record
 from margin.core.watching import RecordPrinter, Watcher, watched
 
@@ -30,6 +30,11 @@ class Estimator(Declared, BaseEstimator):
     feature_names_in_: np.ndarray = attribute(
         "Names of the columns, if fit saw a table whose columns have string names."
     )
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn inspects the signature at every clone and get_params, for half a millisecond; it says the same.
+        return sorted(parameters_of(cls))
 
     def _check_parameters(self) -> None:
         check_parameters(self)

@@ -118,6 +118,7 @@ class Declared:
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
             raise TypeError(f"{cls.__name__}: __init__ is made from the declared parameters; declare them instead.")
+        cls._all_parameters = _parameters(cls)  # type: ignore[attr-defined]
         cls.__init__ = _make_init(cls)  # type: ignore[method-assign]
         if vars(cls).get("__doc__"):
             cls.__doc__ = with_sections(cls.__doc__ or "", parameters_of(cls).values(), attributes_of(cls).values())
@@ -132,10 +133,8 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
     >>> Penalty(2.0).alpha, parameters_of(Penalty)["alpha"].sentence
     (2.0, 'Strength of the penalty.')
     """
-    found = _declarations(cls, Parameter)
-    # Positions go from the first base to the class, as in a dataclass, so that type checkers see the same signature.
-    positional = {name: found[name] for name in _from_the_first_base(cls) if not found[name].kw_only}
-    return positional | {name: p for name, p in found.items() if p.kw_only}
+    known = vars(cls).get("_all_parameters")
+    return _parameters(cls) if known is None else dict(known)
 
 
 def attributes_of(cls: type) -> dict[str, Attribute]:
@@ -255,6 +254,13 @@ def _declarations(cls: type, kind: type) -> dict[str, Any]:
             if isinstance(declared, kind):
                 found.setdefault(name, declared)
     return found
+
+
+def _parameters(cls: type) -> dict[str, Parameter]:
+    found = _declarations(cls, Parameter)
+    # Positions go from the first base to the class, as in a dataclass, so that type checkers see the same signature.
+    positional = {name: found[name] for name in _from_the_first_base(cls) if not found[name].kw_only}
+    return positional | {name: p for name, p in found.items() if p.kw_only}
 
 
 def _from_the_first_base(cls: type) -> list[str]:
