@@ -140,7 +140,8 @@ def test_rows_can_be_drawn_from_a_later_round_on_and_no_longer():
     losses = [np.mean((y[others] - prediction[others]) ** 2) for prediction in (raw, after)]
     assert model.oob_scores_[6] == pytest.approx(losses[1], rel=1e-9)
     assert model.oob_improvement_[6] == pytest.approx(losses[0] - losses[1], rel=1e-9)  # of the same rows
-    assert np.all(model.oob_scores_[6:] > 0) and model.oob_score_ == model.oob_scores_[-1]
+    assert np.all(model.oob_scores_[6:] > 0)
+    assert model.oob_score_ == model.oob_scores_[-1]
     model.set_params(n_estimators=11, subsample=1.0).fit(X, y)
     assert len(model.train_score_) == len(model.oob_scores_) == 11
     np.testing.assert_array_equal(model.oob_scores_[9:], np.zeros(2))

@@ -115,7 +115,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         of the noise ``alpha``, or of f alone if it is False. Before a fit they are those of the prior.
         """
         if return_std and return_cov:
-            raise ValueError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
+            raise RuntimeError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
         if not hasattr(self, "alpha_"):
             return self._prior(X, return_std, return_cov, with_noise)
         at = validate_data(self, X, reset=False, dtype=np.float64, order="C")
