@@ -21,6 +21,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
+from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
 from margin.kernels.gaussian_process.initial_kernel import initial_kernel, with_noise_term
 from margin.kernels.gaussian_process.likelihood import Evaluation, MarginalLikelihood
@@ -105,6 +106,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         yield from loop.records(self)
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)
+        warn_of_bounds(self, [self.kernel_])
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, *, with_noise: bool | None = None
