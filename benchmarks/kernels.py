@@ -25,6 +25,7 @@ def cases(quick: bool) -> list[Case]:
     linear = [linear_machine("squared_hinge", n // small, d) for n, d in ((100_000, 100), (100_000, 20), (20_000, 100))]
     hinge = [linear_machine("hinge", n // small, d) for n, d in ((20_000, 20), (20_000, 100))]
     linear.append(sparse_machine(20_000 // small, 50_000 // small))
+    linear.append(topic_machine(20_000 // small, 50_000 // small))
     kernel = [kernel_machine(n // small, 20) for n in (5_000, 10_000, 20_000)]
     kernel.append(kernel_machine(20_000 // small, 20, C=30.0))
     rest = [regression_machine(10_000 // small, 20), ridge(3_000 // small, 20)]
@@ -95,6 +96,39 @@ def sparse_machine(n: int, d: int) -> Case:
         data,
         lambda data: LinearSVC(fit_intercept=False, tol=1e-4).fit(data["X"], data["y"]),
         (Peer("scikit-learn (LIBLINEAR)", "sklearn", peer),),
+        objective,
+        "objective",
+    )
+
+
+def topic_machine(n: int, d: int, topics: int = 8) -> Case:
+    """Rows of length one like texts of several topics, each with words of its own, and a penalized intercept."""
+
+    def data() -> Data:
+        rng = np.random.default_rng(1)
+        y, words = rng.integers(topics, size=n), d * rng.random((n, 60)) ** 3
+        own = rng.random((n, 60)) < 0.15  # words of the topic: every so many columns one of them
+        columns = np.minimum(np.where(own, words - words % topics + y[:, None], words).astype(np.int32), d - 1)
+        weights = 1 / (1 + np.log(d / (columns.ravel() + 1.0)))  # frequent words count less
+        X = sp.csr_array((weights, columns.ravel(), 60 * np.arange(n + 1, dtype=np.int32)), shape=(n, d))
+        X.sum_duplicates()
+        X.data /= np.repeat(np.sqrt(X.multiply(X).sum(axis=1)), np.diff(X.indptr))
+        return {"X": X, "y": y}
+
+    def objective(data: Data, model: Any) -> float:
+        """The sum over machines, the intercept being the weight of a constant column."""
+        X = sp.hstack([data["X"], np.ones((n, 1))], format="csr")
+        thetas = np.column_stack([model.coef_, model.intercept_])
+        signs = (np.where(data["y"] == label, 1.0, -1.0) for label in range(topics))
+        found = (squared_hinge_objective(w, X, sign, np.ones(n), intercept=False)[0] for w, sign in zip(thetas, signs))
+        return float(sum(found))
+
+    return Case(
+        "linear machines of topics, squared hinge, sparse rows",
+        f"{n} x {d}, {topics} classes",
+        data,
+        lambda data: LinearSVC(intercept_scaling=1.0).fit(data["X"], data["y"]),
+        (Peer("scikit-learn (LIBLINEAR)", "sklearn", lambda data: quiet(lambda: _sklearn("LinearSVC")().fit(**data))),),
         objective,
         "objective",
     )

@@ -208,3 +208,12 @@ def test_one_class_is_an_error(model):
 def test_bad_input_is_one_sentence(model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X2 - 1.0, Y2)
+
+
+def test_the_weights_of_a_linear_kernel_cannot_be_changed_unheard():
+    for model in (SVC(kernel="linear"), SVR(kernel="linear")):
+        fitted = model.fit(X2, Y2)
+        with pytest.raises(ValueError, match="read-only"):
+            fitted.coef_[0, 0] = 0.0
+        with pytest.raises(AttributeError):
+            fitted.coef_ = np.zeros((1, 2))

@@ -18,7 +18,10 @@ Floats = NDArray[np.float64]
 
 def shown(value: Any, limit: int = 60) -> str:
     """A value as an error sentence shows it: its repr, cut where it would fill the screen."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # of a half-made object: the sentence is about it, so it must not end here
+        text = f"an object of {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

@@ -127,9 +127,11 @@ def columns_for(kernel: Kernel | str, X: Any, rows: NDArray[np.int64], dtype: An
 
 
 def linear_weights(model: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights of the columns behind an expansion with the linear kernel, (p, d); others have none."""
+    """The weights of the columns behind an expansion with the linear kernel, (p, d), read-only; others have none."""
     check_is_fitted(model)
     if not isinstance(model.kernel_, LinearKernel):
         raise AttributeError(f"{type(model).__name__}: coef_ exists for kernel='linear' only; got {model.kernel!r}.")
     product = coef @ model.support_vectors_
-    return product.toarray() if sp.issparse(product) else np.asarray(product)
+    weights = product.toarray() if sp.issparse(product) else np.asarray(product)
+    weights.flags.writeable = False  # predictions come from the coefficients: a change here would say nothing
+    return weights

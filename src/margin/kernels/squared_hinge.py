@@ -6,7 +6,8 @@ r"""Newton's method for the linear machine with squared hinge loss.
 J is convex and piecewise quadratic: on the active rows (:math:`y_i f_i < 1`) the gradient is
 :math:`w - 2\sum c_i(1-y_if_i)y_i\tilde x_i` and the Hessian :math:`I_w + 2\sum c_i\tilde x_i\tilde x_i^\top`. Newton's
 step with an exact search along it ends in a few steps; on many rows it starts from the solution on a part of them.
-With many columns the step is found by conjugate gradients, which need products with X only, as far as it pays.
+With many columns the step is found by conjugate gradients, which need products with X only, as far as it pays. Many
+sparse rows start with coordinate descent in the dual, which for such rows is mostly all that is needed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from margin.kernels.blocked_products import Table, times, transposed_times, weighted_gram
+from margin.kernels.dual_descent import DualDescent
 
 __all__ = ["SquaredHinge", "conjugate_gradients", "exact_step", "squared_hinge_objective"]
 
@@ -31,6 +33,8 @@ SAMPLE_TOLERANCE = 1e-3  # the part's solution is off by sampling anyway
 STEP_SEARCHES = 50  # Newton steps of the search, which mostly needs two
 DIRECT_COLUMNS = 1500  # up to here the Hessian is formed (18 MB) and factored
 CLOSE_STEP, MOST_PRODUCTS = 0.1, 500  # of conjugate gradients: fraction of the gradient left, products with the Hessian
+DESCENT_ENTRIES = 200_000  # stored numbers of sparse rows from which descent is worth a second of compiling, once
+DESCENT_PASSES = 60  # of descent, at most: where the dual is ill-conditioned Newton's steps get further
 ENOUGH_FLATTER = 1e-3  # slope left after the search, as a fraction of that before
 
 
@@ -87,7 +91,10 @@ class SquaredHinge:
         self.theta = np.zeros(X.shape[1] + intercept)
         self.iteration, self.objective, self.gradient = 0, float(bounds.sum()), np.inf
         self.stride = max(1, X.shape[0] // max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * X.shape[1]))
-        self.sampled = self.stride < 4  # whether the part has been solved (or is not worth it)
+        descends = sp.issparse(X) and dual == "auto" and X.shape[1] > DIRECT_COLUMNS and X.nnz >= DESCENT_ENTRIES
+        self.descent = DualDescent(X, y, bounds, intercept=intercept, seed=seed) if descends else None
+        # Whether the part has been solved, or is not worth it.
+        self.sampled = self.stride < 4 or descends
         first = squared_hinge_objective(self.theta, X, y, bounds, intercept=intercept)[1]
         self.scale = float(np.linalg.norm(first)) or 1.0
 
@@ -100,8 +107,10 @@ class SquaredHinge:
         return self.gradient / self.scale
 
     def step(self) -> None:
-        """One Newton step on all rows; the very first one on a part of them, until that is solved."""
+        """One Newton step on all rows; the very first one on a part of them, until that is solved; or some passes."""
         self.iteration += 1
+        if self.descent is not None and self.descent.passes < DESCENT_PASSES:
+            return self._descend(self.descent)
         if not self.sampled:
             self.sampled = True
             part = self._part()
@@ -111,17 +120,27 @@ class SquaredHinge:
             while not inner.solved and inner.iteration < STEP_SEARCHES:
                 inner.step()
             self.theta = inner.theta
-        self._newton()
+        return self._newton()
 
     def state(self) -> dict[str, Any]:
         names = ("iteration", "objective", "gradient", "sampled")
-        return {name: getattr(self, name) for name in names} | {"theta": self.theta.copy()}
+        descent = None if self.descent is None else self.descent.state()
+        return {name: getattr(self, name) for name in names} | {"theta": self.theta.copy(), "descent": descent}
 
     def restore(self, state: dict[str, Any]) -> SquaredHinge:
         self.theta, self.iteration = np.array(state["theta"]), int(state["iteration"])
         self.objective, self.gradient = float(state["objective"]), float(state["gradient"])
         self.sampled = bool(state["sampled"])
+        if self.descent is not None:
+            self.descent.restore(state["descent"])
         return self
+
+    def _descend(self, descent: DualDescent) -> None:
+        """Passes in the dual; their result counts if it is better, as the primal objective may rise on the way."""
+        theta = descent.step()
+        value, gradient = squared_hinge_objective(theta, self.X, self.y, self.bounds, intercept=self.intercept)
+        if value < self.objective:
+            self.theta, self.objective, self.gradient = theta, value, float(np.linalg.norm(gradient))
 
     def _newton(self) -> None:
         slack = 1 - self.y * times(self.X, self.theta, ones=self.intercept)

@@ -125,6 +125,30 @@ def test_a_part_of_the_rows_is_drawn_and_the_others_judge():
     assert not hasattr(GradientBoostingRegressor(n_estimators=2).fit(X, y), "oob_improvement_")
 
 
+def test_rows_can_be_drawn_from_a_later_round_on_and_no_longer():
+    X, y = few_values(300)
+    model = GradientBoostingRegressor(n_estimators=6, random_state=0, warm_start=True).fit(X, y)
+    whole = model.train_score_
+    raw = model.predict(X)
+    model.set_params(n_estimators=9, subsample=0.5).fit(X, y)
+    np.testing.assert_array_equal(model.oob_scores_[:6], np.zeros(6))
+    np.testing.assert_array_equal(model.oob_improvement_[:6], np.zeros(6))
+    np.testing.assert_array_equal(model.train_score_[:6], whole)
+    drawn = np.random.default_rng([model.seed_, 6]).choice(300, 150, replace=False)
+    others = np.setdiff1d(np.arange(300), drawn)
+    after = next(itertools.islice(model.staged_predict(X), 6, None))
+    losses = [np.mean((y[others] - prediction[others]) ** 2) for prediction in (raw, after)]
+    assert model.oob_scores_[6] == pytest.approx(losses[1], rel=1e-9)
+    assert model.oob_improvement_[6] == pytest.approx(losses[0] - losses[1], rel=1e-9)  # of the same rows
+    assert np.all(model.oob_scores_[6:] > 0)
+    assert model.oob_score_ == model.oob_scores_[-1]
+    model.set_params(n_estimators=11, subsample=1.0).fit(X, y)
+    assert len(model.train_score_) == len(model.oob_scores_) == 11
+    np.testing.assert_array_equal(model.oob_scores_[9:], np.zeros(2))
+    assert model.train_score_[-1] == pytest.approx(np.mean((y - model.predict(X)) ** 2), rel=1e-9)
+    assert not hasattr(model.set_params(warm_start=False).fit(X, y), "oob_scores_")
+
+
 def test_columns_are_drawn():
     X, y = few_values()
     model = GradientBoostingRegressor(n_estimators=40, max_features=1, random_state=0).fit(X, y)

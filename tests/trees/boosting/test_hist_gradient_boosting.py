@@ -363,6 +363,19 @@ def test_warm_start_and_resume_continue_exactly(params):
     np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
 
 
+@pytest.mark.parametrize("scoring", ["loss", "r2"])
+def test_a_fit_that_stopped_early_goes_on_when_it_is_asked_again(scoring):
+    X, y = load_diabetes(return_X_y=True)
+    settings = {"n_iter_no_change": 5, "tol": 1e-3, "early_stopping": True, "scoring": scoring, "random_state": 0}
+    model = HistGradientBoostingRegressor(max_iter=1000, warm_start=True, **settings)
+    first, state = len(list(model.iterate(X, y))), model.get_state()
+    assert first == model.n_iter_ < 1000
+    assert first < model.fit(X, y).n_iter_ < first + 20
+    resumed = clone(model)  # a run that had ended is not asked for more
+    assert not list(resumed.iterate(X, y, state=state))
+    assert resumed.n_iter_ == first
+
+
 def test_same_bits_on_one_and_two_threads(monkeypatch):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60_000, 20))

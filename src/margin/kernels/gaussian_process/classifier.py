@@ -23,9 +23,11 @@ from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator, spawn_seeds
 from margin.core.records import Record
 from margin.core.threads import available, blas_threads, threads_for
+from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.function_search import restarts_for
 from margin.kernels.gaussian_process.initial_kernel import initial_kernel
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, averaged_sigmoid
+from margin.kernels.gaussian_process.latent_kernels import LatentKernels
 from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_variance
 from margin.kernels.gaussian_process.search_parameters import SearchParameters
 from margin.kernels.gaussian_process.search_runs import EvaluationRequest, SearchPlan, plan_searches
@@ -86,8 +88,8 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
 
     @property
     def kernel_(self) -> Any:
-        """The learned kernel for two classes, a list of kernels for more."""
-        return self.kernels_[0] if len(self.kernels_) == 1 else self.kernels_
+        """The learned kernel for two classes, a list of kernels (with ``theta``) for more."""
+        return self.kernels_[0] if len(self.kernels_) == 1 else LatentKernels(self.kernels_)
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per round of evaluations of the approximate marginal likelihood."""
@@ -108,6 +110,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
                 f"GaussianProcessClassifier: a search was stopped after max_iter={self.max_iter} evaluations.",
                 ConvergenceWarning,
             )
+        warn_of_bounds(self, self.kernels_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The mean of the latent functions: (n,) for two classes, else (n, classes), of pairs their votes."""

@@ -21,6 +21,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
+from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
 from margin.kernels.gaussian_process.initial_kernel import initial_kernel, with_noise_term
 from margin.kernels.gaussian_process.likelihood import Evaluation, MarginalLikelihood
@@ -105,6 +106,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         yield from loop.records(self)
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)
+        warn_of_bounds(self, [self.kernel_])
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, *, with_noise: bool | None = None
@@ -115,7 +117,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         of the noise ``alpha``, or of f alone if it is False. Before a fit they are those of the prior.
         """
         if return_std and return_cov:
-            raise ValueError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
+            raise RuntimeError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
         if not hasattr(self, "alpha_"):
             return self._prior(X, return_std, return_cov, with_noise)
         at = validate_data(self, X, reset=False, dtype=np.float64, order="C")

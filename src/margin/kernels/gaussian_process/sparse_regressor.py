@@ -23,6 +23,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import attribute, default, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
+from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
 from margin.kernels.gaussian_process.inducing import SparseEvaluation, SparseObjective, spread_rows
 from margin.kernels.gaussian_process.initial_kernel import initial_kernel, with_noise_term
@@ -95,6 +96,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
         yield from loop.records(self)
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)
+        warn_of_bounds(self, [self.kernel_])
 
     def predict(self, X: Any, return_std: bool = False, *, with_noise: bool = True) -> Any:
         """The mean at every row; with its standard deviation if asked (of f alone if ``with_noise`` is False)."""

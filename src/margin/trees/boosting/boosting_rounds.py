@@ -24,6 +24,7 @@ from margin.trees.boosting.tree_buffer import TreeBuffer, packed_trees
 __all__ = ["BoostingData", "BoostingRounds", "BoostingSettings"]
 
 EVALUATION_WORK = 30.0  # basic operations per prediction
+HISTORY = ("losses", "held_losses", "in_bag", "out_of_bag", "improvement", "scores")  # one number per round
 SHARING_CELLS = 2**18  # rows times columns below which shared columns save less than their kernels take to compile
 
 
@@ -78,7 +79,8 @@ class BoostingRounds:
     """The loop: predictions of all rows so far, the trees, and the losses after every round.
 
     ``losses`` begins with the loss before the first round. Where rows are drawn, ``losses`` are those of all rows,
-    ``in_bag`` and ``out_of_bag`` those of the rows that a round learned from and of the others.
+    ``in_bag`` and ``out_of_bag`` those of the rows that a round learned from and of the others, and ``improvement``
+    what the round took off the latter. A round that draws no rows has zeros there if any other round draws some.
     """
 
     def __init__(self, data: BoostingData, loss: Loss, settings: BoostingSettings):
@@ -96,6 +98,8 @@ class BoostingRounds:
         self.bins = asdict(bins)
         self.in_bag: list[float] = []
         self.out_of_bag: list[float] = []
+        self.improvement: list[float] = []
+        self.renewed_at = -1
         self.losses, self.held_losses = [self._evaluate()], self._held_loss()
         self.scores: list[float] = []  # what a scorer says after every round, if the fit stops by one
 
@@ -115,43 +119,44 @@ class BoostingRounds:
     @property
     def stopped(self) -> bool:
         """Whether the rule of early stopping says that no round improves any more."""
-        if self.settings.stopping is None:
+        if self.settings.stopping is None or self.iteration == self.renewed_at:
             return False
         watched = [-score for score in self.scores] or self.held_losses or self.losses
         return self.settings.stopping.reached(watched)
 
     def state(self) -> dict[str, Any]:
-        names = ("losses", "held_losses", "in_bag", "out_of_bag", "scores")
         return {
             "seed": self.settings.seed,
             "bins": {name: array.copy() for name, array in self.bins.items()},
             "trees": {name: array.copy() for name, array in self.trees.view().items()},
-            **{name: list(getattr(self, name)) for name in names},
+            **{name: list(getattr(self, name)) for name in HISTORY},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue after the trees of ``state``; adding them up again in their order gives the same bits."""
+        """Continue after the trees of ``state``; adding them up again in their order gives the same bits.
+
+        A state that is ``renewed`` was asked for more rounds: one is done whatever the rule of early stopping says.
+        """
         self.trees = TreeBuffer(state["trees"])
         self._send_down(0, self.trees.n_trees, self.predictions)
         self._send_held_down(0, self.trees.n_trees, self.held_predictions)
-        for name in ("losses", "held_losses", "in_bag", "out_of_bag", "scores"):
+        for name in HISTORY:
             setattr(self, name, [float(value) for value in state[name]])
+        self.renewed_at = self.iteration if state.get("renewed", False) else -1
         self._evaluate()
 
     def _round(self) -> int:
         data, outputs = self.data, len(self.predictions)
         drawn = self._sample(self.iteration)
-        if drawn is not None and not self.iteration:
-            self._out_of_bag_loss(drawn)  # the loss that the first round improves
+        rest_before = self._loss_without(drawn)
         step = self.loss.adapted(data.y, _rows_first(self.predictions), data.weight)
         if step is not self.loss:
             self._evaluate(step)
         before = self.predictions.copy() if step.line_search and outputs > 1 else self.predictions
         leaves = sum(self._grow(step, drawn, output, before[output]) for output in range(outputs))
         self.losses.append(self._evaluate())
-        if drawn is not None:
-            self.in_bag.append(_mean(self.loss_of_row[drawn], data.weight[drawn]))
-            self._out_of_bag_loss(drawn)
+        self.in_bag.append(self.losses[-1] if drawn is None else _mean(self.loss_of_row[drawn], data.weight[drawn]))
+        self._note_out_of_bag(drawn, rest_before)
         self.held_losses += self._held_loss()
         return leaves
 
@@ -229,11 +234,28 @@ class BoostingRounds:
         y, F = self.data.held_y, _rows_first(self.held_predictions)
         return [_mean(self.loss.evaluate(y, F)[0], self.data.held_weight)] if len(y) else []
 
-    def _out_of_bag_loss(self, drawn: np.ndarray) -> None:
+    def _loss_without(self, drawn: np.ndarray | None) -> float:
+        """Mean loss of the rows that were not drawn; 0 if there are none."""
+        if drawn is None or len(drawn) == len(self.data.y):
+            return 0.0
         others = np.ones(len(self.data.y), dtype=bool)
         others[drawn] = False
-        if others.any():
-            self.out_of_bag.append(_mean(self.loss_of_row[others], self.data.weight[others]))
+        return _mean(self.loss_of_row[others], self.data.weight[others])
+
+    def _note_out_of_bag(self, drawn: np.ndarray | None, before: float) -> None:
+        """The loss of the rows that were not drawn, and its drop since the last round, whose rows were others.
+
+        Where the last round drew none, the drop is that from ``before``, the loss of the same rows.
+        """
+        if drawn is None and not any(self.out_of_bag):
+            return
+        rounds = self.iteration - 1
+        for history in (self.out_of_bag, self.improvement):
+            history += [0.0] * (rounds - len(history))
+        after = self._loss_without(drawn)
+        last = self.out_of_bag[-1] if rounds else 0.0
+        self.improvement.append(0.0 if drawn is None else (last or before) - after)
+        self.out_of_bag.append(after)
 
 
 def _rows_first(predictions: np.ndarray) -> np.ndarray:

@@ -191,11 +191,14 @@ class _GradientBoosting(BoostingParameters, BoostedTrees):
 
     def _learn_scores(self, loop: BoostingRounds) -> None:
         factor = self._factor()
-        self.train_score_ = factor * np.array(loop.in_bag or loop.losses[1:])
+        self.train_score_ = factor * np.array(loop.in_bag)
         if loop.out_of_bag:
-            scores = factor * np.array(loop.out_of_bag)
-            self.oob_improvement_, self.oob_scores_ = scores[:-1] - scores[1:], scores[1:]
-            self.oob_score_ = float(scores[-1])
+            self.oob_improvement_ = factor * np.array(loop.improvement)
+            self.oob_scores_ = factor * np.array(loop.out_of_bag)
+            self.oob_score_ = float(self.oob_scores_[-1])
+        else:  # those of an earlier fit say nothing about this one
+            for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
+                self.__dict__.pop(name, None)
 
     def _factor(self) -> float:
         """scikit-learn reports twice the loss where it is half a square or half a deviance."""
@@ -214,15 +217,15 @@ class _GradientBoosting(BoostingParameters, BoostedTrees):
         factor = self._factor()
         scores = (self.train_score_ / factor).tolist()
         drawn = hasattr(self, "oob_scores_")
-        before = [(self.oob_improvement_[0] + self.oob_scores_[0]) / factor] if drawn else []
         return {
             "seed": self.seed_,
             "bins": self.bins_,
             "trees": self.trees_,
             "losses": [np.nan, *scores],
             "held_losses": [np.inf] if self.n_iter_no_change is not None else [],  # the patience begins anew
-            "in_bag": scores if drawn else [],
-            "out_of_bag": [*before, *(self.oob_scores_ / factor).tolist()] if drawn else [],
+            "in_bag": scores,
+            "out_of_bag": (self.oob_scores_ / factor).tolist() if drawn else [],
+            "improvement": (self.oob_improvement_ / factor).tolist() if drawn else [],
             "scores": [],
         }
 

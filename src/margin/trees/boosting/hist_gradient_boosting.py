@@ -184,8 +184,10 @@ class _HistGradientBoosting(HistogramParameters, BoostedTrees):
             "losses": (-self.train_score_).tolist(),
             "held_losses": [-score for score in watched] if by_loss else [],
             "scores": [] if by_loss else watched,
-            "in_bag": [],
+            "in_bag": (-self.train_score_[1:]).tolist(),
             "out_of_bag": [],
+            "improvement": [],
+            "renewed": True,
         }
 
 
