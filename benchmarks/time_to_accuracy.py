@@ -1,14 +1,16 @@
 """Processor time until LeNet-5 is right on 99 % of held-out digits: ``python -m benchmarks.time_to_accuracy``.
 
-Three ways with the same network, one after the other for every seed: a plain loop in torch (DataLoader, Adam at its
-defaults, batches of 64); the same settings by ``CNNClassifier``; and our recipe. All are judged by the last 10,000
-training digits four times per pass over the other 50,000, and the clock stands still while they are. The recipe was
-written down before anything was measured, and nothing was tuned. Needs ``MARGIN_DATA``.
+Three ways with the same network: a plain loop in torch (DataLoader, Adam at its defaults, batches of 64); our recipe;
+and the settings of the plain loop by ``CNNClassifier``. The first two take turns, the third comes after them. All are
+judged by the last 10,000 training digits four times per pass over the other 50,000, and the clock stands still while
+they are. The recipe was chosen on the first 50,000 digits only, 40,000 to learn and 10,000 to judge, with another seed.
+Needs ``MARGIN_DATA``.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -25,16 +27,18 @@ from benchmarks.study import Row, Study, run
 from margin.neural import CNNClassifier
 from margin.neural.nets.lenet import lenet5
 
-GOAL, BATCH, MOST_EPOCHS = 0.99, 64, 20
+GOAL, BATCH, MOST_EPOCHS, SEEDS = 0.99, 64, 20, 3
 LOOKS = 4  # evaluations per pass
 Judge = Callable[[], float]  # the accuracy on the held-out digits, when asked
 PLAIN, SAME, RECIPE = "DataLoader + Adam", "CNNClassifier, same settings", "CNNClassifier, our recipe"
 RECIPE_PARAMS: dict[str, Any] = {
     "batch_size": 64,
+    "augment": ["shift 2"],
     "learning_rate": "linear",
-    "learning_rate_init": 0.004,
+    "learning_rate_init": 0.003,
     "warmup": 0.1,
-    "max_iter": 3,
+    "alpha": 0.0,
+    "max_iter": 9,
 }
 
 
@@ -51,7 +55,7 @@ def by_data_loader(digits: Digits, seed: int) -> Iterator[Judge]:
     network = lenet5((1, 28, 28), 10, activation="relu", pooling="max")
     optimizer, loss_of = torch.optim.Adam(network.parameters()), nn.CrossEntropyLoss()
     loader = DataLoader(TensorDataset(X, y), batch_size=BATCH, shuffle=True)
-    every = len(loader) // LOOKS
+    every = math.ceil(len(loader) / LOOKS)
 
     def accuracy() -> float:
         with torch.inference_mode():
@@ -63,13 +67,13 @@ def by_data_loader(digits: Digits, seed: int) -> Iterator[Judge]:
             optimizer.zero_grad()
             loss_of(network(images), classes).backward()
             optimizer.step()
-            if step % every == 0:
+            if step % every == 0 or step == len(loader):
                 yield accuracy
 
 
 def by_estimator(digits: Digits, seed: int, **params: Any) -> Iterator[Judge]:
-    batch = params["batch_size"]
-    model = CNNClassifier(random_state=seed, record_steps=len(digits.X) // batch // LOOKS, **params)
+    updates = math.ceil(len(digits.X) / params["batch_size"])
+    model = CNNClassifier(random_state=seed, record_steps=math.ceil(updates / LOOKS), **params)
     for _ in model.iterate(digits.X, digits.y):
         yield lambda: float(model.score(digits.X_test, digits.y_test))
 
@@ -102,26 +106,43 @@ def measure(way: str, seed: int) -> Row:
     return clocked(ways(split(), seed)[way])
 
 
+def of(rows: Sequence[Row], way: str) -> dict[int, Row]:
+    return {row["seed"]: row for row in rows if row["way"] == way}
+
+
+def described(runs: Sequence[Row]) -> str:
+    """Mean time and passes of the runs that reached the goal, and what became of the others."""
+    reached = [run for run in runs if run["reached"]]
+    missed = [run for run in runs if not run["reached"]]
+    parts = []
+    if reached:
+        seconds = np.mean([run["cpu_seconds"] for run in reached])
+        passes = np.mean([len(run["looks"]) / LOOKS for run in reached])
+        parts.append(f"{seconds:.1f} s, {passes:.2f} passes in {len(reached)} of {len(runs)} runs")
+    if missed:
+        spent, best = np.mean([run["cpu_seconds"] for run in missed]), max(max(run["looks"]) for run in missed)
+        parts.append(f"not reached in {len(missed)} of {len(runs)} runs ({spent:.1f} s each, at best {best:.2%})")
+    return "; ".join(parts)
+
+
 def conclude(rows: Sequence[Row]) -> list[Finding]:
-    seconds = {
-        way: {row["seed"]: row["cpu_seconds"] for row in rows if row["way"] == way and row["reached"]}
-        for way in (PLAIN, SAME, RECIPE)
-    }
-    found = []
-    for way, by_seed in seconds.items():
-        passes = [len(row["looks"]) / LOOKS for row in rows if row["way"] == way and row["reached"]]
-        missed = sum(row["way"] == way and not row["reached"] for row in rows)
-        if not by_seed:
+    """Where the plain loop did not reach the goal, the time it spent makes the ratio a lower bound, and it says so."""
+    plain = of(rows, PLAIN)
+    found = [Finding(f"{PLAIN}: processor time to 99.0 %", described(list(plain.values())))] if plain else []
+    for way in (SAME, RECIPE):
+        ours = of(rows, way)
+        seeds = sorted(ours.keys() & plain.keys())
+        if not seeds:
             continue
-        ratios = [seconds[PLAIN][seed] / by_seed[seed] for seed in by_seed if seed in seconds[PLAIN]]
-        text = f"{np.mean(list(by_seed.values())):.1f} s, {np.mean(passes):.2f} passes"
-        text += f", not reached in {missed} runs" if missed else ""
-        if way == PLAIN:
-            found.append(Finding(f"{way}: mean processor time to 99.0 %", text))
-        elif ratios:
-            text += f"; {np.mean(ratios):.2f} times as fast ({', '.join(f'{r:.2f}' for r in ratios)} by seed)"
-            reached = not missed and float(np.mean(ratios)) >= 2
-            found.append(Finding(f"{way}: mean processor time to 99.0 %", text, "2 times as fast", reached))
+        text, everyone = described(list(ours.values())), all(run["reached"] for run in ours.values())
+        ratios = {seed: plain[seed]["cpu_seconds"] / ours[seed]["cpu_seconds"] for seed in seeds}
+        if everyone:
+            bound = {seed: "" if plain[seed]["reached"] else "more than " for seed in seeds}
+            each = ", ".join(f"{bound[seed]}{ratio:.2f}" for seed, ratio in ratios.items())
+            whole = "at least " if any(bound.values()) else ""
+            text += f"; {whole}{np.mean(list(ratios.values())):.2f} times as fast as the plain loop ({each} by seed)"
+        reached = len(seeds) >= SEEDS and everyone and float(np.mean(list(ratios.values()))) >= 2
+        found.append(Finding(f"{way}: processor time to 99.0 %", text, "2 times as fast", reached))
     return found
 
 
@@ -129,9 +150,11 @@ STUDY = Study(
     "mnist-time-to-99",
     "MNIST: processor time to 99.0 % of held-out digits",
     "LeNet-5 with rectifiers and maxima, trained on 50,000 digits and judged by the last 10,000 training digits four "
-    "times per pass, while the clock stands still. Ways alternate within a seed. 'Same settings': batches of 64 and "
-    "Adam at a constant 0.001, as the plain loop; our recipe: batches of 64, three passes, a learning rate of 0.004 "
-    "that rises in the first tenth and falls linearly, written down beforehand and not tuned.",
+    "times per pass, while the clock stands still; a run ends when 99.0 % is reached or its passes are over. The plain "
+    "loop (batches of 64, Adam at a constant 0.001, 20 passes) and our recipe alternate. 'Same settings': those of the "
+    "plain loop. Our recipe: batches of 64, digits shifted by up to 2 pixels, nine passes, a learning rate of 0.003 "
+    "that rises in the first tenth and falls linearly; chosen on the first 50,000 digits (40,000 to learn, 10,000 to "
+    "judge), with another seed.",
     "MARGIN_DATA=... python -m benchmarks.time_to_accuracy",
     conclude,
 )
@@ -139,11 +162,13 @@ STUDY = Study(
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.time_to_accuracy", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--again", action="store_true", help="Forget what was measured before.")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    cases = [{"way": way, "seed": seed} for seed in range(options.seeds) for way in (PLAIN, SAME, RECIPE)]
+    order = [(way, seed) for seed in range(options.seeds) for way in (RECIPE, PLAIN)]
+    order += [(SAME, seed) for seed in range(options.seeds)]
+    cases = [{"way": way, "seed": seed} for way, seed in order]
     run(STUDY, cases, measure, again=options.again)
 
 

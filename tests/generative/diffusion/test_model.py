@@ -82,7 +82,7 @@ def test_scores_are_in_the_units_of_the_data():
     np.testing.assert_allclose(other.score_samples(10 * X), one.score_samples(X) - 2 * np.log(10), rtol=1e-6)
 
 
-@pytest.mark.parametrize("sampler", ["ddpm", "ddim", "dpm2"])
+@pytest.mark.parametrize("sampler", ["ddpm", "ddim", "dpm2", "dpm2-sde"])
 def test_samplers_can_be_changed_after_the_fit(sampler):
     X, _ = moons(np.random.default_rng(0), n_samples=60)
     model = DiffusionModel(**SMALL, random_state=0).fit(X).set_params(sampler=sampler, sampling_steps=None)

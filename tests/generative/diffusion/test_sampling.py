@@ -1,6 +1,7 @@
 """Samplers and score losses against mixtures whose scores, denoisers and laws are known."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from margin.generative.diffusion.flow_matching import between, exact_velocity, f
 from margin.generative.diffusion.guidance import drop_condition, guided
 from margin.generative.diffusion.langevin import annealed_langevin, geometric_levels, langevin
 from margin.generative.diffusion.mixture import ExactMixture
-from margin.generative.diffusion.samplers import ancestral, ddim, last, second_order, spaced_steps
+from margin.generative.diffusion.samplers import SAMPLERS, ancestral, ddim, last, second_order, spaced_steps
 from margin.generative.diffusion.schedules import NOISE_SCHEDULES, NoiseSchedule, linear_betas, noise_schedule
 from margin.generative.diffusion.scores import (
     denoised_by_score,
@@ -73,7 +74,7 @@ def test_ancestral_sampling_with_the_exact_denoiser_gives_the_data():
     assert kstest(x[:, 0].numpy(), cdf(LINE)).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("sampler", [ddim, second_order, ancestral])
+@pytest.mark.parametrize("sampler", [ddim, second_order, ancestral, partial(second_order, tau=1.0)])
 def test_fewer_steps_give_the_data_too(sampler):
     x = last(sampler(LONG, clean_of(LINE, LONG), normals(4000, 1, seed=5), seeded(1), 100))
     assert kstest(x[:, 0].numpy(), cdf(LINE)).statistic < 0.04
@@ -110,6 +111,39 @@ def test_ddim_with_full_noise_is_the_ancestral_chain():
     one, other = ancestral(schedule, clean, start, seeded(3)), ddim(schedule, clean, start, seeded(3), eta=1.0)
     for a, b in zip(one, other, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_a_first_step_with_new_noise_is_the_ancestral_one():
+    """Before there is an earlier prediction to extrapolate from, tau 1 is the posterior of the left-out steps."""
+    clean, start = clean_of(LINE, LONG), normals(50, 1)
+    one, other = (sampler(LONG, clean, start, seeded(3), 20) for sampler in (ancestral, SAMPLERS["dpm2-sde"]))
+    torch.testing.assert_close(next(one), next(other), rtol=1e-9, atol=1e-9)
+
+
+def final_deviation(sampler, n, deviation):
+    """Of what a sampler makes of normal data with this deviation, whose denoiser is linear: exact, without draws.
+
+    Then the sample is a linear function of the start and of every noise, and independent ones add their variances.
+    ``randn`` is replaced by one unit vector per call, so that columns hold the coefficients.
+    """
+    schedule = noise_schedule("cosine", 1000)
+    clean = clean_of(ExactMixture([[0.0]], [deviation], [1.0]), schedule)
+    units = iter(torch.eye(n + 1, dtype=torch.float64)[1:])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "randn", lambda *_, **__: next(units)[:, None])
+        x = last(sampler(schedule, clean, torch.eye(n + 1, dtype=torch.float64)[0][:, None], seeded(), n))
+    return float(x.square().sum().sqrt())
+
+
+@pytest.mark.parametrize("deviation", [0.3, 0.7])
+def test_new_noise_reaches_the_law_of_the_data_sooner_by_extrapolation(deviation):
+    for n in (20, 40, 80):
+        plain, extrapolated = (
+            abs(final_deviation(SAMPLERS[name], n, deviation) - deviation) for name in ("ddpm", "dpm2-sde")
+        )
+        assert extrapolated < 0.5 * plain
+    before, after = (abs(final_deviation(SAMPLERS["dpm2-sde"], n, deviation) - deviation) for n in (40, 80))
+    assert after < 0.6 * before
 
 
 def test_leaping_to_the_next_step_is_the_step():

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from margin.generative.gan.coverage import grid_modes, mode_coverage, ring_modes
-from margin.generative.gan.game import Rules, discriminator_terms, generator_terms
+from margin.generative.gan.game import Rules, Turn, discriminator_terms, generator_terms
 from margin.generative.gan.losses import (
     critic_loss,
     discriminator_loss,
@@ -189,6 +189,8 @@ def test_penalties_of_the_game_are_added_with_their_weight(penalty, slopes):
         for r in (rules, replace(rules, penalty="none"))
     )
     assert float((with_penalty - without).detach()) == pytest.approx(0.5 * slopes)
+    later = discriminator_terms(modules, (real,), torch.Generator().manual_seed(0), rules=rules, turn=Turn(0.1))["loss"]
+    assert float((later - without).detach()) == pytest.approx(0.05 * slopes)
 
 
 def test_a_relativistic_generator_wants_its_rows_above_the_real_ones():

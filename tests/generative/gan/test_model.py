@@ -11,7 +11,7 @@ SMALL = {"n_components": 2, "hidden_layer_sizes": (8,), "max_iter": 2, "batch_si
 OPTIONS = [
     {},
     {"loss": "wasserstein", "discriminator_updates": 2},
-    {"loss": "relativistic"},
+    {"loss": "relativistic", "penalty_end": 0.01},
     {"loss": "minimax", "penalty": "none", "dropout": 0.3, "blur": 0.1},
     {"spectral_norm": True, "n_discriminators": 2, "weight_average": None},
     {"architecture": "dcgan", "hidden_layer_sizes": (8, 4), "image_shape": (4, 4)},
@@ -48,6 +48,15 @@ def test_records_say_how_the_game_stands():
     assert {"generator_loss", "discriminator_loss", "discriminator_real", "discriminator_fake"} <= set(record.values)
     assert 0 < record["discriminator_real"] < 1
     assert record["discriminator_js"] == pytest.approx((record["discriminator_value"] + 2 * np.log(2)) / 2, abs=1e-6)
+
+
+def test_the_penalty_falls_geometrically_to_its_end():
+    X, _ = images()
+    model = GAN(**{**SMALL, "record_steps": 1}, penalty_end=0.25, random_state=0)
+    left = [(r.iteration - 1, model._loop.training.step.turn.penalty_left) for r in model.iterate(X)]
+    assert len(left) == 6  # 3 updates in each of 2 epochs
+    for step, fraction in left:
+        assert fraction == pytest.approx(0.25 ** (step / 6))
 
 
 def test_a_gan_has_no_density():
@@ -103,6 +112,7 @@ def test_a_warm_start_that_diverges_leaves_the_model_as_it_was():
         ({"early_stopping": True}, "early_stopping must be False"),
         ({"solver": "lbfgs"}, "solver must be one of"),
         ({"alpha": 0.1}, "alpha must be 0"),
+        ({"penalty_end": 0.0}, "penalty_end must be a number above 0"),
         ({"conditional": True}, "y must hold a class per row"),
         ({"learning_rate": "adaptive"}, "must not be 'adaptive'"),
     ],

@@ -97,7 +97,10 @@ class DiffusionModel(NeuralEstimator):
         1.0, Number(), "Strength of the class in sample: 0 ignores it, 1 obeys it, more exaggerates it."
     )
     sampler: str = parameter(
-        "dpm2", Choice(*SAMPLERS), "How new rows are drawn: 'ddpm' with noise in every step, 'ddim' and 'dpm2' without."
+        "dpm2",
+        Choice(*SAMPLERS),
+        "How new rows are drawn: 'ddpm' and the second-order 'dpm2-sde' with noise in every step, 'ddim' and the "
+        "second-order 'dpm2' without.",
     )
     sampling_steps: int | None = parameter(
         25,

@@ -7,7 +7,9 @@ A denoiser is a function of :math:`(x_t, t)` that predicts the noise in :math:`x
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -108,18 +110,26 @@ def ddim(
 
 
 def second_order(
-    schedule: NoiseSchedule, clean: CleanPredictor, x: Tensor, _generator: torch.Generator, n_chosen: int | None = None
+    schedule: NoiseSchedule,
+    clean: CleanPredictor,
+    x: Tensor,
+    generator: torch.Generator,
+    n_chosen: int | None = None,
+    *,
+    tau: float = 0.0,
 ) -> Iterator[Tensor]:
-    r"""DPM-Solver++(2M): the deterministic path with the clean data extrapolated from the last two predictions.
+    r"""DPM-Solver++(2M): clean data extrapolated from the last two predictions, and new noise by ``tau``.
 
     With :math:`\lambda = \log(a/b)`, :math:`h = \lambda_s - \lambda_t` and the same for the step before,
     :math:`r = h_{before}/h`:
 
-    .. math:: x_s = \frac{b_s}{b_t}x_t - a_s(e^{-h} - 1)\Bigl[\bigl(1 + \tfrac1{2r}\bigr)\hat x_0(t)
-              - \tfrac1{2r}\hat x_0(t_{before})\Bigr]
+    .. math:: x_s = \frac{b_s}{b_t}e^{-\tau h}x_t + a_s\bigl(1 - e^{-(1 + \tau)h}\bigr)\Bigl[\bigl(1 +
+              \tfrac1{2r}\bigr)\hat x_0(t) - \tfrac1{2r}\hat x_0(t_{before})\Bigr]
+              + b_s\sqrt{1 - e^{-2\tau h}}\,z
 
-    One evaluation of the denoiser per step, an error of second order. The
-    last step, to clean data, is :math:`\hat x_0` itself. All randomness is in the noise it starts from.
+    All ``tau`` lead through the same laws. With 0 the path is deterministic with an error of second order, and all
+    randomness is in the noise it starts from; with 1 it is the ancestral chain, but for the extrapolation. One
+    evaluation of the denoiser per step. The last step, to clean data, is :math:`\hat x_0` itself.
     """
     steps = spaced_steps(schedule, n_chosen)
     signal = schedule.alpha_bars.sqrt().tolist()
@@ -131,12 +141,16 @@ def second_order(
         if before == 0:
             x = x_0
         else:
-            width = float(np.log(signal[before] / noise[before]) - np.log(signal[now] / noise[now]))
+            width = math.log(signal[before] / noise[before]) - math.log(signal[now] / noise[now])
             blend = x_0
             if earlier is not None:
                 slope = width / (2 * width_earlier)
                 blend = (1 + slope) * x_0 - slope * earlier
-            x = noise[before] / noise[now] * x - signal[before] * np.expm1(-width) * blend
+            kept, added = math.exp(-tau * width), -math.expm1(-(1 + tau) * width)
+            x = noise[before] / noise[now] * kept * x + signal[before] * added * blend
+            if tau:
+                fresh = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+                x = x + noise[before] * math.sqrt(-math.expm1(-2 * tau * width)) * fresh
             earlier, width_earlier = x_0, width
         yield x
 
@@ -149,4 +163,4 @@ def _leap(schedule: NoiseSchedule, x: Tensor, x_0: Tensor, now: int, before: int
     return mean.to(x.dtype), ((1 - ratio) * (1 - bar_before) / (1 - bar)).to(x.dtype)
 
 
-SAMPLERS = {"ddpm": ancestral, "ddim": ddim, "dpm2": second_order}
+SAMPLERS = {"ddpm": ancestral, "ddim": ddim, "dpm2": second_order, "dpm2-sde": partial(second_order, tau=1.0)}

@@ -21,9 +21,10 @@ from margin.generative.gan.losses import (
     real_gradient_penalty,
     relativistic_loss,
 )
-from margin.neural.training import Adversarial, Player
+from margin.neural.training import Adversarial, Batch, Mean, Player
+from margin.optimize.schedules import Schedule, as_schedule
 
-__all__ = ["PENALTIES", "GANNetwork", "Game", "Rules", "discriminator_terms", "generator_terms", "players_of"]
+__all__ = ["PENALTIES", "GANNetwork", "Game", "Rules", "Turn", "discriminator_terms", "generator_terms", "players_of"]
 
 PENALTIES = ("none", "real", "both", "between")
 DISCRIMINATOR_LOSSES = {"wasserstein": critic_loss, "relativistic": relativistic_loss}
@@ -50,6 +51,13 @@ class Rules:
     blur: float = 0.0
 
 
+@dataclass
+class Turn:
+    """What changes from update to update: the fraction of the penalty's weight that is left."""
+
+    penalty_left: float = 1.0
+
+
 def _made(modules: Modules, rules: Rules, batch: tuple[Tensor, ...], noise: torch.Generator) -> Tensor:
     real = batch[0]
     z = torch.randn((len(real), rules.n_latents), generator=noise, dtype=real.dtype)
@@ -61,7 +69,7 @@ def _blurred(x: Tensor, rules: Rules, noise: torch.Generator) -> Tensor:
 
 
 def discriminator_terms(
-    modules: Modules, batch: tuple[Tensor, ...], noise: torch.Generator, *, rules: Rules
+    modules: Modules, batch: tuple[Tensor, ...], noise: torch.Generator, *, rules: Rules, turn: Turn | None = None
 ) -> dict[str, Tensor]:
     """Loss of the discriminator on real rows and as many made ones; gradients do not reach the generator."""
     discriminate, label = modules["discriminator"], batch[1:]
@@ -72,7 +80,7 @@ def discriminator_terms(
     loss = DISCRIMINATOR_LOSSES.get(rules.loss, discriminator_loss)(of_real, of_made).mean()
     if rules.penalty != "none":
         penalty = _penalty(lambda x: discriminate(x, *label), real, made, rules.penalty, noise)
-        loss = loss + rules.penalty_weight * penalty
+        loss = loss + rules.penalty_weight * (1.0 if turn is None else turn.penalty_left) * penalty
     if rules.loss in DISCRIMINATOR_LOSSES:  # their outputs are no logits of a probability
         return {"loss": loss, "distance": (of_real.mean() - of_made.mean()).detach()}
     value = gan_value(of_real.detach(), of_made.detach())
@@ -108,11 +116,22 @@ def generator_terms(
 
 
 class Game(Adversarial):
-    """Discriminator first, then generator; the result is both, the generator as its average if there is one."""
+    """Discriminator first, then generator; the result is both, the generator as its average if there is one.
 
-    def __init__(self, network: GANNetwork, players: Sequence[Player], **options: Any):
+    ``penalty_left`` says what fraction of the penalty's weight counts in every update; the players see it in ``turn``.
+    """
+
+    def __init__(
+        self,
+        network: GANNetwork,
+        players: Sequence[Player],
+        *,
+        turn: Turn | None = None,
+        penalty_left: Schedule | float = 1.0,
+        **options: Any,
+    ):
         super().__init__(players, **options)
-        self.network = network
+        self.network, self.turn, self.penalty_left = network, turn or Turn(), as_schedule(penalty_left)
         if self.average is not None:
             self.network = copy(network)
             self.network._modules = dict(network._modules) | {"generator": self.average.module}
@@ -121,12 +140,16 @@ class Game(Adversarial):
     def result(self) -> nn.Module:
         return self.network
 
+    def __call__(self, batch: Batch, step: int) -> dict[str, Mean]:
+        self.turn.penalty_left = self.penalty_left(step)
+        return super().__call__(batch, step)
+
 
 def players_of(
-    network: GANNetwork, rules: Rules, *, critic: Mapping[str, Any], maker: Mapping[str, Any]
+    network: GANNetwork, rules: Rules, turn: Turn, *, critic: Mapping[str, Any], maker: Mapping[str, Any]
 ) -> list[Player]:
     """The two players of a game with these rules; ``critic`` and ``maker`` say how each of them moves."""
     return [
-        Player("discriminator", network.discriminator, partial(discriminator_terms, rules=rules), **critic),
+        Player("discriminator", network.discriminator, partial(discriminator_terms, rules=rules, turn=turn), **critic),
         Player("generator", network.generator, partial(generator_terms, rules=rules), **maker),
     ]

@@ -15,7 +15,7 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.generative.gan.game import PENALTIES, Game, GANNetwork, Rules, players_of
+from margin.generative.gan.game import PENALTIES, Game, GANNetwork, Rules, Turn, players_of
 from margin.generative.gan.losses import GENERATOR_LOSSES
 from margin.generative.gan.networks import (
     ConvDiscriminator,
@@ -35,6 +35,7 @@ from margin.neural.scaling import Scaling
 from margin.neural.training import RowBatches, Rows, Step, TensorRows, rate_schedule
 from margin.neural.training.schedules import SCHEDULES
 from margin.neural.training.stopping import Patience
+from margin.optimize.schedules import exponential
 
 __all__ = ["ARCHITECTURES", "GAN", "gan_network"]
 
@@ -50,8 +51,13 @@ class GAN(NeuralEstimator):
     .. math:: \min_G \max_D\ E[\log D(x)] + E[\log(1 - D(G(z)))], \qquad z \sim N(0, I)
 
     Discriminator and generator take turns on every batch. The generator minimizes :math:`-\log D(G(z))`, the minimax
-    loss, or the Wasserstein critic. Records have both losses, the mean of D on real and made rows, the objective V and
-    the Jensen-Shannon divergence it implies. There is no density: a GAN can draw rows but not say how likely they are.
+    loss, or the Wasserstein critic. The discriminator also pays for its slope, with a weight that falls from
+    ``penalty_weight`` :math:`\gamma` to a fraction ``penalty_end`` :math:`q` of it over the T updates:
+
+    .. math:: \gamma_t\,E\|\nabla_x \mathrm{logit}\,D(x)\|^2, \qquad \gamma_t = \gamma\,q^{t/T}
+
+    Records have both losses, the mean of D on real and made rows, the objective V and the Jensen-Shannon divergence it
+    implies. There is no density: a GAN can draw rows but not say how likely they are.
 
     Examples
     --------
@@ -92,6 +98,12 @@ class GAN(NeuralEstimator):
     )
     penalty_weight: float | None = parameter(
         None, Optional(Number(low=0)), "Weight of the penalty; None: 10 for 'between' and 0.1 for the others."
+    )
+    penalty_end: float = parameter(
+        1.0,
+        Number(above=0, high=1, search=(1e-3, 1.0), log=True),
+        "Fraction of the penalty's weight that is left at the end; it falls geometrically. A strong penalty spreads "
+        "the generator over all modes, a weak one lets the discriminator see how narrow they are.",
     )
     spectral_norm: bool = parameter(
         False, Flag(), "Whether the layers of the discriminator are divided by their largest singular values."
@@ -265,10 +277,13 @@ class GAN(NeuralEstimator):
                 "clip_norm": self.clip_norm,
             }
 
+        turn = Turn()
         players = players_of(
-            module, rules, critic=moves(self.discriminator_rate, self.discriminator_updates), maker=moves(1.0, 1)
+            module, rules, turn, critic=moves(self.discriminator_rate, self.discriminator_updates), maker=moves(1.0, 1)
         )
-        return Game(module, players, seed=seeds.noise, average=self.weight_average), batches
+        left = exponential(1.0, factor=self.penalty_end ** (1 / (self.max_iter * batches.steps_per_epoch)))
+        game = Game(module, players, turn=turn, penalty_left=left, seed=seeds.noise, average=self.weight_average)
+        return game, batches
 
     def _refuse_diverged(self, record: Record) -> None:
         loss = record["discriminator_loss"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
+import torch
 from torch import nn
 
 from margin.core.domains import Choice, Either, Number, Optional, Text
@@ -70,3 +71,7 @@ class CNNEstimator(ImageEstimator):
 
     def _body(self, described: dict[str, Any]) -> nn.Module:
         return image_network(**described)
+
+    def _network(self) -> nn.Module:
+        # Channels side by side in memory: convolutions and above all pooling of few channels then run over vectors.
+        return super()._network().to(memory_format=torch.channels_last)

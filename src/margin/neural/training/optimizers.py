@@ -120,8 +120,10 @@ def load_slots(optimizers: Sequence[Optimizer], named: Iterable[tuple[str, Tenso
         name, slot = key.rsplit(":", 1)
         tensor = torch.from_numpy(np.array(value))
         parameter = tensors[name]
-        # Adam counts its steps on the CPU unless it is told otherwise.
-        owners[id(parameter)].state[parameter][slot] = tensor if slot == "step" else tensor.to(parameter.device)
+        if slot != "step":  # Adam counts its steps on the CPU unless it is told otherwise
+            # A fused update walks through memory, so a slot must have the strides of its parameter.
+            tensor = torch.empty_like(parameter, dtype=tensor.dtype).copy_(tensor)
+        owners[id(parameter)].state[parameter][slot] = tensor
 
 
 def _memories(
