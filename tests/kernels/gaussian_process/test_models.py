@@ -256,7 +256,7 @@ def test_what_cannot_be_fitted_is_said_in_a_sentence(model, sentence):
 def test_bad_questions_to_a_fitted_model():
     X, y = curve()
     model = GaussianProcessRegressor(optimizer=None).fit(X, y)
-    with pytest.raises(ValueError, match="return_std or return_cov"):
+    with pytest.raises(RuntimeError, match="return_std or return_cov"):
         model.predict(X, return_std=True, return_cov=True)
     with pytest.raises(ValueError, match="theta must have the shape"):
         model.log_marginal_likelihood([0.0])
