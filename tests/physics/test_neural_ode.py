@@ -6,6 +6,7 @@ import torch
 
 from margin.neural.weights import build
 from margin.physics.coordinates import CoordinateNetwork, psnr
+from margin.physics.discrete_adjoint import can_be_written_out
 from margin.physics.inverse import blur_matrix, deblur
 from margin.physics.neural_ode import NeuralODE, SlopeNetwork, integrate, integrate_adjoint
 
@@ -73,3 +74,27 @@ def test_times_too_many_intervals_apart_are_refused():
     model = NeuralODE((4,), interval=1e-9, window=2, max_iter=1, random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"times must be at most 10000 intervals of 1e-09 apart; got 0\.5"):
         model.predict(X[:, 0], times=[0.0, 0.5])
+
+
+@pytest.mark.parametrize("activation", ["tanh", "logistic", "relu"])
+@pytest.mark.parametrize("method", ["euler", "midpoint", "rk4"])
+def test_steps_written_out_have_the_gradient_of_automatic_differentiation(method, activation):
+    module = build(lambda: SlopeNetwork([3, 7, 5, 3], activation), seed=0, dtype=torch.float64)
+    start = torch.from_numpy(np.random.default_rng(0).normal(size=(4, 3))).requires_grad_()
+    times, target = [0.0, 0.3, 0.4, 1.0], torch.ones(4, 4, 3, dtype=torch.float64)
+    by_hand = integrate(module, start, times, 11, method)  # more slopes than are put together at once
+    by_torch = integrate(lambda t, y: module(t, y), start, times, 11, method)
+    torch.testing.assert_close(by_hand, by_torch)
+    wanted = [start, *module.parameters()]
+    for got, right in zip(
+        *(torch.autograd.grad((states - target).square().sum(), wanted) for states in (by_hand, by_torch))
+    ):
+        torch.testing.assert_close(got, right)
+
+
+def test_networks_with_hooks_or_other_activations_are_left_to_automatic_differentiation():
+    plain, unknown = (SlopeNetwork([2, 4, 2], activation).mlp for activation in ("tanh", "gelu"))
+    assert can_be_written_out(plain)
+    assert not can_be_written_out(unknown)
+    plain.linears[0].register_forward_hook(lambda *_: None)
+    assert not can_be_written_out(plain)
