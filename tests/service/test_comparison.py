@@ -355,8 +355,8 @@ def test_a_leader_that_is_fitted_at_once_is_fitted_even_if_no_time_is_left(monke
 
     free = compare(table(), target="sold", models=TWO, budget="10m", **FAST)
     plain = Budget.left
-    none_left = lambda self, keep=0.0: plain(self, keep) if keep != last_fits.FOR_THE_REPORT else -5.0  # noqa: E731
-    monkeypatch.setattr(Budget, "left", none_left)
+    little = lambda self, keep=0.0: plain(self, keep) if keep != last_fits.FOR_THE_REPORT else -5.0  # noqa: E731
+    monkeypatch.setattr(Budget, "left", little)
     found = compare(table(), target="sold", models=TWO, budget="10m", **FAST)
     assert (found.winner, found.passed_over, found.status) == (free.winner, {}, "finished")
 

@@ -27,6 +27,7 @@ __all__ = ["finish_in_time", "finishing_seconds"]
 FOR_THE_REPORT, AFFORDABLE = 0.06, 0.8
 #: What the last fit may take, as part of the budget, even if none is left: a worse model to save a second helps nobody.
 OVERRUN = 0.05
+NO_MATTER = 1.0  # seconds by which the last fits of a better model may take longer than the quickest ones
 
 
 def finish_in_time(comparison: Comparison, workers: Any, budget: Budget, stop: threading.Event, watch: Watch) -> None:
@@ -54,15 +55,19 @@ def finishing_seconds(comparison: Comparison, standing: Standing) -> float:
 
 def _affordable(budget: Budget) -> float:
     """Seconds that the last fits may be expected to take."""
-    return max(AFFORDABLE * budget.left(FOR_THE_REPORT), START_SECONDS + OVERRUN * budget.seconds)
+    usual = AFFORDABLE * budget.left(FOR_THE_REPORT)
+    return usual if usual >= START_SECONDS + OVERRUN * budget.seconds else _deadline(budget) - budget.clock()
 
 
 def _deadline(budget: Budget) -> float:
-    return budget.clock() + _affordable(budget) / AFFORDABLE
+    """When the last fits must be done: in time for the report, or, where hardly any is left, a little after the end."""
+    if AFFORDABLE * budget.left(FOR_THE_REPORT) >= START_SECONDS + OVERRUN * budget.seconds:
+        return budget.deadline(FOR_THE_REPORT)
+    return budget.deadline(-OVERRUN) + START_SECONDS
 
 
 def _pass_over_the_dear(comparison: Comparison, budget: Budget) -> None:
-    """Mark leaders whose last fits would outlast the budget; of those that are all too dear, the cheapest is left."""
+    """Mark leaders whose last fits would outlast the budget; if all are too dear, the best of the cheapest is left."""
     left = _affordable(budget)
     while (winner := comparison.winner) and not _is_fitted(comparison, comparison.winning_candidate):
         ranked = [s for s in comparison.standings if s.model in comparison.eligible]
@@ -70,8 +75,8 @@ def _pass_over_the_dear(comparison: Comparison, budget: Budget) -> None:
         if costs[winner] <= left or len(costs) == 1:
             return
         if min(costs.values()) > left:
-            cheapest = min(costs, key=lambda model: costs[model])
-            dearer = [model for model in costs if model != cheapest]
+            quick = next(model for model in costs if costs[model] <= min(costs.values()) + NO_MATTER)
+            dearer = [model for model in costs if model != quick]
         else:
             dearer = [winner]
         for model in dearer:
