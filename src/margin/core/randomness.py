@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "SEED_BOUND",
     "RandomLike",
     "as_generator",
     "generator_from_state",

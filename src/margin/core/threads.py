@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-__all__ = ["available", "blas_threads", "thread_limit", "threads_for", "torch_threads"]
+__all__ = ["WORK_PER_THREAD", "available", "blas_threads", "thread_limit", "threads_for", "torch_threads"]
 
 LIMITS = ("MARGIN_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 

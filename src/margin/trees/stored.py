@@ -116,13 +116,13 @@ JUDGED: dict[str, Stored] = {
 }
 
 
-SAMPLING = FieldsOf(
-    {
-        "rows": Count(low=1, high=10**10),
-        "drawn": Count(high=10**10),
-        "weightless": ArrayOf(None, kind="int64", low=0),
-    }
-)
+SAMPLED: dict[str, Stored] = {
+    "rows": Count(low=1, high=10**10),
+    "drawn": Count(high=10**10),
+    "weightless": ArrayOf(None, kind="int64", low=0),
+}
+# Files of earlier versions do not say by which stream samples are drawn; there was one.
+SAMPLING = OneOf(FieldsOf({**SAMPLED, "stream": Count(high=1)}), FieldsOf(SAMPLED))
 
 
 def _single(outputs: str) -> dict[str, Stored]:

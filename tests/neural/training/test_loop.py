@@ -29,6 +29,7 @@ from margin.neural.training import (
     train,
     validation_split,
 )  # fmt: skip
+from margin.neural.training.light_adam import LightAdam, LightAdamW
 from margin.neural.training.meter import Mean
 from margin.neural.training.objectives import cross_entropy, squared_error
 from margin.neural.training.optimizers import decayed_names
@@ -355,3 +356,28 @@ def test_muon_moves_hidden_matrices_and_adamw_the_rest():
     muon, adamw = step.descent.optimizers
     assert [tuple(p.shape) for group in muon.param_groups for p in group["params"]] == [(8, 8)]
     assert sum(len(group["params"]) for group in adamw.param_groups) == 5
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(LightAdam, torch.optim.Adam), (LightAdamW, torch.optim.AdamW)])
+def test_light_steps_give_the_bits_of_torch(ours, theirs):
+    def run(kind):
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 1))
+        weights, biases = ([p for p in net.parameters() if p.ndim == axes] for axes in (2, 1))
+        groups = [{"params": weights, "weight_decay": 0.1}, {"params": biases, "weight_decay": 0.0}]
+        optimizer = kind(groups, 0.05, betas=(0.8, 0.95), eps=1e-6, fused=True)
+        X = torch.randn(20, 5)
+        for step in range(6):
+            for p in net.parameters():
+                p.grad = None
+            for group in optimizer.param_groups:
+                group["lr"] = 0.05 / (1 + step)
+            (net(X) - X.sum(dim=1, keepdim=True)).square().mean().backward()
+            if step == 3:
+                net[2].bias.grad = None  # a parameter may have no gradient
+            optimizer.step()
+        memory = [value for p in net.parameters() for value in optimizer.state[p].values()]
+        return [p.detach() for p in net.parameters()] + memory
+
+    for one, other in zip(run(ours), run(theirs), strict=True):
+        assert torch.equal(one, other)

@@ -11,7 +11,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor as PeerRegressor
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_pinball_loss, mean_poisson_deviance
 from sklearn.model_selection import train_test_split
 
-from margin.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from margin.trees import GradientBoostingClassifier, HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from margin.trees.boosting.growing import TreeGrower
 from margin.trees.cart.structure import predict as walk
 
 
@@ -461,3 +462,33 @@ def test_bad_classes_and_bad_continuations():
         model.set_params(max_iter=2).fit(X, y)
     with pytest.raises(ValueError, match="infinity"):
         HistGradientBoostingClassifier().fit(np.where(X > 20, np.inf, X), y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "model",
+    [
+        HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=5, max_features=0.5, random_state=3),
+        HistGradientBoostingRegressor(max_iter=4, min_samples_leaf=5, l2_regularization=0.7),
+        GradientBoostingClassifier(n_estimators=4, random_state=0),
+    ],
+)
+def test_a_round_in_one_call_gives_the_bits_of_its_steps(model, weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
+    X[rng.uniform(size=X.shape) < 0.1] = np.nan
+    weight = rng.uniform(0.2, 2, 150) if weighted else None
+    if isinstance(model, GradientBoostingClassifier):
+        X = np.nan_to_num(X)
+    at_once = model.fit(X, y, sample_weight=weight).trees_
+    monkeypatch.setattr(TreeGrower, "grows_rounds", False)
+    for name, array in model.fit(X, y, sample_weight=weight).trees_.items():
+        np.testing.assert_array_equal(at_once[name], array, err_msg=name)
+    assert len(at_once["start"]) > 4
+
+
+def test_gradients_without_a_finite_sum_are_told():
+    y = np.array([1e308, -1e308] * 20)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="gradients must have a finite sum"):
+        HistGradientBoostingRegressor(max_iter=2).fit(np.arange(40.0)[:, None], y)

@@ -23,7 +23,7 @@ from margin.trees import (
 )
 from margin.trees.cart.pruning import prune_by_cost
 from margin.trees.cart.structure import n_leaves, predict
-from margin.trees.forest.out_of_bag import bootstrap_counts
+from margin.trees.forest.bootstrap import sample_counts, tree_keys
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +59,7 @@ def test_out_of_bag_by_hand(moons):
     records = list(forest.iterate(X, y))
     sums, votes = np.zeros((400, 2)), np.zeros(400)
     for number, tree in enumerate(forest.trees_):
-        rng = np.random.default_rng([4, number + 1])
-        out = bootstrap_counts(400, 400, rng) == 0
+        out = sample_counts(tree_keys(4, number, number + 1), 400, 400)[0] == 0
         assert tree["n_samples"][0] == (~out).sum()
         sums[out] += predict(tree, X[out])
         votes[out] += 1

@@ -58,10 +58,11 @@ class MLP(nn.Module):
         nn.init.xavier_normal_(self.linears[-1].weight)
 
     def forward(self, x: Tensor) -> Tensor:
+        *hidden, last = self.linears  # a slice of a list of modules would build a new one at every pass
         h = x
-        for linear in self.linears[:-1]:
+        for linear in hidden:
             h = self.dropout(self.activation(linear(h)))
-        return self.linears[-1](h)
+        return last(h)
 
     def trace(self, x: Tensor) -> Trace:
         """Every pre-activation and activation for ``x``, without dropout."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD, Adam, AdamW, Optimizer
+from torch.optim import SGD, Optimizer
 
+from margin.neural.training.light_adam import LightAdam, LightAdamW
 from margin.neural.training.muon import Muon
 
 __all__ = ["OPTIMIZERS", "Optimization", "decayed_names", "load_slots", "make_optimizers", "slots"]
@@ -98,7 +99,7 @@ def _first_order(
     if name == "sgd":
         nesterov = optimization.nesterov and optimization.momentum > 0
         return SGD(given, rate, momentum=optimization.momentum, nesterov=nesterov, fused=True)
-    kind = Adam if name == "adam" else AdamW
+    kind = LightAdam if name == "adam" else LightAdamW
     return kind(given, rate, betas=optimization.betas, eps=optimization.eps, fused=True)
 
 

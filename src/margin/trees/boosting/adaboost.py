@@ -25,7 +25,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 from margin.core.domains import Choice, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.parameters import attribute, parameter
-from margin.core.randomness import RandomLike, seed_estimator, seed_from
+from margin.core.randomness import SEED_BOUND, RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.trees.boosting.tree_learners import TreeLearners, all_own_trees, answers, votes
@@ -180,11 +180,13 @@ class _AdaBoostFit:
                 yield Record(len(self.learners), values, total=total)
 
     def _round(self) -> dict[str, float] | None:
-        learner = clone(self.learner)
-        seed_estimator(learner, np.random.default_rng([self.seed, len(self.learners)]))
+        rng = np.random.default_rng([self.seed, len(self.learners)])
         if self.trees is not None and self.weight.min() > 0.0:
-            said = self.trees.fit(learner, self.weight, trees=self.model.n_estimators - len(self.learners))
+            wanted = self.model.n_estimators - len(self.learners)
+            learner, said = self.trees.fitted(int(rng.integers(SEED_BOUND)), self.weight, wanted)
         else:
+            learner = clone(self.learner)
+            seed_estimator(learner, rng)
             said = learner.fit(self.X, self.y, sample_weight=self.weight).predict(self.X)
         error, alpha, weight = self.model._judge(said, self.y, self.weight)
         self.done = alpha <= 0.0 or error <= 0.0

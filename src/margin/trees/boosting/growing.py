@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from margin.core.parallel import over_ranges
-from margin.core.threads import threads_for
+from margin.core.threads import WORK_PER_THREAD, threads_for
+from margin.trees.binning import Bins
 from margin.trees.boosting.bundling import Bundles
 from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, POOL_FULL, PROGRESS, Packing, SplitLimits
-from margin.trees.boosting.packing import choose_packing
+from margin.trees.boosting.packing import choose_packing, packing_bits
+from margin.trees.boosting.tree_buffer import TreeBuffer
 
 __all__ = ["GrownTree", "TreeGrower", "column_table"]
 
@@ -25,6 +27,7 @@ ROOT["feature"] = ROOT["left"] = ROOT["right"] = -1
 # Up to this many rows NumPy packs derivatives and sums leaves, with the same bits: compiling the loops for it would
 # take as long as hundreds of such fits.
 SMALL_ROWS = 4096
+SMALL_CELLS = WORK_PER_THREAD  # rows times columns up to which :meth:`TreeGrower.grow_round` grows all trees of a round
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class TreeGrower:
         threads = threads_for(2.0 * n * q)
         self.threads = threads
         self.packed = np.empty(n, dtype=np.int64)
-        self.spare = np.empty(n, dtype=np.int32)
+        self.rows, self.spare = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
         self.nodes = np.zeros(capacity, dtype=NODE)
         histograms = min(FIRST_HISTOGRAMS, limits.max_leaves + 1)
         self.pool = np.empty((histograms, q * CODES), dtype=np.int64)
@@ -115,6 +118,44 @@ class TreeGrower:
         leaves = np.flatnonzero(nodes["feature"] < 0)
         category_sets = None if self.category_sets is None else self.category_sets[:count].copy()
         return GrownTree(nodes, category_sets, leaves, nodes["start"][leaves], nodes["stop"][leaves], rows)
+
+    @property
+    def grows_rounds(self) -> bool:
+        """Whether :meth:`grow_round` can be used: the table is small, and no column is of a special kind.
+
+        It does not depend on how many threads there are: none of these tables is worth a second one.
+        """
+        special = (self.category_sets, self.bounds, self.members, self.groups)
+        leaves = (len(self.nodes) + 1) // 2
+        few = len(self.codes) <= SMALL_ROWS and self.codes.size <= SMALL_CELLS and leaves < FIRST_HISTOGRAMS
+        return few and all(part is None for part in special)
+
+    def grow_round(
+        self, seed: int, number: int, derivatives: tuple[np.ndarray, ...], steps: Any, bins: Bins, trees: TreeBuffer,
+        predictions: np.ndarray,
+    ) -> int:  # fmt: skip
+        """A tree per output, the first being tree ``number``, added to ``trees`` and to ``predictions``; their leaves.
+
+        ``derivatives`` are gradients, hessians by which splits are rated and by which leaves are, each (outputs, n) or
+        (outputs, 0) where they are 1, and the weights of rows, (n,) or (0,).
+        """
+        from margin.trees.boosting.round_kernels import NOT_FINITE, grow_round
+
+        gradient, curvature = derivatives[:2]
+        drawing = self.limits.feature_fraction < 1.0 or self.limits.random_ties
+        stored, stops = trees.reserve(len(gradient) * len(self.nodes)), np.empty(len(gradient), dtype=np.int64)
+        leaves: int = grow_round(
+            *(self.codes, self.columns, self.rows, self.spare, self.packed),
+            packing_bits(len(self.codes), not curvature.shape[1]),
+            *(self.limits, self.nodes, self.pool, self.candidates, self.scratch, self.gains, self.gain_bits),
+            *(self.order, self.goes_left, self.waiting, self.free, self.progress, seed if drawing else None, number),
+            *(*derivatives, steps, bins.offsets, bins.edges, stored, trees.n_nodes, stops, predictions),
+        )
+        if leaves == NOT_FINITE:
+            for own, curved in zip(gradient, curvature):
+                choose_packing(own, curved)  # says so
+        trees.accept(stops)
+        return leaves
 
     def _grow(self, rows: np.ndarray, packing: Packing, seed: int | None) -> None:
         from margin.trees.boosting.growth_kernels import grow

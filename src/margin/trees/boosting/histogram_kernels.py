@@ -11,7 +11,7 @@ import numpy as np
 from margin.core.cached_kernels import njit
 from margin.trees.boosting.kernel_types import ENTRY, INNER
 
-__all__ = ["add_rows", "mix", "pack", "subtract", "unpack"]
+__all__ = ["add_rows", "mix", "pack", "pack_rows", "subtract", "unpack"]
 
 EIGHT = np.uint64(8)
 NEXT_COLUMN = np.uint64(256)
@@ -29,24 +29,33 @@ def mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(**ENTRY)
-def pack(gradient, hessian, seed, packing, packed):
+@njit(**INNER)
+def pack_rows(gradient, hessian, seed, dithered, packing, packed):
     """Round gradients and hessians to integer units and pack them.
 
-    Coarse units are rounded up or down at random, by ``seed``, so that sums are right on average; fine ones to the
-    nearest, and the seed is None. ``hessian`` is empty where every row has the same: then its count says all.
+    Coarse units are rounded up or down at random (``dithered``), by ``seed``, so that sums are right on average; fine
+    ones to the nearest. ``hessian`` is empty where every row has the same: then its count says all.
     """
     gradient_scale, hessian_scale = 1.0 / packing.gradient_unit, 1.0 / packing.hessian_unit
     one_row = 1 if packing.counted else 0
     for i in range(gradient.size):
         up, up_too = 0.5, 0.5
-        if seed is not None:
+        if dithered:
             bits = mix(mix(np.uint64(seed)) + np.uint64(i))
             up, up_too = (bits & LOW_HALF) * TWO_TO_MINUS_32, (bits >> HALF_BITS) * TWO_TO_MINUS_32
         row = (np.int64(np.floor(gradient[i] * gradient_scale + up)) << packing.gradient_shift) + one_row
         if hessian.size:
             row += np.int64(np.floor(hessian[i] * hessian_scale + up_too)) << packing.hessian_shift
         packed[i] = row
+
+
+@njit(**ENTRY)
+def pack(gradient, hessian, seed, packing, packed):
+    """:func:`pack_rows` by itself; ``seed`` is None if nothing is rounded at random."""
+    if seed is None:
+        pack_rows(gradient, hessian, 0, False, packing, packed)
+    else:
+        pack_rows(gradient, hessian, seed, True, packing, packed)
 
 
 @njit(**INNER)

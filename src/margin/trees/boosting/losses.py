@@ -16,6 +16,7 @@ from margin.core.quantiles import weighted_quantile
 from margin.trees.boosting.leaf_location import huber_location
 
 __all__ = [
+    "SMALLEST_CURVATURE",
     "AbsoluteLoss",
     "ExponentialLoss",
     "GammaLoss",
@@ -42,6 +43,12 @@ class Loss(ABC):
     outputs: int = 1
     constant_hessian: bool = False  # the hessian is 1 for every row
     line_search: bool = False  # leaf values come from best_step
+    leaf_factor: float = 1.0  # what leaf values are multiplied by
+
+    @property
+    def plain_steps(self) -> bool:
+        """Whether leaf values are the factor times the Newton step, and nothing else."""
+        return not self.line_search and type(self).newton_step is Loss.newton_step
 
     @abstractmethod
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -58,7 +65,8 @@ class Loss(ABC):
     def newton_step(self, gradient: np.ndarray, hessian: np.ndarray, l2: float) -> np.ndarray:
         r"""Leaf values :math:`-G/(H+\lambda)` from summed derivatives; 0 where there is no curvature."""
         curvature = hessian + l2
-        return -np.divide(gradient, curvature, out=np.zeros_like(gradient), where=curvature > SMALLEST_CURVATURE)
+        steps = np.divide(gradient, curvature, out=np.zeros_like(gradient), where=curvature > SMALLEST_CURVATURE)
+        return self.leaf_factor * -steps
 
     def adapted(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> Loss:
         """The loss to descend along from ``F``; only Huber's changes on the way."""
@@ -248,10 +256,7 @@ class MultinomialLoss(Loss):
     """
 
     outputs: int = 3
-    leaf_factor: float = 1.0  # what leaf values are multiplied by: Friedman's (K - 1) / K, or 1
-
-    def newton_step(self, gradient: np.ndarray, hessian: np.ndarray, l2: float) -> np.ndarray:
-        return self.leaf_factor * super().newton_step(gradient, hessian, l2)
+    leaf_factor: float = 1.0  # Friedman's (K - 1) / K, or 1
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         fractions = np.bincount(y.astype(np.int64), weights=weight, minlength=self.outputs) / weight.sum()

@@ -8,12 +8,13 @@ once.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from margin.trees.boosting.kernel_types import Packing
 
-__all__ = ["choose_packing"]
+__all__ = ["PackingBits", "choose_packing", "packing_bits"]
 
 BITS = 64
 
@@ -23,44 +24,37 @@ FINE = 2**12  # units in a mean gradient from which on rounding to the nearest d
 HESSIAN_BITS = 14  # of one hessian, at most: the gradient, whose sums cancel, has more use for bits
 
 
+class PackingBits(NamedTuple):
+    """How many bits gradient, hessian and count have."""
+
+    gradient: int
+    hessian: int  # 0: every row has the same
+    count: int  # 0: it is estimated
+    fine: float
+
+
+def packing_bits(n: int, constant: bool) -> PackingBits:
+    """The bits of sums over ``n`` rows; ``constant``: hessians are 1."""
+    counted = constant or n <= COUNTED_ROWS
+    count_bits = n.bit_length() if counted else 0
+    hessian_bits = 0 if constant else min(n.bit_length() + HESSIAN_BITS, (BITS - count_bits) // 2 - 2)
+    return PackingBits(BITS - count_bits - hessian_bits, hessian_bits, count_bits, float(FINE))
+
+
 def choose_packing(gradient: np.ndarray, hessian: np.ndarray) -> Packing:
     """The finest units for these gradients and non-negative hessians (n,); an empty ``hessian`` is 1 for every row.
 
     >>> choose_packing(np.array([1.0, -2.0, 1.0]), np.zeros(0)).counted
     True
     """
+    from margin.trees.boosting.packing_kernels import plain_packing
+
     n, constant = len(gradient), not len(hessian)
-    counted = constant or n <= COUNTED_ROWS
-    count_bits = n.bit_length() if counted else 0
-    hessian_bits = 0 if constant else min(n.bit_length() + HESSIAN_BITS, (BITS - count_bits) // 2 - 2)
-    gradient_bits = BITS - count_bits - hessian_bits
     total = float(np.abs(gradient).sum())
     if not math.isfinite(total):
         raise ValueError(
             "choose_packing: gradients must have a finite sum; targets, weights or learning_rate are too large."
         )
-    unit = _unit(total, n, gradient_bits - 1)
     total_hessian = float(n) if constant else float(hessian.sum())
-    hessian_unit = 1.0 if constant else _unit(total_hessian, n, hessian_bits)
-    hessian_rounding = 0.0 if constant else hessian_unit
-    return Packing(
-        gradient_shift=count_bits + hessian_bits,
-        hessian_shift=0 if constant else count_bits,
-        hessian_mask=2**count_bits - 1 if constant else 2**hessian_bits - 1,
-        count_mask=2**count_bits - 1,
-        gradient_unit=unit,
-        hessian_unit=hessian_unit,
-        hessian_rounding=hessian_rounding,
-        dithered=n * FINE * unit > total or n * FINE * hessian_rounding > total_hessian,
-        counted=counted,
-        rows_per_hessian=n / total_hessian if total_hessian > 0 else 0.0,
-    )
-
-
-def _unit(total: float, n: int, bits: int) -> float:
-    """The smallest power of two in which ``n`` numbers of this absolute sum, each rounded up, sum to below 2**bits."""
-    room = 2**bits - n - 1
-    if total == 0.0:
-        return 1.0
-    exponent = math.ceil(math.log2(total / room) + 1e-9)  # the margin covers the rounding of the total
-    return 2.0 ** max(exponent, -1000)
+    packing: Packing = plain_packing(total, total_hessian, n, packing_bits(n, constant))
+    return packing

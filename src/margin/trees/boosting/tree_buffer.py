@@ -68,6 +68,17 @@ class TreeBuffer:
             rows[rows >= 0] += self.n_sets
         self._append(nodes, category_sets, np.array([self.n_nodes + len(nodes)]))
 
+    def reserve(self, more: int) -> np.ndarray:
+        """The records from ``n_nodes`` on, room for ``more`` at least; what is written there counts by ``accept``."""
+        self.nodes = _with_room(self.nodes, self.n_nodes, self.n_nodes + more)
+        return self.nodes
+
+    def accept(self, stops: np.ndarray) -> None:
+        """Take the trees, without categories, that were written to :meth:`reserve`'s records and end at ``stops``."""
+        self.start = _extended(self.start, self.n_trees + 1, stops)
+        self.n_trees += len(stops)
+        self.n_nodes = int(stops[-1])
+
     def _append(self, nodes: np.ndarray, category_sets: np.ndarray, stops: np.ndarray) -> None:
         self.nodes = _extended(self.nodes, self.n_nodes, nodes)
         if len(category_sets):
@@ -119,10 +130,14 @@ def tree_at(trees: dict[str, np.ndarray], number: int) -> TreeArrays:
 
 def _extended(buffer: np.ndarray, used: int, more: np.ndarray) -> np.ndarray:
     """``buffer`` with ``more`` written after the ``used`` first elements; a larger one if it was full."""
-    needed = used + len(more)
-    if needed > len(buffer):
-        larger = np.zeros((max(2 * len(buffer), needed), *buffer.shape[1:]), dtype=buffer.dtype)
-        larger[:used] = buffer[:used]
-        buffer = larger
-    buffer[used:needed] = more
+    buffer = _with_room(buffer, used, used + len(more))
+    buffer[used : used + len(more)] = more
     return buffer
+
+
+def _with_room(buffer: np.ndarray, used: int, needed: int) -> np.ndarray:
+    if needed <= len(buffer):
+        return buffer
+    larger = np.zeros((max(2 * len(buffer), needed), *buffer.shape[1:]), dtype=buffer.dtype)
+    larger[:used] = buffer[:used]
+    return larger

@@ -6,17 +6,17 @@ The trees are those that ``fit`` would grow; only what it would do again in ever
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
-from margin.core.randomness import seed_from
 from margin.trees.binning import SUBSAMPLE
 from margin.trees.cart import structure
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from margin.trees.cart.growing import grow_tree
+from margin.trees.cart.growing import first_state, grow_trees, weighted_rules
 from margin.trees.cart.growth_limits import growth_rules
 from margin.trees.cart.pruning import prune_by_cost
 from margin.trees.cart.training_data import training_data
@@ -38,6 +38,8 @@ class TreeLearners:
     """Fits copies of one tree to changing weights of the same rows."""
 
     def __init__(self, learner: Any, X: np.ndarray, y: np.ndarray):
+        self.unfitted = clone(learner)
+        self.unfitted._check_parameters()
         self.data = training_data(clone(learner), X, y, None, classify=isinstance(learner, ClassifierMixin))
         self.codes = self.data.codes(learner.max_bins, 0)
 
@@ -48,21 +50,27 @@ class TreeLearners:
             return None
         return cls(learner, X, y)
 
-    def fit(self, learner: Any, weight: np.ndarray, trees: int) -> np.ndarray:
-        """Fit ``learner``, one of so many ``trees`` wanted, and return what it says about the training rows."""
-        learner._check_parameters()
-        data = replace(self.data, weight=weight)
-        seed = seed_from(learner.random_state)
+    def fitted(self, seed: int, weight: np.ndarray, wanted: int) -> tuple[Any, np.ndarray]:
+        """The next of so many learners ``wanted``, and what it says about the training rows."""
+        learner, data = copy(self.unfitted), replace(self.data, weight=weight)
+        learner.random_state = seed
         rules = growth_rules(learner, data, random=learner.splitter == "random")
-        tree = grow_tree(self.codes, data.target, weight, rules, seed, trees=trees)
-        learner._tree = prune_by_cost(tree, learner.ccp_alpha) if learner.ccp_alpha > 0 else tree
+        rules, state = weighted_rules(rules, weight), first_state(seed)
+        grown = grow_trees(self.codes, data.target, weight[None], rules, state, wanted=wanted)
+        learner._tree = grown.trees[0]
         learner.categories_, learner.max_features_ = data.categories, rules.max_features
         learner.n_features_in_ = data.X.shape[1]
-        value = structure.predict(learner._tree, data.X)
+        if learner.ccp_alpha > 0:
+            learner._tree = prune_by_cost(learner._tree, learner.ccp_alpha)
+            leaf = structure.apply(learner._tree, data.X)
+        else:
+            leaf = np.empty(len(weight), dtype=np.int64)
+            leaf[grown.rows] = grown.leaf_of_rows()
+        value = learner._tree["value"]
         if data.classes is None:
-            return value[:, 0]
+            return learner, value[leaf, 0]
         learner.classes_ = data.classes
-        return data.classes[value.argmax(axis=1)]
+        return learner, data.classes[value.argmax(axis=1)][leaf]
 
 
 def votes(learners: Sequence[Any], weights: np.ndarray, classes: np.ndarray, X: np.ndarray) -> np.ndarray:

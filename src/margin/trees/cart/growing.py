@@ -1,15 +1,18 @@
-"""From column codes and targets to a tree: the plain-Python face of the compiled grower."""
+"""From column codes and targets to trees: the plain-Python face of the compiled grower."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from margin.trees.cart.kernel_types import ColumnCodes, GrowthRules, NodeRows, SearchBuffers, Traits, TreeBuffers
+from margin.trees.cart.growth_buffers import node_rows, search_buffers, tree_buffers
 
-__all__ = ["grow_tree"]
+if TYPE_CHECKING:
+    from margin.trees.cart.kernel_types import ColumnCodes, GrowthRules, Traits, TreeBuffers
+
+__all__ = ["GrownTrees", "first_state", "grow_tree", "grow_trees", "weighted_rules"]
 
 # Compiling a grower takes seconds, so the first small trees of a process are grown by Python, in the same steps and to
 # the same bits, until they had so many cells (rows times columns times levels); about three microseconds each.
@@ -19,6 +22,31 @@ _cells = 0  # so far in this process
 PACKED_WEIGHT = 2**31  # total weight that half of an int64 holds
 
 
+class GrownTrees(NamedTuple):
+    """Trees as in :mod:`margin.trees.cart.structure` and what their growth knows of them."""
+
+    trees: list[dict[str, np.ndarray]]
+    roots: np.ndarray  # (trees + 1,): where the nodes of every tree begin
+    nodes: np.ndarray  # NODE
+    rows: np.ndarray  # rows of positive weight, tree by tree, those of a leaf together
+
+    def depths(self) -> list[int]:
+        """The most questions between the root and a leaf of every tree."""
+        found: list[int] = np.maximum.reduceat(self.nodes["depth"], self.roots[:-1]).tolist()
+        return found
+
+    def leaves(self) -> list[int]:
+        """How many leaves every tree has."""
+        return (np.diff(self.roots) // 2 + 1).tolist()
+
+    def leaf_of_rows(self) -> np.ndarray:
+        """The node of all in which each of ``rows`` ended."""
+        ends = np.flatnonzero(self.nodes["child"] < 0)
+        starts = self.nodes["start"][ends]
+        order = np.argsort(starts)
+        return np.repeat(ends[order], self.nodes["stop"][ends][order] - starts[order])
+
+
 def grow_tree(
     codes: ColumnCodes, target: np.ndarray, weight: np.ndarray, rules: GrowthRules, seed: int, *, trees: int = 1
 ) -> dict[str, np.ndarray]:
@@ -26,29 +54,76 @@ def grow_tree(
 
     ``target`` (n,) or (n, targets) holds class numbers (of several targets numbered one after another) or responses,
     ``weight`` (n,) nonnegative weights; ``seed`` decides which columns and thresholds are drawn. ``trees`` says how
-    many of this kind are wanted, this one included. The arrays are those of :mod:`margin.trees.cart.structure`.
+    many of this kind are wanted, this one included.
+    """
+    rules = weighted_rules(rules, weight)
+    return grow_trees(codes, target, weight[None], rules, first_state(seed), wanted=trees).trees[0]
+
+
+def weighted_rules(rules: GrowthRules, weight: np.ndarray, drawn: int = 0) -> GrowthRules:
+    """``rules`` with what depends on the weights: whether they are all one, and whether they are counts.
+
+    If rows are ``drawn`` with replacement, a row's weight is times how often it is.
+    """
+    from margin.trees.cart.kernel_types import GINI, PACKED_GINI
+
+    unit = not drawn and bool(np.all(weight[weight > 0] == 1.0))
+    packed = rules.mode == GINI and rules.classes == 2 and (unit or _are_counts(weight, drawn))
+    return rules._replace(weight_is_count=unit, mode=PACKED_GINI if packed else rules.mode)
+
+
+def _are_counts(weight: np.ndarray, drawn: int) -> bool:
+    total = drawn * weight.max() if drawn else weight.sum()
+    return bool(np.all(weight == np.floor(weight)) and total < PACKED_WEIGHT)
+
+
+def grow_trees(
+    codes: ColumnCodes, target: np.ndarray, weights: np.ndarray, rules: GrowthRules, states: np.ndarray, *, wanted: int
+) -> GrownTrees:
+    """Grow a tree for each row of ``weights`` (trees, n), whose generator begins with its number of ``states``.
+
+    A tree does not depend on those grown in the same call. ``rules`` are those of :func:`weighted_rules`; ``wanted``
+    trees of this kind are wanted, these included.
     """
     from margin.trees.cart.growing_kernels import grower, interpreted_grower
     from margin.trees.cart.kernel_types import has_vectors
 
-    rows = np.flatnonzero(weight > 0)
-    target, weight = target[rows], weight[rows]
-    rules, center = _rules_for(rules, weight, target)
-    traits, tree = _traits(codes, rules), _tree_buffers(codes, rules, len(rows))
-    given = codes, rules, _node_rows(rules, rows, weight, target - center), _buffers(codes, rules, len(rows), seed)
-    if _is_interpreted(traits, rules, len(rows), trees):
+    number, rows = np.nonzero(weights > 0) if len(weights) > 1 else (None, np.flatnonzero(weights[0] > 0))
+    counts = np.array([len(rows)]) if number is None else np.bincount(number, minlength=len(weights))
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    weight = weights[0, rows] if number is None else weights[number, rows]
+    target, centers = _centered(rules, starts, target[rows], weight)
+    traits, tree = _traits(codes, rules), tree_buffers(codes, rules, counts)
+    n = int(counts.max())
+    given = codes, rules, node_rows(rules, starts, rows, weight, target), search_buffers(codes, rules, n, states)
+    if _is_interpreted(traits, rules, n, len(weights), wanted):
         with np.errstate(all="ignore"):
-            count = interpreted_grower(traits)(*given, tree._replace(nodes=tree.nodes.view(np.recarray)))
+            interpreted_grower(traits)(*given, tree._replace(nodes=tree.nodes.view(np.recarray)))
     else:
-        count = grower(traits)(*given, tree)
+        grower(traits)(*given, tree)
+    count = int(tree.roots[-1])
     value = tree.value[:count, 1:] if has_vectors(rules.mode) else tree.value[:count]
-    return _tree(tree.nodes[:count], value + center, tree.sets)
+    value = value.copy() if centers is None else value + np.repeat(centers, np.diff(tree.roots), axis=0)
+    return _grown(tree, value, given[2].row[0])
 
 
-def _is_interpreted(traits: Traits, rules: GrowthRules, n: int, trees: int) -> bool:
-    """Whether Python itself grows the tree, because that takes less time than compiling what is not compiled yet.
+def _centered(
+    rules: GrowthRules, starts: np.ndarray, target: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Responses minus the mean of their tree, and these means (trees, targets); nothing is taken from classes."""
+    from margin.trees.cart.kernel_types import MULTI_SQUARED_ERROR, has_vectors
 
-    Where so many ``trees`` are wanted that it would be compiled in the end, the first ones do not wait for Python.
+    if not (rules.mode == MULTI_SQUARED_ERROR if has_vectors(rules.mode) else rules.classes == 1):
+        return target, None
+    parts = [slice(start, stop) for start, stop in pairwise(starts)]
+    centers = np.array([np.average(target[part], axis=0, weights=weight[part]) for part in parts])
+    return target - np.repeat(centers, np.diff(starts), axis=0), centers.reshape(len(parts), -1)
+
+
+def _is_interpreted(traits: Traits, rules: GrowthRules, n: int, trees: int, wanted: int) -> bool:
+    """Whether Python itself grows the ``trees``, because that takes less time than compiling what is not compiled yet.
+
+    Where so many are ``wanted`` that it would be compiled in the end, the first ones do not wait for Python.
     """
     global _cells
     from margin.core.cached_kernels import is_ready
@@ -58,113 +133,59 @@ def _is_interpreted(traits: Traits, rules: GrowthRules, n: int, trees: int) -> b
     levels = min(rules.max_depth, n.bit_length())
     cells = n * (rules.max_features + 1) * levels * (rules.classes if has_vectors(rules.mode) else 1)
     logarithmic = traits.criterion in (ENTROPY, MULTI_ENTROPY, POISSON)
-    if _cells + trees * cells > PYTHON_CELLS or logarithmic or is_ready(grower(traits)):
+    if _cells + wanted * cells > PYTHON_CELLS or logarithmic or is_ready(grower(traits)):
         return False
-    _cells += cells
+    _cells += trees * cells
     return True
 
 
 def _traits(codes: ColumnCodes, rules: GrowthRules) -> Traits:
     from margin.trees.cart.kernel_types import Traits
 
-    categories, missing = (bool(flags.any()) for flags in codes.flags)
+    categories, missing = codes.flags.any(axis=1).tolist()
     return Traits(rules.mode, categories, missing, rules.constrained or rules.max_leaves > 0, rules.random)
 
 
-def _rules_for(rules: GrowthRules, weight: np.ndarray, target: np.ndarray) -> tuple[GrowthRules, Any]:
-    """The rules with what depends on a tree's own rows: whether weights are counts; and the center of responses."""
-    from margin.trees.cart.kernel_types import GINI, MULTI_SQUARED_ERROR, PACKED_GINI, has_vectors
-
-    unit = bool(np.all(weight == 1.0))
-    if has_vectors(rules.mode):
-        centered = rules.mode == MULTI_SQUARED_ERROR
-        return rules._replace(weight_is_count=unit), np.average(target, axis=0, weights=weight) if centered else 0.0
-    if rules.classes == 1:
-        return rules._replace(weight_is_count=unit), float(np.average(target, weights=weight))
-    packed = rules.mode == GINI and rules.classes == 2 and (unit or _are_counts(weight))
-    return rules._replace(weight_is_count=unit, mode=PACKED_GINI if packed else rules.mode), 0.0
-
-
-def _are_counts(weight: np.ndarray) -> bool:
-    return bool(np.all(weight == np.floor(weight)) and weight.sum() < PACKED_WEIGHT)
-
-
-def _node_rows(rules: GrowthRules, rows: np.ndarray, weight: np.ndarray, target: np.ndarray) -> NodeRows:
-    from margin.trees.cart.kernel_types import FIRST_TARGET, PACKED_GINI, TARGETS, WEIGHTS, NodeRows, has_vectors
-
-    n = len(rows)
-    positions = np.empty((2, n), dtype=np.uint32)  # unsigned: no index counts from the end
-    positions[0] = rows
-    if rules.mode == PACKED_GINI:
-        count = weight.astype(np.int64)
-        packed = np.empty((2, n), dtype=np.int64)
-        packed[0] = (count << 32) | (count * target.astype(np.int64))
-        return NodeRows(row=positions, amounts=packed)
-    if has_vectors(rules.mode):
-        own = target.reshape(n, -1).T
-        numbers = np.empty((FIRST_TARGET + len(own), n))
-        numbers[WEIGHTS], numbers[TARGETS], numbers[FIRST_TARGET:] = weight, np.arange(n), own
-        return NodeRows(row=positions, amounts=numbers)
-    numbers = np.empty((FIRST_TARGET, n))
-    numbers[WEIGHTS], numbers[TARGETS] = weight, target
-    return NodeRows(row=positions, amounts=numbers)
-
-
-def _buffers(codes: ColumnCodes, rules: GrowthRules, n: int, seed: int) -> SearchBuffers:
-    from margin.trees.cart.kernel_types import ABSOLUTE_ERROR, SearchBuffers
-
-    size, k = codes.missing + 3, rules.classes
-    return SearchBuffers(
-        node_codes=np.empty(n, dtype=codes.codes.dtype),
-        keys=np.empty((2, n), dtype=np.int64),
-        group_integers=np.zeros((8, size), dtype=np.int64),
-        group_numbers=np.empty((7, size)),
-        sums=np.zeros(size * max(2, k)),
-        group_classes=np.empty(size * k),
-        class_weights=np.zeros((2, k)),
-        ranking=np.zeros((6, n + 1 if rules.mode == ABSOLUTE_ERROR else 0)),
-        features=np.arange(len(codes.codes)),
-        generator=_generator(seed),
-    )
-
-
-def _tree_buffers(codes: ColumnCodes, rules: GrowthRules, n: int) -> TreeBuffers:
-    """Memory for the largest tree that the limits allow; pages that it does not reach are never touched."""
-    from margin.trees.cart.kernel_types import NODE, TreeBuffers
-
-    leaves = max(1, n // max(1, rules.min_leaf))
-    if rules.max_leaves > 0:
-        leaves = min(leaves, rules.max_leaves)
-    if rules.max_depth < n.bit_length():
-        leaves = min(leaves, 2**rules.max_depth)
-    size = 2 * leaves - 1
-    return TreeBuffers(
-        nodes=np.empty(size, dtype=NODE),
-        value=np.empty((size, rules.classes)),
-        sets=np.empty((size + 1 if codes.flags[0].any() else 1, 32), dtype=np.uint8),
-        waiting=np.empty(size, dtype=np.int64),
-    )
-
-
-def _generator(seed: int) -> np.ndarray:
+def first_state(seed: int) -> np.ndarray:
     """The first state of the grower's generator: 64 well-mixed bits, never zero."""
     return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
 
 
-def _tree(nodes: np.ndarray, value: np.ndarray, sets: np.ndarray) -> dict[str, np.ndarray]:
-    inner = nodes["child"] >= 0
-    asked = inner & (nodes["category_row"] >= 0)
-    left = nodes["child"].astype(np.int32)
-    return {
+def _grown(tree: TreeBuffers, value: np.ndarray, rows: np.ndarray) -> GrownTrees:
+    """The trees of a finished call, each a part of arrays that they share."""
+    roots, nodes = tree.roots, tree.nodes[: len(value)]
+    inner, sizes = nodes["child"] >= 0, np.diff(roots)
+    root = np.repeat(roots[:-1], sizes)
+    left = np.where(inner, nodes["child"] - root, -1).astype(np.int32)
+    shared: dict[str, Any] = {
         "feature": np.where(inner, nodes["feature"], -1).astype(np.int32),
         "threshold": np.where(inner, nodes["threshold"], 0.0),
         "left": left,
         "right": np.where(inner, left + 1, -1).astype(np.int32),
         "missing_left": inner & (nodes["missing_left"] != 0),
-        "category_row": np.where(asked, np.cumsum(asked) - 1, -1).astype(np.int32),
-        "category_set": sets[nodes["category_row"][asked]],
+        "category_row": np.full(len(nodes), -1, dtype=np.int32),
         "value": value,
         "n_samples": nodes["stop"] - nodes["start"],
-        "weight": np.ascontiguousarray(nodes["weight"]),
-        "impurity": np.ascontiguousarray(nodes["impurity"]),
+        "weight": nodes["weight"].copy(),
+        "impurity": nodes["impurity"].copy(),
     }
+    sets, first_set = _category_sets(tree, inner, root, shared["category_row"])
+    bounds = [*zip(roots[:-1].tolist(), roots[1:].tolist(), first_set[:-1], first_set[1:])]
+    trees = [
+        {name: array[first:last] for name, array in shared.items()} | {"category_set": sets[low:high]}
+        for first, last, low, high in bounds
+    ]
+    return GrownTrees(trees, roots, nodes, rows)
+
+
+def _category_sets(
+    tree: TreeBuffers, inner: np.ndarray, root: np.ndarray, category_row: np.ndarray
+) -> tuple[np.ndarray, list[int]]:
+    """Sets of categories, tree by tree, and where those of every tree begin; fills their numbers within the tree."""
+    number = tree.nodes["category_row"][: len(inner)]
+    asked = inner & (number >= 0)
+    if len(tree.sets) == 1 or not asked.any():
+        return np.empty((0, 32), dtype=np.uint8), [0] * len(tree.roots)
+    before = np.concatenate([[0], np.cumsum(asked)])
+    category_row[asked] = (before[:-1] - before[root])[asked]
+    return tree.sets[number[asked]], before[tree.roots].tolist()

@@ -1,8 +1,9 @@
-"""Growing one tree, compiled by Numba.
+"""Growing trees, compiled by Numba.
 
 A node is described (weight, value, impurity) and searched for its best split when it is created, and split when its
 turn comes: the newest first (depth-first), or, when the number of leaves is limited, the one whose split gains most.
-The interpreter lock is released, so trees of a forest grow in parallel threads; each is grown by one thread.
+The interpreter lock is released, so trees of a forest grow in parallel threads; each is grown by one thread. Small
+trees are grown many in a call, because a call from Python takes as long as a tree over a few dozen rows.
 
 Compiling takes as long as the code is, so there is a grower per criterion and per set of options
 (:class:`~margin.trees.cart.kernel_types.Traits`), in which what is not asked for is left out: a kernel here is made by
@@ -140,75 +141,85 @@ def grower(traits: Traits) -> Any:
 
     @cached_kernel
     def grow(columns, rules, rows, buffers, tree):
-        """Grow a tree over all of ``rows`` into ``tree``; returns how many nodes it has."""
-        nodes, value, sets, waiting = tree.nodes, tree.value, tree.sets, tree.waiting
-        node, middle, count, turns, used_sets, leaves = -1, 0, 0, 0, 0, 1
-        while True:
-            # The new nodes: the root at first, later the children of ``node``.
-            first, last = 0, 1
-            if node >= 0:
-                first, last = count, count + 2
-                middle = partition(
-                    columns.codes, columns.by_row, columns.missing, rows.row, rows.amounts, nodes[node], sets
-                )
-                nodes[node].child = first
-                leaves += 1
-            count = last
-            for at in range(first, last):
-                new = nodes[at]
-                new.feature, new.child, new.missing_left, new.category_row = -1, -1, -1, -1
-                new.cut, new.threshold, new.gain = -1, 0.0, 0.0
-                if node < 0:
-                    new.start, new.stop, new.depth = 0, rows.row.shape[1], 0
-                    new.lower, new.upper = -np.inf, np.inf
-                else:
-                    above = nodes[node]
-                    new.start = above.start if at == first else middle
-                    new.stop = middle if at == first else above.stop
-                    new.depth, new.lower, new.upper = above.depth + 1, above.lower, above.upper
-                new.weight, new.total, new.impurity = describe(
-                    rows.amounts, value, buffers.ranking, at, new.start, new.stop
-                )
-            if bounded and rules.constrained and node >= 0:
-                _bound_children(rules, nodes, value, node, first)
-            for at in range(last - 1, first - 1, -1):
-                new = nodes[at]
-                n, weight, impurity = new.stop - new.start, new.weight, new.impurity
-                if n < rules.min_split or n < 2 * rules.min_leaf or weight < 2 * rules.min_weight:
-                    continue
-                if new.depth >= rules.max_depth or impurity <= 0.0:
-                    continue
-                gain = search(columns, rules, rows, buffers, new, sets[used_sets])
-                if gain == -np.inf:
-                    continue
-                if absolute:
-                    gain += impurity * weight
-                elif entropy:
-                    gain = gain / log_2 + impurity * weight
-                elif gini:
-                    gain -= (1.0 - impurity) * weight
-                elif vectors:
-                    gain = scale * (gain - new.total) / (rows.amounts.shape[0] - FIRST_TARGET)
-                else:
-                    gain = scale * (gain - new.total * new.total / weight)
-                gain = gain if gain > 0.0 else 0.0  # whatever rounding says
-                if gain < rules.min_decrease:
-                    continue
-                new.gain = gain
-                if categories and new.category_row >= 0:
-                    new.category_row = used_sets
-                    used_sets += 1
-                waiting[turns] = at
-                turns += 1
+        """Grow trees one after another into ``tree``, each over its own part of ``rows``.
+
+        Nodes are numbered through, and ``tree.roots`` says where those of every tree begin.
+        """
+        nodes, value, sets, waiting, features = tree.nodes, tree.value, tree.sets, tree.waiting, buffers.features
+        count = used_sets = 0
+        for number in range(rows.starts.shape[0] - 1):
+            tree.roots[number] = count
+            buffers.generator[0] = buffers.states[number]
+            for j in range(features.shape[0]):  # whatever the tree before left: a tree is the same in any company
+                features[j] = j
+            node, middle, turns, leaves = -1, 0, 0, 1
+            while True:
+                # The new nodes: the root at first, later the children of ``node``.
+                first, last = count, count + 1
+                if node >= 0:
+                    last = count + 2
+                    middle = partition(
+                        columns.codes, columns.by_row, columns.missing, rows.row, rows.amounts, nodes[node], sets
+                    )
+                    nodes[node].child = first
+                    leaves += 1
+                count = last
+                for at in range(first, last):
+                    new = nodes[at]
+                    new.feature, new.child, new.missing_left, new.category_row = -1, -1, -1, -1
+                    new.cut, new.threshold, new.gain = -1, 0.0, 0.0
+                    if node < 0:
+                        new.start, new.stop, new.depth = rows.starts[number], rows.starts[number + 1], 0
+                        new.lower, new.upper = -np.inf, np.inf
+                    else:
+                        above = nodes[node]
+                        new.start = above.start if at == first else middle
+                        new.stop = middle if at == first else above.stop
+                        new.depth, new.lower, new.upper = above.depth + 1, above.lower, above.upper
+                    new.weight, new.total, new.impurity = describe(
+                        rows.amounts, value, buffers.ranking, at, new.start, new.stop
+                    )
+                if bounded and rules.constrained and node >= 0:
+                    _bound_children(rules, nodes, value, node, first)
+                for at in range(last - 1, first - 1, -1):
+                    new = nodes[at]
+                    n, weight, impurity = new.stop - new.start, new.weight, new.impurity
+                    if n < rules.min_split or n < 2 * rules.min_leaf or weight < 2 * rules.min_weight:
+                        continue
+                    if new.depth >= rules.max_depth or impurity <= 0.0:
+                        continue
+                    gain = search(columns, rules, rows, buffers, new, sets[used_sets])
+                    if gain == -np.inf:
+                        continue
+                    if absolute:
+                        gain += impurity * weight
+                    elif entropy:
+                        gain = gain / log_2 + impurity * weight
+                    elif gini:
+                        gain -= (1.0 - impurity) * weight
+                    elif vectors:
+                        gain = scale * (gain - new.total) / (rows.amounts.shape[0] - FIRST_TARGET)
+                    else:
+                        gain = scale * (gain - new.total * new.total / weight)
+                    gain = gain if gain > 0.0 else 0.0  # whatever rounding says
+                    if gain < rules.min_decrease:
+                        continue
+                    new.gain = gain
+                    if categories and new.category_row >= 0:
+                        new.category_row = used_sets
+                        used_sets += 1
+                    waiting[turns] = at
+                    turns += 1
+                    if bounded and rules.max_leaves > 0:
+                        _rise(waiting, turns, nodes)
+                if turns == 0 or (bounded and 0 < rules.max_leaves <= leaves):
+                    break
+                turns -= 1
+                node = waiting[turns]
                 if bounded and rules.max_leaves > 0:
-                    _rise(waiting, turns, nodes)
-            if turns == 0 or (bounded and 0 < rules.max_leaves <= leaves):
-                return count
-            turns -= 1
-            node = waiting[turns]
-            if bounded and rules.max_leaves > 0:
-                node, waiting[0] = waiting[0], node
-                _sink(waiting, turns, nodes)
+                    node, waiting[0] = waiting[0], node
+                    _sink(waiting, turns, nodes)
+        tree.roots[rows.starts.shape[0] - 1] = count
 
     return grow
 

@@ -114,8 +114,9 @@ class GrowthRules(NamedTuple):
 
 
 class NodeRows(NamedTuple):
-    """The rows of a tree in the order of its nodes."""
+    """The rows of trees in the order of their nodes, one tree after another."""
 
+    starts: np.ndarray  # (trees + 1,) int64: where the rows of every tree begin
     row: np.ndarray  # (2, n) uint32: position in the table; a spare row for parting a node
     # (4, n) float64: WEIGHTS ... SPARE_TARGETS, targets being centered responses or class numbers; or, for PACKED_GINI,
     # (2, n) int64: weight << 32 | weight of class 1; spare; or, for several targets, (4 + targets, n) float64.
@@ -134,7 +135,7 @@ class NodeState(NamedTuple):
 
 
 class SearchBuffers(NamedTuple):
-    """Buffers, allocated once per tree; sums and counts are zero between uses."""
+    """Buffers, allocated once per call; sums and counts are zero between uses."""
 
     node_codes: np.ndarray  # (n,) codes of one column in one node
     keys: np.ndarray  # (2, n) int64: code and position, to be sorted; spare
@@ -145,12 +146,14 @@ class SearchBuffers(NamedTuple):
     class_weights: np.ndarray  # (2, classes) float64: NODE_CLASSES, LEFT_CLASSES
     ranking: np.ndarray  # (6, n + 1) float64 for absolute error: HEAP_WEIGHTS ... SPARE_POSITIONS
     features: np.ndarray  # (p,) int64, permuted as columns are drawn
-    generator: np.ndarray  # (1,) uint64
+    states: np.ndarray  # (trees,) uint64: the generator's state at the root of every tree
+    generator: np.ndarray  # (1,) uint64: its state at the moment
 
 
 class TreeBuffers(NamedTuple):
-    """Where the tree is written, as long as it can become at most."""
+    """Where trees are written, as long as they can become at most."""
 
+    roots: np.ndarray  # (trees + 1,) int64: where the nodes of every tree begin
     nodes: np.ndarray  # (nodes,) NODE
     value: np.ndarray  # (nodes, classes) float64
     sets: np.ndarray  # (inner nodes + 1, 32) uint8: bit c says that category c goes left; one row if there are none

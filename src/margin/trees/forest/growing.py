@@ -10,20 +10,27 @@ import numpy as np
 from margin.core.parallel import map_in_order, worker_count
 from margin.core.records import Record
 from margin.trees.cart import structure
-from margin.trees.cart.growing import grow_tree
+from margin.trees.cart.growing import GrownTrees, grow_trees, weighted_rules
 from margin.trees.cart.growth_limits import growth_rules
 from margin.trees.cart.pruning import prune_by_cost
 from margin.trees.cart.training_data import TrainingData
+from margin.trees.forest.bootstrap import sample_counts, tree_keys
 from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
 
 __all__ = ["ForestGrowth", "Sampling", "drawn_rows", "sample_count"]
 
-# What the samples of a forest are drawn from: "rows" of positive weight, "drawn" of them (0: each tree has all), and
-# "weightless", the rows beside them.
+# What the samples of a forest are drawn from: "rows" of positive weight, "drawn" of them (0: each tree has all),
+# "weightless", the rows beside them, and "stream", how: by hashing, or, as files of older versions say by leaving it
+# out, by a generator per tree.
 Sampling = dict[str, Any]
+HASHED, GENERATORS = 1, 0
 
 # Up to so many rows a forest looks at every threshold: beyond, bins halve the time and an average hides them.
 FOREST_EXACT_ROWS = 1_000
+
+# Rows times columns looked at, of all trees that are grown in one call: well below a second of work, and enough that
+# what a call costs beside growing does not show.
+BATCH_CELLS = 1 << 18
 
 WORK_PER_CELL = 200.0  # basic operations per row and column looked at, over all levels of a tree
 
@@ -37,7 +44,12 @@ class ForestGrowth:
         self.judged = OutOfBag(data.target, 0 if data.classes is None else data.n_values, data.weight, data.classes)
         n = len(data.X)
         drawn = sample_count(type(model).__name__, model.max_samples, n) if model.bootstrap else 0
-        self.own: Sampling = {"rows": n, "drawn": drawn, "weightless": np.flatnonzero(~data.kept)}
+        self.own: Sampling = {
+            "rows": n,
+            "drawn": drawn,
+            "weightless": np.flatnonzero(~data.kept),
+            "stream": HASHED,
+        }
         self.sampling: Sampling | None = self.own  # None: the trees' samples are not all of this kind
 
     def iterations(self) -> Iterator[Record]:
@@ -46,25 +58,38 @@ class ForestGrowth:
             return
         codes = data.codes(model.max_bins, self.seed, FOREST_EXACT_ROWS)
         rules = growth_rules(model, data, random=model.random_splits)
+        rules = weighted_rules(rules, data.weight, self.own["drawn"])
+        numbers, cells = range(len(self.trees), model.n_estimators), len(data.X) * rules.max_features
+        threads = worker_count(model.n_jobs, WORK_PER_CELL * cells)
+        batch = max(1, min(BATCH_CELLS // cells, -(-len(numbers) // threads)))
 
-        def make(number: int) -> tuple[Mapping[str, np.ndarray], np.ndarray]:
-            rng, counts = self._draw(number)
-            wanted, seed = model.n_estimators - number, int(rng.integers(2**62))
-            tree = grow_tree(codes, data.target, counts * data.weight, rules, seed, trees=wanted)
-            return (prune_by_cost(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree), counts
+        def make(place: int) -> tuple[GrownTrees, np.ndarray]:
+            first = numbers[place * batch]
+            last = min(first + batch, numbers.stop)
+            counts, states = self._draw(first, last)
+            wanted = numbers.stop - first
+            return grow_trees(codes, data.target, counts * data.weight, rules, states, wanted=wanted), counts
 
-        threads = worker_count(model.n_jobs, WORK_PER_CELL * len(data.X) * rules.max_features)
-        for tree, counts in map_in_order(make, len(self.trees), model.n_estimators, threads):
+        for grown, counts in map_in_order(make, 0, -(-len(numbers) // batch), threads):
+            yield from self._added(grown, counts)
+
+    def _added(self, grown: GrownTrees, counts: np.ndarray) -> Iterator[Record]:
+        """Take the trees of a batch one by one."""
+        model = self.model
+        for tree, depth, leaves, drawn in zip(grown.trees, grown.depths(), grown.leaves(), counts):
+            if model.ccp_alpha > 0:
+                tree = prune_by_cost(tree, model.ccp_alpha)
+                depth, leaves = structure.depth(tree), structure.n_leaves(tree)
             self.trees.append(tree)
-            values: dict[str, float] = {"depth": structure.depth(tree), "leaves": structure.n_leaves(tree)}
+            values: dict[str, float] = {"depth": depth, "leaves": leaves}
             if model.oob_score:
-                self._judge(tree, counts)
+                self._judge(tree, drawn)
                 values["oob_error"] = self.judged.error()
             yield Record(len(self.trees), values, total=model.n_estimators)
 
-    def _draw(self, number: int) -> tuple[np.random.Generator, np.ndarray]:
-        """The stream of a tree, and how often it draws every row."""
-        return _draw(self.seed, number, self.own["rows"], self.own["drawn"])
+    def _draw(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """How often the trees ``first`` to ``last - 1`` draw every row, and what their generators begin with."""
+        return _counts(self.own, self.seed, first, last), tree_keys(self.seed, first, last) | np.uint64(1)
 
     def _judge(self, tree: Mapping[str, np.ndarray], counts: np.ndarray) -> None:
         left_out = np.flatnonzero(counts == 0)
@@ -73,43 +98,56 @@ class ForestGrowth:
     def go_on(self, trees: list[Mapping[str, np.ndarray]], sampling: Sampling | None) -> None:
         """Start from ``trees`` of an earlier fit; their samples are drawn again to see which rows they left out."""
         self.trees = trees
+        self.own["stream"] = _stream(sampling or self.own)
         if not _are_alike(sampling, self.own):
             self.sampling = None
         if self.model.oob_score:
             for number, tree in enumerate(trees):
-                self._judge(tree, self._draw(number)[1])
+                self._judge(tree, self._draw(number, number + 1)[0][0])
 
     def state(self) -> dict[str, Any]:
         return {
             "seed": self.seed,
+            "stream": self.own["stream"],
             "trees": [{name: array.copy() for name, array in tree.items()} for tree in self.trees],
             "out_of_bag": self.judged.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         self.trees = [{name: np.array(array) for name, array in tree.items()} for tree in state["trees"]]
+        self.own["stream"] = _stream(state)
         self.judged.restore(state["out_of_bag"])
 
 
-def _draw(seed: int, number: int, rows: int, drawn: int) -> tuple[np.random.Generator, np.ndarray]:
-    rng = np.random.default_rng([seed, number + 1])
-    return rng, bootstrap_counts(rows, drawn, rng) if drawn else np.ones(rows)
+def _counts(sampling: Sampling, seed: int, first: int, last: int) -> np.ndarray:
+    """How often the trees ``first`` to ``last - 1`` draw every row, (trees, rows)."""
+    rows, drawn = sampling["rows"], sampling["drawn"]
+    if not drawn:
+        return np.ones((last - first, rows))
+    if _stream(sampling) == HASHED:
+        return sample_counts(tree_keys(seed, first, last), rows, drawn)
+    streams = (np.random.default_rng([seed, number + 1]) for number in range(first, last))
+    return np.array([bootstrap_counts(rows, drawn, rng) for rng in streams])
 
 
 def drawn_rows(sampling: Sampling, seed: int, trees: int) -> list[np.ndarray]:
     """The rows of every tree's sample, each as often as it was drawn.
 
-    >>> drawn_rows({"rows": 3, "drawn": 0, "weightless": np.array([1])}, seed=0, trees=1)
+    >>> drawn_rows({"rows": 3, "drawn": 0, "weightless": np.array([1]), "stream": HASHED}, seed=0, trees=1)
     [array([0, 2, 3])]
     """
     rows, weightless = sampling["rows"], sampling["weightless"]
     of_table = np.setdiff1d(np.arange(rows + len(weightless)), weightless)
-    counts = (_draw(seed, number, rows, sampling["drawn"])[1] for number in range(trees))
+    counts = (_counts(sampling, seed, number, number + 1)[0] for number in range(trees))
     return [np.repeat(of_table, count.astype(np.int64)) for count in counts]
 
 
+def _stream(stored: Mapping[str, Any]) -> int:
+    return int(stored.get("stream", GENERATORS))
+
+
 def _are_alike(one: Sampling | None, other: Sampling) -> bool:
-    return one is not None and all(np.array_equal(one[name], other[name]) for name in other)
+    return one is not None and all(np.array_equal(one[name], other[name]) for name in ("rows", "drawn", "weightless"))
 
 
 def sample_count(owner: str, max_samples: Any, n: int) -> int:
