@@ -7,7 +7,7 @@ from sklearn.linear_model import ElasticNet as PeerNet
 from sklearn.linear_model import Lasso as PeerLasso
 from sklearn.linear_model import lasso_path as peer_path
 
-from margin.linear import ElasticNet, Lasso, elastic_net_path, lasso_path
+from margin.linear import ElasticNet, Lasso, LinearRegression, elastic_net_path, lasso_path
 from margin.linear.coordinate_kernels import descend_to_gap, quadratic_descent, quadratic_gap, sweep
 from margin.linear.moments import moments
 from margin.linear.path_descent import Point, follow
@@ -320,3 +320,16 @@ def test_no_penalty_on_absolute_values_is_ridge_regression():
     net = ElasticNet(0.2, l1_ratio=0.0, tol=1e-14).fit(X, y)
     np.testing.assert_allclose(net.coef_, Ridge(0.2 * len(X)).fit(X, y).coef_, rtol=1e-6)
     np.testing.assert_allclose(Lasso(0.0, tol=1e-14).fit(X, y).coef_, LinearRegression().fit(X, y).coef_, rtol=1e-6)
+
+
+def test_no_penalty_is_advised_against_and_still_least_squares():
+    with pytest.warns(UserWarning, match="Lasso: alpha=0 is no penalty"):
+        model = Lasso(alpha=0.0, tol=1e-10, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, y).predict(X), atol=0.1)
+
+
+def test_a_warm_start_from_numbers_that_are_none_is_refused():
+    model = ElasticNet(alpha=0.1, warm_start=True).fit(X, y)
+    model.coef_[3] = np.inf
+    with pytest.raises(ValueError, match="ElasticNet: coef_, from which warm_start goes on, must be finite; got inf"):
+        model.fit(X, y)

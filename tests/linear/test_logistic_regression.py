@@ -392,3 +392,21 @@ def test_few_dense_rows_of_many_columns():
     y = rng.integers(0, 3, 30)
     ours, theirs = LogisticRegression(tol=1e-8).fit(X, y), Peer(tol=1e-10, max_iter=2000).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+
+
+def test_a_penalty_of_none_says_that_c_has_no_use():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X[:, :3])
+    with pytest.warns(UserWarning, match="penalty=None leaves no use for C; got C=4"):
+        free = LogisticRegression(penalty=None, C=4.0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(LogisticRegression(penalty=None).fit(X, y).coef_, free.coef_)
+
+
+def test_a_warm_start_from_numbers_that_are_none_is_refused():
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(warm_start=True, max_iter=500).fit(X, y)
+    model.coef_[1, 2] = np.nan
+    with pytest.raises(ValueError, match=r"from which warm_start goes on, must be finite; got nan at index \(2, 1\)"):
+        model.fit(X, y)

@@ -282,3 +282,12 @@ def test_neighbors_of_no_weight_cannot_vote():
     model = KNeighborsClassifier(2, weights=np.zeros_like).fit(X, y)
     with pytest.raises(ValueError, match="weights must not be zero for all neighbors of a row"):
         model.predict(X)
+
+
+def test_the_exponent_of_metric_params_counts_and_is_checked():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(SyntaxWarning, match="p is taken from metric_params; p=2 has no effect"):
+        model = KNeighborsClassifier(metric_params={"p": 3}).fit(X, y)
+    np.testing.assert_array_equal(model.kneighbors(X)[0], KNeighborsClassifier(p=3).fit(X, y).kneighbors(X)[0])
+    with pytest.raises(ValueError, match=r"KNeighborsClassifier: metric_params must have a p of at least 1; got 0\.5"):
+        KNeighborsClassifier(metric_params={"p": 0.5}).fit(X, y)

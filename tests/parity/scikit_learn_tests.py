@@ -4,7 +4,8 @@
 scikit-learn (nothing of them is kept here), with our classes in place of its own, and counts for every class how many
 of the tests that build it pass. Failures that are known are listed in ``expected.toml``: groups with a reason, each
 with patterns over "test: error". The program ends with 1 if a failure is not listed. It takes an hour or two of one
-processor; name packages to run some of them, and read a report again with ``--read report.json``.
+processor; name packages to run some of them, or run the first and last case of every test only with ``--few``. Reports
+are read again with ``--read report.json ...`` (of a test in several the last one counts); ``--store`` keeps the totals.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Recorder:
     Every result is one line of JSON, written at once: a crash loses the test that crashed and those after it, no more.
     """
 
-    def __init__(self, out: Path):
-        self.out = out
+    def __init__(self, out: Path, few: bool = False):
+        self.out, self.few = out, few
         self.built: set[str] = set()
 
     def pytest_configure(self) -> None:
@@ -72,6 +73,15 @@ class Recorder:
             return object.__new__(cls)
 
         Estimator.__new__ = note  # type: ignore[method-assign, assignment]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """With ``few``, the first and last case of every test."""
+        if self.few:
+            cases: dict[str, list[pytest.Item]] = {}
+            for item in items:
+                cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+            items[:] = [item for found in cases.values() for item in dict.fromkeys([found[0], found[-1]])]
 
     def pytest_runtest_setup(self) -> None:
         self.built.clear()
@@ -112,22 +122,23 @@ def _last_line_of_ours(failure: pytest.ExceptionInfo[BaseException]) -> str:
     return f"{ours[-1].path.parent.name}/{ours[-1].path.name}:{ours[-1].lineno + 1}" if ours else ""
 
 
-def run_package(package: str, only: str = "") -> list[dict[str, str]]:
+def run_package(package: str, only: str = "", few: bool = False) -> list[dict[str, str]]:
     """All tests of one package, in a process of its own: the classes of scikit-learn are replaced in it."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results.jsonl"
-        command = [sys.executable, __file__, "--inside", package, str(out), "--only", only]
+        command = [sys.executable, __file__, "--inside", package, str(out), "--only", only, *(["--few"] if few else [])]
         ended = subprocess.run(command, check=False).returncode
         results = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     if ended < 0:
         crash = {"test": package, "outcome": "failed", "error": f"signal {-ended}", "at": "", "classes": "crash"}
         results.append(crash)
-    return results
+    part = f"{'first and last case of ' if few else ''}{'chosen tests' if only else 'all tests'}"
+    return [result | {"part": part} for result in results]
 
 
-def run_inside(package: str, out: Path, only: str) -> int:
+def run_inside(package: str, out: Path, only: str, few: bool) -> int:
     arguments = [*test_files(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-k", only]
-    return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(out)]))
+    return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(out, few)]))
 
 
 def expected_groups() -> dict[str, list[str]]:
@@ -165,21 +176,32 @@ def report(results: list[dict[str, str]]) -> int:
     return int(bool(unexplained))
 
 
+def joined(files: list[Path]) -> list[dict[str, str]]:
+    """The results of several reports; of a test in more than one of them the last."""
+    found = {result["test"]: result for file in files for result in json.loads(file.read_text())}
+    return list(found.values())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("packages", nargs="*", help="sklearn.svm ...; all by default")
     parser.add_argument("--only", default="", help="names of tests or test files, as pytest's -k takes them")
+    parser.add_argument("--few", action="store_true", help="of every test the first and the last case only")
     parser.add_argument("--out", type=Path, help="write every result as JSON")
     parser.add_argument("--read", type=Path, nargs="+", help="judge these results instead of running anything")
+    parser.add_argument("--store", action="store_true", help="with --read: keep the totals as evidence")
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
-        return run_inside(given.inside[0], Path(given.inside[1]), given.only)
+        return run_inside(given.inside[0], Path(given.inside[1]), given.only, given.few)
     if given.read:
-        return report([result for file in given.read for result in json.loads(file.read_text())])
-    results: list[dict[str, str]] = []
+        results = joined(given.read)
+        if given.store:
+            importlib.import_module("stored_totals").store(results)
+        return report(results)
+    results = []
     for package in given.packages or packages():
-        results += run_package(package, given.only)
+        results += run_package(package, given.only, given.few)
         if given.out:  # after every package: the program may be stopped at any time
             given.out.write_text(json.dumps(results, indent=1))
     return report(results)

@@ -1,9 +1,11 @@
 """The list of known failures of scikit-learn's own tests is sound: groups have reasons and patterns that compile."""
 
+import json
 import re
 import tomllib
 
-from scikit_learn_tests import EXPECTED, expected_groups, group_of, packages, test_files
+from scikit_learn_tests import EXPECTED, expected_groups, group_of, joined, packages, test_files
+from stored_totals import totals
 
 test_files.__test__ = False  # a function of the program, not a test
 
@@ -27,3 +29,21 @@ def test_a_failure_belongs_to_its_group_and_news_to_none():
 
 def test_every_package_with_a_class_of_ours_has_tests():
     assert all(test_files(package) for package in packages())
+
+
+def test_no_pattern_excuses_every_missing_error_or_warning():
+    for said in ("Failed: DID NOT RAISE ValueError", "Failed: DID NOT WARN. No warnings of type (UserWarning,)"):
+        assert group_of({"test": "test_x.py::test_y", "error": said}, expected_groups()) is None
+
+
+def test_totals_count_each_test_once_and_tell_news_from_known_failures(tmp_path):
+    news = {"test": "test_svm.py::test_a", "outcome": "failed", "error": "ValueError: news"}
+    known = {"test": "test_svm.py::test_bad_input[42]", "outcome": "failed", "error": "Failed: DID NOT RAISE"}
+    fine = {"test": "test_pca.py::test_b", "outcome": "passed", "error": ""}
+    files = [tmp_path / "first.json", tmp_path / "second.json"]
+    files[0].write_text(json.dumps([news, known, fine]))
+    files[1].write_text(json.dumps([news | {"outcome": "passed", "error": ""}]))
+    first, both = totals(joined(files[:1])), totals(joined(files))
+    assert dict(first["sklearn.svm"]) == {"unexplained": 1, "explained": 1, "tests": 2}
+    assert dict(both["sklearn.svm"]) == {"passed": 1, "explained": 1, "tests": 2}
+    assert dict(both["sklearn.decomposition"]) == {"passed": 1, "tests": 1}

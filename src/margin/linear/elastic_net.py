@@ -17,6 +17,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from margin.core.arguments import finite
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
@@ -82,6 +83,12 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
         """Learn, yielding a record per round of descent."""
         self._check_parameters()
         X, Y, ndim, weights = self._rows(X, y, sample_weight)
+        if self.alpha == 0:
+            warn_user(
+                f"{type(self).__name__}: alpha=0 is no penalty, for which descent over columns is slow; use "
+                "LinearRegression.",
+                UserWarning,
+            )
         try:
             self._loop = loop = _Targets(self, X, Y, weights)
         except FloatingPointError as error:
@@ -234,7 +241,7 @@ class _Targets:
         before = getattr(self.model, "coef_", None) if self.model.warm_start else None
         if before is None or np.atleast_2d(before).shape != shape:
             return np.zeros(shape)
-        w = np.array(np.atleast_2d(before), dtype=np.float64)
+        w = finite(type(self.model).__name__, "coef_, from which warm_start goes on,", np.atleast_2d(before)).copy()
         return np.maximum(w, 0.0) if self.model.positive else w
 
     def _begin(self) -> _CoordinateFit:

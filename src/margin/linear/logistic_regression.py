@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from margin.core.arguments import finite
 from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
@@ -118,6 +119,8 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         """Learn, yielding a record per iteration."""
         self._check_parameters()
         rows, classes = self._rows(X, y, sample_weight)
+        if self.penalty is None and self.C != 1.0:
+            warn_user(f"LogisticRegression: penalty=None leaves no use for C; got C={self.C:g}.", UserWarning)
         with thread_limit(self.n_jobs):
             self._loop = loop = LogisticFit(self, rows, len(classes), self._start(classes))
             if state is not None:
@@ -228,7 +231,13 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         shape = (1 if len(classes) == 2 else len(classes)), self.n_features_in_
-        return np.vstack([self.coef_.T, self.intercept_]) if self.coef_.shape == shape else None
+        if self.coef_.shape != shape:
+            return None
+        return finite(
+            "LogisticRegression",
+            "coef_ over intercept_, from which warm_start goes on,",
+            np.vstack([self.coef_.T, self.intercept_]),
+        )
 
     def _learn(self, loop: LogisticFit) -> None:
         theta = loop.theta

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Array, Choice, Either, Function, Integer, Jobs, Number, Optional, Options
 from margin.core.estimator import Estimator
+from margin.core.notices import warn_user
 from margin.core.parameters import N_JOBS, attribute, parameter
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.threads import thread_limit
@@ -147,11 +148,15 @@ class NeighborsEstimator(Estimator, ABC):
                 space, points = Geometry(1.0), X
                 index = PairwiseIndex(X, self._metric, self.metric_params)
             else:
+                if not self._exponent >= 1:  # below, a detour may be shorter, and trees would miss neighbors
+                    raise ValueError(f"metric_params must have a p of at least 1; got {self._exponent:g}.")
                 space = geometry(X, self._metric, self._exponent, self._covariance())
                 points = space.image(X)
                 index = NeighborIndex(points, space.exponent, self.algorithm, self.leaf_size)
         except ValueError as error:
             raise ValueError(f"{self._name}: {error}") from None
+        if "p" in (self.metric_params or {}):
+            warn_user(f"{self._name}: p is taken from metric_params; p={self.p:g} has no effect.", SyntaxWarning)
         self._index = index
         self.points_ = points
         self.whitener_ = space.whitener

@@ -1,0 +1,65 @@
+"""Totals of scikit-learn's own tests, kept as evidence: per package and per reason, every failure by name."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from scikit_learn_tests import expected_groups, group_of, packages, test_files
+
+NAME, TITLE = "parity", "scikit-learn's own tests"
+PROTOCOL = (
+    "scikit-learn's tests, imported from the installed package, with our classes in place of its own. A failure has a "
+    "reason if a pattern of tests/parity/expected.toml names it; wording alone is one."
+)
+COMMAND = "python tests/parity/scikit_learn_tests.py PACKAGE --out report.json; ... --read report.json ... --store"
+
+
+def package_of() -> dict[str, str]:
+    """The package of every test file, by the file's name."""
+    return {Path(file).name: package for package in packages() for file in test_files(package)}
+
+
+def totals(results: list[dict[str, str]]) -> dict[str, Counter[str]]:
+    """Per package: tests, passed, skipped, and failures with and without a reason."""
+    homes, groups = package_of(), expected_groups()
+    found: dict[str, Counter[str]] = {}
+    for result in results:
+        outcome = result["outcome"]
+        if outcome == "failed":
+            outcome = "explained" if group_of(result, groups) else "unexplained"
+        count = found.setdefault(homes.get(result["test"].split("::")[0], "unknown"), Counter())
+        count[outcome] += 1
+        count["tests"] += 1
+    return found
+
+
+def store(results: list[dict[str, str]]) -> None:
+    """Write benchmarks/results/full_scale/parity.json."""
+    sys.path.append(str(Path(__file__).parents[2]))
+    from benchmarks.evidence import Finding, save_findings
+
+    homes, groups, findings = package_of(), expected_groups(), []
+    known = {result["test"]: group_of(result, groups) or "" for result in results if result["outcome"] == "failed"}
+    found = totals(results)
+    for package in packages():
+        count = found.get(package)
+        if count is None:
+            findings.append(Finding(package, "not run", "no failure without a reason", False))
+            continue
+        parts = {result.get("part", "") for result in results if homes.get(result["test"].split("::")[0]) == package}
+        said = (
+            f"{count['tests']} tests: {count['passed']} pass, {count['skipped']} skipped, {count['explained']} fail "
+            f"with a reason, {count['unexplained']} without ({' and '.join(sorted(parts))})"
+        )
+        findings.append(Finding(package, said, "no failure without a reason", count["unexplained"] == 0))
+    reasons = Counter(known.values())
+    listed = ", ".join(f"{group or 'none'} {number}" for group, number in reasons.most_common())
+    findings.append(Finding("failures by reason", listed))
+    kept = [
+        {"test": test, "reason": reason, "error": error[:200]}
+        for test, reason in known.items()
+        for error in [next(result["error"] for result in results if result["test"] == test)]
+    ]
+    print(save_findings(NAME, TITLE, protocol=PROTOCOL, command=COMMAND, findings=findings, raw=kept))
