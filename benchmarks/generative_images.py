@@ -168,7 +168,7 @@ def store(rows: list[dict[str, Any]], side: int, n_images: int, race: dict[str, 
         f"{options['max_iter']} epochs of batches of {options['batch_size']} ({fast['training_seconds']:.0f} s of one "
         f"core); Frechet distance of {n} samples to the 10,000 test digits on the features of our LeNet-5, by the same "
         f"number of rows everywhere ({scale} {by_name['independent pixels']['frechet']}); seed {fast['seed']}. The "
-        f"amount of new noise, {options['sampling_noise']:g} times that of the chain, was chosen on the model of seed 0. "
+        f"amount of new noise, {options['sampling_noise']:g} times the chain's, was chosen on the model of seed 0. "
         "denoising-diffusion-pytorch needs torchvision, which is not installed here: the peer is a plain PyTorch loop "
         "over the same network.",
         command=f"python -m benchmarks.generative_images diffusion --side {side} --seed {fast['seed']}",
