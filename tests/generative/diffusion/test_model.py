@@ -91,6 +91,17 @@ def test_samplers_can_be_changed_after_the_fit(sampler):
     np.testing.assert_array_equal(path[-1], model.sample(4, random_state=0))
 
 
+def test_without_new_noise_both_second_order_samplers_are_one():
+    X, _ = moons(np.random.default_rng(0), n_samples=60)
+    model = DiffusionModel(**SMALL, random_state=0).fit(X)
+    drawn = {
+        (sampler, tau): model.set_params(sampler=sampler, sampling_noise=tau).sample(4, random_state=0)
+        for sampler, tau in (("dpm2", 1.0), ("dpm2-sde", 0.0), ("dpm2-sde", 2.0))
+    }
+    np.testing.assert_array_equal(drawn["dpm2-sde", 0.0], drawn["dpm2", 1.0])
+    assert not np.allclose(drawn["dpm2-sde", 2.0], drawn["dpm2", 1.0])
+
+
 def test_untrained_denoisers_predict_zero():
     level, label = torch.tensor([0.1, 0.9]), torch.tensor([0, 3])
     for build_one, x in (

@@ -102,6 +102,12 @@ class DiffusionModel(NeuralEstimator):
         "How new rows are drawn: 'ddpm' and the second-order 'dpm2-sde' with noise in every step, 'ddim' and the "
         "second-order 'dpm2' without.",
     )
+    sampling_noise: float = parameter(
+        1.0,
+        Number(low=0),
+        "New noise in every step of 'dpm2-sde', the tau of its equation: 1 is as much as 'ddpm' has; with more of it, "
+        "errors of the network are forgotten sooner, and few steps follow the noise less well.",
+    )
     sampling_steps: int | None = parameter(
         25,
         Optional(Integer(low=1, high=10_000)),
@@ -188,7 +194,8 @@ class DiffusionModel(NeuralEstimator):
         start = torch.randn((n_samples, *shape), generator=generator, dtype=dtype)
         clean = partial(self._clean_inside, module, schedule, numbers, scale)
         steps = min(self.sampling_steps or schedule.n_steps, schedule.n_steps)
-        states = SAMPLERS[self.sampler](schedule, clean, start, generator, steps)
+        options = {"tau": self.sampling_noise} if self.sampler == "dpm2-sde" else {}
+        states = SAMPLERS[self.sampler](schedule, clean, start, generator, steps, **options)
         for done, x in enumerate(states, 1):
             yield min(done / steps, 1.0), Scaling(self.center_, self.scale_).undo(x.reshape(n_samples, -1).numpy())
 

@@ -163,4 +163,9 @@ def _leap(schedule: NoiseSchedule, x: Tensor, x_0: Tensor, now: int, before: int
     return mean.to(x.dtype), ((1 - ratio) * (1 - bar_before) / (1 - bar)).to(x.dtype)
 
 
-SAMPLERS = {"ddpm": ancestral, "ddim": ddim, "dpm2": second_order, "dpm2-sde": partial(second_order, tau=1.0)}
+SAMPLERS: dict[str, Callable[..., Iterator[Tensor]]] = {
+    "ddpm": ancestral,
+    "ddim": ddim,
+    "dpm2": second_order,
+    "dpm2-sde": partial(second_order, tau=1.0),
+}
