@@ -17,7 +17,7 @@ from numba.core.typed_passes import NopythonTypeInference
 __all__ = ["PartCompiler"]
 
 
-class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+class _PartLibrary(JITCodeLibrary):
     """Code that waits to be linked into that of its callers."""
 
     def _optimize_final_module(self) -> None:
@@ -40,7 +40,7 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _ChooseLibrary(FunctionPass):  # type: ignore[misc]
+class _ChooseLibrary(FunctionPass):
     _name = "margin_choose_library"
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class _ChooseLibrary(FunctionPass):  # type: ignore[misc]
         return False
 
 
-class PartCompiler(CompilerBase):  # type: ignore[misc]
+class PartCompiler(CompilerBase):
     """Numba's pipeline for compiled code, into such a library."""
 
     def define_pipelines(self) -> list[Any]:
