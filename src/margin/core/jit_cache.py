@@ -25,6 +25,10 @@ import numpy as np
 __all__ = ["fingerprint", "is_private", "private_folder", "user_cache_folder"]
 
 
+#: How kernels are compiled here, beyond what their options say: to be changed with it, so that old code is not loaded.
+COMPILED_BY = b"numba.njit, 5"
+
+
 def fingerprint(function: Any) -> str:
     """A digest of the code of ``function`` and of the functions and constants it names, and so on.
 
@@ -32,7 +36,7 @@ def fingerprint(function: Any) -> str:
     True
     """
     seen: dict[int, int] = {}
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(COMPILED_BY)
     _add(digest, function, seen)
     return digest.hexdigest()[:32]
 

@@ -13,7 +13,7 @@ from torch.optim import lr_scheduler
 
 from margin.neural.generators import GlobalStream, Seeds
 from margin.neural.layers import Dropout, use_generator
-from margin.neural.nets.mlp import MLP
+from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training import (
     Compute,
     Meter,
@@ -29,12 +29,15 @@ from margin.neural.training import (
     train,
     validation_split,
 )  # fmt: skip
+from margin.neural.training.batches import Batch
 from margin.neural.training.light_adam import LightAdam, LightAdamW
 from margin.neural.training.meter import Mean
 from margin.neural.training.objectives import cross_entropy, squared_error
 from margin.neural.training.optimizers import decayed_names
 from margin.neural.training.schedules import SCHEDULES
+from margin.neural.training.steps import measured
 from margin.neural.training.work import WorkCounter
+from margin.neural.training.written_perceptron import written_gradient
 from margin.neural.weights import build, copy_weights, live_weights, load_weights
 
 rng = np.random.default_rng(0)
@@ -381,3 +384,29 @@ def test_light_steps_give_the_bits_of_torch(ours, theirs):
 
     for one, other in zip(run(ours), run(theirs), strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "logistic"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("kind", "outputs"), [(TwoClassMLP, 1), (MLP, 3)])
+def test_the_written_gradient_is_the_recorded_one(kind, outputs, weighted, activation):
+    torch.manual_seed(0)
+    net = kind([6, 8, 5, outputs], activation=activation)
+    X, y = torch.randn(40, 6), torch.randint(0, 2, (40,))
+    weight = torch.rand(40) if weighted else None
+    batch = Batch((X, y), weight, weight.sum() if weighted else 40.0)
+    found = written_gradient(net, cross_entropy)(batch)
+    written = [p.grad for p in net.parameters()]
+    expected = measured(cross_entropy(net, batch.tensors, torch.Generator()), batch)
+    gradients = torch.autograd.grad(expected["loss"].total / expected["loss"].mass, list(net.parameters()))
+    assert torch.equal(found["loss"].total, expected["loss"].total)
+    assert float(found["loss"].mass) == float(expected["loss"].mass)
+    for one, other in zip(written, gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-8)
+
+
+def test_what_is_not_a_plain_perceptron_is_recorded():
+    assert written_gradient(MLP([2, 3, 2], dropout=0.1), cross_entropy) is None
+    assert written_gradient(MLP([2, 3, 2], activation="leaky_relu"), cross_entropy) is None
+    assert written_gradient(MLP([2, 3, 2]), squared_error) is None
+    assert written_gradient(nn.Sequential(nn.Linear(2, 2)), cross_entropy) is None

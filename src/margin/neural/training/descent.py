@@ -54,16 +54,27 @@ class GradientDescent:
         self.rate = self.schedule(0)
 
     def __call__(
-        self, terms_of: Callable[[Batch], Terms], batch: Batch, step: int, *, factor: float = 1.0
+        self,
+        terms_of: Callable[[Batch], Terms],
+        batch: Batch,
+        step: int,
+        *,
+        factor: float = 1.0,
+        written: Callable[[Batch], dict[str, Mean]] | None = None,
     ) -> dict[str, Mean]:
-        """Update number ``step`` from the terms of ``batch``; what was measured before it."""
+        """Update number ``step`` from the terms of ``batch``; what was measured before it.
+
+        ``written``, if given, sets the gradients of these terms without recording them.
+        """
         self.rate = self.schedule(step) * factor
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = self.rate
         for parameter in self.parameters:
             parameter.grad = None
-        if self.accumulate == 1:
+        if self.accumulate == 1 and written is not None:
+            means = written(batch)
+        elif self.accumulate == 1:
             means = self._gradient(terms_of(batch), batch)
         else:
             means = self._gradient_in_parts(terms_of, batch)

@@ -54,7 +54,7 @@ class LightAdam(Adam):
     """Adam without options, as :func:`~margin.neural.training.optimizers.make_optimizers` makes it."""
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Any = None) -> Any:
         if closure is not None or not _is_remembered(self):
             return super().step(closure)
         _update(self, torch._fused_adam_)
@@ -67,7 +67,7 @@ class LightAdamW(AdamW):
     """AdamW without options."""
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Any = None) -> Any:
         if closure is not None or not _is_remembered(self):
             return super().step(closure)
         _update(self, torch._fused_adamw_)

@@ -17,6 +17,7 @@ from margin.neural.training.descent import GradientDescent
 from margin.neural.training.meter import Mean
 from margin.neural.training.optimizers import Optimization
 from margin.neural.training.steps import Objective, Step, Terms
+from margin.neural.training.written_perceptron import written_gradient
 from margin.optimize.schedules import Schedule
 
 __all__ = ["Minimize"]
@@ -54,13 +55,14 @@ class Minimize(Step):
         self.noise = torch.Generator(self.compute.device).manual_seed(seed)
         use_generator(module, self.noise)
         self.average = None if average is None else WeightAverage(module, average)
+        self.written = None if self.compute.autocast is not None else written_gradient(module, objective)
 
     @property
     def result(self) -> nn.Module:
         return self.module if self.average is None else self.average.module
 
     def __call__(self, batch: Batch, step: int) -> dict[str, Mean]:
-        means = self.descent(self._terms, batch, step, factor=self.rate_factor)
+        means = self.descent(self._terms, batch, step, factor=self.rate_factor, written=self.written)
         if self.average is not None:
             self.average.update()
         return means

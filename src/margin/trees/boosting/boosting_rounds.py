@@ -164,7 +164,8 @@ class BoostingRounds:
         return leaves
 
     def _takes_rounds(self, step: Loss) -> bool:
-        return self.grower.grows_rounds and step.plain_steps and self.settings.ccp_alpha == 0
+        plain = step.plain_steps and self.settings.ccp_alpha == 0
+        return plain and self.grower.takes_round(len(self.predictions))
 
     def _grow_round(self, step: Loss) -> int:
         """:meth:`_grow` for all outputs of a small table at once, with the same bits."""

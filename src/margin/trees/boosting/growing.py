@@ -29,6 +29,11 @@ ROOT["feature"] = ROOT["left"] = ROOT["right"] = -1
 SMALL_ROWS = 4096
 SMALL_CELLS = WORK_PER_THREAD  # rows times columns up to which :meth:`TreeGrower.grow_round` grows all trees of a round
 
+# A round in one call takes longer to compile than the growth of a tree: the first trees of a process are grown one by
+# one, to the same bits, unless the compiled round is there already.
+FIRST_TREES = 500
+_grown = 0  # one by one, in this process
+
 
 @dataclass(frozen=True)
 class GrownTree:
@@ -129,6 +134,18 @@ class TreeGrower:
         leaves = (len(self.nodes) + 1) // 2
         few = len(self.codes) <= SMALL_ROWS and self.codes.size <= SMALL_CELLS and leaves < FIRST_HISTOGRAMS
         return few and all(part is None for part in special)
+
+    def takes_round(self, trees: int) -> bool:
+        """Whether to grow the next ``trees`` by :meth:`grow_round`."""
+        global _grown
+        if not self.grows_rounds:
+            return False
+        if _grown < FIRST_TREES:
+            from margin.core.cached_kernels import is_ready
+            from margin.trees.boosting.round_kernels import grow_round
+
+            _grown = FIRST_TREES if is_ready(grow_round) else _grown + trees
+        return _grown >= FIRST_TREES
 
     def grow_round(
         self, seed: int, number: int, derivatives: tuple[np.ndarray, ...], steps: Any, bins: Bins, trees: TreeBuffer,

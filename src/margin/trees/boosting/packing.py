@@ -29,7 +29,7 @@ class PackingBits(NamedTuple):
 
     gradient: int
     hessian: int  # 0: every row has the same
-    count: int  # 0: it is estimated
+    rows: int  # of their count; 0: it is estimated
     fine: float
 
 

@@ -28,15 +28,15 @@ def finest_packing(total, total_hessian, n, bits):
     hessian_unit = 1.0 if constant else _unit(total_hessian, n, bits.hessian)
     hessian_rounding = 0.0 if constant else hessian_unit
     return Packing(
-        bits.count + bits.hessian,
-        0 if constant else bits.count,
-        (1 << bits.count) - 1 if constant else (1 << bits.hessian) - 1,
-        (1 << bits.count) - 1,
+        bits.rows + bits.hessian,
+        0 if constant else bits.rows,
+        (1 << bits.rows) - 1 if constant else (1 << bits.hessian) - 1,
+        (1 << bits.rows) - 1,
         unit,
         hessian_unit,
         hessian_rounding,
         n * bits.fine * unit > total or n * bits.fine * hessian_rounding > total_hessian,
-        bits.count > 0,
+        bits.rows > 0,
         n / total_hessian if total_hessian > 0 else 0.0,
     )
 

@@ -142,7 +142,7 @@ def _is_interpreted(traits: Traits, rules: GrowthRules, n: int, trees: int, want
 def _traits(codes: ColumnCodes, rules: GrowthRules) -> Traits:
     from margin.trees.cart.kernel_types import Traits
 
-    categories, missing = codes.flags.any(axis=1).tolist()
+    categories, missing = (bool(flags.any()) for flags in codes.flags)
     return Traits(rules.mode, categories, missing, rules.constrained or rules.max_leaves > 0, rules.random)
 
 

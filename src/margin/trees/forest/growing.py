@@ -76,7 +76,8 @@ class ForestGrowth:
     def _added(self, grown: GrownTrees, counts: np.ndarray) -> Iterator[Record]:
         """Take the trees of a batch one by one."""
         model = self.model
-        for tree, depth, leaves, drawn in zip(grown.trees, grown.depths(), grown.leaves(), counts):
+        for grown_tree, depth, leaves, drawn in zip(grown.trees, grown.depths(), grown.leaves(), counts):
+            tree: Mapping[str, np.ndarray] = grown_tree
             if model.ccp_alpha > 0:
                 tree = prune_by_cost(tree, model.ccp_alpha)
                 depth, leaves = structure.depth(tree), structure.n_leaves(tree)
