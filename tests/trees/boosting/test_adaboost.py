@@ -134,3 +134,12 @@ def test_seeds_reach_the_parts_of_a_learner():
     )
     np.testing.assert_array_equal(first, second)
     assert not np.array_equal(first, other)
+
+
+def test_great_weights_do_not_overflow():
+    X, y = load_iris(return_X_y=True)
+    model = AdaBoostClassifier(n_estimators=30, learning_rate=23.0).fit(X, y)
+    assert np.isfinite(model.estimator_weights_).all()
+    assert np.isfinite(model.estimator_errors_).all()
+    assert model.n_iter_ > 2
+    assert model.score(X, y) > 0.6

@@ -237,3 +237,10 @@ def test_same_file_on_one_and_two_threads(make, monkeypatch, tmp_path):
         save(make(n_estimators=4, subsample=0.9, random_state=0).fit(X, y), tmp_path / "model.margin")
         stored.append((tmp_path / "model.margin").read_bytes())
     assert stored[0] == stored[1]
+
+
+def test_rows_held_back_leave_every_class_to_learn_from():
+    model = GradientBoostingClassifier(n_iter_no_change=5, random_state=0, validation_fraction=0.8)
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.8 leaves rows of 1 of 2 classes to learn from"):
+        model.fit(np.ones((10, 1)), [0] * 2 + [1] * 8)
+    assert not hasattr(model, "trees_")

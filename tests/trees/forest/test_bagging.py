@@ -149,3 +149,13 @@ def test_bagging_and_boosting_are_sequences_of_their_members(moons):
         assert isinstance(model.estimator_, DecisionTreeClassifier)
     given = LogisticRegression(C=3.0)
     assert BaggingClassifier(given, 2).fit(X, y).estimator_ is given
+
+
+def test_rows_that_no_member_left_out_are_spoken_of_and_old_estimates_are_forgotten(moons):
+    X, y = moons
+    with pytest.warns(UserWarning, match="some rows were in the sample of every member"):
+        model = BaggingClassifier(n_estimators=1, oob_score=True, random_state=0, warm_start=True).fit(X, y)
+    assert np.isnan(model.oob_decision_function_).any()
+    model.set_params(n_estimators=3, oob_score=False).fit(X, y)
+    assert not hasattr(model, "oob_score_")
+    assert not hasattr(model, "oob_decision_function_")

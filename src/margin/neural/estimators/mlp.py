@@ -121,11 +121,13 @@ class MLPEstimator(NeuralEstimator):
         patience = training.stopping
         open_ended = self.solver == "lbfgs" or patience is not None  # a falling learning rate ends with its schedule
         settled = training.step.converged or (patience is not None and patience.stale_epochs >= patience.patience)
-        if open_ended and not settled and training.epoch >= training.plan.epochs:
-            warn_user(
-                f"{type(self).__name__}: the loss still falls after max_iter={self.max_iter} epochs.",
-                ConvergenceWarning,
-            )
+        limit = ""
+        if getattr(training.step, "spent", False):
+            limit = f"max_fun={self.max_fun} evaluations"
+        elif open_ended and not settled and training.epoch >= training.plan.epochs:
+            limit = f"max_iter={self.max_iter} epochs"
+        if limit:
+            warn_user(f"{type(self).__name__}: the loss still falls after {limit}.", ConvergenceWarning)
 
     def _network(self) -> nn.Module:
         return MLP(**self.network_)

@@ -78,6 +78,14 @@ class QuasiNewton(Step):
     def result(self) -> nn.Module:
         return self.module
 
+    @property
+    def spent(self) -> bool:
+        """Whether the evaluations ended before the gradient was small."""
+        return self._no_evaluation_left() and float(self.gradient.abs().max()) > self.tol
+
+    def _no_evaluation_left(self) -> bool:
+        return self.max_evaluations is not None and self.evaluations >= self.max_evaluations
+
     def __call__(self, batch: Batch, step: int) -> dict[str, Mean]:
         x = parameters_to_vector(self.parameters).detach()
         if self.batch_number != batch.number:
@@ -94,8 +102,7 @@ class QuasiNewton(Step):
         if float(s @ y) > CURVATURE_FLOOR * float(s.norm() * y.norm()):
             self.pairs.append(CurvaturePair(s, y))
         self._move(x, found, direction, batch)
-        spent = self.max_evaluations is not None and self.evaluations >= self.max_evaluations
-        self.converged = spent or float(self.gradient.abs().max()) <= self.tol
+        self.converged = self._no_evaluation_left() or float(self.gradient.abs().max()) <= self.tol
         return self.means
 
     def rates(self) -> dict[str, float]:

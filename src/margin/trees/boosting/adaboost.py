@@ -36,6 +36,7 @@ __all__ = ["AdaBoostClassifier", "AdaBoostRegressor", "training_error_bound", "w
 
 # The weight of a learner without any error would be infinite; an error of one in 10^12 stands for it.
 SMALLEST_ERROR = 1e-12
+LARGEST_EXPONENT = 500.0  # of a row's weight: exp(500) times the number of rows is far from overflow
 
 
 def training_error_bound(errors: np.ndarray) -> np.ndarray:
@@ -324,7 +325,8 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost):
         if bounded >= 1.0 - 1.0 / classes:
             return error, 0.0, weight
         alpha = self.learning_rate * float(np.log((1.0 - bounded) / bounded) + np.log(classes - 1.0))
-        return error, alpha, weight * np.exp(alpha * wrong)
+        # Only ratios count, so a learner of great weight lowers the weights of the others' rows before any overflow.
+        return error, alpha, weight * np.exp(alpha * wrong - max(alpha - LARGEST_EXPONENT, 0.0))
 
 
 class AdaBoostRegressor(RegressorMixin, _AdaBoost):

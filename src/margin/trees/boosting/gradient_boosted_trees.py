@@ -308,6 +308,16 @@ class GradientBoostingClassifier(_GradientBoosting, BoostedClassifier):
     def _is_half_loss(self) -> bool:
         return self.loss == "log_loss" and len(self.classes_) == 2
 
+    def _held_back(self, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        held = super()._held_back(y, rng)
+        known, learned = len(np.unique(y)), len(np.unique(y[~held]))
+        if learned < known:
+            raise ValueError(
+                f"{type(self).__name__}: validation_fraction={self.validation_fraction} leaves rows of {learned} of "
+                f"{known} classes to learn from; hold back fewer rows."
+            )
+        return held
+
     def _labels(self, y: np.ndarray) -> np.ndarray:
         return self.classes_[y.astype(np.int64)]
 

@@ -102,7 +102,7 @@ def training_data(
 def _targets(owner: str, y: Any) -> np.ndarray:
     """Targets (n,), or (n, targets) if there are several."""
     if sp.issparse(y):
-        raise TypeError(f"{owner}: y must be dense; got a sparse matrix. Use y.toarray().")
+        raise ValueError(f"{owner}: y must be dense; got a sparse matrix. Use y.toarray().")
     if y.ndim == 2 and y.shape[1] == 1:
         return column_or_1d(y, warn=True)
     return y

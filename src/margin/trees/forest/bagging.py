@@ -26,7 +26,7 @@ from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
+from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts, forget_out_of_bag
 from margin.trees.members import MemberSequence
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
@@ -108,6 +108,8 @@ class _Bagging(MemberSequence, IterativeEstimator):
         for record in loop.iterations():
             self._learn(loop, classes)
             yield record
+        if self.oob_score:
+            loop.judged.warn_of_unjudged(owner)
 
     def _earlier(self, owner: str, n: int, classes: np.ndarray | None) -> dict[str, Any]:
         """The members of an earlier fit as a state to go on from; their samples are of the same rows."""
@@ -140,6 +142,7 @@ class _Bagging(MemberSequence, IterativeEstimator):
         }
         if classes is not None:
             self.classes_ = classes
+        forget_out_of_bag(self)
         if self.oob_score:
             self.oob_score_ = loop.judged.score()
             averages = loop.judged.averages()

@@ -48,6 +48,7 @@ from margin.trees.cart.several_targets import (
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
 from margin.trees.category_encoding import Categories, string_categories
 from margin.trees.forest.growing import ForestGrowth, drawn_rows
+from margin.trees.forest.out_of_bag import forget_out_of_bag
 from margin.trees.members import MemberSequence
 
 __all__ = ["ForestClassifier", "ForestRegressor"]
@@ -124,11 +125,8 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         for record in loop.iterations():
             self._learn(loop, data)
             yield record
-        if self.oob_score and not (loop.judged.votes > 0).all():
-            warn_user(
-                f"{owner}: some rows were in the sample of every tree and have no out-of-bag prediction; "
-                "more trees would help.",
-            )
+        if self.oob_score:
+            loop.judged.warn_of_unjudged(owner)
 
     def _check_samples(self, owner: str) -> None:
         if self.bootstrap:
@@ -216,6 +214,7 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         self.categories_ = data.categories
         if data.classes is not None:
             self.classes_ = data.classes
+        forget_out_of_bag(self)
         if self.oob_score:
             averages = np.full((len(data.kept), loop.judged.sums.shape[1]), np.nan)
             averages[data.kept] = loop.judged.averages()

@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import r2_score
 
+from margin.core.notices import warn_user
 from margin.trees.cart.several_targets import TargetClasses, labels_of
 
-__all__ = ["OutOfBag", "bootstrap_counts"]
+__all__ = ["OutOfBag", "bootstrap_counts", "forget_out_of_bag"]
+
+
+def forget_out_of_bag(model: Any) -> None:
+    """Drop what an earlier fit learned from rows left out: it says nothing about other members."""
+    for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+        model.__dict__.pop(name, None)
 
 
 def bootstrap_counts(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -92,6 +99,14 @@ class OutOfBag:
         parts = zip(np.split(sums, self.starts[1:-1], axis=1), self.starts)
         chosen = np.column_stack([part.argmax(axis=1) + start for part, start in parts])
         return (chosen != target).any(axis=1).astype(np.float64)
+
+    def warn_of_unjudged(self, owner: str) -> None:
+        """Say so if some rows have no prediction because no member left them out."""
+        if not (self.votes > 0).all():
+            warn_user(
+                f"{owner}: some rows were in the sample of every member and have no out-of-bag prediction; more "
+                "members would help.",
+            )
 
     def state(self) -> dict[str, Any]:
         return {"sums": self.sums.copy(), "votes": self.votes.copy()}
