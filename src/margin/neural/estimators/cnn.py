@@ -74,4 +74,8 @@ class CNNEstimator(ImageEstimator):
 
     def _network(self) -> nn.Module:
         # Channels side by side in memory: convolutions and above all pooling of few channels then run over vectors.
-        return super()._network().to(memory_format=torch.channels_last)
+        module = super()._network()
+        for weight in module.parameters():
+            if weight.ndim == 4:
+                weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+        return module
