@@ -65,7 +65,7 @@ def conclude(rows: Sequence[Row]) -> list[Finding]:
     for ours, theirs in PAIRS:
         results = {}
         for name in TABLES:
-            pairs = [(row[ours], row[theirs]) for row in rows if row["table"] == name]
+            pairs = [{"ours": row[ours], "theirs": row[theirs]} for row in rows if row["table"] == name]
             if pairs:
                 results[name] = difference(pairs)
         if not results:
