@@ -169,8 +169,8 @@ def store(new: dict[str, Any]) -> None:
         "both. Ours: Levenberg and Marquardt's method in float64 on growing stretches of time, at 1,200 to 2,500 "
         "points that are drawn anew every 12 to 60 steps, more where the residual is large, conditions weighing "
         f"{WEIGHT:.0f} times the residual; after {FEW} rounds all 456 values of the edge are known, at 5,000 to 14,000 "
-        "points, to see how far down the error goes. The error is that after the last round. deepxde: all 10,000 points, "
-        "L-BFGS in float64 from the start and equal weights, as published. Processor time of one thread.",
+        "points, to see how far down the error goes. The error is that after the last round. deepxde: all 10,000 "
+        "points, L-BFGS in float64 from the start and equal weights, as published. Processor time of one thread.",
         command="MARGIN_DATA=... python -m benchmarks.physics burgers; ... deepxde; ... inverse",
         findings=findings(raw),
         raw=raw,
