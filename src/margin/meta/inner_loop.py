@@ -60,7 +60,7 @@ def adapted_losses(
 ) -> Tensor:
     """:func:`adapted_loss` of many tasks at once, (tasks,): all tensors have one more axis in front, and tasks as many
     points as each other. One pass over small networks costs as much as one task alone."""
-    start = dict(module.named_parameters())
+    start: dict[str, Tensor] = dict(module.named_parameters())
 
     def of_task(x: Tensor, y: Tensor, new_x: Tensor, new_y: Tensor) -> Tensor:
         weights = start

@@ -158,8 +158,9 @@ class MultiHeadAttention(nn.Module):
     def _joined_projections(self) -> tuple[Tensor, Tensor | None]:
         """The three matrices and biases as one: with a token at a time calls cost more than products."""
         parts = (self.query, self.key, self.value)
-        biases = [part.bias for part in parts if part.bias is not None]
-        return torch.cat([part.weight for part in parts]), torch.cat(biases) if biases else None
+        biases: list[Tensor] = [part.bias for part in parts if part.bias is not None]
+        weights: list[Tensor] = [part.weight for part in parts]
+        return torch.cat(weights), torch.cat(biases) if biases else None
 
     def _by_head(self, x: Tensor, norm: nn.Module | None) -> Tensor:
         """(batch, n, d) to (batch, heads, n, d_head), normalized while the tokens of a head lie in order."""
