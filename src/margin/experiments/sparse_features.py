@@ -1,0 +1,58 @@
+r"""What a sparse autoencoder finds inside a small language model
+
+Inside the model a token is a dense vector. An autoencoder with more units than that vector has entries, of which each
+token may use few, :math:`h = \mathrm{relu}(W x + b)`, :math:`\min \|x - V h\|^2 + \lambda \|h\|_1`, finds directions
+some of which can be named: they answer to one word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, above, below, every
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FEATURES = 12  # that are looked at
+VERBS = ("met", "saw", "liked", "called", "thanked", "knew")
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    from margin.claims.interpretation.language import who_met_whom
+    from margin.generative import SparseAutoencoder
+    from margin.interpretation.language_parts import activations
+
+    model, texts = who_met_whom(seed)
+    some = texts[:150]
+    inside = activations(model, some, block=0)
+    autoencoder = SparseAutoencoder(
+        2.0, l1=0.5, max_iter=40 if fast else 150, learning_rate_init=0.03, batch_size=128, random_state=seed
+    ).fit(inside)
+    # Every verb alone: how much each direction answers to it, at its last token.
+    answers = np.array([autoencoder.transform(activations(model, [f" {verb}"], block=0))[-1] for verb in VERBS])
+    codes = autoencoder.transform(inside)
+    best = np.argsort(-answers.max(axis=0))[:FEATURES]
+    return {"answers": answers[:, best], "used": float(np.mean(codes > 0)), "explained": autoencoder.score(inside)}
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    answers = np.sort(data["answers"], axis=0)
+    one_word = answers[-2] < 0.5 * answers[-1]  # the second verb moves it less than half as much
+    return every(
+        explained=above(data["explained"], 0.8),
+        by_few_at_a_time=below(data["used"], 0.35),
+        some_answer_to_one_word=above(float(one_word.mean()), 0.1),
+    )
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    axis = figure.subplots()
+    shares = data["answers"] / data["answers"].max(axis=0)
+    order = np.argsort(shares.argmax(axis=0), kind="stable")
+    image = axis.imshow(shares[:, order], cmap="viridis", vmin=0, vmax=1, aspect="auto")
+    axis.set_yticks(range(len(VERBS)), VERBS)
+    axis.set(xlabel="direction", title="how much a direction answers to each verb (its most: 1)")
+    figure.colorbar(image, ax=axis)

@@ -1,0 +1,71 @@
+r"""Capitals by arithmetic: what 3CosAdd finds, and what of it is the arithmetic
+
+*a is to b as c is to* the word whose vector has the largest cosine with :math:`b - a + c` (3CosAdd). By custom a, b and
+c are left out of the answers, which can only help; an honest count keeps them in. Here, where words of a place and of a
+kind stand together, both counts agree, and the neighbor of c alone, without any arithmetic, answers nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margin.core.verdict import Verdict, above, below, every
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WAYS = ("3CosAdd,\na, b, c left out", "3CosAdd,\nall words", "nearest to c\nalone")
+
+
+def run(seed: int, fast: bool) -> dict[str, Any]:
+    from margin.claims.text.words import CAPITALS, COUNTRIES, atlas_of_countries
+    from margin.text.word2vec import Word2Vec
+    from margin.text.word_vectors import analogy, nearest_words
+
+    model = Word2Vec(
+        16, window=4, sample=0, min_count=1, max_iter=15, learning_rate_init=0.05, random_state=seed
+    ).fit(atlas_of_countries(seed, 3000 if fast else 9000))  # fmt: skip
+    vectors, words = model.vectors_, model.vocabulary_
+    right = np.zeros(3)
+    pairs = list(permutations(range(len(COUNTRIES)), 2))
+    for i, j in pairs:
+        a, b, c, answer = COUNTRIES[i], CAPITALS[i], COUNTRIES[j], CAPITALS[j]
+        sum_of = model.vector(b) - model.vector(a) + model.vector(c)
+        found = (
+            analogy(vectors, words, a, b, c)[0][0],
+            nearest_words(vectors, words, sum_of, n=1)[0][0],
+            nearest_words(vectors, words, model.vector(c), n=1, without=[a, b, c])[0][0],
+        )
+        right += [word == answer for word in found]
+    places = np.array([[model.vector(pair[k]) for pair in zip(COUNTRIES, CAPITALS)] for k in range(2)])
+    return {"accuracy": right / len(pairs), "places": places, "countries": COUNTRIES, "capitals": CAPITALS}
+
+
+def check(data: dict[str, Any]) -> Verdict:
+    usual, honest, neighbor = data["accuracy"]
+    return every(
+        by_arithmetic=above(usual, 0.7),
+        without_arithmetic=below(neighbor, usual - 0.2),
+        counting_all_words_is_not_better=below(honest, usual + 1e-9),
+    )
+
+
+def draw(data: dict[str, Any], figure: Figure) -> None:
+    plane, bars = figure.subplots(1, 2)
+    everything = data["places"].reshape(-1, data["places"].shape[-1])
+    center = everything.mean(axis=0)
+    axes = np.linalg.svd(everything - center, full_matrices=False)[2][:2]
+    for country, capital, (start, end) in zip(
+        data["countries"], data["capitals"], ((data["places"] - center) @ axes.T).transpose(1, 0, 2)
+    ):
+        plane.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "gray"})
+        plane.annotate(country, start, fontsize=7)
+        plane.annotate(capital, end, fontsize=7)
+        plane.plot(*np.stack([start, end]).T, ".", color="black")
+    plane.set(title="from countries to capitals", xticks=[], yticks=[])
+    bars.bar(WAYS, data["accuracy"])
+    bars.tick_params(axis="x", labelsize=7)
+    bars.set(title="questions answered", ylim=(0, 1))
