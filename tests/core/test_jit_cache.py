@@ -202,15 +202,3 @@ def test_a_fingerprint_is_the_same_in_every_process():
     assert len(found) == 1
     _, inner, plain = found.pop().split()
     assert inner != plain, "options are part of it"
-
-
-def test_a_kernel_that_only_kernels_call_is_compiled_as_part_of_them():
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-    square = njit(**options)(lambda x: x * x)
-    fourth = njit(**options)(lambda x: square(square(x)))
-    both = njit(lambda x: (fourth(x), square(x + 1.0)))
-    assert both(3.0) == (81.0, 16.0)
-    assert both(2) == (16, 9.0)
-    for part in (square, fourth):  # nothing of it is machine code by itself
-        compiled = part.overloads[next(iter(part.overloads))]
-        assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) == 0

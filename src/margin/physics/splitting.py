@@ -18,7 +18,7 @@ def at_times(
     between two times and of at most 1 / ``steps``.
 
     >>> halved = at_times(lambda u, h: u * 0.5**h, np.ones(1), [0.0, 1.0, 3.0], steps=4)
-    >>> halved.ravel().tolist()
+    >>> halved.ravel().round(9).tolist()
     [1.0, 0.5, 0.125]
     """
     found, state, now = [], start, 0.0

@@ -31,7 +31,7 @@ SMALL_CELLS = WORK_PER_THREAD  # rows times columns up to which :meth:`TreeGrowe
 
 # A round in one call takes longer to compile than the growth of a tree: the first trees of a process are grown one by
 # one, to the same bits, unless the compiled round is there already.
-FIRST_TREES = 500
+FIRST_TREES = 5_000
 _grown = 0  # one by one, in this process
 
 
