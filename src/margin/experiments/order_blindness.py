@@ -6,6 +6,7 @@ is classified, is then the same for every order of the words. Added positional c
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         config = TransformerConfig(
             d_model=32, n_heads=2, n_blocks=2, position=kind, context=len(WORDS), init_std=0.3, bias=False
         )
-        module = build(lambda config=config: EncoderTransformer(len(WORDS), config), seed=seed, dtype=torch.float64)
+        module = build(partial(EncoderTransformer, len(WORDS), config), seed=seed, dtype=torch.float64)
         with torch.inference_mode():
             pooled.append(module(torch.from_numpy(orders)).mean(dim=1).numpy())
     return {"orders": orders, "pooled": np.stack(pooled)}  # (kinds, orders, width)
