@@ -7,6 +7,7 @@ some of which can be named: they answer to one word.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEATURES = 12  # that are looked at
+PEOPLE = (
+    "Michael Jordan", "Serena Williams", "Lionel Messi", "Marie Curie", "Isaac Newton", "Ada Lovelace", "Alan Turing",
+    "Emmy Noether", "Niels Bohr", "Grace Hopper", "Leonhard Euler", "Sofia Kovalevskaya", "Pierre Fermat",
+    "Carl Gauss", "Johann Bach", "Rosa Parks",
+)  # fmt: skip
 VERBS = ("met", "saw", "liked", "called", "thanked", "knew")
 
 
+@cache
+def who_met_whom(seed: int) -> tuple[Any, list[str]]:
+    """A language model of two blocks that has read who met whom, by pieces that are whole names."""
+    from margin.text import LanguageModel
+
+    rng = np.random.default_rng(seed)
+    texts = [f"{rng.choice(PEOPLE)} {rng.choice(VERBS)} {rng.choice(PEOPLE)}" for _ in range(400)]
+    model = LanguageModel("bpe", vocab_size=520, d_model=32, n_heads=2, n_blocks=2, context=16, max_iter=12)
+    return model.set_params(batch_size=16, learning_rate_init=0.01, random_state=seed).fit(texts), texts
+
+
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    from margin.claims.interpretation.language import who_met_whom
     from margin.generative import SparseAutoencoder
     from margin.interpretation.language_parts import activations
 

@@ -17,11 +17,24 @@ from margin.core.verdict import Verdict, above, below, every
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+COUNTRIES = ("wales", "italy", "france", "spain", "japan", "peru")
+CAPITALS = ("cardiff", "rome", "paris", "madrid", "tokyo", "lima")
 WAYS = ("3CosAdd,\na, b, c left out", "3CosAdd,\nall words", "nearest to c\nalone")
 
 
+def atlas_of_countries(seed: int, n: int = 3000) -> list[list[str]]:
+    """A place is mentioned with words of its region and with words of its kind, country or capital."""
+    rng = np.random.default_rng(seed)
+    sentences = []
+    for _ in range(n):
+        i, kind = rng.integers(len(COUNTRIES)), rng.integers(2)
+        region = [f"{COUNTRIES[i]}-{k}" for k in rng.integers(3, size=2)]
+        kinds = [f"{('nation', 'city')[kind]}-{k}" for k in rng.integers(3, size=2)]
+        sentences.append([(COUNTRIES, CAPITALS)[kind][i], *rng.permutation(region + kinds).tolist()])
+    return sentences
+
+
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    from margin.claims.text.words import CAPITALS, COUNTRIES, atlas_of_countries
     from margin.text.word2vec import Word2Vec
     from margin.text.word_vectors import analogy, nearest_words
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,27 +9,10 @@ import numpy as np
 from margin import atlas
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near, raises
+from margin.experiments.sparse_features import PEOPLE, who_met_whom
 from margin.generative import SparseAutoencoder
 from margin.interpretation.language_parts import ablations, activations
 from margin.optimize import bisect
-
-PEOPLE = (
-    "Michael Jordan", "Serena Williams", "Lionel Messi", "Marie Curie", "Isaac Newton", "Ada Lovelace", "Alan Turing",
-    "Emmy Noether", "Niels Bohr", "Grace Hopper", "Leonhard Euler", "Sofia Kovalevskaya", "Pierre Fermat",
-    "Carl Gauss", "Johann Bach", "Rosa Parks",
-)  # fmt: skip
-VERBS = ("met", "saw", "liked", "called", "thanked", "knew")
-
-
-@cache
-def who_met_whom(seed: int) -> tuple[Any, list[str]]:
-    """A language model of two blocks that has read who met whom, by pieces that are whole names."""
-    from margin.text import LanguageModel
-
-    rng = np.random.default_rng(seed)
-    texts = [f"{rng.choice(PEOPLE)} {rng.choice(VERBS)} {rng.choice(PEOPLE)}" for _ in range(400)]
-    model = LanguageModel("bpe", vocab_size=520, d_model=32, n_heads=2, n_blocks=2, context=16, max_iter=12)
-    return model.set_params(batch_size=16, learning_rate_init=0.01, random_state=seed).fit(texts), texts
 
 
 @claim("claim-mlp-stores-facts")

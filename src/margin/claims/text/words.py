@@ -10,6 +10,7 @@ from scipy.special import expit
 from margin.bayes import LinearDiscriminantAnalysis
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
+from margin.experiments.word_analogies import CAPITALS, COUNTRIES, atlas_of_countries
 from margin.text.chain import TagChain, decode_chain, path_score, sum_chain
 from margin.text.entities import entity_scores
 from margin.text.glove import GloVe, glove_loss
@@ -21,27 +22,12 @@ from margin.text.topics import draw_documents
 from margin.text.word2vec import Word2Vec
 from margin.text.word_vectors import analogy, hierarchical_softmax, huffman, negative_sampling_loss
 
-COUNTRIES = ("wales", "italy", "france", "spain", "japan", "peru")
-CAPITALS = ("cardiff", "rome", "paris", "madrid", "tokyo", "lima")
-
 
 def subjects(seed: int, n: int = 600) -> list[list[str]]:
     """Sentences about the sea or about wine; words of one subject have the same neighbors."""
     rng = np.random.default_rng(seed)
     words = [[f"{name}{i}" for i in range(6)] for name in ("sea", "wine")]
     return [rng.choice(words[rng.integers(2)], 8).tolist() for _ in range(n)]
-
-
-def atlas_of_countries(seed: int, n: int = 3000) -> list[list[str]]:
-    """A place is mentioned with words of its region and with words of its kind, country or capital."""
-    rng = np.random.default_rng(seed)
-    sentences = []
-    for _ in range(n):
-        i, kind = rng.integers(len(COUNTRIES)), rng.integers(2)
-        region = [f"{COUNTRIES[i]}-{k}" for k in rng.integers(3, size=2)]
-        kinds = [f"{('nation', 'city')[kind]}-{k}" for k in rng.integers(3, size=2)]
-        sentences.append([(COUNTRIES, CAPITALS)[kind][i], *rng.permutation(region + kinds).tolist()])
-    return sentences
 
 
 @claim("claim-word-analogy")
