@@ -8,9 +8,12 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")  # bfloat16 on AMX ends the process on some guests
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("margin", max_examples=25, deadline=None, derandomize=True)
+# No clock: on a busy machine drawing an example may take seconds.
+settings.register_profile(
+    "margin", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("margin")
 
 
