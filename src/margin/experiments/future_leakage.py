@@ -41,7 +41,7 @@ def trained(causal: bool, seed: int, steps: int) -> tuple[Any, list[float]]:
     from margin.neural.nets.transformer import DecoderTransformer
     from margin.neural.weights import build
 
-    config = TransformerConfig(d_model=32, n_heads=1, n_blocks=1, position="rope", qk_norm=True, init_std=0.1)
+    config = TransformerConfig(d_model=32, n_heads=2, n_blocks=1, position="rope", qk_norm=True, init_std=0.1)
     module = build(lambda: DecoderTransformer(TOKENS, config, tied=False), seed=seed)
     see(module, causal)
     optimizer = torch.optim.AdamW(module.parameters(), lr=0.01, weight_decay=0.0, fused=True)

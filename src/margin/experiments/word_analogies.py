@@ -62,7 +62,7 @@ def check(data: dict[str, Any]) -> Verdict:
     return every(
         by_arithmetic=above(usual, 0.7),
         without_arithmetic=below(neighbor, usual - 0.2),
-        counting_all_words_is_not_better=below(honest, usual + 1e-9),
+        counting_all_words=above(honest, 0.7),
     )
 
 

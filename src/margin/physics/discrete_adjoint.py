@@ -12,29 +12,24 @@ every slope; here what a layer saw at many slopes enters one product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from margin.neural.nets.mlp import MLP
+from margin.neural.written_gradients import ACTIVATION_BACKWARD
 from margin.physics.tableaus import Tableau
 
 __all__ = ["can_be_written_out", "perceptron_states"]
 
-#: The gradient before an activation from that after it and from what the activation gave, by torch's own kernels.
-BACKWARD: dict[type[nn.Module], Callable[[Tensor, Tensor], Tensor]] = {
-    nn.Tanh: torch.ops.aten.tanh_backward,
-    nn.Sigmoid: torch.ops.aten.sigmoid_backward,
-    nn.ReLU: lambda gradient, given: torch.ops.aten.threshold_backward(gradient, given, 0),
-}
 TOGETHER = 32  # slopes whose part of the weights' gradients is found by one product: more do not fit a cache
 
 
 def can_be_written_out(network: nn.Module) -> bool:
     """Whether ``network`` is a perceptron of a known activation, without dropout and without hooks on its parts."""
-    if type(network) is not MLP or type(network.activation) not in BACKWARD or network.dropout.p > 0:
+    if type(network) is not MLP or type(network.activation) not in ACTIVATION_BACKWARD or network.dropout.p > 0:
         return False
     return not any(part._forward_hooks or part._forward_pre_hooks or part._backward_hooks for part in network.modules())
 
@@ -77,7 +72,7 @@ class _PerceptronStates(torch.autograd.Function):
     def backward(ctx: Any, *outputs: Tensor) -> tuple[Any, ...]:
         (gradient,) = outputs
         lengths, every, tableau = ctx.plan
-        matrices, seen, before = ctx.weights[::2], ctx.seen, BACKWARD[ctx.activation]
+        matrices, seen, before = ctx.weights[::2], ctx.seen, ACTIVATION_BACKWARD[ctx.activation]
         found = [torch.zeros_like(weight) for weight in ctx.weights]
         back: list[list[Tensor]] = [[] for _ in matrices]  # the gradient in what leaves a layer, last slope first
         y, place = gradient[-1], len(seen[0])

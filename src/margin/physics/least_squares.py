@@ -181,7 +181,7 @@ class ResidualSquares:
 
     def _propagate(self, x: Tensor, layout: Layout) -> tuple[Tensor, DerivativeTape]:
         module = self.module
-        return propagate(x, module.entrance, module.mlp.linears, module.activation, layout)
+        return propagate(x, module.encoding, module.mlp.linears, module.activation, layout)
 
     def _rows_of(
         self, slope: Tensor, tape: DerivativeTape, layout: Layout, columns: Mapping[str, Tensor]

@@ -12,7 +12,7 @@ from margin.neural.nets.mlp import MLP
 from margin.physics.derivatives import with_derivatives
 from margin.physics.least_squares import ResidualSquares
 from margin.physics.residuals import Known, Residual, carried_layout, equations, mixes_rows
-from margin.physics.taylor import Entrance, Layout, taylor_values
+from margin.physics.taylor import InputEncoding, Layout, taylor_values
 
 __all__ = ["SolutionLoss", "SolutionNetwork", "pinn_loss"]
 
@@ -25,8 +25,8 @@ class SolutionNetwork(nn.Module):
         coefficients: Mapping[str, float], periods: Sequence[float | None] | None = None,
     ):  # fmt: skip
         super().__init__()
-        self.entrance = Entrance(list(low), list(high), list(periods or [None] * sizes[0]))
-        self.mlp = MLP([self.entrance.n_features, *sizes[1:]], activation)
+        self.encoding = InputEncoding(list(low), list(high), list(periods or [None] * sizes[0]))
+        self.mlp = MLP([self.encoding.n_features, *sizes[1:]], activation)
         for linear in self.mlp.linears:  # He's start is for rectifiers; derivatives of smooth units want a smaller one
             nn.init.xavier_normal_(linear.weight)
         self.coefficients = nn.ParameterDict(
@@ -35,11 +35,11 @@ class SolutionNetwork(nn.Module):
         self.activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.mlp(self.entrance(x))
+        return self.mlp(self.encoding(x))
 
     def carry(self, x: Tensor, layout: Layout) -> Tensor:
         """The values at ``x``, with the derivatives of ``layout`` carried forward: ``derivative`` looks them up."""
-        array = taylor_values(x.detach(), self.entrance, self.mlp.linears, self.activation, layout)
+        array = taylor_values(x.detach(), self.encoding, self.mlp.linears, self.activation, layout)
         return with_derivatives(array, layout, x)
 
 

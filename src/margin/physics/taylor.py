@@ -20,7 +20,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-__all__ = ["SMOOTH", "DerivativeTape", "Entrance", "Key", "Layout", "closed", "propagate", "pull_back", "taylor_values"]
+__all__ = [
+    "SMOOTH",
+    "DerivativeTape",
+    "InputEncoding",
+    "Key",
+    "Layout",
+    "closed",
+    "propagate",
+    "pull_back",
+    "taylor_values",
+]
 
 Key = tuple[int, ...]  # coordinates in which is differentiated, sorted; () is the value itself
 Slopes = tuple[Tensor, Tensor, Tensor, Tensor]  # a function of the pre-activations and its first three derivatives
@@ -80,7 +90,7 @@ def closed(keys: Iterable[Key]) -> Layout:
 
 
 @dataclass(frozen=True)
-class Entrance:
+class InputEncoding:
     r"""What enters the first layer: coordinates brought to [-1, 1], or their place on a circle where there is a period.
 
     .. math:: x \mapsto \frac{2 (x - l)}{h - l} - 1, \qquad
@@ -88,7 +98,7 @@ class Entrance:
 
     A network of the latter has the period P, and so have its derivatives, whatever its weights are.
 
-    >>> circle = Entrance([0.0], [1.0], [1.0])
+    >>> circle = InputEncoding([0.0], [1.0], [1.0])
     >>> circle(torch.tensor([[0.0], [0.25]])).round(decimals=6).abs().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
@@ -144,10 +154,10 @@ class DerivativeTape:
 
 
 def propagate(
-    x: Tensor, entrance: Entrance, linears: Sequence[nn.Linear], activation: str, layout: Layout
+    x: Tensor, encoding: InputEncoding, linears: Sequence[nn.Linear], activation: str, layout: Layout
 ) -> tuple[Tensor, DerivativeTape]:
     """The network of what enters at ``x`` and its derivatives in x, (J, n, outputs), with the tape of the pass."""
-    h = entrance.carried(x, layout)
+    h = encoding.carried(x, layout)
     tape = DerivativeTape([], [], [])
     for k, linear in enumerate(linears):
         tape.inputs.append(h)
@@ -189,9 +199,9 @@ class _TaylorValues(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, entrance: Entrance, linears: Any, activation: str, layout: Layout, *_: Tensor
+        ctx: Any, x: Tensor, encoding: InputEncoding, linears: Any, activation: str, layout: Layout, *_: Tensor
     ) -> Tensor:
-        found, ctx.tape = propagate(x, entrance, linears, activation, layout)
+        found, ctx.tape = propagate(x, encoding, linears, activation, layout)
         ctx.linears, ctx.layout = linears, layout
         return found
 
@@ -204,9 +214,9 @@ class _TaylorValues(torch.autograd.Function):
 
 
 def taylor_values(
-    x: Tensor, entrance: Entrance, linears: Sequence[nn.Linear], activation: str, layout: Layout
+    x: Tensor, encoding: InputEncoding, linears: Sequence[nn.Linear], activation: str, layout: Layout
 ) -> Tensor:
     """Values and derivatives (J, n, outputs) at ``x``, differentiable in the weights."""
     weights = [tensor for linear in linears for tensor in (linear.weight, linear.bias)]
-    found: Tensor = _TaylorValues.apply(x, entrance, linears, activation, layout, *weights)
+    found: Tensor = _TaylorValues.apply(x, encoding, linears, activation, layout, *weights)
     return found

@@ -19,6 +19,8 @@ def _update(optimizer: Adam, fused: Any) -> None:
     """One fused update of every group of parameters, all of which lie on one device and have gradients."""
     for group in optimizer.param_groups:
         parameters = [p for p in group["params"] if p.grad is not None]
+        if not parameters:
+            continue
         memories = [optimizer.state[p] for p in parameters]
         steps = [memory["step"] for memory in memories]
         first, second = group["betas"]

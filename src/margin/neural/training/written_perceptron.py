@@ -21,15 +21,9 @@ from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
 from margin.neural.training.objectives import cross_entropy
 from margin.neural.training.steps import Objective
+from margin.neural.written_gradients import ACTIVATION_BACKWARD
 
 __all__ = ["written_gradient"]
-
-# Derivatives of activations, from what comes from above and the activation itself.
-DERIVATIVES: dict[type[nn.Module], Callable[[Tensor, Tensor], Tensor]] = {
-    nn.ReLU: lambda above, h: torch.ops.aten.threshold_backward(above, h, 0),
-    nn.Tanh: torch.ops.aten.tanh_backward,
-    nn.Sigmoid: torch.ops.aten.sigmoid_backward,
-}
 
 
 def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch], dict[str, Mean]] | None:
@@ -43,10 +37,10 @@ def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch
     plain = type(module) in (MLP, TwoClassMLP) and objective is cross_entropy
     if not plain or not isinstance(module, MLP):
         return None
-    usual = module.dropout.p == 0 and type(module.activation) in DERIVATIVES
+    usual = module.dropout.p == 0 and type(module.activation) in ACTIVATION_BACKWARD
     if not usual or not all(p.requires_grad and p.device.type == "cpu" for p in module.parameters()):
         return None
-    layers, derivative = list(module.linears), DERIVATIVES[type(module.activation)]
+    layers, derivative = list(module.linears), ACTIVATION_BACKWARD[type(module.activation)]
     two_classes = isinstance(module, TwoClassMLP)
 
     @torch.no_grad()

@@ -55,15 +55,17 @@ def finishing_seconds(comparison: Comparison, standing: Standing) -> float:
 
 def _affordable(budget: Budget) -> float:
     """Seconds that the last fits may be expected to take."""
-    usual = AFFORDABLE * budget.left(FOR_THE_REPORT)
-    return usual if usual >= START_SECONDS + OVERRUN * budget.seconds else _deadline(budget) - budget.clock()
+    return AFFORDABLE * budget.left(FOR_THE_REPORT) if _in_time(budget) else _deadline(budget) - budget.clock()
 
 
 def _deadline(budget: Budget) -> float:
     """When the last fits must be done: in time for the report, or, where hardly any is left, a little after the end."""
-    if AFFORDABLE * budget.left(FOR_THE_REPORT) >= START_SECONDS + OVERRUN * budget.seconds:
-        return budget.deadline(FOR_THE_REPORT)
-    return budget.deadline(-OVERRUN) + START_SECONDS
+    return budget.deadline(FOR_THE_REPORT) if _in_time(budget) else budget.deadline(-OVERRUN) + START_SECONDS
+
+
+def _in_time(budget: Budget) -> bool:
+    """Whether more is left than a quick leader may take beyond the budget."""
+    return AFFORDABLE * budget.left(FOR_THE_REPORT) >= START_SECONDS + OVERRUN * budget.seconds
 
 
 def _pass_over_the_dear(comparison: Comparison, budget: Budget) -> None:
