@@ -11,7 +11,7 @@ import numpy as np
 
 from margin.generative import DiffusionModel
 
-__all__ = ["plain_loop", "seconds_per_update"]
+__all__ = ["plain_loop", "seconds_per_update", "trainer_loop"]
 
 ROUNDS = 2
 
@@ -47,6 +47,41 @@ def plain_loop(X: np.ndarray, options: Mapping[str, Any], epochs: int) -> Any:
             schedule.step()
             average.update_parameters(net)
     return average
+
+
+def trainer_loop(X: np.ndarray, options: Mapping[str, Any], epochs: int, rate: float, seed: int) -> Any:
+    """The settings of denoising-diffusion-pytorch's trainer over the same network: v is predicted, Adam (0.9, 0.99) at
+    a constant rate, gradients clipped at 1, every tenth update goes into an average of the weights with 0.995."""
+    import torch
+    from torch.nn import functional
+    from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    from margin.generative.diffusion.networks import UNetDenoiser
+    from margin.generative.diffusion.schedules import noise_schedule
+
+    torch.manual_seed(seed)
+    side, steps = round(X.shape[1] ** 0.5), options["n_steps"]
+    net = UNetDenoiser((1, side, side), options["hidden_layer_sizes"])
+    average = AveragedModel(net, multi_avg_fn=get_ema_multi_avg_fn(0.995))
+    images = torch.from_numpy((X - X.mean()) / X.std()).reshape(-1, 1, side, side)
+    loader = DataLoader(TensorDataset(images), batch_size=options["batch_size"], shuffle=True, drop_last=True)
+    optimizer = torch.optim.Adam(net.parameters(), lr=rate, betas=(0.9, 0.99))
+    alpha_bar = noise_schedule("cosine", steps).alpha_bars.float()
+    for update in range(epochs * len(loader)):
+        if update % len(loader) == 0:
+            batches = iter(loader)
+        (x,) = next(batches)
+        step, noise = torch.randint(1, steps + 1, (len(x),)), torch.randn_like(x)
+        signal, rest = (part.sqrt()[:, None, None, None] for part in (alpha_bar[step], 1 - alpha_bar[step]))
+        optimizer.zero_grad()
+        loss = functional.mse_loss(net(signal * x + rest * noise, step / steps), signal * noise - rest * x)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        if update % 10 == 9:
+            average.update_parameters(net)
+    return average.module
 
 
 def seconds_per_update(X: np.ndarray, options: Mapping[str, Any]) -> dict[str, float]:

@@ -38,12 +38,26 @@ def sample_episode(
     >>> len(episode.support), len(episode.query), episode.support_labels.tolist()
     (2, 6, [0, 1])
     """
-    rng = as_generator(random_state)
     y = np.asarray(y)
     if len(X) != len(y):
         raise ValueError(f"sample_episode: X and y must be of one length; got {len(X)} and {len(y)}.")
+    return _draw(X, rows_by_class(y), k, n, q, as_generator(random_state), classes)
+
+
+def rows_by_class(y: np.ndarray) -> dict[Any, np.ndarray]:
+    """The numbers of the rows of every class, classes sorted.
+
+    >>> {c: rows.tolist() for c, rows in rows_by_class(np.array([7, 5, 7])).items()}
+    {5: [1], 7: [0, 2]}
+    """
     known, counts = np.unique(y, return_counts=True)
-    rich = known[counts >= n + q]
+    order = np.argsort(y, kind="stable")
+    return dict(zip(known.tolist(), np.split(order, np.cumsum(counts)[:-1])))
+
+
+def _draw(X: Any, rows_of: dict[Any, np.ndarray], k: int, n: int, q: int, rng: np.random.Generator,
+          classes: Any = None) -> Episode:  # fmt: skip
+    rich = np.array([c for c, rows in rows_of.items() if len(rows) >= n + q])
     rich = rich if classes is None else np.intersect1d(rich, classes)
     if k < 2 or n < 1 or q < 1 or len(rich) < k:
         raise ValueError(
@@ -51,7 +65,7 @@ def sample_episode(
             f"got k={k} and {len(rich)} such classes."
         )
     chosen = rng.choice(rich, k, replace=False)
-    rows = np.stack([rng.choice(np.flatnonzero(y == c), n + q, replace=False) for c in chosen])  # (k, n + q)
+    rows = np.stack([rng.choice(rows_of[c], n + q, replace=False) for c in chosen.tolist()])  # (k, n + q)
     support, query = rows[:, :n].ravel(), rows[:, n:].ravel()
     return Episode(_take(X, support), np.repeat(np.arange(k), n), _take(X, query), np.repeat(np.arange(k), q), chosen)
 
@@ -67,6 +81,7 @@ class EpisodeRows(Rows):
 
     def __init__(self, X: np.ndarray, y: np.ndarray, sizes: tuple[int, int, int]):
         self.X, self.y, self.sizes = X, y, sizes
+        self.rows_of = rows_by_class(y)  # once: thousands of episodes are drawn from the same rows
 
     def __len__(self) -> int:
         return len(self.X)
@@ -89,7 +104,7 @@ def episode_tensors(
     rows: EpisodeRows, sizes: tuple[int, int, int], numbers: list[int], seed: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Support (episodes, k n, p), its labels, query and its labels; every number has a generator of its own."""
-    drawn = [sample_episode(rows.X, rows.y, *sizes, np.random.default_rng([seed, number])) for number in numbers]
+    drawn = [_draw(rows.X, rows.rows_of, *sizes, np.random.default_rng([seed, number])) for number in numbers]
     support, labels, query, wanted = (torch.from_numpy(np.stack(part)) for part in list(zip(*drawn))[:4])
     return support, labels, query, wanted
 

@@ -31,15 +31,17 @@ def episode_loss(
     elif method == "reptile":
         query, wanted = torch.cat([support, query]), torch.cat([labels, wanted])
         loss, outputs = _reptile(module, query, wanted, rate, max(REPTILE_STEPS, steps))
-    elif method == "siamese":
-        near, far = module(support), module(query)
-        loss, outputs = _same_or_different(near, labels, far, wanted, k), prototype_scores(near, labels, far, k)
-    elif method == "matching":
-        outputs = matching_log_probabilities(module(support), labels, module(query), k)
-        loss = functional.nll_loss(outputs, wanted)
     else:
-        outputs = prototype_scores(module(support), labels, module(query), k)
-        loss = functional.cross_entropy(outputs, wanted)
+        # In one batch: what batch norm takes away from a few support rows alone is not what it takes from the queries.
+        near, far = module(torch.cat([support, query])).split([len(support), len(query)])
+        if method == "siamese":
+            loss, outputs = _same_or_different(near, labels, far, wanted, k), prototype_scores(near, labels, far, k)
+        elif method == "matching":
+            outputs = matching_log_probabilities(near, labels, far, k)
+            loss = functional.nll_loss(outputs, wanted)
+        else:
+            outputs = prototype_scores(near, labels, far, k)
+            loss = functional.cross_entropy(outputs, wanted)
     return loss, (outputs.detach().argmax(dim=1) == wanted).to(outputs.dtype).mean()
 
 
