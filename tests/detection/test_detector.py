@@ -11,6 +11,7 @@ from margin.data.scenes import digit_scenes, shape_scenes
 from margin.detection import ObjectDetector
 from margin.detection.backbone import Scene
 from margin.detection.boxes import pairwise_iou, to_centers
+from margin.detection.changed_scenes import augment_scene
 from margin.detection.detector import DETECTORS, detector_network
 from margin.detection.detr import sine_positions
 from margin.detection.matching import NO_OBJECT_WEIGHT, batch_set_loss, set_loss
@@ -144,3 +145,39 @@ def test_scenes_say_the_truth(make):
             assert set(np.unique(window)) <= {0, label + 1} or make is digit_scenes
         overlap = pairwise_iou(boxes.xyxy, boxes.xyxy) - np.eye(len(boxes))
         assert (overlap < 0.5).all()
+
+
+def test_changed_scenes_keep_boxes_on_their_objects():
+    """Bright rectangles: after any change the pixels in the moved boxes are bright, and lost objects are told."""
+    rng = np.random.default_rng(0)
+    images, boxes = torch.zeros(40, 1, 24, 32), torch.zeros(40, 1, 4)
+    for k in range(40):
+        left, top = rng.integers(0, 22), rng.integers(0, 16)
+        images[k, :, top : top + 6, left : left + 8] = 1.0
+        boxes[k, 0] = torch.tensor([left, top, left + 8, top + 6])
+    scene = Scene(images, boxes, torch.zeros(40, 1, dtype=torch.long), boxes)
+    changes = [("flip", 0.0), ("flip-vertical", 0.0), ("shift", 6.0), ("crop", 8.0), ("noise", 0.01)]
+    changed = augment_scene(scene, changes, torch.Generator().manual_seed(3))
+    there = changed.labels[:, 0] >= 0
+    assert 0 < int(there.sum()) < 40
+    assert torch.equal(changed.proposals[:, 0, 0].isnan(), ~there)
+    for image, (left, top, right, bottom) in zip(changed.images[there, 0], changed.boxes[there, 0].tolist()):
+        inside = image[int(np.ceil(top)) : int(bottom), int(np.ceil(left)) : int(right)]
+        assert inside.numel() == 0 or float(inside.mean()) > 0.8
+        assert float(image.sum()) <= 1.5 * max((right - left) * (bottom - top), 4.0)
+
+
+def test_augmented_detectors_resume_and_refuse_what_mixes_labels(scenes):
+    names = ["flip", "flip-vertical", "shift 2", "color 0.1"]
+    model = ObjectDetector("yolo", base_channels=4, max_iter=2, batch_size=5, random_state=2, augment=names)
+    model.fit(scenes.images, scenes.boxes)
+    plain = clone(model).set_params(augment=None).fit(scenes.images, scenes.boxes)
+    assert any(not np.array_equal(plain.weights_[name], array) for name, array in model.weights_.items())
+    begun, resumed = clone(model), clone(model)
+    next(begun.iterate(scenes.images, scenes.boxes))
+    list(resumed.iterate(scenes.images, scenes.boxes, state=begun.get_state()))
+    for name, array in model.weights_.items():
+        np.testing.assert_array_equal(resumed.weights_[name], array)
+    for wrong, said in ((["mixup 0.2"], "must not name 'mixup'"), (["turn"], "must name one of flip")):
+        with pytest.raises(ValueError, match=f"ObjectDetector: augment {said}"):
+            clone(model).set_params(augment=wrong).fit(scenes.images, scenes.boxes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Integer, Number
+from margin.core.domains import Choice, Either, Integer, Number, Optional, Text
+from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
@@ -19,11 +21,13 @@ from margin.data.boxes import Boxes
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.detection.average_precision import mean_average_precision
 from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
+from margin.detection.changed_scenes import augment_scene
 from margin.detection.detr import DETR
 from margin.detection.rcnn import RCNN, FasterRCNN, FastRCNN, RegionNetwork
 from margin.detection.selective_search import selective_search
 from margin.detection.suppression import non_maximum_suppression
 from margin.detection.yolo import YOLO
+from margin.neural.augment import parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.nets.image_parts import Standardized
@@ -83,6 +87,12 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         0.3, Number(above=0), "Scale k of the segments from which 'r-cnn' and 'fast-r-cnn' take proposals."
     )
     max_proposals: int = parameter(200, Integer(low=1), "Most proposals of selective search per image.")
+    augment: Sequence[str] | None = parameter(
+        None,
+        Optional(SequenceOf(Text())),
+        "Random changes of every training batch, in which boxes move with what they hold: 'flip', 'flip-vertical', "
+        "'shift 2', 'crop 4', 'rotate 15', 'noise 0.1', 'color 0.2', 'cutout 4'.",
+    )
     batch_size: int | str = parameter(
         "auto",
         Either(Choice("auto"), Integer(low=1, search=(2, 32), log=True)),
@@ -122,7 +132,8 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         self.classes_ = classes
         corners, labels = _padded(objects, classes)
         rows = ImageRows.of(images, corners, labels, self._proposals(images))
-        yield from self._train(_scene_loss, rows, train, valid, seed=seed, state=state)
+        objective = partial(_scene_loss, changes=parse_augmentations("ObjectDetector: augment", self.augment or ()))
+        yield from self._train(objective, rows, train, valid, seed=seed, state=state)
 
     def predict(self, X: Any) -> list[Boxes]:
         """What is found in every image, best score first."""
@@ -171,6 +182,10 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             best = np.argsort(-scores, kind="stable")
         best = best[: self.max_detections]
         return Boxes(boxes[best], self.classes_[labels[best]], scores[best])
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        parse_augmentations("ObjectDetector: augment", self.augment or ())
 
     def _images(self, X: Any, *, reset: bool = False) -> np.ndarray:
         fitted = None if reset else (self.network_["in_channels"], None, None)
@@ -227,9 +242,15 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         return None  # what convolutions cost is counted in the first step
 
 
-def _scene_loss(module: Any, batch: tuple[Tensor, ...], noise: torch.Generator) -> dict[str, Tensor]:
+def _scene_loss(
+    module: Any, batch: tuple[Tensor, ...], noise: torch.Generator, *, changes: Sequence[tuple[str, float]]
+) -> dict[str, Tensor]:
+    """The losses on a batch, which is changed at random while the network learns."""
     images, boxes, labels, proposals = batch
-    return module.body.losses(Scene(module.prepare(images), boxes, labels, proposals), noise)
+    scene = Scene(module.prepare(images), boxes, labels, proposals)
+    if module.training:
+        scene = augment_scene(scene, changes, noise)
+    return module.body.losses(scene, noise)
 
 
 def _objects(y: Any, images: np.ndarray) -> list[Boxes]:

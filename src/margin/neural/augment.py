@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from margin.core.randomness import RandomLike, as_generator
 from margin.neural.augmentation import AUGMENTATIONS, parse_augmentation
 from margin.neural.moves import MOVES, move_boxes, move_images
 
-__all__ = ["AugmentedImages", "augment"]
+__all__ = ["AugmentedImages", "apply_augmentation", "augment", "parse_augmentations"]
 
 
 class AugmentedImages(NamedTuple):
@@ -43,29 +44,34 @@ def augment(
     (array([0., 0., 0., 1.]), array([[3., 0., 4., 1.]]))
     """
     pixels, labels, rectangles = _checked(images, masks, boxes)
-    steps = _parsed(operations)
+    steps = parse_augmentations("augment: operations", operations)
     generator = torch.Generator().manual_seed(int(as_generator(random_state).integers(2**63)))
     kept = None if rectangles is None else [torch.ones(len(of), dtype=torch.bool) for of in rectangles]
     for name, value in steps:
-        n, _, h, w = pixels.shape
-        function = AUGMENTATIONS[name].function
-        assert function is not None
-        before = generator.get_state()
-        pixels = function(pixels, value, generator)
-        if name not in MOVES:
+        pixels, moves = apply_augmentation(pixels, name, value, generator)
+        if moves is None:
             continue
-        moves = MOVES[name]((n, h, w), value, torch.Generator().set_state(before))  # the draw of the images again
         labels = None if labels is None else move_images(labels, moves, mode="nearest")
         if rectangles is not None and kept is not None:
-            moved = [move_boxes(of, move, h, w) for of, move in zip(rectangles, moves, strict=True)]
+            moved = [move_boxes(of, move, *pixels.shape[2:]) for of, move in zip(rectangles, moves, strict=True)]
             rectangles = [found for found, _ in moved]
-            kept = [still & inside for still, (_, inside) in zip(kept, moved, strict=True)]
+            kept = [still & (part > 0) for still, (_, part) in zip(kept, moved, strict=True)]
     return _returned(images, masks, pixels, labels, rectangles, kept)
 
 
-def _checked(
-    images: Any, masks: Any, boxes: Any
-) -> tuple[torch.Tensor, torch.Tensor | None, list[torch.Tensor] | None]:
+def apply_augmentation(x: Tensor, name: str, value: float, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
+    """Images (N, C, H, W) changed by one augmentation, and the moves that were drawn; None where nothing moves."""
+    function = AUGMENTATIONS[name].function
+    assert function is not None
+    before = generator.get_state()
+    changed = function(x, value, generator)
+    if name not in MOVES:
+        return changed, None
+    again = torch.Generator().set_state(before)  # the draw of the images again
+    return changed, MOVES[name]((len(x), x.shape[2], x.shape[3]), value, again)
+
+
+def _checked(images: Any, masks: Any, boxes: Any) -> tuple[Tensor, Tensor | None, list[Tensor] | None]:
     array = np.asarray(images)
     if array.ndim not in (3, 4) or array.size == 0 or array.dtype.kind not in "buif":
         raise ValueError(f"augment: images must be numbers (N, H, W) or (N, H, W, C); got {array.dtype} {array.shape}.")
@@ -88,19 +94,18 @@ def _checked(
     return pixels, labels, [torch.from_numpy(of) for of in rectangles]
 
 
-def _parsed(operations: Sequence[str]) -> list[tuple[str, float]]:
+def parse_augmentations(what: str, operations: Sequence[str]) -> list[tuple[str, float]]:
+    """Names and numbers of augmentations of images whose labels are not mixed; errors begin with ``what``."""
     if isinstance(operations, str):
-        raise ValueError(f"augment: operations must be a list of names, as in ['{operations}']; got a string.")
+        raise ValueError(f"{what} must be a list of names, as in ['{operations}']; got a string.")
     steps = []
     for text in operations:
         try:
             steps.append(parse_augmentation(text))
         except ValueError as error:
-            raise ValueError(f"augment: operations must name {error}.") from None
+            raise ValueError(f"{what} must name {error}.") from None
     if any(AUGMENTATIONS[name].function is None for name, _ in steps):
-        raise ValueError(
-            "augment: operations must not name 'mixup', which mixes labels; use CNNClassifier(augment=...)."
-        )
+        raise ValueError(f"{what} must not name 'mixup', which mixes labels; use CNNClassifier(augment=...).")
     return steps
 
 

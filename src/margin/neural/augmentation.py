@@ -3,6 +3,7 @@ r"""Random changes of a batch of images that keep their class, each one tensor o
 | name | what it does to each image |
 |---|---|
 | ``flip`` | mirrors it left to right, half of the time |
+| ``flip-vertical`` | mirrors it top to bottom, half of the time |
 | ``shift 2`` | moves it by up to 2 pixels in both directions; edge pixels continue |
 | ``crop 4`` | takes a window up to 4 pixels smaller at a random position and enlarges it to the old size |
 | ``rotate 15`` | turns it about its middle by up to 15 degrees; edge pixels continue |
@@ -20,7 +21,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from margin.neural.moves import draw_crops, draw_flips, draw_rotations, draw_shifts, move_images
+from margin.neural.moves import draw_crops, draw_flips, draw_rotations, draw_shifts, draw_vertical_flips, move_images
 
 __all__ = [
     "AUGMENTATIONS",
@@ -30,6 +31,7 @@ __all__ = [
     "crop",
     "cutout",
     "flip",
+    "flip_vertical",
     "mixup",
     "parse_augmentation",
     "rotate",
@@ -41,6 +43,12 @@ def flip(x: Tensor, generator: torch.Generator) -> Tensor:
     """Each image mirrored left to right with probability 1/2."""
     moves = draw_flips((len(x), x.shape[2], x.shape[3]), 0, generator)
     return torch.where(moves[:, 0, 0].view(-1, 1, 1, 1) < 0, x.flip(3), x)
+
+
+def flip_vertical(x: Tensor, generator: torch.Generator) -> Tensor:
+    """Each image mirrored top to bottom with probability 1/2."""
+    moves = draw_vertical_flips((len(x), x.shape[2], x.shape[3]), 0, generator)
+    return torch.where(moves[:, 1, 1].view(-1, 1, 1, 1) < 0, x.flip(2), x)
 
 
 def shift_images(x: Tensor, distance: float, generator: torch.Generator) -> Tensor:
@@ -108,6 +116,7 @@ class Kind(NamedTuple):
 INTEGER, POSITIVE = "an integer of at least 1", "a number above 0"
 AUGMENTATIONS: dict[str, Kind] = {
     "flip": Kind(lambda x, _, generator: flip(x, generator), None),
+    "flip-vertical": Kind(lambda x, _, generator: flip_vertical(x, generator), None),
     "shift": Kind(shift_images, INTEGER, "2"),
     "crop": Kind(crop, INTEGER, "2"),
     "rotate": Kind(rotate, POSITIVE, "15"),

@@ -12,7 +12,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["MOVES", "draw_crops", "draw_flips", "draw_rotations", "draw_shifts", "move_boxes", "move_images"]
+__all__ = [
+    "MOVES",
+    "draw_crops",
+    "draw_flips",
+    "draw_rotations",
+    "draw_shifts",
+    "draw_vertical_flips",
+    "move_boxes",
+    "move_images",
+]
 
 Shape = tuple[int, int, int]  # number of images, height, width
 
@@ -24,8 +33,17 @@ def _moves(n: int) -> Tensor:
 
 def draw_flips(shape: Shape, _: float, generator: torch.Generator) -> Tensor:
     """Left becomes right, with probability 1/2."""
-    moves = _moves(shape[0])
-    moves[:, 0, 0] = 1 - 2 * (torch.rand(shape[0], generator=generator) < 0.5).float()
+    return _mirrored(shape[0], 0, generator)
+
+
+def draw_vertical_flips(shape: Shape, _: float, generator: torch.Generator) -> Tensor:
+    """Top becomes bottom, with probability 1/2."""
+    return _mirrored(shape[0], 1, generator)
+
+
+def _mirrored(n: int, axis: int, generator: torch.Generator) -> Tensor:
+    moves = _moves(n)
+    moves[:, axis, axis] = 1 - 2 * (torch.rand(n, generator=generator) < 0.5).float()
     return moves
 
 
@@ -60,6 +78,7 @@ def draw_rotations(shape: Shape, degrees: float, generator: torch.Generator) -> 
 
 MOVES: dict[str, Callable[[Shape, float, torch.Generator], Tensor]] = {
     "flip": draw_flips,
+    "flip-vertical": draw_vertical_flips,
     "shift": draw_shifts,
     "crop": draw_crops,
     "rotate": draw_rotations,
@@ -72,14 +91,18 @@ def move_images(x: Tensor, moves: Tensor, mode: str = "bilinear") -> Tensor:
     return functional.grid_sample(x, grid, mode=mode, padding_mode="border", align_corners=False)
 
 
-def move_boxes(boxes: Tensor, move: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
-    """Boxes (left, top, right, bottom, in pixels) about what they held, cut at the edges; and which of them are left.
+def move_boxes(boxes: Tensor, moves: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """Boxes (..., n, 4) by their corners in pixels about what they held, cut at the edges, and the part left of each.
 
-    A turned box is no box: the smallest one about its four corners is taken. Boxes that leave the image have no area.
+    ``moves`` (..., 2, 3) has one move for the boxes of an image. A turned box is no box: the smallest one about its
+    four corners is taken. A box that leaves the image has the part 0.
     """
     size = torch.tensor([width, height], dtype=boxes.dtype)
-    corners = boxes[:, [[0, 1], [2, 1], [0, 3], [2, 3]]] / size * 2 - 1  # (boxes, 4, 2)
-    moved = (corners - move[:, 2].to(boxes.dtype)) @ torch.linalg.inv(move[:, :2].to(boxes.dtype)).T
-    pixels = ((moved + 1) / 2 * size).clamp(min=torch.zeros(2, dtype=boxes.dtype), max=size)
-    found = torch.cat([pixels.amin(dim=1), pixels.amax(dim=1)], dim=1)
-    return found, ((found[:, 2] > found[:, 0]) & (found[:, 3] > found[:, 1]))
+    corners = boxes[..., [[0, 1], [2, 1], [0, 3], [2, 3]]] / size * 2 - 1  # (..., n, 4, 2)
+    back = torch.linalg.inv(moves[..., :2].to(boxes.dtype)).mT
+    moved = (corners - moves[..., None, None, :, 2].to(boxes.dtype)) @ back[..., None, :, :]
+    pixels = (moved + 1) / 2 * size
+    whole = torch.cat([pixels.amin(dim=-2), pixels.amax(dim=-2)], dim=-1)
+    found = whole.clamp(min=torch.zeros(4, dtype=boxes.dtype), max=size.repeat(2))
+    sides, whole_sides = found[..., 2:] - found[..., :2], whole[..., 2:] - whole[..., :2]
+    return found, (sides.prod(dim=-1) / whole_sides.prod(dim=-1).clamp(min=torch.finfo(boxes.dtype).tiny))

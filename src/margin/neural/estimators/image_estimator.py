@@ -45,8 +45,8 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
     augment: Sequence[str] | None = parameter(
         None,
         Optional(SequenceOf(Text())),
-        "Random changes of every training batch: 'flip', 'shift 2', 'crop 4', 'rotate 15', 'noise 0.1', 'color 0.2', "
-        "'cutout 4', 'mixup 0.2'.",
+        "Random changes of every training batch: 'flip', 'flip-vertical', 'shift 2', 'crop 4', 'rotate 15', "
+        "'noise 0.1', 'color 0.2', 'cutout 4', 'mixup 0.2'.",
     )
     standardize: bool = parameter(
         True, Flag(), "Whether channels (and the targets of a regression) are brought to mean 0 and deviation 1."
