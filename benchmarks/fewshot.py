@@ -1,8 +1,9 @@
-"""Few-shot learning at full scale: ``python -m benchmarks.fewshot omniglot|sinusoid``; Omniglot needs ``MARGIN_DATA``.
+"""Few-shot learning at full scale: ``python -m benchmarks.fewshot omniglot|one-shot|sinusoid``.
 
-``omniglot``: a prototypical network trained on the 964 background characters and their rotations; episodes of the 659
-evaluation characters, and Lake's 20 one-shot runs. ``sinusoid``: MAML on waves of random amplitude and phase (Finn et
-al. 2017): the error after one step on ten points, against a network trained on all waves.
+``omniglot``: a prototypical network trained on 1,200 characters and their rotations, and episodes of the other 423.
+``one-shot``: trained on the 964 background characters only, and Lake's 20 one-shot runs. Both need ``MARGIN_DATA``.
+``sinusoid``: MAML on waves of random amplitude and phase (Finn et al. 2017): the error after one step on ten points,
+against a network trained on all waves.
 """
 
 from __future__ import annotations
@@ -22,11 +23,17 @@ from margin.data.files import data_file
 from margin.meta import FewShotLearner
 
 SIDE = 28
-EPISODES = 2000
+EPISODES = {"omniglot": 12_000, "one-shot": 4_000}
+KNOWN = 1200  # characters of the usual split
 TASKS = 25  # waves of an update, as published
-RUNS = (("omniglot",), ("sinusoid",))  # what ``python -m benchmarks fewshot`` runs
-PUBLISHED = {(5, 1): 0.988, (5, 5): 0.997, (20, 1): 0.960}  # Snell et al. 2017, four blocks of 64, all 1,200 characters
-BLOCKS = ["conv 32 3 norm", "pool 2"] * 4
+RUNS = (("omniglot",), ("one-shot",), ("sinusoid",))  # what ``python -m benchmarks fewshot`` runs
+PUBLISHED = {  # Snell et al. 2017, and what a careful repetition by others found
+    (5, 1): (0.988, 0.982),
+    (5, 5): (0.997, 0.994),
+    (20, 1): (0.960, 0.958),
+    (20, 5): (0.989, 0.986),
+}
+BLOCKS = ["conv 64 3 norm stride=2"] * 4
 
 
 def shrunk(images: np.ndarray) -> np.ndarray:
@@ -77,40 +84,70 @@ def one_shot_runs(model: FewShotLearner) -> list[float]:
     return found
 
 
-def run_omniglot() -> None:
-    X, y = with_rotations(*omniglot(0))
-    model = FewShotLearner(
-        ways=20, shots=1, queries=5, encoder=BLOCKS, image_shape=(SIDE, SIDE), n_components=64, episodes=EPISODES,
-        max_iter=1, learning_rate="cosine", learning_rate_init=2e-3, random_state=0, record_steps=None,
+def learner(episodes: int) -> FewShotLearner:
+    """Episodes of 60 ways, 1 shot and 5 queries, as published."""
+    return FewShotLearner(
+        ways=60, shots=1, queries=5, encoder=BLOCKS, image_shape=(SIDE, SIDE), n_components=64, episodes=episodes,
+        max_iter=1, learning_rate="cosine", learning_rate_init=4e-3, random_state=0, record_steps=None,
     )  # fmt: skip  # one record: each embeds all training rows anew
+
+
+def timed(model: FewShotLearner, X: np.ndarray, y: np.ndarray) -> float:
+    """Train, and say how many processor seconds it took."""
     began = time.process_time()
     for record in model.iterate(X, y):
         print(record, flush=True)
-    seconds = time.process_time() - began
-    new, labels = omniglot(1)
+    return time.process_time() - began
+
+
+def run_omniglot(episodes: int) -> None:
+    """The usual split of the papers: 1,200 of all characters at random, with their rotations, and the other 423."""
+    parts = [omniglot(split) for split in (0, 1)]
+    X, y = np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+    known = np.isin(y, np.random.default_rng(0).permutation(np.unique(y))[:KNOWN])
+    model = learner(episodes)
+    seconds = timed(model, *with_rotations(X[known], y[known]))
+    new, labels = with_rotations(X[~known], y[~known])
     findings: list[Finding] = []
     raw: dict[str, Any] = {"cpu_seconds": seconds}
-    for (ways, shots), published in PUBLISHED.items():
-        count = 300 if ways == 5 else 100
-        found = model.episode_accuracies(new, labels, ways=ways, shots=shots, n_episodes=count, random_state=1)
+    for (ways, shots), (published, repeated) in PUBLISHED.items():
+        found = model.episode_accuracies(new, labels, ways=ways, shots=shots, n_episodes=1000, random_state=1)
         mean, half = interval(found.tolist())
-        what = f"{ways}-way {shots}-shot, {count} episodes of new characters"
-        goal = f"{published:.1%} (Snell et al. 2017: four blocks of 64, 1,200 characters, far more episodes)"
-        findings.append(Finding(what, f"{mean:.1%} ± {half:.1%}", goal, mean + half >= published))
+        what = f"{ways}-way {shots}-shot, 1,000 episodes of new characters"
+        goal = f"{published:.1%} (Snell et al. 2017), {repeated:.1%} when others repeated it"
+        findings.append(Finding(what, f"{mean:.2%} ± {half:.2%}", goal, mean + half >= repeated))
         raw[what] = mean
-    runs = one_shot_runs(model)
-    mean, half = interval(runs)
-    findings.append(Finding("Lake's 20 one-shot runs, 20-way", f"{mean:.1%} ± {half:.1%} correct",
-                            "people 95.5 % (Lake et al. 2015), for comparison"))  # fmt: skip
     findings.append(Finding("processor time of training", f"{seconds:.0f} s"))
     save_findings(
         "few-shot", "Prototypical network on Omniglot",
-        protocol=f"FewShotLearner('prototypical') with four blocks of 32 filters on 28 x 28 pixels, {EPISODES} "
-        "episodes of 20 ways, 1 shot and 5 queries from the 964 background characters in four rotations; tested on the "
-        "659 evaluation characters, which is the harder split of Lake.",
-        command="MARGIN_DATA=... python -m benchmarks.fewshot omniglot", findings=findings, raw=raw | {"runs": runs},
+        protocol=f"FewShotLearner('prototypical') with four blocks of 64 filters with stride 2 on 28 x 28 pixels, "
+        f"{episodes:,} episodes of 60 ways, 1 shot and 5 queries; {KNOWN:,} of all 1,623 characters at random in four "
+        "rotations to learn, the others in four rotations to test, as published (there on one draw of the characters, "
+        "with pooling instead of strides). Settings chosen on background characters with Lake's split.",
+        command="MARGIN_DATA=... python -m benchmarks.fewshot omniglot", findings=findings, raw=raw,
     )  # fmt: skip
     print(findings)
+
+
+def run_one_shot(episodes: int) -> None:
+    """Lake's split by alphabets: 964 background characters to learn, 20 runs within new alphabets."""
+    model = learner(episodes)
+    seconds = timed(model, *with_rotations(*omniglot(0)))
+    runs = one_shot_runs(model)
+    mean, half = interval(runs)
+    save_findings(
+        "one-shot-runs", "Lake's one-shot runs",
+        protocol=f"The network of the row above, {episodes:,} episodes of the 964 background characters in four "
+        "rotations; 20 runs of 20 characters of one new alphabet each, one drawing per character.",
+        command="MARGIN_DATA=... python -m benchmarks.fewshot one-shot",
+        findings=[
+            Finding("20-way within new alphabets", f"{mean:.1%} ± {half:.1%} correct",
+                    "people 95.5 % (Lake et al. 2015), for comparison"),
+            Finding("processor time of training", f"{seconds:.0f} s"),
+        ],
+        raw=runs,
+    )  # fmt: skip
+    print(mean, half)
 
 
 def waves(rng: np.random.Generator, n: int, points: int) -> Any:
@@ -199,12 +236,18 @@ def run_sinusoid(updates: int = 8000) -> None:
 
 def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(prog="python -m benchmarks.fewshot", description=__doc__)
-    found.add_argument("what", choices=("omniglot", "sinusoid"))
+    found.add_argument("what", choices=(*EPISODES, "sinusoid"))
+    found.add_argument("--episodes", type=int, help="training episodes on Omniglot")
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    {"omniglot": run_omniglot, "sinusoid": run_sinusoid}[parser().parse_args(arguments).what]()
+    options = parser().parse_args(arguments)
+    if options.what == "sinusoid":
+        run_sinusoid()
+    else:
+        train = run_omniglot if options.what == "omniglot" else run_one_shot
+        train(options.episodes or EPISODES[options.what])
 
 
 if __name__ == "__main__":
