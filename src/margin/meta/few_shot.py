@@ -36,6 +36,7 @@ from margin.neural.training.steps import Objective
 
 __all__ = ["FewShotLearner"]
 
+ROWS_AT_ONCE = 2048  # embedded together
 USE_STEPS = 3  # inner steps on a new support set for every one in training: there is no query loss to overfit
 
 
@@ -127,9 +128,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def embed(self, X: Any) -> np.ndarray:
         """The embedding of every row, (n, n_components)."""
-        module, x = self._embedding(), self._tensor(X)
-        with torch.inference_mode(), torch_threads(1):
-            return module(x).numpy()
+        return _embedded(self._embedding(), self._tensor(X)).numpy()
 
     def same_class(self, A: Any, B: Any) -> np.ndarray:
         """Logits that rows of ``A`` and ``B`` are of one class, by the distance of their embeddings."""
@@ -201,9 +200,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
     def _keep_prototypes(self, rows: EpisodeRows) -> None:
         self.prototypes_ = None
         if self.method in EMBEDDING:
-            with torch.inference_mode(), torch_threads(1):
-                z = self._ready_module()(torch.from_numpy(rows.X))
-                self.prototypes_ = prototypes(z, torch.from_numpy(rows.y), len(self.classes_)).numpy()
+            z = _embedded(self._ready_module(), torch.from_numpy(rows.X))
+            self.prototypes_ = prototypes(z, torch.from_numpy(rows.y), len(self.classes_)).numpy()
 
     def _scores(self, X: Any, support: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
@@ -265,3 +263,9 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def _threads(self, module: nn.Module, batch_size: int) -> int | None:
         return 1  # an episode is a handful of rows
+
+
+def _embedded(module: nn.Module, x: Tensor) -> Tensor:
+    """Embeddings of many rows, some at a time: feature maps of all of them would fill the memory."""
+    with torch.inference_mode(), torch_threads(1):
+        return torch.cat([module(part) for part in x.split(ROWS_AT_ONCE)])
