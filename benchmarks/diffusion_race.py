@@ -30,7 +30,7 @@ EPOCHS = {TRAINER: 8, OURS: 5}
 TRAINER_RATE = 1e-3
 RECIPE: dict[str, Any] = {"learning_rate_init": 2e-3}
 CHOICES: dict[str, list[Any]] = {
-    TRAINER: [1e-3, 3e-4],
+    TRAINER: [3e-4, 1e-3],
     OURS: [{"learning_rate_init": rate} for rate in (1e-3, 2e-3, 4e-3)],
 }
 
@@ -56,7 +56,7 @@ def fitted(way: str, seed: int, choice: Any) -> tuple[DiffusionModel, float]:
     few[0], few[1] = X.min(axis=0), X.max(axis=0)  # the range of samples is that of the rows of a fit
     model = DiffusionModel(**{**options, "max_iter": 1}).fit(few)
     model.center_[:], model.scale_[:] = X.mean(dtype=np.float64), X.std(dtype=np.float64)
-    model.weights_ = {name: value.detach().numpy() for name, value in network.state_dict().items()}
+    model._ready_module().load_state_dict(network.state_dict())
     return model, seconds
 
 
