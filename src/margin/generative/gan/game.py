@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -18,8 +18,8 @@ from margin.generative.gan.losses import (
     generator_loss,
     gradient_penalty,
     implied_js,
-    real_gradient_penalty,
     relativistic_loss,
+    squared_slope,
 )
 from margin.neural.training import Adversarial, Batch, Mean, Player
 from margin.optimize.schedules import Schedule, as_schedule
@@ -75,12 +75,18 @@ def discriminator_terms(
     discriminate, label = modules["discriminator"], batch[1:]
     with torch.no_grad():
         made = _made(modules, rules, batch, noise)
-    real, made = (_blurred(x, rules, noise) for x in (batch[0], made))
+    real, made = (_blurred(x, rules, noise).detach() for x in (batch[0], made))
+    # Where the penalty is on the slope at these rows, it comes from the outputs that the loss needs anyway.
+    flattened = [x.requires_grad_() for x in {"real": (real,), "both": (real, made)}.get(rules.penalty, ())]
     of_real, of_made = discriminate(real, *label), discriminate(made, *label)
     loss = DISCRIMINATOR_LOSSES.get(rules.loss, discriminator_loss)(of_real, of_made).mean()
     if rules.penalty != "none":
-        penalty = _penalty(lambda x: discriminate(x, *label), real, made, rules.penalty, noise)
-        loss = loss + rules.penalty_weight * (1.0 if turn is None else turn.penalty_left) * penalty
+        penalties = [squared_slope(outputs, x).mean() for outputs, x in zip((of_real, of_made), flattened)]
+        if rules.penalty == "between":
+            mix = torch.rand(len(real), generator=noise, dtype=real.dtype)
+            penalties = [gradient_penalty(lambda x: discriminate(x, *label), real, made, mix).mean()]
+        weight = rules.penalty_weight * (1.0 if turn is None else turn.penalty_left)
+        loss = loss + weight * torch.stack(penalties).sum()
     if rules.loss in DISCRIMINATOR_LOSSES:  # their outputs are no logits of a probability
         return {"loss": loss, "distance": (of_real.mean() - of_made.mean()).detach()}
     value = gan_value(of_real.detach(), of_made.detach())
@@ -91,16 +97,6 @@ def discriminator_terms(
         "value": value,
         "js": cast(Tensor, implied_js(value)),
     }
-
-
-def _penalty(
-    critic: Callable[[Tensor], Tensor], real: Tensor, made: Tensor, kind: str, noise: torch.Generator
-) -> Tensor:
-    if kind == "between":
-        mix = torch.rand(len(real), generator=noise, dtype=real.dtype)
-        return gradient_penalty(critic, real, made, mix).mean()
-    at_real = real_gradient_penalty(critic, real).mean()
-    return at_real + real_gradient_penalty(critic, made).mean() if kind == "both" else at_real
 
 
 def generator_terms(

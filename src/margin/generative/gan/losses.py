@@ -21,6 +21,7 @@ __all__ = [
     "implied_js",
     "real_gradient_penalty",
     "relativistic_loss",
+    "squared_slope",
 ]
 
 GENERATOR_LOSSES = ("non-saturating", "minimax", "wasserstein", "relativistic")
@@ -76,16 +77,17 @@ def gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor, fake: Ten
     r""":math:`(\|\nabla f(\hat x)\| - 1)^2` of every row at :math:`\hat x = u x + (1 - u) G(z)`; ``mix`` holds u."""
     mix = mix.reshape(-1, *[1] * (real.ndim - 1))
     points = (mix * real + (1 - mix) * fake).detach().requires_grad_(True)
-    return (_gradient_norm(critic, points, squared=False) - 1).square()
+    # The root has no derivative at 0, which a critic of all equal outputs would reach.
+    return (torch.sqrt(squared_slope(critic(points), points) + 1e-12) - 1).square()
 
 
 def real_gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor) -> Tensor:
     r""":math:`\|\nabla f(x)\|^2` of every row: flattens the discriminator at real rows (R1) or at made ones (R2)."""
-    return _gradient_norm(critic, real.detach().requires_grad_(True), squared=True)
+    points = real.detach().requires_grad_(True)
+    return squared_slope(critic(points), points)
 
 
-def _gradient_norm(critic: Callable[[Tensor], Tensor], points: Tensor, *, squared: bool) -> Tensor:
-    (gradient,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
-    squares = gradient.square().reshape(len(points), -1).sum(dim=1)
-    # The root has no derivative at 0, which a critic of all equal outputs would reach.
-    return squares if squared else torch.sqrt(squares + 1e-12)
+def squared_slope(outputs: Tensor, points: Tensor) -> Tensor:
+    r""":math:`\|\nabla f(x)\|^2` of every row of ``points`` from the ``outputs`` there, one or several per row."""
+    (gradient,) = torch.autograd.grad(outputs.sum(), points, create_graph=True)
+    return gradient.square().reshape(len(points), -1).sum(dim=1)
