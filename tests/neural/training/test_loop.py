@@ -32,7 +32,7 @@ from margin.neural.training import (
 from margin.neural.training.batches import Batch
 from margin.neural.training.light_adam import LightAdam, LightAdamW
 from margin.neural.training.meter import Mean
-from margin.neural.training.objectives import cross_entropy, squared_error
+from margin.neural.training.objectives import binary_cross_entropy, cross_entropy, squared_error
 from margin.neural.training.optimizers import decayed_names
 from margin.neural.training.schedules import SCHEDULES
 from margin.neural.training.steps import measured
@@ -388,16 +388,20 @@ def test_light_steps_give_the_bits_of_torch(ours, theirs):
 
 @pytest.mark.parametrize("activation", ["relu", "tanh", "logistic"])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("kind", "outputs"), [(TwoClassMLP, 1), (MLP, 3)])
-def test_the_written_gradient_is_the_recorded_one(kind, outputs, weighted, activation):
+@pytest.mark.parametrize(
+    ("kind", "outputs", "objective"),
+    [(TwoClassMLP, 1, cross_entropy), (MLP, 3, cross_entropy), (MLP, 1, squared_error), (MLP, 3, squared_error)],
+)
+def test_the_written_gradient_is_the_recorded_one(kind, outputs, objective, weighted, activation):
     torch.manual_seed(0)
     net = kind([6, 8, 5, outputs], activation=activation)
     X, y = torch.randn(40, 6), torch.randint(0, 2, (40,))
+    y = torch.randn(40, outputs) if objective is squared_error else y
     weight = torch.rand(40) if weighted else None
     batch = Batch((X, y), weight, weight.sum() if weighted else 40.0)
-    found = written_gradient(net, cross_entropy)(batch)
+    found = written_gradient(net, objective)(batch)
     written = [p.grad for p in net.parameters()]
-    expected = measured(cross_entropy(net, batch.tensors, torch.Generator()), batch)
+    expected = measured(objective(net, batch.tensors, torch.Generator()), batch)
     gradients = torch.autograd.grad(expected["loss"].total / expected["loss"].mass, list(net.parameters()))
     assert torch.equal(found["loss"].total, expected["loss"].total)
     assert float(found["loss"].mass) == float(expected["loss"].mass)
@@ -408,5 +412,5 @@ def test_the_written_gradient_is_the_recorded_one(kind, outputs, weighted, activ
 def test_what_is_not_a_plain_perceptron_is_recorded():
     assert written_gradient(MLP([2, 3, 2], dropout=0.1), cross_entropy) is None
     assert written_gradient(MLP([2, 3, 2], activation="leaky_relu"), cross_entropy) is None
-    assert written_gradient(MLP([2, 3, 2]), squared_error) is None
+    assert written_gradient(MLP([2, 3, 2]), binary_cross_entropy) is None
     assert written_gradient(nn.Sequential(nn.Linear(2, 2)), cross_entropy) is None

@@ -15,13 +15,21 @@ from torch.optim import Adam, AdamW
 __all__ = ["LightAdam", "LightAdamW"]
 
 
-def _update(optimizer: Adam, fused: Any) -> None:
-    """One fused update of every group of parameters, all of which lie on one device and have gradients."""
+def _update(optimizer: Adam, fused: Any) -> bool:
+    """One fused update of every group of parameters with gradients; False, and nothing done, before the first one.
+
+    The first step is torch's own, which makes what is remembered; so is one on another device.
+    """
+    moved = []
     for group in optimizer.param_groups:
         parameters = [p for p in group["params"] if p.grad is not None]
+        memories = [optimizer.state.get(p) for p in parameters]
+        if not all(memories) or (parameters and parameters[0].device.type != "cpu"):  # all lie on one device
+            return False
+        moved.append((group, parameters, memories))
+    for group, parameters, memories in moved:
         if not parameters:
             continue
-        memories = [optimizer.state[p] for p in parameters]
         steps = [memory["step"] for memory in memories]
         first, second = group["betas"]
         torch._foreach_add_(steps, 1)
@@ -40,16 +48,7 @@ def _update(optimizer: Adam, fused: Any) -> None:
             eps=group["eps"],
             maximize=False,
         )
-
-
-def _is_remembered(optimizer: Adam) -> bool:
-    """Whether every parameter with a gradient was moved before: the first step makes what is remembered."""
-    return all(
-        optimizer.state.get(p) and p.device.type == "cpu"
-        for group in optimizer.param_groups
-        for p in group["params"]
-        if p.grad is not None
-    )
+    return True
 
 
 class LightAdam(Adam):
@@ -57,10 +56,8 @@ class LightAdam(Adam):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        if closure is not None or not _is_remembered(self):
-            return super().step(closure)
-        _update(self, torch._fused_adam_)
-        return None
+        done = closure is None and _update(self, torch._fused_adam_)
+        return None if done else super().step(closure)
 
     step.hooked = True  # type: ignore[attr-defined]  # torch would wrap it in a range of its profiler
 
@@ -70,9 +67,7 @@ class LightAdamW(AdamW):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        if closure is not None or not _is_remembered(self):
-            return super().step(closure)
-        _update(self, torch._fused_adamw_)
-        return None
+        done = closure is None and _update(self, torch._fused_adamw_)
+        return None if done else super().step(closure)
 
     step.hooked = True  # type: ignore[attr-defined]

@@ -196,12 +196,14 @@ def train(training: Training, stop: Callable[[], bool] = lambda: False) -> Itera
     A training that was asked to stop is not finished: it says a last record and can be continued.
     """
     plan, length = training.plan, training.batches.steps_per_epoch
-    halted = False
+    halted = learning = False
     training.keep()
     while not (training.finished or halted):
         with training.surroundings():
             began = time.monotonic()
-            training.step.train()
+            if not (learning and all(module.training for module in training.step.modules.values())):
+                training.step.train()  # at the start, and after an evaluation
+                learning = True
             while True:
                 training.advance()
                 within = training.steps % length  # steps of this epoch; 0 when it is over

@@ -1,4 +1,4 @@
-r"""The gradient of a plain perceptron's cross-entropy, written out as backpropagation.
+r"""The gradient of a plain perceptron's cross-entropy or squared error, written out as backpropagation.
 
 .. math:: \delta_{K+1} = \nabla_{z_{K+1}} \ell, \qquad \delta_k = (\delta_{k+1} W_{k+1}) \odot a'(z_k), \qquad
           \nabla_{W_k} = \delta_k^\top h_{k-1}, \qquad \nabla_{b_k} = \sum_i \delta_{ik} .
@@ -19,7 +19,7 @@ from torch.nn import functional
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training.batches import Batch
 from margin.neural.training.meter import Mean
-from margin.neural.training.objectives import cross_entropy
+from margin.neural.training.objectives import cross_entropy, squared_error
 from margin.neural.training.steps import Objective
 from margin.neural.written_gradients import ACTIVATION_BACKWARD
 
@@ -34,8 +34,8 @@ def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch
     >>> tuple(net.linears[0].weight.grad.shape), loss["loss"].mass
     ((4, 3), 5.0)
     """
-    plain = type(module) in (MLP, TwoClassMLP) and objective is cross_entropy
-    if not plain or not isinstance(module, MLP):
+    loss_of = LOSSES.get(objective)
+    if loss_of is None or type(module) not in (MLP, TwoClassMLP) or not isinstance(module, MLP):
         return None
     usual = module.dropout.p == 0 and type(module.activation) in ACTIVATION_BACKWARD
     if not usual or not all(p.requires_grad and p.device.type == "cpu" for p in module.parameters()):
@@ -51,7 +51,7 @@ def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch
             z = functional.linear(activations[-1], layer.weight, layer.bias)
             activations.append(module.activation.forward(z))
         outputs = functional.linear(activations[-1], layers[-1].weight, layers[-1].bias)
-        loss, above = _loss(functional.pad(outputs, (1, 0)) if two_classes else outputs, y, batch)
+        loss, above = loss_of(functional.pad(outputs, (1, 0)) if two_classes else outputs, y, batch)
         above = above[:, 1:].contiguous() if two_classes else above  # sums of strided numbers have other bits
         for k in range(len(layers) - 1, -1, -1):
             layers[k].weight.grad, layers[k].bias.grad = above.t() @ activations[k], above.sum(dim=0)
@@ -62,13 +62,33 @@ def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch
     return gradient
 
 
-def _loss(logits: Tensor, y: Tensor, batch: Batch) -> tuple[Mean, Tensor]:
+def _cross_entropy(logits: Tensor, y: Tensor, batch: Batch) -> tuple[Mean, Tensor]:
     """The cross-entropy, and the gradient of its mean in the logits, (n, classes)."""
     logs = functional.log_softmax(logits, dim=1)
-    losses = functional.nll_loss(logs, y, reduction="none")
-    weighted = batch.weight is not None
-    loss = Mean(losses @ batch.weight, batch.mass) if weighted else Mean(losses.sum(), float(len(y)))  # type: ignore[operator]
-    one: Any = torch.ones((), dtype=logits.dtype) / loss.mass
-    row = batch.weight * one if weighted else one.expand(len(y))
+    loss, row = _mean(functional.nll_loss(logs, y, reduction="none"), batch)
     above = torch.zeros_like(logs).scatter_(1, y[:, None], -row[:, None])
     return loss, torch.ops.aten._log_softmax_backward_data(above, logs, 1, logs.dtype)
+
+
+def _squared_error(outputs: Tensor, Y: Tensor, batch: Batch) -> tuple[Mean, Tensor]:
+    """Half the squared error, averaged over the targets, and the gradient of its mean in the outputs, (n, targets)."""
+    error = outputs - Y
+    if outputs.shape[1] == 1:  # the mean is the number itself, and so is half of twice it
+        loss, row = _mean(0.5 * error[:, 0].square(), batch)
+        return loss, row[:, None] * error
+    loss, row = _mean(0.5 * error.square().mean(dim=1), batch)
+    return loss, (0.5 * row / outputs.shape[1])[:, None] * (2 * error)
+
+
+def _mean(losses: Tensor, batch: Batch) -> tuple[Mean, Tensor]:
+    """The weighted mean of the losses of all rows, and its derivative by each of them."""
+    one: Any = torch.ones((), dtype=losses.dtype)
+    if batch.weight is None:
+        return Mean(losses.sum(), float(len(losses))), (one / float(len(losses))).expand(len(losses))
+    return Mean(losses @ batch.weight, batch.mass), batch.weight * (one / batch.mass)
+
+
+LOSSES: dict[Objective, Callable[[Tensor, Tensor, Batch], tuple[Mean, Tensor]]] = {
+    cross_entropy: _cross_entropy,
+    squared_error: _squared_error,
+}
