@@ -1,7 +1,7 @@
 """Processor time until LeNet-5 is right on 99 % of held-out digits: ``python -m benchmarks.time_to_accuracy``.
 
 Three ways with the same network: a plain loop in torch (DataLoader, Adam at its defaults, batches of 64); our recipe;
-and the settings of the plain loop by ``CNNClassifier``. The first two take turns, the third comes after them. All are
+and the settings of the plain loop by ``CNNClassifier``, once. The first two take turns, the third comes after them. All are
 judged by the last 10,000 training digits four times per pass over the other 50,000, and the clock stands still while
 they are. The recipe was chosen on the first 50,000 digits only, 40,000 to learn and 10,000 to judge, with another seed.
 Needs ``MARGIN_DATA``.
@@ -141,8 +141,14 @@ def conclude(rows: Sequence[Row]) -> list[Finding]:
             each = ", ".join(f"{bound[seed]}{ratio:.2f}" for seed, ratio in ratios.items())
             whole = "at least " if any(bound.values()) else ""
             text += f"; {whole}{np.mean(list(ratios.values())):.2f} times as fast as the plain loop ({each} by seed)"
+        what = f"{way}: processor time to 99.0 %"
+        if way == SAME:  # says what the loop alone is worth: convolutions take the time
+            passes = {seed: plain[seed]["cpu_seconds"] / len(plain[seed]["looks"]) for seed in seeds}
+            speed = np.mean([passes[seed] * len(ours[seed]["looks"]) / ours[seed]["cpu_seconds"] for seed in seeds])
+            found.append(Finding(what, f"{text}; passes {speed:.2f} times as fast"))
+            continue
         reached = len(seeds) >= SEEDS and everyone and float(np.mean(list(ratios.values()))) >= 2
-        found.append(Finding(f"{way}: processor time to 99.0 %", text, "2 times as fast", reached))
+        found.append(Finding(what, text, "2 times as fast", reached))
     return found
 
 
@@ -167,7 +173,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     order = [(way, seed) for seed in range(options.seeds) for way in (RECIPE, PLAIN)]
-    order += [(SAME, seed) for seed in range(options.seeds)]
+    order += [(SAME, 0)]
     cases = [{"way": way, "seed": seed} for way, seed in order]
     run(STUDY, cases, measure, again=options.again)
 
