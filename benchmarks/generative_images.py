@@ -189,9 +189,8 @@ def store(rows: list[dict[str, Any]], side: int, n_images: int, race: dict[str, 
             Finding("20 steps of DDIM, Frechet distance", f"{by_name['diffusion ddim 20']['frechet']}"),
             Finding(
                 "seconds per update, plain loop / ours",
-                f"{speed:.2f} ({1000 * race['plain loop']:.1f} / {1000 * race['margin']:.1f} ms)",
-                "1.5",
-                bool(speed >= 1.5),
+                f"{speed:.2f} ({1000 * race['plain loop']:.1f} / {1000 * race['margin']:.1f} ms); the time to equal "
+                "samples is a race of its own",
             ),
         ],
         raw={"rows": rows, "seconds per update": race},

@@ -1,9 +1,10 @@
 """Processor time until LeNet-5 is right on 99 % of held-out digits: ``python -m benchmarks.time_to_accuracy``.
 
 Three ways with the same network: a plain loop in torch (DataLoader, Adam at its defaults, batches of 64); our recipe;
-and the settings of the plain loop by ``CNNClassifier``, once. The first two take turns, the third comes after them. All are
-judged by the last 10,000 training digits four times per pass over the other 50,000, and the clock stands still while
-they are. The recipe was chosen on the first 50,000 digits only, 40,000 to learn and 10,000 to judge, with another seed.
+and the settings of the plain loop by ``CNNClassifier``, once. The first two take turns, the third comes after them.
+All are judged by the last 10,000 training digits four times per pass over the other 50,000, and the clock stands still
+while they are. The recipe was chosen on the first 50,000 digits only, 40,000 to learn and 10,000 to judge, with another
+seed.
 Needs ``MARGIN_DATA``.
 """
 
