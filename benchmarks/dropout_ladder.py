@@ -1,8 +1,10 @@
 """The ladder of Srivastava et al. (2014) on MNIST: ``python -m benchmarks.dropout_ladder [--seeds 2] [--again]``.
 
-A perceptron 784-1024-1024-10: with logistic units; with dropout besides; with rectifiers; with a bound on the norm of
+A perceptron 784-512-512-10: with logistic units; with dropout besides; with rectifiers; with a bound on the norm of
 every unit's weights. Published test errors (three layers of 1024, 60,000 digits, a million updates): 1.60, 1.35, 1.25
-and 1.06 %. Fewer digits and updates here, so the ordering is what is asked. Needs ``MARGIN_DATA``.
+and 1.06 %. Fewer units, digits and updates here, so the ordering is what is asked. The rate, which is high for the
+published reason that the bound allows it, and the bound were chosen on training digits that are not used here. Needs
+``MARGIN_DATA``.
 """
 
 from __future__ import annotations
@@ -22,19 +24,20 @@ from benchmarks.evidence import Finding
 from benchmarks.study import Row, Study, percent, run
 from margin.neural import NeuralClassifier
 
-DIGITS, EPOCHS, BATCH = 10_000, 30, 100
-INPUT_DROPOUT, HIDDEN_DROPOUT, MAX_NORM = 0.2, 0.5, 3.0
+DIGITS, EPOCHS, BATCH, RATE = 10_000, 50, 100, 0.003
+SIZES = (784, 512, 512)
+INPUT_DROPOUT, HIDDEN_DROPOUT, MAX_NORM = 0.2, 0.5, 1.5
 RUNGS = ("logistic", "logistic, dropout", "rectifier, dropout", "rectifier, dropout, max-norm")
 
 
 class Perceptron(nn.Module):
-    """784-1024-1024-10; ``max_norm`` bounds the norm of the weights that enter a hidden unit, before every pass."""
+    """784-512-512-10; ``max_norm`` bounds the norm of the weights that enter a hidden unit, before every pass."""
 
     def __init__(self, activation: type[nn.Module], dropout: bool, max_norm: float | None):
         super().__init__()
         self.max_norm = max_norm
-        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise((784, 1024, 1024)))
-        self.last = nn.Linear(1024, 10)
+        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(SIZES))
+        self.last = nn.Linear(SIZES[-1], 10)
         self.activation = activation()
         self.thin_inputs = nn.Dropout(INPUT_DROPOUT if dropout else 0.0)
         self.thin_units = nn.Dropout(HIDDEN_DROPOUT if dropout else 0.0)
@@ -58,8 +61,8 @@ def rung(network: str, seed: int) -> Row:
         "max_norm": MAX_NORM if "max-norm" in network else None,
     }
     model = NeuralClassifier(
-        Perceptron, module_params=params, batch_size=BATCH, max_iter=EPOCHS, learning_rate="linear", alpha=0.0,
-        random_state=seed,
+        Perceptron, module_params=params, batch_size=BATCH, max_iter=EPOCHS, learning_rate="linear",
+        learning_rate_init=RATE, alpha=0.0, random_state=seed,
     )  # fmt: skip
     began = time.process_time()
     model.fit(X, digits.y)
@@ -86,10 +89,11 @@ def conclude(rows: Sequence[Row]) -> list[Finding]:
 STUDY = Study(
     "dropout-ladder",
     "The dropout ladder on MNIST",
-    f"A perceptron 784-1024-1024-10 on the first {DIGITS:,} training digits, judged by all 10,000 test digits; "
-    f"{EPOCHS} passes, batches of {BATCH}, Adam at 0.001 falling linearly to 0, the same for all; inputs are left out "
-    f"with probability {INPUT_DROPOUT}, hidden units with {HIDDEN_DROPOUT}, norms are bounded by {MAX_NORM:g}. A "
-    "hundredth of the published updates, so only the ordering can be asked.",
+    f"A perceptron 784-512-512-10 on the first {DIGITS:,} training digits, judged by all 10,000 test digits; "
+    f"{EPOCHS} passes, batches of {BATCH}, Adam at {RATE:g} falling linearly to 0, the same for all; inputs are left out "
+    f"with probability {INPUT_DROPOUT}, hidden units with {HIDDEN_DROPOUT}, norms are bounded by {MAX_NORM:g}. Rate "
+    "and bound chosen on training digits not used here. Far fewer updates than published, so only the ordering can be "
+    "asked.",
     "MARGIN_DATA=... python -m benchmarks.dropout_ladder",
     conclude,
 )
@@ -97,7 +101,7 @@ STUDY = Study(
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.dropout_ladder", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--again", action="store_true", help="Forget what was measured before.")
     options = parser.parse_args()
     cases = [{"network": name, "seed": seed} for seed in range(options.seeds) for name in RUNGS]
