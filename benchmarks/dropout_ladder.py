@@ -90,8 +90,8 @@ STUDY = Study(
     "dropout-ladder",
     "The dropout ladder on MNIST",
     f"A perceptron 784-512-512-10 on the first {DIGITS:,} training digits, judged by all 10,000 test digits; "
-    f"{EPOCHS} passes, batches of {BATCH}, Adam at {RATE:g} falling linearly to 0, the same for all; inputs are left out "
-    f"with probability {INPUT_DROPOUT}, hidden units with {HIDDEN_DROPOUT}, norms are bounded by {MAX_NORM:g}. Rate "
+    f"{EPOCHS} passes, batches of {BATCH}, Adam at {RATE:g} falling linearly to 0, the same for all; inputs are left "
+    f"out with probability {INPUT_DROPOUT}, hidden units with {HIDDEN_DROPOUT}, norms are bounded by {MAX_NORM:g}. Rate "
     "and bound chosen on training digits not used here. Far fewer updates than published, so only the ordering can be "
     "asked.",
     "MARGIN_DATA=... python -m benchmarks.dropout_ladder",
