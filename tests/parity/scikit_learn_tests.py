@@ -25,9 +25,11 @@ from pathlib import Path
 
 import differences
 import pytest
+import sklearn
 
 SECONDS = 120  # for one test
 EXPECTED = Path(__file__).with_name("expected.toml")
+HOME = Path(sklearn.__path__[0])
 
 
 def packages() -> dict[str, list[str]]:
@@ -46,9 +48,14 @@ def test_files(package: str) -> list[str]:
     if hasattr(home, "__path__"):
         files = sorted(Path(home.__path__[0]).glob("**/tests/test_*.py"))
     else:
-        files = [Path(importlib.import_module("sklearn").__path__[0], "tests", f"test_{package.rpartition('.')[2]}.py")]
+        files = [HOME / "tests" / f"test_{package.rpartition('.')[2]}.py"]
     names = re.compile("|".join(rf"\b{name}\b" for name in packages()[package]))
     return [str(file) for file in files if names.search(file.read_text())]
+
+
+def name_of(file: Path) -> str:
+    """With its folders: packages have files of the same name, and within one package two files tests of the same name."""
+    return str(file.relative_to(HOME))
 
 
 class Recorder:
@@ -102,7 +109,7 @@ class Recorder:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if call.when == "call" and self.built:
-            result = {"test": f"{item.path.name}::{item.name}", "outcome": report.outcome, "error": "", "at": ""}
+            result = {"test": f"{name_of(item.path)}::{item.name}", "outcome": report.outcome, "error": "", "at": ""}
             result["classes"] = ",".join(sorted(self.built))
             if call.excinfo is not None and report.outcome == "failed":
                 result["error"] = f"{call.excinfo.typename}: {call.excinfo.value}"[:500]

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from scikit_learn_tests import expected_groups, group_of, packages, test_files
+from scikit_learn_tests import expected_groups, group_of, name_of, packages, test_files
 
 NAME, TITLE = "parity", "scikit-learn's own tests"
 PROTOCOL = (
@@ -18,8 +18,8 @@ COMMAND = "python tests/parity/scikit_learn_tests.py PACKAGE --out report.json; 
 
 
 def package_of() -> dict[str, str]:
-    """The package of every test file, by the file's name."""
-    return {Path(file).name: package for package in packages() for file in test_files(package)}
+    """The package of every test file."""
+    return {name_of(Path(file)): package for package in packages() for file in test_files(package)}
 
 
 def totals(results: list[dict[str, str]]) -> dict[str, Counter[str]]:

@@ -3,8 +3,9 @@
 import json
 import re
 import tomllib
+from pathlib import Path
 
-from scikit_learn_tests import EXPECTED, expected_groups, group_of, joined, packages, test_files
+from scikit_learn_tests import EXPECTED, expected_groups, group_of, joined, name_of, packages, test_files
 from stored_totals import totals
 
 test_files.__test__ = False  # a function of the program, not a test
@@ -27,6 +28,11 @@ def test_a_failure_belongs_to_its_group_and_news_to_none():
     assert group_of({"test": "test_x.py::test_y", "error": "ValueError: news"}, groups) is None
 
 
+def test_files_of_the_same_name_are_told_apart():
+    names = [name_of(Path(file)) for package in packages() for file in test_files(package)]
+    assert len(set(names)) == len(names)
+
+
 def test_every_package_with_a_class_of_ours_has_tests():
     assert all(test_files(package) for package in packages())
 
@@ -37,9 +43,9 @@ def test_no_pattern_excuses_every_missing_error_or_warning():
 
 
 def test_totals_count_each_test_once_and_tell_news_from_known_failures(tmp_path):
-    news = {"test": "test_svm.py::test_a", "outcome": "failed", "error": "ValueError: news"}
-    known = {"test": "test_svm.py::test_bad_input[42]", "outcome": "failed", "error": "Failed: DID NOT RAISE"}
-    fine = {"test": "test_pca.py::test_b", "outcome": "passed", "error": ""}
+    news = {"test": "svm/tests/test_svm.py::test_a", "outcome": "failed", "error": "ValueError: news"}
+    known = {"test": "svm/tests/test_svm.py::test_bad_input[42]", "outcome": "failed", "error": "Failed: DID NOT RAISE"}
+    fine = {"test": "decomposition/tests/test_pca.py::test_b", "outcome": "passed", "error": ""}
     files = [tmp_path / "first.json", tmp_path / "second.json"]
     files[0].write_text(json.dumps([news, known, fine]))
     files[1].write_text(json.dumps([news | {"outcome": "passed", "error": ""}]))
