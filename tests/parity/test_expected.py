@@ -5,8 +5,18 @@ import re
 import tomllib
 from pathlib import Path
 
-from scikit_learn_tests import EXPECTED, expected_groups, group_of, joined, name_of, packages, test_files
-from stored_totals import totals
+from scikit_learn_tests import (
+    EXPECTED,
+    NOTHING_BUILT,
+    chosen_files,
+    expected_groups,
+    group_of,
+    joined,
+    name_of,
+    packages,
+    test_files,
+)
+from stored_totals import files_left, totals
 
 test_files.__test__ = False  # a function of the program, not a test
 
@@ -53,3 +63,17 @@ def test_totals_count_each_test_once_and_tell_news_from_known_failures(tmp_path)
     assert dict(first["sklearn.svm"]) == {"unexplained": 1, "explained": 1, "tests": 2}
     assert dict(both["sklearn.svm"]) == {"passed": 1, "explained": 1, "tests": 2}
     assert dict(both["sklearn.decomposition"]) == {"passed": 1, "tests": 1}
+
+
+def test_a_package_is_whole_once_all_tests_of_all_its_files_ran():
+    whole = {"test": "svm/tests/test_bounds.py", "outcome": NOTHING_BUILT, "part": "all tests"}
+    some = {"test": "svm/tests/test_svm.py::test_a", "outcome": "passed", "part": "chosen tests"}
+    assert files_left([whole, some])["sklearn.svm"] == ["test_sparse.py", "test_svm.py"]
+    assert "sklearn.svm" not in totals([whole])
+
+
+def test_packages_and_single_files_can_be_asked_for():
+    assert [Path(file).name for file in chosen_files(["sklearn.svm:bounds", "sklearn.kernel_ridge"])] == [
+        "test_bounds.py",
+        "test_kernel_ridge.py",
+    ]
