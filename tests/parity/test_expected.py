@@ -3,8 +3,10 @@
 import json
 import re
 import tomllib
+import warnings
 from pathlib import Path
 
+import pytest
 from scikit_learn_tests import (
     EXPECTED,
     NOTHING_BUILT,
@@ -17,6 +19,7 @@ from scikit_learn_tests import (
     test_files,
 )
 from stored_totals import files_left, totals
+from words import go_on_after_other_words
 
 test_files.__test__ = False  # a function of the program, not a test
 
@@ -77,3 +80,24 @@ def test_packages_and_single_files_can_be_asked_for():
         "test_bounds.py",
         "test_kernel_ridge.py",
     ]
+
+
+def test_other_words_are_noted_and_the_test_goes_on(monkeypatch):
+    noted = []
+    for name in ("raises", "warns"):
+        monkeypatch.setattr(pytest, name, getattr(pytest, name))  # puts the real ones back afterwards
+    go_on_after_other_words(noted)
+    with pytest.raises(ValueError, match="same words"):
+        raise ValueError("the same words")
+    with pytest.warns(UserWarning, match="same words"):
+        warnings.warn("the same words", UserWarning, stacklevel=1)
+    assert not noted
+    with pytest.raises(ValueError, match="same words") as caught:
+        raise ValueError("others")
+    with pytest.warns(UserWarning, match="same words"):
+        warnings.warn("others", UserWarning, stacklevel=1)
+    assert str(caught.value) == "others"
+    assert len(noted) == 2
+    assert all(said.startswith("Regex pattern did not match") for said in noted)
+    with pytest.raises(TypeError), pytest.raises(ValueError, match="same words"):
+        raise TypeError("another kind is an error as before")

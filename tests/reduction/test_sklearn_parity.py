@@ -229,3 +229,9 @@ def test_tsne_ends_without_progress():
     with pytest.raises(ValueError, match="n_components must be at most 3 unless method='exact'"):
         TSNE(n_components=4).fit(X)
     assert TSNE(n_components=4, method="exact", max_iter=20).fit_transform(X).shape == (150, 4)
+
+
+def test_white_rows_keep_all_their_columns_and_a_number_of_sources_is_pointed_out():
+    with pytest.warns(UserWarning, match="whiten=False leaves all 4 columns; got n_components=2"):
+        model = FastICA(2, whiten=False, random_state=0).fit(ROWS)
+    assert model.components_.shape == (4, 4)
