@@ -410,3 +410,13 @@ def test_a_warm_start_from_numbers_that_are_none_is_refused():
     model.coef_[1, 2] = np.nan
     with pytest.raises(ValueError, match=r"from which warm_start goes on, must be finite; got nan at index \(2, 1\)"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["sag", "saga"])
+def test_a_stochastic_warm_start_knows_the_gradients_of_all_rows(solver):
+    X, y = scaled(load_wine)
+    model = LogisticRegression(solver=solver, warm_start=True, tol=1e-8, max_iter=5000, random_state=0).fit(X, y)
+    before, coef = objective(model, X, y, 1.0), model.coef_.copy()
+    first = next(model.iterate(X, y), None)
+    assert first is None or first["objective"] <= before * (1 + 1e-9)
+    np.testing.assert_allclose(model.coef_, coef, atol=1e-5)
