@@ -121,6 +121,10 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         rows, classes = self._rows(X, y, sample_weight)
         if self.penalty is None and self.C != 1.0:
             warn_user(f"LogisticRegression: penalty=None leaves no use for C; got C={self.C:g}.", UserWarning)
+        if self.l1_ratio not in {"l1": (0, 1), "l2": (0,)}.get(self.penalty or "", (self.l1_ratio,)):
+            warn_user(
+                f"LogisticRegression: penalty={self.penalty!r} does not mix; l1_ratio={self.l1_ratio:g} is unused."
+            )
         with thread_limit(self.n_jobs):
             self._loop = loop = LogisticFit(self, rows, len(classes), self._start(classes))
             if state is not None:
