@@ -410,3 +410,23 @@ def test_a_warm_start_from_numbers_that_are_none_is_refused():
     model.coef_[1, 2] = np.nan
     with pytest.raises(ValueError, match=r"from which warm_start goes on, must be finite; got nan at index \(2, 1\)"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["sag", "saga"])
+def test_a_stochastic_warm_start_knows_the_gradients_of_all_rows(solver):
+    X, y = scaled(load_wine)
+    model = LogisticRegression(solver=solver, warm_start=True, tol=1e-8, max_iter=5000, random_state=0).fit(X, y)
+    before, coef = objective(model, X, y, 1.0), model.coef_.copy()
+    first = next(model.iterate(X, y), None)
+    assert first is None or first["objective"] <= before * (1 + 1e-9)
+    np.testing.assert_allclose(model.coef_, coef, atol=1e-5)
+
+
+@pytest.mark.parametrize(("penalty", "l1_ratio", "unused"), [("l1", 0.5, True), ("l2", 1.0, True), ("l1", 1.0, False)])
+def test_a_mix_that_the_penalty_does_not_use_is_pointed_out(penalty, l1_ratio, unused):
+    X, y = scaled(load_wine)
+    model = LogisticRegression(penalty=penalty, l1_ratio=l1_ratio, solver="saga", max_iter=5000)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert any("does not mix" in str(warning.message) for warning in caught) == unused

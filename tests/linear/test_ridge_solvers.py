@@ -107,3 +107,18 @@ def test_positive_needs_a_solver_that_can():
     X, y, _ = table(7)
     with pytest.raises(ValueError, match="Ridge: positive=True needs solver 'auto' or 'lbfgs'; got 'svd'"):
         Ridge(positive=True, solver="svd").fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["sag", "saga"])
+def test_a_stochastic_solver_finds_the_intercept_beside_many_columns(solver):
+    """A tenth as many rows as columns and an offset: the intercept must not lag behind the coefficients."""
+    X = np.random.default_rng(0).normal(size=(10, 100))
+    y = X @ np.random.default_rng(1).normal(size=100) * 10 + 50
+    exact = Ridge(alpha=10.0, solver="svd").fit(X, y)
+    found = Ridge(alpha=10.0, solver=solver, tol=1e-7, max_iter=10_000, random_state=0).fit(X, y)
+    np.testing.assert_allclose(found.coef_, exact.coef_, atol=1e-4)
+    assert found.intercept_ == pytest.approx(exact.intercept_, abs=1e-3)
+    assert found.n_iter_[0] < 200
+    sparse = Ridge(alpha=10.0, solver=solver, tol=1e-7, max_iter=10_000, random_state=0).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.coef_, exact.coef_, atol=1e-2)
+    assert sparse.n_iter_[0] < 2000

@@ -318,3 +318,14 @@ def test_no_iterations_leave_the_start():
     np.testing.assert_allclose(model.means_, first["means_init"])
     np.testing.assert_allclose(model.precisions_, first["precisions_init"])
     assert model.n_iter_ == 0
+
+
+def test_the_bounds_of_the_best_run_are_kept():
+    X = sample()
+    model = GaussianMixture(3, n_init=3, init_params="random", random_state=0)
+    runs = [[], [], []]
+    for record in model.iterate(X):
+        runs[int(record["run"])].append(record["log_likelihood"])
+    assert model.lower_bounds_.tolist() == max(runs, key=lambda bounds: bounds[-1])
+    assert model.lower_bounds_[-1] == model.lower_bound_
+    assert GaussianMixture(3, max_iter=0).fit(X).lower_bounds_.shape == (0,)

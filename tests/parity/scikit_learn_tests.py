@@ -25,9 +25,13 @@ from pathlib import Path
 
 import differences
 import pytest
+import sklearn
+from words import go_on_after_other_words
 
-SECONDS = 120  # for one test
+SECONDS = 120  # of processor time for one test, and ten times that by the clock: other programs may be running
 EXPECTED = Path(__file__).with_name("expected.toml")
+HOME = Path(sklearn.__path__[0])
+NOTHING_BUILT = "nothing built"  # the outcome of a file whose tests build no class of ours
 
 
 def packages() -> dict[str, list[str]]:
@@ -46,9 +50,14 @@ def test_files(package: str) -> list[str]:
     if hasattr(home, "__path__"):
         files = sorted(Path(home.__path__[0]).glob("**/tests/test_*.py"))
     else:
-        files = [Path(importlib.import_module("sklearn").__path__[0], "tests", f"test_{package.rpartition('.')[2]}.py")]
+        files = [HOME / "tests" / f"test_{package.rpartition('.')[2]}.py"]
     names = re.compile("|".join(rf"\b{name}\b" for name in packages()[package]))
     return [str(file) for file in files if names.search(file.read_text())]
+
+
+def name_of(file: Path) -> str:
+    """With its folders: files of the same name have tests of the same name, even within one package."""
+    return str(file.relative_to(HOME))
 
 
 class Recorder:
@@ -60,6 +69,7 @@ class Recorder:
     def __init__(self, out: Path, few: bool = False):
         self.out, self.few = out, few
         self.built: set[str] = set()
+        self.other_words: list[str] = []
 
     def pytest_configure(self) -> None:
         from margin.core.estimator import Estimator
@@ -73,6 +83,7 @@ class Recorder:
             return object.__new__(cls)
 
         Estimator.__new__ = note  # type: ignore[method-assign, assignment]
+        go_on_after_other_words(self.other_words)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -85,15 +96,19 @@ class Recorder:
 
     def pytest_runtest_setup(self) -> None:
         self.built.clear()
+        self.other_words.clear()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         del item
+        signal.signal(signal.SIGPROF, _too_long)
         signal.signal(signal.SIGALRM, _too_long)
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.alarm(10 * SECONDS)
         try:
             return (yield)
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.alarm(0)
 
     @pytest.hookimpl(wrapper=True)
@@ -102,11 +117,13 @@ class Recorder:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if call.when == "call" and self.built:
-            result = {"test": f"{item.path.name}::{item.name}", "outcome": report.outcome, "error": "", "at": ""}
+            result = {"test": f"{name_of(item.path)}::{item.name}", "outcome": report.outcome, "error": "", "at": ""}
             result["classes"] = ",".join(sorted(self.built))
             if call.excinfo is not None and report.outcome == "failed":
                 result["error"] = f"{call.excinfo.typename}: {call.excinfo.value}"[:500]
                 result["at"] = _last_line_of_ours(call.excinfo)
+            elif report.outcome == "passed" and self.other_words:
+                result |= {"outcome": "failed", "error": "; ".join(self.other_words)[:1000]}
             with self.out.open("a") as file:
                 file.write(json.dumps(result) + "\n")
         return report
@@ -122,23 +139,37 @@ def _last_line_of_ours(failure: pytest.ExceptionInfo[BaseException]) -> str:
     return f"{ours[-1].path.parent.name}/{ours[-1].path.name}:{ours[-1].lineno + 1}" if ours else ""
 
 
-def run_package(package: str, only: str = "", few: bool = False) -> list[dict[str, str]]:
-    """All tests of one package, in a process of its own: the classes of scikit-learn are replaced in it."""
+def run_file(file: str, only: str = "", few: bool = False) -> list[dict[str, str]]:
+    """The tests of one file, in a process of its own: the classes of scikit-learn are replaced in it.
+
+    A file none of whose tests builds a class of ours gives one entry that says so: it has been run.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results.jsonl"
-        command = [sys.executable, __file__, "--inside", package, str(out), "--only", only, *(["--few"] if few else [])]
+        command = [sys.executable, __file__, "--inside", file, str(out), "--only", only, *(["--few"] if few else [])]
         ended = subprocess.run(command, check=False).returncode
         results = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    name = name_of(Path(file))
     if ended < 0:
-        crash = {"test": package, "outcome": "failed", "error": f"signal {-ended}", "at": "", "classes": "crash"}
-        results.append(crash)
+        results.append({"test": name, "outcome": "failed", "error": f"signal {-ended}", "at": "", "classes": "crash"})
+    elif not results:
+        results.append({"test": name, "outcome": NOTHING_BUILT, "error": "", "at": "", "classes": ""})
     part = f"{'first and last case of ' if few else ''}{'chosen tests' if only else 'all tests'}"
     return [result | {"part": part} for result in results]
 
 
-def run_inside(package: str, out: Path, only: str, few: bool) -> int:
-    arguments = [*test_files(package), "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-k", only]
+def run_inside(file: str, out: Path, only: str, few: bool) -> int:
+    arguments = [file, "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-k", only]
     return int(pytest.main([*arguments, "-p", "no:doctest", "-c", "/dev/null"], plugins=[Recorder(out, few)]))
+
+
+def chosen_files(names: list[str]) -> list[str]:
+    """Test files of packages (``sklearn.svm``), or some of them (``sklearn.svm:test_bounds``); all without a name."""
+    chosen = []
+    for name in names or packages():
+        package, _, part = name.partition(":")
+        chosen += [file for file in test_files(package) if part in file]
+    return chosen
 
 
 def expected_groups() -> dict[str, list[str]]:
@@ -159,6 +190,8 @@ def report(results: list[dict[str, str]]) -> int:
     unexplained = []
     for result in results:
         outcome = result["outcome"]
+        if outcome == NOTHING_BUILT:
+            continue
         if outcome == "failed":
             outcome = group_of(result, groups) or "unexplained"
             known[outcome] += 1
@@ -170,21 +203,22 @@ def report(results: list[dict[str, str]]) -> int:
         print(f"{name:32} {dict(count.most_common())}")
     for result in unexplained:
         print(f"unexplained: {result['test']}: {result['error']}")
-    total = Counter(result["outcome"] for result in results)
+    total = Counter(result["outcome"] for result in results if result["outcome"] != NOTHING_BUILT)
     print(f"failures by group: {dict(known.most_common())}")
-    print(f"{len(results)} tests build a class of ours: {dict(total)}, {len(unexplained)} failures without a reason")
+    print(f"{total.total()} tests build a class of ours: {dict(total)}, {len(unexplained)} failures without a reason")
     return int(bool(unexplained))
 
 
 def joined(files: list[Path]) -> list[dict[str, str]]:
     """The results of several reports; of a test in more than one of them the last."""
     found = {result["test"]: result for file in files for result in json.loads(file.read_text())}
-    return list(found.values())
+    ran = {test.partition("::")[0] for test in found if "::" in test}
+    return [result for test, result in found.items() if result["outcome"] != NOTHING_BUILT or test not in ran]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("packages", nargs="*", help="sklearn.svm ...; all by default")
+    parser.add_argument("packages", nargs="*", help="sklearn.svm, sklearn.svm:test_bounds ...; all by default")
     parser.add_argument("--only", default="", help="names of tests or test files, as pytest's -k takes them")
     parser.add_argument("--few", action="store_true", help="of every test the first and the last case only")
     parser.add_argument("--out", type=Path, help="write every result as JSON")
@@ -200,9 +234,9 @@ def main() -> int:
             importlib.import_module("stored_totals").store(results)
         return report(results)
     results = []
-    for package in given.packages or packages():
-        results += run_package(package, given.only, given.few)
-        if given.out:  # after every package: the program may be stopped at any time
+    for file in chosen_files(given.packages):
+        results += run_file(file, given.only, given.few)
+        if given.out:  # after every file: the program may be stopped at any time
             given.out.write_text(json.dumps(results, indent=1))
     return report(results)
 

@@ -3,9 +3,23 @@
 import json
 import re
 import tomllib
+import warnings
+from pathlib import Path
 
-from scikit_learn_tests import EXPECTED, expected_groups, group_of, joined, packages, test_files
-from stored_totals import totals
+import pytest
+from scikit_learn_tests import (
+    EXPECTED,
+    NOTHING_BUILT,
+    chosen_files,
+    expected_groups,
+    group_of,
+    joined,
+    name_of,
+    packages,
+    test_files,
+)
+from stored_totals import files_left, totals
+from words import go_on_after_other_words
 
 test_files.__test__ = False  # a function of the program, not a test
 
@@ -27,6 +41,11 @@ def test_a_failure_belongs_to_its_group_and_news_to_none():
     assert group_of({"test": "test_x.py::test_y", "error": "ValueError: news"}, groups) is None
 
 
+def test_files_of_the_same_name_are_told_apart():
+    names = [name_of(Path(file)) for package in packages() for file in test_files(package)]
+    assert len(set(names)) == len(names)
+
+
 def test_every_package_with_a_class_of_ours_has_tests():
     assert all(test_files(package) for package in packages())
 
@@ -37,9 +56,9 @@ def test_no_pattern_excuses_every_missing_error_or_warning():
 
 
 def test_totals_count_each_test_once_and_tell_news_from_known_failures(tmp_path):
-    news = {"test": "test_svm.py::test_a", "outcome": "failed", "error": "ValueError: news"}
-    known = {"test": "test_svm.py::test_bad_input[42]", "outcome": "failed", "error": "Failed: DID NOT RAISE"}
-    fine = {"test": "test_pca.py::test_b", "outcome": "passed", "error": ""}
+    news = {"test": "svm/tests/test_svm.py::test_a", "outcome": "failed", "error": "ValueError: news"}
+    known = {"test": "svm/tests/test_svm.py::test_bad_input[42]", "outcome": "failed", "error": "Failed: DID NOT RAISE"}
+    fine = {"test": "decomposition/tests/test_pca.py::test_b", "outcome": "passed", "error": ""}
     files = [tmp_path / "first.json", tmp_path / "second.json"]
     files[0].write_text(json.dumps([news, known, fine]))
     files[1].write_text(json.dumps([news | {"outcome": "passed", "error": ""}]))
@@ -47,3 +66,38 @@ def test_totals_count_each_test_once_and_tell_news_from_known_failures(tmp_path)
     assert dict(first["sklearn.svm"]) == {"unexplained": 1, "explained": 1, "tests": 2}
     assert dict(both["sklearn.svm"]) == {"passed": 1, "explained": 1, "tests": 2}
     assert dict(both["sklearn.decomposition"]) == {"passed": 1, "tests": 1}
+
+
+def test_a_package_is_whole_once_all_tests_of_all_its_files_ran():
+    whole = {"test": "svm/tests/test_bounds.py", "outcome": NOTHING_BUILT, "part": "all tests"}
+    some = {"test": "svm/tests/test_svm.py::test_a", "outcome": "passed", "part": "chosen tests"}
+    assert files_left([whole, some])["sklearn.svm"] == ["test_sparse.py", "test_svm.py"]
+    assert "sklearn.svm" not in totals([whole])
+
+
+def test_packages_and_single_files_can_be_asked_for():
+    assert [Path(file).name for file in chosen_files(["sklearn.svm:bounds", "sklearn.kernel_ridge"])] == [
+        "test_bounds.py",
+        "test_kernel_ridge.py",
+    ]
+
+
+def test_other_words_are_noted_and_the_test_goes_on(monkeypatch):
+    noted = []
+    for name in ("raises", "warns"):
+        monkeypatch.setattr(pytest, name, getattr(pytest, name))  # puts the real ones back afterwards
+    go_on_after_other_words(noted)
+    with pytest.raises(ValueError, match="same words"):
+        raise ValueError("the same words")
+    with pytest.warns(UserWarning, match="same words"):
+        warnings.warn("the same words", UserWarning, stacklevel=1)
+    assert not noted
+    with pytest.raises(ValueError, match="same words") as caught:
+        raise ValueError("others")
+    with pytest.warns(UserWarning, match="same words"):
+        warnings.warn("others", UserWarning, stacklevel=1)
+    assert str(caught.value) == "others"
+    assert len(noted) == 2
+    assert all(said.startswith("Regex pattern did not match") for said in noted)
+    with pytest.raises(TypeError), pytest.raises(ValueError, match="same words"):
+        raise TypeError("another kind is an error as before")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
@@ -215,3 +216,11 @@ def test_a_dependent_column_is_not_counted():
     X = np.random.default_rng(0).normal(size=(500, 6))
     X[:, -1] = X[:, :-1].mean(axis=1)
     assert PCA("mle").fit(X).n_components_ == 5
+
+
+@pytest.mark.parametrize("solver", ["full", "randomized"])
+def test_a_solver_without_a_sparse_form_is_a_type_error_as_in_scikit_learn(solver):
+    X = sp.random_array((20, 8), density=0.3, rng=np.random.default_rng(0), format="csr")
+    for kind in (PCA, Reference):
+        with pytest.raises(TypeError, match="sparse"):
+            kind(2, svd_solver=solver).fit(X)

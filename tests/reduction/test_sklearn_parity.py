@@ -11,6 +11,7 @@ from sklearn.decomposition import FastICA as PeerICA
 from sklearn.manifold import MDS as PeerMDS
 from sklearn.manifold import TSNE as PeerTSNE
 from sklearn.manifold import Isomap as PeerIsomap
+from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from margin.reduction import MDS, TSNE, FastICA, Isomap, kl_divergence, shortest_paths
 from margin.reduction.affinities import conditional_affinities, joint_affinities
@@ -229,3 +230,54 @@ def test_tsne_ends_without_progress():
     with pytest.raises(ValueError, match="n_components must be at most 3 unless method='exact'"):
         TSNE(n_components=4).fit(X)
     assert TSNE(n_components=4, method="exact", max_iter=20).fit_transform(X).shape == (150, 4)
+
+
+def test_white_rows_keep_all_their_columns_and_a_number_of_sources_is_pointed_out():
+    with pytest.warns(UserWarning, match="whiten=False leaves all 4 columns; got n_components=2"):
+        model = FastICA(2, whiten=False, random_state=0).fit(ROWS)
+    assert model.components_.shape == (4, 4)
+
+
+@pytest.mark.parametrize("radius", [None, 3.0, np.inf])
+def test_isomap_takes_a_sparse_graph_of_neighbors(radius):
+    X, new = ROWS, ROWS[:20] + 0.01
+    k = 8 if radius is None else None
+    settings = {"n_neighbors": k, "radius": radius}
+    search = NearestNeighbors(n_neighbors=k or 5, radius=1e6 if radius is None else min(radius, 1e6)).fit(X)
+    graph = search.kneighbors_graph if radius is None else search.radius_neighbors_graph
+    given = Isomap(metric="precomputed", **settings).fit(graph(mode="distance"))
+    direct = Isomap(**settings).fit(X)
+    np.testing.assert_allclose(given.embedding_, direct.embedding_, atol=1e-8)
+    np.testing.assert_allclose(given.transform(graph(new, mode="distance")), direct.transform(new), atol=1e-8)
+
+
+def test_sparse_distances_that_are_too_few_are_refused():
+    X = np.arange(12.0)[:, None] + np.repeat([0.0, 50.0], 6)[:, None]
+    graph = kneighbors_graph(X, 2, mode="distance")
+    with pytest.raises(RuntimeError, match="Isomap: with n_neighbors=2 the graph has 2 parts"):
+        Isomap(n_neighbors=2, metric="precomputed").fit(graph)
+    with pytest.raises(ValueError, match="Isomap: X must give distances to 3 neighbors of every row; row 0 has 2"):
+        Isomap(n_neighbors=3, metric="precomputed").fit(graph)
+    tsne = TSNE(perplexity=1, metric="precomputed", init="random")
+    with pytest.raises(ValueError, match="TSNE: X must give distances to 4 neighbors of every row; row 0 has 2"):
+        tsne.fit(graph)
+    with pytest.raises(TypeError, match="method='exact' needs the distances of all pairs"):
+        tsne.set_params(method="exact").fit(graph)
+    with pytest.raises(ValueError, match="must hold distances, positive or zero; got -"):
+        Isomap(metric="precomputed").fit(-graph)
+
+
+def test_tsne_of_sparse_distances_is_that_of_the_rows():
+    settings = {"perplexity": 10, "init": "random", "random_state": 0, "max_iter": 100}
+    graph = kneighbors_graph(ROWS, 40, mode="distance")
+    given = TSNE(metric="precomputed", **settings).fit(graph)
+    direct = TSNE(**settings).fit(ROWS)
+    np.testing.assert_allclose(given.embedding_, direct.embedding_, rtol=1e-3, atol=1e-6)
+
+
+def test_tsne_of_two_rows_and_a_metric_below_zero():
+    Y = TSNE(perplexity=1, random_state=0, max_iter=50).fit_transform([[0.0, 1.0], [2.0, 3.0]])
+    assert np.isfinite(Y).all()
+    assert np.linalg.norm(Y[0] - Y[1]) > 0
+    with pytest.raises(ValueError, match="TSNE: metric must give distances, positive or zero; got -1"):
+        TSNE(perplexity=1, metric=lambda a, b: -1.0).fit(ROWS[:5])

@@ -57,7 +57,6 @@ def test_an_unfinished_fit_warns():
     ("options", "sentence"),
     [
         ({"n_components": 5}, "n_components must be at most 4, the columns of X; got 5"),
-        ({"n_components": 3, "init": "lda"}, "n_components must be at most 2 with init='lda'"),
         ({"init": np.eye(3)}, r"init must have 4 columns like X; got shape \(3, 3\)"),
         ({"init": np.eye(2, 4), "n_components": 3}, "n_components must be 2, the rows of the start; got 3"),
     ],
@@ -66,3 +65,30 @@ def test_bad_input_is_named(options, sentence):
     X, y = iris()
     with pytest.raises(ValueError, match=sentence):
         NeighborhoodComponentsAnalysis(**options).fit(X, y)
+
+
+def test_where_classes_give_too_few_directions_principal_ones_follow():
+    X, y = iris()
+    start = NeighborhoodComponentsAnalysis(n_components=4, init="lda")._start(X, y, np.ones(4))
+    assert np.linalg.matrix_rank(start) == 4
+    two = NeighborhoodComponentsAnalysis(n_components=2, init="lda")._start(X, y, np.ones(4))
+    np.testing.assert_allclose(start[:2], two)
+    np.testing.assert_allclose(start[2:] @ two.T, 0, atol=1e-9)
+    first, second = (X @ start[2:].T).var(axis=0)
+    assert first > second
+    few = NeighborhoodComponentsAnalysis(n_components=3, max_iter=1).fit(X[[0, 1, 50, 51, 100]], y[[0, 1, 50, 51, 100]])
+    assert few.components_.shape == (3, 4)
+
+
+def test_every_iteration_is_told_and_printed(capsys):
+    X, y = iris()
+    seen = []
+    model = NeighborhoodComponentsAnalysis(
+        2, max_iter=5, tol=0, callback=lambda flat, n_iter: seen.append((flat, n_iter)), verbose=1
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(10 * X, y)
+    assert [n_iter for _, n_iter in seen] == [1, 2, 3, 4, 5]
+    np.testing.assert_allclose(seen[-1][0].reshape(2, 4), model.components_)
+    value = nca_objective(model.components_, 10 * X, y)[0]
+    assert f"iteration 5: objective {value:.6g}" in capsys.readouterr().out

@@ -105,3 +105,40 @@ def test_bad_counts_are_named():
         LatentDirichletAllocation(2).fit([[1.0, -1.0]])
     with pytest.raises(ValueError, match="needs integer counts"):
         LatentDirichletAllocation(2, learning_method="gibbs").fit([[1.0, 0.5]])
+
+
+def test_partial_fit_learns_planted_topics_batch_by_batch_as_scikit_learn_does():
+    X, topics = planted(4, 300)
+    settings = {"total_samples": 300, "batch_size": 50, "learning_offset": 2.0, "random_state": 0}
+    ours, theirs = (kind(3, **settings) for kind in (LatentDirichletAllocation, TheirLDA))
+    for _ in range(4):
+        ours.partial_fit(X), theirs.partial_fit(X)
+    assert (ours.n_iter_, ours.n_batch_iter_) == (4, 24)
+    found = ours.components_ / ours.components_.sum(axis=1, keepdims=True)
+    distances = np.abs(found[:, None] - topics).sum(axis=2) / 2
+    assert sorted(distances.argmin(axis=1)) == [0, 1, 2]
+    assert distances.min(axis=1).max() < 0.1
+    assert ours.perplexity(X) == pytest.approx(theirs.perplexity(X), rel=0.01)
+
+
+def test_perplexity_of_a_sample_and_what_fit_keeps_are_those_of_scikit_learn():
+    X, _ = planted(5, 40)
+    settings = {"mean_change_tol": 1e-9, "max_doc_update_iter": 5000, "total_samples": 1000, "random_state": 0}
+    theirs = TheirLDA(3, **settings).fit(X)
+    ours = LatentDirichletAllocation(3, **settings).fit(X)
+    assert ours.bound_ == pytest.approx(ours.perplexity(X))
+    ours.components_ = theirs.components_
+    assert ours.perplexity(X, sub_sampling=True) == pytest.approx(theirs.perplexity(X, sub_sampling=True), rel=1e-6)
+    np.testing.assert_allclose(ours.exp_dirichlet_component_, theirs.exp_dirichlet_component_, rtol=1e-7)
+
+
+def test_partial_fit_goes_on_from_a_fit_and_refuses_other_words():
+    X, _ = planted(6, 40)
+    model = LatentDirichletAllocation(3, max_iter=3, random_state=0).fit(X)
+    before = model.components_
+    model.partial_fit(X[:10])
+    assert (model.n_iter_, model.n_batch_iter_) == (4, 4)
+    moved = np.abs(before / before.sum() - model.components_ / model.components_.sum()).sum() / 2
+    assert 0 < moved < 0.3
+    with pytest.raises(ValueError, match="X has 7 features"):
+        model.partial_fit(X[:, :7])

@@ -6,14 +6,21 @@ import sklearn.ensemble as peers
 import sklearn.tree as peer_trees
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.model_selection import KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+from margin.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from margin.trees import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -135,3 +142,46 @@ def test_pruning_path_is_that_of_scikit_learn():
         theirs = peer_trees.DecisionTreeClassifier(min_samples_leaf=5, ccp_alpha=alpha, random_state=0).fit(X, y)
         assert mine.get_n_leaves() == theirs.get_n_leaves()
         np.testing.assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
+
+
+def test_infinite_entries_are_the_ends_of_a_column_in_histogram_boosting():
+    X = np.repeat([-np.inf, 0.0, 1.0, np.inf, np.nan], 20)[:, None]
+    y = np.repeat([0.0, 1.0, 2.0, 3.0, 4.0], 20)
+    settings = {"min_samples_leaf": 1, "learning_rate": 1.0, "max_iter": 30}
+    ours, theirs = (
+        kind(**settings).fit(X, y) for kind in (HistGradientBoostingRegressor, peers.HistGradientBoostingRegressor)
+    )
+    np.testing.assert_allclose(ours.predict(X), y, atol=1e-6)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-6)
+    with pytest.raises(ValueError, match="infinity"):
+        GradientBoostingRegressor().fit(X, y)
+
+
+def test_bagging_leaves_infinite_entries_to_its_members():
+    X = np.array([[1.0, np.inf], [np.nan, 3.0], [2.0, -np.inf], [4.0, 5.0]] * 10)
+    y = np.arange(40.0) % 4
+    replace = FunctionTransformer(lambda rows: np.nan_to_num(rows, posinf=9.0, neginf=-9.0))
+    model = BaggingRegressor(make_pipeline(replace, DecisionTreeRegressor()), random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, atol=0.5)
+    with pytest.raises(ValueError, match="infinity"):
+        BaggingRegressor(random_state=0).fit(X, y)
+
+
+def test_rows_of_members_are_32_bit_numbers_as_in_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    for kind in (RandomForestClassifier, BaggingClassifier):
+        rows = kind(n_estimators=3, random_state=0).fit(X, y).estimators_samples_
+        assert [part.dtype for part in rows] == [np.int32] * 3
+
+
+def test_adaboost_draws_rows_for_a_regressor_that_takes_no_weights():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (200, 1))
+    y = np.sin(X[:, 0])
+    learner = KNeighborsRegressor(20)
+    boosted = AdaBoostRegressor(learner, n_estimators=20, random_state=0).fit(X, y)
+    assert boosted.n_iter_ > 1
+    assert len({tuple(member.values_[:5, 0]) for member in boosted.estimators_}) == boosted.n_iter_
+    assert boosted.score(X, y) > learner.fit(X, y).score(X, y)
+    with pytest.raises(ValueError, match="AdaBoostClassifier: estimator must take sample_weight in fit"):
+        AdaBoostClassifier(KNeighborsClassifier()).fit(X, y > 0)

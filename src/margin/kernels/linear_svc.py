@@ -26,6 +26,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
+from margin.core.sparse_coefficients import SparseCoefficients, linear_scores
 from margin.core.threads import blas_threads
 from margin.kernels.crammer_singer import CrammerSinger
 from margin.kernels.hinge import Hinge
@@ -35,7 +36,7 @@ from margin.kernels.squared_hinge import SquaredHinge
 __all__ = ["LinearSVC"]
 
 
-class LinearSVC(ClassifierMixin, IterativeEstimator):
+class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
     """Linear machine; several classes by one machine against the rest each, or by one machine of all of them.
 
     The squared hinge is solved by Newton's method (``tol`` bounds the norm of the gradient relative to that at zero),
@@ -140,7 +141,7 @@ class LinearSVC(ClassifierMixin, IterativeEstimator):
         """w x + b for two classes (n,), or per class (n, k)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
-        values = X @ self.coef_.T + self.intercept_
+        values = linear_scores(X, self.coef_, self.intercept_)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -90,7 +90,7 @@ FORMS: Mapping[str, Form] = {
         {
             **MACHINE,
             "classes_": ArrayOf("n_classes", kind="labels"),
-            "coef_": ArrayOf("n_machines", "n_features"),
+            "coef_": OneOf(ArrayOf("n_machines", "n_features"), SparseOf("n_machines", "n_features")),
             "dual_coef_": ArrayOf(...),
         }
     ),

@@ -9,10 +9,13 @@ and 1/(3 L) for SAGA, with L the largest curvature of a row.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit, softmax
 
 from margin.core.randomness import generator_from_state, generator_state
 
@@ -20,6 +23,11 @@ __all__ = ["AverageGradients"]
 
 CURVATURE = {"squared": 1.0, "logistic": 0.25, "softmax": 0.5}  # the largest second derivative by a score
 CODES = {"squared": 0, "logistic": 1, "softmax": 2}
+PREDICTED: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # of scores (n, k)
+    "squared": lambda scores: scores,
+    "logistic": expit,
+    "softmax": partial(softmax, axis=1),
+}
 
 
 class AverageGradients:
@@ -48,8 +56,12 @@ class AverageGradients:
         self.targets = np.ascontiguousarray(targets, dtype=np.float64)
         self.weights = np.ones(n) if weights is None else weights * (n / weights.sum())  # mean 1
         self.rng, self.saga, self.intercept, self.l1, self.l2 = rng, saga, intercept, l1, l2
-        self.loss = CODES[loss]
-        squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel() + intercept
+        self.name, self.loss = loss, CODES[loss]
+        squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        # The intercept goes on as if it belonged to a column as long as a row is: with one of ones, beside rows of a
+        # hundred columns, it would need a hundred times as many visits.
+        self.pace = float(squares.mean()) or 1.0 if intercept else 0.0
+        squares = squares + self.pace
         largest = CURVATURE[loss] * float((self.weights * squares).max(initial=0.0)) + l2
         self.step = 1.0 / ((3.0 if saga else 1.0) * max(largest, np.finfo(float).tiny))
         k = self.targets.shape[1]
@@ -57,8 +69,21 @@ class AverageGradients:
         self.memory, self.seen = np.zeros((n, k)), np.zeros(n, dtype=np.int8)
         self.change = np.inf
 
+    def begin_at(self, theta: np.ndarray) -> None:
+        """Go on from ``theta`` with the gradients of all rows there; without them the first visits would lead away."""
+        self.theta = np.ascontiguousarray(theta, dtype=np.float64)
+        data, indices, indptr = self.rows
+        X = sp.csr_array((data, indices, indptr), shape=(len(self.seen), len(theta) - 1))
+        scores = X @ self.theta[:-1] + self.theta[-1]
+        self.memory = self.weights[:, None] * (PREDICTED[self.name](scores) - self.targets)
+        self.sums = np.vstack([X.T @ self.memory, self.pace * self.memory.sum(axis=0)])
+        self.seen = np.ones_like(self.seen)
+
     def epoch(self) -> None:
-        """Visit n rows drawn with replacement; ``change`` is then the largest move relative to the largest entry."""
+        """Visit n rows drawn with replacement; ``change`` is then the largest move relative to the largest entry.
+
+        An intercept may be much larger than coefficients and is compared with itself then.
+        """
         from margin.linear.average_kernels import sweep_rows
 
         n = len(self.seen)
@@ -70,7 +95,7 @@ class AverageGradients:
             self.rng.integers(n, size=n),
             self.loss,
             self.saga,
-            float(self.intercept),
+            self.pace,
             (self.step, self.l1, self.l2),
             self.theta,
             self.memory,
@@ -78,9 +103,9 @@ class AverageGradients:
             self.seen,
             np.empty(self.targets.shape[1]),
         )
-        size = float(np.abs(self.theta[:-1]).max(initial=0.0))
-        moved = float(np.abs(self.theta - before)[:-1].max(initial=0.0))
-        self.change = moved / size if size > 0 else float(moved > 0)
+        moved, size = np.abs(self.theta - before), float(np.abs(self.theta[:-1]).max(initial=0.0))
+        parts = [(moved[:-1], size), (moved[-1:], max(size, float(np.abs(self.theta[-1]).max())))]
+        self.change = max(_relative(float(part.max(initial=0.0)), whole) for part, whole in parts)
 
     def state(self) -> dict[str, Any]:
         names = ("theta", "sums", "memory", "seen")
@@ -91,3 +116,7 @@ class AverageGradients:
         for name in ("theta", "sums", "memory", "seen"):
             setattr(self, name, np.array(state[name]))
         self.rng, self.change = generator_from_state(state["rng"]), float(state["change"])
+
+
+def _relative(moved: float, size: float) -> float:
+    return moved / size if size > 0 else float(moved > 0)

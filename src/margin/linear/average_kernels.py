@@ -22,7 +22,8 @@ def sweep_rows(
 
     ``memory`` (n, k) holds the last derivative of every row by its scores, ``sums`` (p + 1, k) the sum of the gradients
     that follow from them, ``seen`` (n,) the rows that have one; ``score`` (k,) is scratch, ``rates`` are the step and
-    both penalties. Returns the number of rows seen so far.
+    both penalties, ``intercept`` the square of the entry that stands in the column of the intercepts. Returns the
+    number of rows seen so far.
     """
     p, k = theta.shape[0] - 1, theta.shape[1]
     step, l1, l2 = rates

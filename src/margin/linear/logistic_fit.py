@@ -211,7 +211,7 @@ class _StochasticSolver:
         )
 
     def begin_at(self, theta: np.ndarray) -> None:
-        self.descent.theta = np.ascontiguousarray(theta)
+        self.descent.begin_at(theta)
 
     def start(self) -> None:
         self._measure()

@@ -29,6 +29,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
+from margin.core.sparse_coefficients import SparseCoefficients, dense_coefficients, linear_scores
 from margin.core.sparse_input import narrow_indices
 from margin.core.threads import thread_limit
 from margin.linear.logistic_fit import SOLVERS, LogisticFit
@@ -39,7 +40,7 @@ from margin.linear.summary import LogisticSummary, summarize_logistic
 __all__ = ["LogisticRegression"]
 
 
-class LogisticRegression(ClassifierMixin, IterativeEstimator):
+class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator):
     r"""Logistic regression for two or more classes, by the method that suits the shape of the table.
 
     The intercept carries no penalty; a row of weight two counts as two rows; ``X`` may be sparse. Without a penalty
@@ -121,6 +122,10 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         rows, classes = self._rows(X, y, sample_weight)
         if self.penalty is None and self.C != 1.0:
             warn_user(f"LogisticRegression: penalty=None leaves no use for C; got C={self.C:g}.", UserWarning)
+        if self.l1_ratio not in {"l1": (0, 1), "l2": (0,)}.get(self.penalty or "", (self.l1_ratio,)):
+            warn_user(
+                f"LogisticRegression: penalty={self.penalty!r} does not mix; l1_ratio={self.l1_ratio:g} is unused."
+            )
         with thread_limit(self.n_jobs):
             self._loop = loop = LogisticFit(self, rows, len(classes), self._start(classes))
             if state is not None:
@@ -152,7 +157,7 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         """The log-odds of the second of two classes, (n,), or one score per class, (n, K)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        scores = np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
+        scores = linear_scores(X, self.coef_, self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -193,7 +198,9 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         rows, classes = self._rows(X, y, sample_weight, first=False)
         if not np.array_equal(classes, self.classes_):
             raise ValueError(f"LogisticRegression: summary needs both classes {self.classes_.tolist()} in y.")
-        return summarize_logistic(self.coef_[0], float(self.intercept_[0]), rows, names, self.fit_intercept, level)
+        return summarize_logistic(
+            dense_coefficients(self.coef_)[0], float(self.intercept_[0]), rows, names, self.fit_intercept, level
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -236,7 +243,7 @@ class LogisticRegression(ClassifierMixin, IterativeEstimator):
         return finite(
             "LogisticRegression",
             "coef_ over intercept_, from which warm_start goes on,",
-            np.vstack([self.coef_.T, self.intercept_]),
+            np.vstack([dense_coefficients(self.coef_).T, self.intercept_]),
         )
 
     def _learn(self, loop: LogisticFit) -> None:

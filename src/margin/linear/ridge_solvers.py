@@ -144,16 +144,22 @@ def _average(saga: bool) -> Callable[[RidgeProblem], Found]:
         limit = STOCHASTIC_EPOCHS if problem.max_iter is None else problem.max_iter
         if not np.isfinite(problem.X.data if sp.issparse(problem.X) else problem.X).all():
             raise FloatingPointError("X holds a value that is not finite.")
+        w = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
+        # Centered rows need no intercept on the way; sparse ones would be dense then.
+        centered = problem.intercept and not sp.issparse(problem.X)
+        mean_x = w @ problem.X / w.sum() if centered else np.zeros(problem.X.shape[1])
+        mean_y = w @ problem.Y / w.sum() if centered else np.zeros(problem.Y.shape[1])
+        X = problem.X - mean_x if centered else problem.X
         steps, thetas, unfinished = np.zeros(problem.Y.shape[1], dtype=int), [], False
-        for j, target in enumerate(problem.Y.T):
+        for j, target in enumerate((problem.Y - mean_y).T):
             descent = AverageGradients(
-                problem.X,
+                X,
                 target[:, None],
                 problem.weights,
                 problem.rng,
                 loss="squared",
                 saga=saga,
-                intercept=problem.intercept,
+                intercept=problem.intercept and not centered,
                 l2=problem.alpha / total,
             )
             while steps[j] < limit and descent.change > problem.tol:
@@ -162,9 +168,9 @@ def _average(saga: bool) -> Callable[[RidgeProblem], Found]:
             thetas.append(descent.theta[:, 0])
             unfinished |= descent.change > problem.tol
         theta = np.column_stack(thetas)
-        w = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
-        rss = w @ (problem.Y - (problem.X @ theta[:-1] + theta[-1])) ** 2
-        return Solution(theta[:-1], theta[-1], None, rss), RidgeIterations(steps, unfinished)
+        intercepts = theta[-1] + mean_y - mean_x @ theta[:-1]
+        rss = w @ (problem.Y - (problem.X @ theta[:-1] + intercepts)) ** 2
+        return Solution(theta[:-1], intercepts, None, rss), RidgeIterations(steps, unfinished)
 
     return solve
 

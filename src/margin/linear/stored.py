@@ -19,6 +19,7 @@ from margin.core.invariants import (
     OneOf,
     Real,
     Sizes,
+    SparseOf,
     Stored,
     StringOf,
     Violation,
@@ -96,7 +97,7 @@ FORMS: Mapping[str, Form] = {
         {
             **COMMON,
             "classes_": ArrayOf("n_classes", kind="labels"),
-            "coef_": ArrayOf("n_rows", "n_features"),
+            "coef_": OneOf(ArrayOf("n_rows", "n_features"), SparseOf("n_rows", "n_features")),
             "intercept_": ArrayOf("n_rows"),
             "separable_": Anything(),
         }

@@ -82,6 +82,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
     means_: np.ndarray = attribute("Means of the components, (n_components, p).")
     covariances_: np.ndarray = attribute("Covariances in the shape of covariance_type.")
     log_likelihood_: float = attribute("Mean log-likelihood of the training rows under exactly these parameters.")
+    lower_bounds_: np.ndarray = attribute("The same after each iteration of the best run, (n_iter_,).")
     converged_: bool = attribute("Whether the best run ended before max_iter.")
     n_iter_: int = attribute("Iterations of the best run.")
 
@@ -193,6 +194,7 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
         self.means_ = shown.mixture.components.means + shown.mixture.offset
         self.covariances_ = shown.mixture.components.covariances.copy()
         self.log_likelihood_ = shown.log_likelihood
+        self.lower_bounds_ = np.array(shown.bounds)
         self.converged_ = shown.converged
         self.n_iter_ = shown.iteration
 

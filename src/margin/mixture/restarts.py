@@ -28,6 +28,7 @@ class EMRun:
     sums: Sums
     iteration: int = 0
     converged: bool = False
+    bounds: tuple[float, ...] = ()  # the log-likelihood after each step
 
     def state(self) -> dict[str, Any]:
         return {
@@ -38,6 +39,7 @@ class EMRun:
             "sums": {name: value.copy() for name, value in vars(self.sums).items()},
             "iteration": self.iteration,
             "converged": self.converged,
+            "bounds": np.array(self.bounds),
         }
 
 
@@ -105,6 +107,7 @@ class EMRestarts:
             Sums(**{name: np.array(value) for name, value in state["sums"].items()}),
             int(state["iteration"]),
             bool(state["converged"]),
+            tuple(np.asarray(state["bounds"]).tolist()),
         )
 
     def _expected(self, mixture: MixtureParameters, before: EMRun | None = None) -> EMRun:
@@ -112,7 +115,8 @@ class EMRestarts:
         if before is None:
             return EMRun(mixture, log_likelihood, sums)
         converged = abs(log_likelihood - before.log_likelihood) < self.model.tol
-        return EMRun(mixture, log_likelihood, sums, before.iteration + 1, converged)
+        bounds = (*before.bounds, log_likelihood)
+        return EMRun(mixture, log_likelihood, sums, before.iteration + 1, converged, bounds)
 
     def _first_mixture(self) -> MixtureParameters:
         """The M step of the first responsibilities, with what the user gave in its place."""

@@ -23,7 +23,9 @@ FORMS: Mapping[str, Form] = {
             "log_likelihood_": Real(),
             "lower_bound_": Real(),
             "converged_": TrueOrFalse(),
+            "lower_bounds_": ArrayOf("n_iterations"),
             "n_iter_": Count(),
-        }
+        },
+        may_be_empty=["n_iterations"],
     )
 }

@@ -14,6 +14,7 @@ from margin.core.domains import Array, Choice, Either, Function, Integer, Jobs, 
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
 from margin.core.parameters import N_JOBS, attribute, parameter
+from margin.core.sparse_distances import check_neighbors_known, check_zeros_kept, distances_given
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.threads import thread_limit
 from margin.foundations.neighbors import (
@@ -29,7 +30,7 @@ from margin.foundations.neighbors import (
 )
 from margin.foundations.neighbors.queries import ball, check_radius, ranked
 
-__all__ = ["ROWS", "NeighborsEstimator"]
+__all__ = ["NeighborsEstimator"]
 
 ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr"}
 
@@ -54,12 +55,15 @@ class NeighborsEstimator(Estimator, ABC):
         "up to six columns. Neighbors are exact and the same for all; of equally near rows the first is nearer.",
     )
     leaf_size: int = parameter(30, Integer(low=1), "Rows of a leaf of a tree; it changes the speed, never the result.")
-    p: float = parameter(2, Number(low=1, search=(1, 4)), 'Exponent of metric "minkowski".')
+    p: float = parameter(
+        2, Number(above=0, search=(1, 4)), 'Exponent of metric "minkowski"; below 1 all pairs are compared.'
+    )
     metric: Any = parameter(
         "minkowski",
         Either(Choice(*METRICS, *ALIASES, *PAIRWISE_METRICS, "precomputed", search=False), Function("two rows")),
         'The distance. "mahalanobis" takes the covariance of the training rows unless one is given; "precomputed" '
-        "means that X holds distances; names beyond the first six and functions of two rows compare all pairs.",
+        'means that X holds distances, and if it is sparse, those of neighbors; "nan_euclidean" allows missing values; '
+        "names beyond the first six and functions of two rows compare all pairs.",
     )
     metric_params: dict[str, Any] | None = parameter(
         None, Optional(Options()), 'Further arguments of the metric, such as {"V": covariance} of "mahalanobis".'
@@ -97,6 +101,8 @@ class NeighborsEstimator(Estimator, ABC):
             found = ranked(self._name, self._space(), self._searchable(), images, k + own)
         if own:
             found = without_itself(found)
+        if self._precomputed:
+            check_neighbors_known(self._name, found.distances)
         return found if return_distance else found.indices
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
@@ -117,7 +123,8 @@ class NeighborsEstimator(Estimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.allow_nan = self._allows_nan
         return allow_sparse(tags)
 
     @property
@@ -129,12 +136,40 @@ class NeighborsEstimator(Estimator, ABC):
         return self.metric if callable(self.metric) else ALIASES.get(self.metric, str(self.metric))
 
     @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _allows_nan(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "nan_euclidean"
+
+    @property
     def _exponent(self) -> float:
         return float((self.metric_params or {}).get("p", self.p))
 
     @property
+    def _no_distance(self) -> bool:
+        """Below an exponent of 1 a detour may be shorter, and trees would miss neighbors."""
+        return isinstance(self.metric, str) and self._metric == "minkowski" and self._exponent < 1
+
+    @property
     def _all_pairs(self) -> bool:
-        return callable(self.metric) or self._metric not in METRICS
+        return callable(self.metric) or self._metric not in METRICS or self._no_distance
+
+    def _pairs(self, X: np.ndarray) -> PairwiseIndex:
+        options = {"p": self._exponent} if self._no_distance else self.metric_params
+        return PairwiseIndex(X, self._metric, options)
+
+    def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
+        """``X`` as dense rows, and ``y`` if there is one; distances that a sparse ``X`` does not give are infinite."""
+        if self._precomputed:
+            check_zeros_kept(self._name, X)
+        given = {**ROWS, "ensure_all_finite": "allow-nan" if self._allows_nan else True, **options}
+        checked = validate_data(self, X, *y, **given)
+        rows, others = (checked[0], checked[1:]) if y else (checked, ())
+        sparse = sp.issparse(rows) and self._precomputed
+        rows = distances_given(self._name, rows) if sparse else dense_rows(self._name, rows)
+        return (rows, *others) if y else rows
 
     def _keep(self, X: np.ndarray) -> None:
         """Remember the rows; everything that can fail is done before anything is set.
@@ -145,16 +180,18 @@ class NeighborsEstimator(Estimator, ABC):
         try:
             if self._all_pairs:
                 self._check_all_pairs(X)
+                if self._precomputed:
+                    np.fill_diagonal(X, np.where(np.isinf(X.diagonal()), 0.0, X.diagonal()))  # known without saying
                 space, points = Geometry(1.0), X
-                index = PairwiseIndex(X, self._metric, self.metric_params)
+                index = self._pairs(X)
             else:
-                if not self._exponent >= 1:  # below, a detour may be shorter, and trees would miss neighbors
-                    raise ValueError(f"metric_params must have a p of at least 1; got {self._exponent:g}.")
                 space = geometry(X, self._metric, self._exponent, self._covariance())
                 points = space.image(X)
                 index = NeighborIndex(points, space.exponent, self.algorithm, self.leaf_size)
         except ValueError as error:
             raise ValueError(f"{self._name}: {error}") from None
+        if self._no_distance:
+            warn_user(f"{self._name}: with p below 1 the metric is no distance; all pairs of rows are compared.")
         if "p" in (self.metric_params or {}):
             warn_user(f"{self._name}: p is taken from metric_params; p={self.p:g} has no effect.", SyntaxWarning)
         self._index = index
@@ -163,8 +200,14 @@ class NeighborsEstimator(Estimator, ABC):
         self.n_samples_fit_ = len(X)
 
     def _check_all_pairs(self, X: np.ndarray) -> None:
+        if self._no_distance and not self._exponent > 0:
+            raise ValueError(f"metric_params must have a p above 0; got {self._exponent:g}.")
+        if self._no_distance and self.algorithm not in ("auto", "brute"):
+            raise ValueError(f"p below 1 needs algorithm 'brute' or 'auto'; got {self.algorithm!r}.")
         if self.algorithm not in ("auto", "brute"):
             raise ValueError(f"metric {self.metric!r} needs algorithm 'brute' or 'auto'; got {self.algorithm!r}.")
+        if self._metric == "haversine" and X.shape[1] != 2:
+            raise ValueError(f"metric 'haversine' needs two columns, latitude and longitude; got {X.shape[1]}.")
         if self._metric == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"metric 'precomputed' needs a square matrix of distances; got shape {X.shape}.")
         if self._metric == "precomputed" and X.min() < 0:
@@ -189,13 +232,13 @@ class NeighborsEstimator(Estimator, ABC):
     def _searchable(self) -> NeighborIndex | PairwiseIndex:
         if not hasattr(self, "_index"):  # read from a file, which holds arrays but no trees
             if self._all_pairs:
-                self._index = PairwiseIndex(self.points_, self._metric, self.metric_params)
+                self._index = self._pairs(self.points_)
             else:
                 self._index = NeighborIndex(self.points_, self._space().exponent, self.algorithm, self.leaf_size)
         return self._index
 
     def _image(self, X: Any) -> np.ndarray:
-        X = dense_rows(self._name, validate_data(self, X, reset=False, **ROWS))
+        X = self._checked(X, reset=False)
         try:
             return self._space().image(X)
         except ValueError as error:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from margin.core.parameters import attribute
-from margin.core.sparse_input import dense_rows
-from margin.neighbors.base import ROWS, NeighborsEstimator
+from margin.neighbors.base import NeighborsEstimator
 from margin.neighbors.voting import class_fractions, neighbor_weights
 
 __all__ = ["KNeighborsClassifier"]
@@ -45,8 +44,7 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
         """Keep the rows and their classes, one or several columns."""
         self._check_parameters()
         # A copy: rows that the caller changes later must not change the model.
-        X, y = validate_data(self, X, y, copy=True, multi_output=True, **ROWS)
-        X = dense_rows(self._name, X)
+        X, y = self._checked(X, y, copy=True, multi_output=True)
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
         check_classification_targets(y)
         columns = [y] if y.ndim == 1 else list(y.T)

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from margin.core.parameters import attribute
-from margin.core.sparse_input import dense_rows
-from margin.neighbors.base import ROWS, NeighborsEstimator
+from margin.neighbors.base import NeighborsEstimator
 from margin.neighbors.voting import neighbor_weights, weighted_mean
 
 __all__ = ["KNeighborsRegressor"]
@@ -34,8 +32,7 @@ class KNeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsEstimator):
     def fit(self, X: Any, y: Any) -> KNeighborsRegressor:
         """Keep the rows and their responses, one or several columns."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, copy=True, multi_output=True, y_numeric=True, **ROWS)
-        X = dense_rows(self._name, X)
+        X, y = self._checked(X, y, copy=True, multi_output=True, y_numeric=True)
         self._keep(X)
         self.values_ = np.array(y, dtype=np.float64).reshape(len(X), -1)
         self.single_output_ = np.ndim(y) == 1

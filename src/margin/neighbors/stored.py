@@ -12,7 +12,7 @@ from margin.core.invariants import ArrayOf, Count, Form, ListOf, OneOf, Sizes, S
 __all__ = ["FORMS"]
 
 ROWS: dict[str, Stored] = {
-    "points_": ArrayOf("n_samples", "n_points"),
+    "points_": ArrayOf("n_samples", "n_points", finite=False),
     "whitener_": optional(ArrayOf(None, None)),
     "n_samples_fit_": Count(low=1, size="n_samples"),
 }
@@ -21,6 +21,17 @@ ROWS: dict[str, Stored] = {
 def _enough_rows(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "points_" in model and model["n_neighbors"] > sizes["n_samples"]:
         raise Violation("n_neighbors must be at most the number of rows that are stored")
+
+
+def _points_are_known(model: Mapping[str, Any], _: Sizes) -> None:
+    """Trees are built of finite rows; metrics that compare all pairs leave out NaN or distances that are not known."""
+    points, metric = model.get("points_"), model.get("metric")
+    if points is None or np.isfinite(points).all():
+        return
+    missing = isinstance(metric, str) and metric == "nan_euclidean" and not np.isinf(points).any()
+    unknown = isinstance(metric, str) and metric == "precomputed" and not np.isnan(points).any()
+    if not missing and not unknown:
+        raise Violation("points_ must be finite")
 
 
 def _codes_name_classes(model: Mapping[str, Any], _: Sizes) -> None:
@@ -42,9 +53,10 @@ FORMS: Mapping[str, Form] = {
                 ArrayOf("n_samples", kind="int64", low=0), ArrayOf("n_samples", "n_targets", kind="int64", low=0)
             ),
         },
-        [_enough_rows, _codes_name_classes],
+        [_enough_rows, _points_are_known, _codes_name_classes],
     ),
     "KNeighborsRegressor": Form(
-        {**ROWS, "values_": ArrayOf("n_samples", None, kind="float64"), "single_output_": TrueOrFalse()}, [_enough_rows]
+        {**ROWS, "values_": ArrayOf("n_samples", None, kind="float64"), "single_output_": TrueOrFalse()},
+        [_enough_rows, _points_are_known],
     ),
 }

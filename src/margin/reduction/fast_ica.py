@@ -48,7 +48,9 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
     """
 
     n_components: int | None = parameter(
-        None, Optional(Integer(low=1, search=(2, 20))), "Number of sources; None is the rank of the centered rows."
+        None,
+        Optional(Integer(low=1, search=(2, 20))),
+        "Number of sources; None is the rank of the centered rows. Not used with whiten=False.",
     )
     _: KW_ONLY
     algorithm: str = parameter(
@@ -128,13 +130,21 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
         """The mean and K (k, p), whose rows make the leading principal coordinates have variance one."""
         if not self.whiten:
             if self.n_components not in (None, X.shape[1]):
-                raise ValueError(
-                    f"FastICA: whiten=False leaves all {X.shape[1]} columns; got n_components={self.n_components}."
+                warn_user(
+                    f"FastICA: whiten=False leaves all {X.shape[1]} columns; got n_components={self.n_components}.",
+                    UserWarning,
                 )
             return np.zeros(X.shape[1]), np.eye(X.shape[1])
         found = principal_components(X, solver="full" if self.whiten_solver == "svd" else "covariance_eigh")
         rank = int((found.variances > SMALLEST_FRACTION * found.variances[0]).sum())
         k = rank if self.n_components is None else self.n_components
+        # Centered rows span at most n - 1 dimensions: only a rank below both numbers says something about the columns.
+        if self.n_components is None and rank < min(len(X) - 1, X.shape[1]):
+            warn_user(
+                f"FastICA: some singular values of the centered rows are zero up to rounding; the other {rank} give as "
+                "many sources.",
+                UserWarning,
+            )
         if not 1 <= k <= rank:
             raise ValueError(f"FastICA: the centered rows of X have rank {rank}; got n_components={self.n_components}.")
         return found.mean, found.components[:k] / np.sqrt(found.variances[:k, None])

@@ -14,13 +14,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Integer, Number, Optional
+from margin.core.domains import Choice, Either, Integer, Number, Optional
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
+from margin.core.sparse_distances import check_neighbors_known, check_zeros_kept, distances_given
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.threads import available, threads_for
-from margin.reduction.distances import METRIC, METRIC_PARAMS, distances_between, is_euclidean, nearest_by_metric
+from margin.reduction.distances import (
+    METRIC,
+    METRIC_PARAMS,
+    distances_between,
+    is_euclidean,
+    nearest_by_metric,
+)
 from margin.reduction.embedding import EmbeddingMixin
 from margin.reduction.graphs import (
     components,
@@ -53,7 +60,9 @@ class Isomap(EmbeddingMixin, Estimator):
         5, Optional(Integer(low=1, search=(3, 30))), "Rows that are joined with every row; None if ``radius`` is given."
     )
     radius: float | None = parameter(
-        None, Optional(Number(above=0)), "All rows within this distance are joined; needs n_neighbors=None."
+        None,
+        Optional(Either(Number(above=0), Choice(np.inf))),
+        "All rows within this distance are joined; needs n_neighbors=None.",
     )
     n_components: int = parameter(2, Integer(low=1, search=(1, 5)), "Number of coordinates.")
     eigen_solver: str = parameter(
@@ -75,7 +84,10 @@ class Isomap(EmbeddingMixin, Estimator):
         None, Optional(Integer(low=-1)), "Threads; None as many as the work is worth, -1 all. The result is the same."
     )
     metric: Any = parameter(
-        "minkowski", METRIC, "Distance of rows: a name, 'precomputed' (X holds distances) or a function of two rows."
+        "minkowski",
+        METRIC,
+        "Distance of rows: a name, a function of two rows, or 'precomputed': X holds distances, and if it is sparse, "
+        "those of neighbors.",
     )
     p: float = parameter(2, Number(low=1), "Exponent of the metric 'minkowski'.")
     metric_params: dict[str, Any] | None = parameter(None, Optional(METRIC_PARAMS), "Further arguments of the metric.")
@@ -89,20 +101,23 @@ class Isomap(EmbeddingMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> Isomap:
         """Learn the coordinates of the rows of ``X``; ``y`` is ignored."""
         self._check_parameters()
-        X = self._rows(validate_data(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr"))
-        self._check_combinations(X)
+        self._check_format(X)
+        given = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
+        X = self._rows(given)
+        self._check_combinations(X, sparse=sp.issparse(given))
         graph, parts = self._graph(X)
         method = {"auto": "auto", "FW": "floyd", "D": "dijkstra"}[self.path_method]
         D = shortest_paths(graph, method, threads=self._threads(len(X)))
         D = np.minimum(D, D.T)  # sums in two directions differ in the last digit
         solver: dict[str, Any] = {"solver": self.eigen_solver, "tol": float(self.tol), "max_iter": self.max_iter}
         self.embedding_, self.eigenvalues_ = classical_coordinates(D, self.n_components, **solver)
-        self.dist_matrix_, self.X_fit_, self.n_parts_ = D, X, parts
+        self.dist_matrix_, self.X_fit_, self.n_parts_ = D, dense_rows("Isomap", given), parts
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows from their shortest ways through the fitted graph."""
         check_is_fitted(self)
+        self._check_format(X)
         X = self._rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
         squares = np.empty((len(X), len(self.X_fit_)))
         nearest = np.empty((len(X), 1)), np.empty((len(X), 1), dtype=np.int64)
@@ -126,16 +141,18 @@ class Isomap(EmbeddingMixin, Estimator):
         tags.input_tags.pairwise = self._precomputed
         return allow_sparse(tags)
 
+    def _check_format(self, X: Any) -> None:
+        if self._precomputed:
+            check_zeros_kept("Isomap", X)
+
     def _rows(self, X: Any) -> np.ndarray:
-        if sp.issparse(X) and self._precomputed:
-            raise ValueError("Isomap: X must be dense with metric='precomputed'; got a sparse matrix of distances.")
-        return dense_rows("Isomap", X)
+        return distances_given("Isomap", X) if sp.issparse(X) and self._precomputed else dense_rows("Isomap", X)
 
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    def _check_combinations(self, X: np.ndarray) -> None:
+    def _check_combinations(self, X: np.ndarray, *, sparse: bool) -> None:
         if self.n_components > len(X):
             raise ValueError(f"Isomap: n_components={self.n_components} needs at least as many rows; got {len(X)}.")
         if (self.n_neighbors is None) == (self.radius is None):
@@ -145,8 +162,10 @@ class Isomap(EmbeddingMixin, Estimator):
             )
         if self.neighbors_algorithm == "kd_tree" and not self._straight:
             raise ValueError("Isomap: neighbors_algorithm='kd_tree' goes with the Euclidean metric only.")
-        if self._precomputed:
+        if self._precomputed and not sparse:
             distance_rows("Isomap", X)
+        elif self._precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(f"Isomap: X must be a square matrix of distances; got shape {X.shape}.")
 
     @property
     def _metric_params(self) -> dict[str, Any]:
@@ -165,7 +184,9 @@ class Isomap(EmbeddingMixin, Estimator):
     def _nearest(self, X: np.ndarray, k: int, queries: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         if self._straight and self.neighbors_algorithm != "brute":
             return nearest_rows(X, k, queries)
-        return nearest_by_metric(X, k, self.metric, self._metric_params, queries)
+        found = nearest_by_metric(X, k, self.metric, self._metric_params, queries)
+        check_neighbors_known("Isomap", found[0])
+        return found
 
     def _distances(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         return X if self._precomputed else distances_between(X, Z, self.metric, self._metric_params)
@@ -178,8 +199,9 @@ class Isomap(EmbeddingMixin, Estimator):
             return
         for row in X:
             distances = self._distances(row[None], self.X_fit_)[0]
-            near = np.flatnonzero(distances <= self.radius)
+            near = np.flatnonzero((distances <= self.radius) & np.isfinite(distances))
             near = near if len(near) else np.array([distances.argmin()])  # beyond the radius: by the nearest row
+            check_neighbors_known("Isomap", distances[None, near])
             order = near[np.argsort(distances[near], kind="stable")]
             yield distances[order], order
 
@@ -188,6 +210,10 @@ class Isomap(EmbeddingMixin, Estimator):
         parts, _ = components(graph)
         if parts > 1:
             setting = f"n_neighbors={self.n_neighbors}" if self.radius is None else f"radius={self.radius:g}"
+            if not np.isfinite(X).all():
+                raise RuntimeError(
+                    f"Isomap: with {setting} the graph has {parts} parts, and a sparse X has no distance between them."
+                )
             warn_user(f"Isomap: with {setting} the graph has {parts} parts; they are joined by their shortest links.")
             graph = join_components(graph, X, None if self._straight else self._distances)
         return graph, parts
@@ -195,10 +221,11 @@ class Isomap(EmbeddingMixin, Estimator):
     def _neighborhoods(self, X: np.ndarray) -> sp.csr_array:
         n = len(X)
         if self.radius is not None:
-            if self._straight:
+            if self._straight and np.isfinite(self.radius):
                 return epsilon_graph(X, self.radius)
             D = self._distances(X, X)
-            i, j = np.nonzero(np.triu(self.radius >= D, 1))
+            D = np.minimum(D, D.T)  # a sparse matrix may give the distance of a pair only once
+            i, j = np.nonzero(np.triu((self.radius >= D) & np.isfinite(D), 1))
             return symmetric_graph(i, j, D[i, j], n)
         assert self.n_neighbors is not None
         k = min(self.n_neighbors, n - 1)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import InvalidParameter, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.reduction.component_count import most_likely_count
@@ -164,7 +164,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             few = isinstance(wanted, numbers.Integral) and wanted < most
             solver = "arpack" if few and X.shape[1] > COVARIANCE_COLUMNS else "covariance_eigh"
         if solver not in ("covariance_eigh", "arpack"):
-            raise ValueError(
+            raise InvalidParameter(
                 f"PCA: svd_solver must be 'auto', 'covariance_eigh' or 'arpack' for a sparse X; got {solver!r}."
             )
         if not (wanted is None or isinstance(wanted, numbers.Integral)):

@@ -19,13 +19,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.parallel import over_ranges
-from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.parameters import VERBOSE, InvalidParameter, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
+from margin.core.sparse_distances import check_neighbors_known, check_zeros_kept, distances_given
 from margin.core.sparse_input import allow_sparse, dense_rows
 from margin.core.threads import available, threads_for
 from margin.reduction.affinities import precisions_for, row_affinities
-from margin.reduction.distances import METRIC, METRIC_PARAMS, is_euclidean, nearest_by_metric
+from margin.reduction.distances import (
+    METRIC,
+    METRIC_PARAMS,
+    is_euclidean,
+    nearest_by_metric,
+)
 from margin.reduction.embedding import EmbeddingMixin, principal_positions
 from margin.reduction.graphs import nearest_rows
 from margin.reduction.mesh import mesh_repulsion
@@ -75,7 +81,8 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
     metric: Any = parameter(
         "euclidean",
         METRIC,
-        "Distance between rows: a name, 'precomputed' (X holds distances) or a function of two rows.",
+        "Distance between rows: a name, a function of two rows, or 'precomputed': X holds distances, and if it is "
+        "sparse, those of neighbors.",
     )
     metric_params: dict[str, Any] | None = parameter(None, Optional(METRIC_PARAMS), "Further arguments of the metric.")
     init: Any = parameter(
@@ -109,8 +116,10 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per ten steps; ``y`` is ignored."""
         self._check_parameters()
-        X = self._rows(validate_data(self, X, dtype=np.float64, ensure_min_samples=3, accept_sparse="csr"))
-        self._check_combinations(X)
+        self._check_format(X)
+        given = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
+        X = self._rows(given)
+        self._check_combinations(X, sparse=sp.issparse(given))
         if not 1 <= self.perplexity < len(X):
             raise ValueError(
                 f"TSNE: perplexity must be from 1 to below the number of rows, {len(X)}; got {self.perplexity:g}."
@@ -118,7 +127,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         self._loop = loop = _Descent(self, X)
         if state is not None:
             loop.restore(state)
-        self.X_fit_, self.learning_rate_ = X, float(loop.rate)
+        self.X_fit_, self.learning_rate_ = dense_rows("TSNE", given), float(loop.rate)
         self._learn(loop)
         while not loop.settled and loop.iteration < self.max_iter:
             for _ in range(min(STEPS_PER_RECORD, self.max_iter - loop.iteration)):
@@ -130,6 +139,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Positions of new rows (or of rows of distances to the fitted ones) among the fitted ones, which stay."""
         check_is_fitted(self)
+        self._check_format(X)
         X = self._rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
         gaps, index = _neighbors(self, self.X_fit_, _kept(self, len(self.X_fit_)), X)
         squares = gaps**2
@@ -138,21 +148,32 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise = self._precomputed
         return allow_sparse(tags)
 
-    def _rows(self, X: Any) -> np.ndarray:
-        if sp.issparse(X) and isinstance(self.metric, str) and self.metric == "precomputed":
-            raise ValueError("TSNE: X must be dense with metric='precomputed'; got a sparse matrix of distances.")
-        return dense_rows("TSNE", X)
+    def _check_format(self, X: Any) -> None:
+        if self._precomputed:
+            check_zeros_kept("TSNE", X)
 
-    def _check_combinations(self, X: np.ndarray) -> None:
+    def _rows(self, X: Any) -> np.ndarray:
+        return distances_given("TSNE", X) if sp.issparse(X) and self._precomputed else dense_rows("TSNE", X)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _check_combinations(self, X: np.ndarray, *, sparse: bool) -> None:
         if self.method != "exact" and self.n_components > 3:
             raise ValueError(f"TSNE: n_components must be at most 3 unless method='exact'; got {self.n_components}.")
-        if isinstance(self.metric, str) and self.metric == "precomputed":
+        if self._precomputed:
             if isinstance(self.init, str) and self.init == "pca":
                 raise ValueError("TSNE: init='pca' needs rows; with metric='precomputed' give 'random' or positions.")
-            distance_rows("TSNE", X)
+            if sparse and self.method == "exact":
+                raise InvalidParameter("TSNE: method='exact' needs the distances of all pairs; got a sparse X of some.")
+            if not sparse:
+                distance_rows("TSNE", X)
+            elif X.shape[0] != X.shape[1]:
+                raise ValueError(f"TSNE: X must be a square matrix of distances; got shape {X.shape}.")
         if not isinstance(self.init, str) and np.shape(self.init) != (len(X), self.n_components):
             shape = (len(X), self.n_components)
             raise ValueError(f"TSNE: init must have the shape {shape} of the embedding; got {np.shape(self.init)}.")
@@ -277,7 +298,11 @@ def sparse_affinities(model: TSNE, X: np.ndarray) -> sp.csr_array:
 def _neighbors(model: TSNE, X: np.ndarray, k: int, queries: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     if is_euclidean(model.metric, model.metric_params):
         return nearest_rows(X, k, queries)
-    return nearest_by_metric(X, k, model.metric, model.metric_params, queries)
+    gaps, index = nearest_by_metric(X, k, model.metric, model.metric_params, queries)
+    if gaps.min(initial=0.0) < 0:
+        raise ValueError(f"TSNE: metric must give distances, positive or zero; got {gaps.min():g}.")
+    check_neighbors_known("TSNE", gaps)
+    return gaps, index
 
 
 def _reachable(perplexity: float, squares: np.ndarray) -> float:

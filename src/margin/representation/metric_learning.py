@@ -10,6 +10,7 @@ learning M is learning A; fewer rows of A make M of lower rank. Neighborhood com
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import KW_ONLY
 from typing import Any
@@ -22,7 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.bayes import LinearDiscriminantAnalysis
-from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional, Seed
+from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
@@ -75,11 +76,18 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
         Either(Choice("auto", "pca", "lda", "identity", "random"), Array(ndim=2)),
         "Where the map of the standardized columns starts: principal directions, those of discriminant analysis, the "
         "first columns, normal numbers, or a matrix in the units of X; 'auto': 'lda' if the classes are enough, else "
-        "'pca' if it reduces the dimension, else 'identity'.",
+        "'pca' if it reduces the dimension, else 'identity'. Where classes give too few directions, principal "
+        "ones follow.",
     )
     warm_start: bool = parameter(False, Flag(), "Whether fit goes on from the map of the last fit.")
     max_iter: int = parameter(50, Integer(low=1), "Most iterations of L-BFGS.")
     tol: float = parameter(1e-5, Number(low=0), "Gradient at which it ends.")
+    callback: Any = parameter(
+        None,
+        Optional(Function("the map, flat, and the number of the iteration")),
+        "Called after every iteration with the map in the units of X.",
+    )
+    verbose: int = parameter(0, Either(Flag(), Integer(low=0)), "Whether the objective of every iteration is printed.")
     random_state: RandomLike = parameter(None, Seed(), "Draws the 'random' start.")
 
     components_: np.ndarray = attribute("The map A, (n_components, p).")
@@ -102,8 +110,8 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
             value, gradient = nca_objective(flat.reshape(start.shape), rows, codes)
             return -value, -gradient.ravel()
 
-        options = {"maxiter": self.max_iter}
-        found = minimize(negative, start.ravel(), jac=True, method="L-BFGS-B", tol=self.tol, options=options)
+        search: dict[str, Any] = {"method": "L-BFGS-B", "tol": self.tol, "options": {"maxiter": self.max_iter}}
+        found = minimize(negative, start.ravel(), jac=True, callback=self._told(start.shape, scale), **search)
         if not found.success and self.max_iter <= found.nit:
             warnings.warn(
                 f"{type(self).__name__}: not converged after max_iter={self.max_iter} iterations.",
@@ -133,6 +141,21 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+    def _told(self, shape: tuple[int, ...], scale: np.ndarray) -> Any:
+        """What L-BFGS calls after every iteration, if anyone listens."""
+        if self.callback is None and not self.verbose:
+            return None
+        counted = itertools.count(1)
+
+        def tell(intermediate_result: Any) -> None:
+            n_iter = next(counted)
+            if self.verbose:
+                print(f"{type(self).__name__}: iteration {n_iter}: objective {-intermediate_result.fun:.6g}")
+            if self.callback is not None:
+                self.callback((intermediate_result.x.reshape(shape) / scale).ravel(), n_iter)
+
+        return tell
 
     def _start(self, rows: np.ndarray, codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """The first map (n_components, p) of standardized rows."""
@@ -165,11 +188,18 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
             return np.eye(k, p)
         if init == "lda":
             directions = LinearDiscriminantAnalysis(solver="svd").fit(rows, codes).scalings_
-            if directions.shape[1] < k:
-                raise ValueError(
-                    f"{type(self).__name__}: n_components must be at most {directions.shape[1]} with init='lda', "
-                    f"one less than the classes; got {k}."
-                )
-            return directions.T[:k].copy()
-        _, directions = np.linalg.eigh(rows.T @ rows)
-        return directions[:, ::-1].T[:k].copy()
+            return _completed(directions.T[:k], rows, k)
+        return _principal(rows, k)
+
+
+def _principal(rows: np.ndarray, k: int) -> np.ndarray:
+    """The ``k`` directions (k, p) along which centered rows vary most."""
+    _, directions = np.linalg.eigh(rows.T @ rows)
+    return directions[:, ::-1].T[:k].copy()
+
+
+def _completed(directions: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
+    """``k`` directions: those given, then the principal ones of what the rows are beside them."""
+    basis, _ = np.linalg.qr(directions.T)
+    beside = rows - rows @ basis @ basis.T
+    return np.vstack([directions, _principal(beside, k - len(directions))])

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.parameters import VERBOSE, attribute, parameter
-from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
+from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
-from margin.text.topics import collapsed_log_likelihood, document_posterior, gibbs_sweep, topic_bound
+from margin.text.topic_loops import GibbsLoop, VariationalLoop, first_topics, online_step
+from margin.text.topics import document_posterior, expected_log, topic_bound
 
 __all__ = ["LatentDirichletAllocation"]
 
@@ -57,6 +58,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     evaluate_every: int = parameter(
         -1, Integer(low=-1), "After every so many passes the perplexity is computed; 0 or -1: never."
     )
+    total_samples: float = parameter(
+        1e6, Number(above=0), "Documents that partial_fit and perplexity(sub_sampling=True) suppose there are in all."
+    )
     perp_tol: float = parameter(0.1, Number(low=0), "The fit ends when an evaluated perplexity changes by less.")
     mean_change_tol: float = parameter(1e-3, Number(low=0), "When the posterior of a document has settled.")
     max_doc_update_iter: int = parameter(100, Integer(low=1), "Most updates of the posterior of a document.")
@@ -67,6 +71,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     doc_topic_prior_: float = attribute("The prior of proportions that was used.")
     topic_word_prior_: float = attribute("The prior of words that was used.")
     n_iter_: int = attribute("Passes made.")
+    n_batch_iter_: int = attribute("Steps of the topics: one per pass, or per batch where there are batches.")
+    bound_: float = attribute("Perplexity of the training documents at the end of a fit.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -79,10 +85,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """Learn from counts (documents, words), yielding a record per pass; ``y`` is ignored."""
         self._check_parameters()
         counts = self._counts(X, reset=True)
-        even = 1.0 / self.n_components
-        self.doc_topic_prior_ = even if self.doc_topic_prior is None else float(self.doc_topic_prior)
-        self.topic_word_prior_ = even if self.topic_word_prior is None else float(self.topic_word_prior)
-        self._loop = loop = (_Sampling if self.learning_method == "gibbs" else _Variational)(self, counts)
+        self._set_priors()
+        self.__dict__.pop("bound_", None)
+        self._loop = loop = (GibbsLoop if self.learning_method == "gibbs" else VariationalLoop)(self, counts)
         if state is not None:
             loop.restore(state)
         self._learn(loop)
@@ -96,6 +101,23 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 loop.settled = abs(loop.perplexity - perplexity) < self.perp_tol
                 loop.perplexity = perplexity
             yield Record(loop.iteration, record, total=self.max_iter)
+        self.bound_ = self._perplexity(counts)
+
+    def partial_fit(self, X: Any, y: Any = None) -> LatentDirichletAllocation:
+        """Go on from the topics there are, with one online step per ``batch_size`` documents; ``y`` is ignored."""
+        self._check_parameters()
+        first = not hasattr(self, "components_")
+        counts = self._counts(X, reset=first)
+        if first:
+            self._set_priors()
+            self.components_ = first_topics(self, as_generator(self.random_state), counts.shape[1])
+            self.n_batch_iter_ = self.n_iter_ = 0
+        for start in range(0, counts.shape[0], self.batch_size):
+            batch = counts[start : start + self.batch_size]
+            self.components_ = online_step(self, batch, self.components_, self.total_samples, self.n_batch_iter_)
+            self.n_batch_iter_ += 1
+        self.n_iter_ += 1
+        return self
 
     def transform(self, X: Any, *, normalize: bool = True) -> np.ndarray:
         """The mean proportions of topics of each document; without ``normalize`` the Dirichlet parameters."""
@@ -108,24 +130,39 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         check_is_fitted(self)
         return self._bound(self._counts(X, reset=False))
 
-    def perplexity(self, X: Any) -> float:
-        """exp of minus the bound per word; lower is better."""
-        check_is_fitted(self)
-        return self._perplexity(self._counts(X, reset=False))
+    def perplexity(self, X: Any, sub_sampling: bool = False) -> float:
+        """exp of minus the bound per word; lower is better.
 
-    def _learn(self, loop: _Variational | _Sampling) -> None:
-        self.components_, self.n_iter_ = loop.topics(), loop.iteration
+        With ``sub_sampling`` the documents of ``X`` stand for ``total_samples`` of their kind.
+        """
+        check_is_fitted(self)
+        return self._perplexity(self._counts(X, reset=False), sub_sampling)
+
+    @property
+    def exp_dirichlet_component_(self) -> np.ndarray:
+        """exp of the mean logarithm of the words' probabilities in each topic, (n_components, p)."""
+        return np.exp(expected_log(self.components_))
+
+    def _set_priors(self) -> None:
+        even = 1.0 / self.n_components
+        self.doc_topic_prior_ = even if self.doc_topic_prior is None else float(self.doc_topic_prior)
+        self.topic_word_prior_ = even if self.topic_word_prior is None else float(self.topic_word_prior)
+
+    def _learn(self, loop: VariationalLoop | GibbsLoop) -> None:
+        self.components_, self.n_iter_, self.n_batch_iter_ = loop.topics(), loop.iteration, loop.steps
 
     def _posterior(self, counts: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         limits: dict[str, Any] = {"tol": self.mean_change_tol, "max_iter": self.max_doc_update_iter}
         return document_posterior(counts, self.components_, self.doc_topic_prior_, **limits)
 
-    def _bound(self, counts: sparse.csr_matrix) -> float:
+    def _bound(self, counts: sparse.csr_matrix, copies: float = 1.0) -> float:
         gamma, _ = self._posterior(counts)
-        return topic_bound(counts, gamma, self.components_, self.doc_topic_prior_, self.topic_word_prior_)
+        priors = self.doc_topic_prior_, self.topic_word_prior_
+        return topic_bound(counts, gamma, self.components_, *priors, copies=copies)
 
-    def _perplexity(self, counts: sparse.csr_matrix) -> float:
-        return float(np.exp(-self._bound(counts) / max(counts.sum(), 1)))
+    def _perplexity(self, counts: sparse.csr_matrix, sub_sampling: bool = False) -> float:
+        copies = self.total_samples / counts.shape[0] if sub_sampling else 1.0
+        return float(np.exp(-self._bound(counts, copies) / max(copies * counts.sum(), 1)))
 
     def _counts(self, X: Any, *, reset: bool) -> sparse.csr_matrix:
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -148,99 +185,3 @@ def _moved(before: np.ndarray, after: np.ndarray) -> float:
     """The mean total variation between the distributions of words of topics."""
     p, q = (topics / topics.sum(axis=1, keepdims=True) for topics in (before, after))
     return float(np.abs(p - q).sum(axis=1).mean() / 2)
-
-
-class _Variational:
-    """Coordinate ascent on the bound, over all documents or batch by batch."""
-
-    def __init__(self, model: LatentDirichletAllocation, counts: sparse.csr_matrix) -> None:
-        self.model, self.counts = model, counts
-        self.rng = as_generator(model.random_state)
-        self.components = self.rng.gamma(100.0, 0.01, (model.n_components, counts.shape[1]))
-        self.iteration, self.steps, self.settled, self.perplexity = 0, 0, False, float("inf")
-
-    def topics(self) -> np.ndarray:
-        return self.components.copy()
-
-    def advance(self) -> dict[str, float]:
-        model, n = self.model, self.counts.shape[0]
-        if model.learning_method == "batch":
-            self.components = model.topic_word_prior_ + self._expected(self.counts)
-        else:
-            order = self.rng.permutation(n)
-            for start in range(0, n, model.batch_size):
-                batch = self.counts[order[start : start + model.batch_size]]
-                target = model.topic_word_prior_ + n / batch.shape[0] * self._expected(batch)
-                rate = (model.learning_offset + self.steps) ** -model.learning_decay
-                self.components = (1 - rate) * self.components + rate * target
-                self.steps += 1
-        self.iteration += 1
-        return {}
-
-    def _expected(self, counts: sparse.csr_matrix) -> np.ndarray:
-        model = self.model
-        limits: dict[str, Any] = {"tol": model.mean_change_tol, "max_iter": model.max_doc_update_iter}
-        return document_posterior(counts, self.components, model.doc_topic_prior_, **limits)[1]
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "iteration": self.iteration,
-            "steps": self.steps,
-            "settled": self.settled,
-            "perplexity": self.perplexity,
-            "components": self.components.copy(),
-            "generator": generator_state(self.rng),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.iteration, self.steps = int(state["iteration"]), int(state["steps"])
-        self.settled, self.perplexity = bool(state["settled"]), float(state["perplexity"])
-        self.components = np.array(state["components"])
-        self.rng = generator_from_state(state["generator"])
-
-
-class _Sampling:
-    """Collapsed Gibbs sampling: a sweep over all words per iteration."""
-
-    def __init__(self, model: LatentDirichletAllocation, counts: sparse.csr_matrix) -> None:
-        self.model, self.shape = model, counts.shape
-        table = counts.tocoo()
-        times = table.data.astype(np.int64)
-        self.documents, self.words = np.repeat(table.row, times), np.repeat(table.col, times)
-        self.rng = as_generator(model.random_state)
-        self.assigned = self.rng.integers(model.n_components, size=len(self.words))
-        self.iteration, self.settled, self.perplexity = 0, False, float("inf")
-        self._count()
-
-    def _count(self) -> None:
-        k = self.model.n_components
-        self.document_topics = np.zeros((self.shape[0], k), dtype=np.int64)
-        self.topic_words = np.zeros((k, self.shape[1]), dtype=np.int64)
-        np.add.at(self.document_topics, (self.documents, self.assigned), 1)
-        np.add.at(self.topic_words, (self.assigned, self.words), 1)
-
-    def topics(self) -> np.ndarray:
-        return self.topic_words + self.model.topic_word_prior_
-
-    def advance(self) -> dict[str, float]:
-        priors = self.model.doc_topic_prior_, self.model.topic_word_prior_
-        tables = self.document_topics, self.topic_words
-        gibbs_sweep(self.documents, self.words, self.assigned, *tables, *priors, self.rng.random(len(self.words)))
-        self.iteration += 1
-        return {"log_likelihood": collapsed_log_likelihood(*tables, *priors)}
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "iteration": self.iteration,
-            "settled": self.settled,
-            "perplexity": self.perplexity,
-            "assigned": self.assigned.copy(),
-            "generator": generator_state(self.rng),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.iteration, self.settled = int(state["iteration"]), bool(state["settled"])
-        self.perplexity = float(state["perplexity"])
-        self.assigned = np.array(state["assigned"])
-        self.rng = generator_from_state(state["generator"])
-        self._count()

@@ -161,6 +161,8 @@ FORMS: Mapping[str, Form] = {
             "doc_topic_prior_": Real(low=0, finite=True),
             "topic_word_prior_": Real(low=0, finite=True),
             "n_iter_": Count(),
+            "n_batch_iter_": Count(),
+            "bound_": Real(low=0),
         }
     ),
 }

@@ -49,12 +49,14 @@ def document_posterior(
     return gamma, (expected * likelihood).T
 
 
-def topic_bound(counts: Any, gamma: np.ndarray, topics: np.ndarray, alpha: float, eta: float) -> float:
-    """The evidence lower bound on the log-probability of all words, in nats."""
+def topic_bound(
+    counts: Any, gamma: np.ndarray, topics: np.ndarray, alpha: float, eta: float, *, copies: float = 1.0
+) -> float:
+    """The evidence lower bound on the log-probability of all words, in nats; every document counts ``copies`` times."""
     counts = sparse.coo_matrix(counts)
     log_theta, log_beta = expected_log(gamma), expected_log(topics)
-    bound = float(counts.data @ logsumexp(log_theta[counts.row] + log_beta.T[counts.col], axis=1))
-    return bound + _prior_terms(gamma, log_theta, alpha) + _prior_terms(topics, log_beta, eta)
+    words = float(counts.data @ logsumexp(log_theta[counts.row] + log_beta.T[counts.col], axis=1))
+    return copies * (words + _prior_terms(gamma, log_theta, alpha)) + _prior_terms(topics, log_beta, eta)
 
 
 def _prior_terms(parameters: np.ndarray, logs: np.ndarray, prior: float) -> float:

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PAIRWISE_METRICS", "PairwiseIndex", "pairwise_distances"]
+__all__ = ["PAIRWISE_METRICS", "PairwiseIndex", "haversine", "nan_euclidean", "pairwise_distances"]
 
-# Names that SciPy's cdist knows; the metrics of ``geometry`` have a faster search.
+# Names that SciPy's cdist knows, and two of our own; the metrics of ``geometry`` have a faster search.
 PAIRWISE_METRICS = (
     "braycurtis",
     "canberra",
     "correlation",
     "dice",
     "hamming",
+    "haversine",
     "jaccard",
+    "nan_euclidean",
     "rogerstanimoto",
     "russellrao",
     "seuclidean",
@@ -39,11 +41,47 @@ def pairwise_distances(metric: Metric, queries: np.ndarray, points: np.ndarray, 
     if callable(metric):
         found = [[float(metric(query, point, **options)) for point in points] for query in queries]
         return np.array(found).reshape(len(queries), len(points))
+    if metric in OWN_METRICS:
+        return OWN_METRICS[metric](queries, points)
     from scipy.spatial.distance import cdist
 
     if metric in TRUTH_VALUES:
         queries, points = queries != 0, points != 0
     return cdist(queries, points, metric, **options)
+
+
+def haversine(queries: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Angles at the center of the earth between places given by latitude and longitude in radians, (m, n).
+
+    >>> float(haversine(np.array([[0.0, 0.0]]), np.array([[0.0, np.pi / 2]]))[0, 0] / np.pi)
+    0.5
+    """
+    if queries.shape[1] != 2 or points.shape[1] != 2:
+        raise ValueError(f"metric 'haversine' needs two columns, latitude and longitude; got {points.shape[1]}.")
+    latitude, longitude = ((queries[:, None, i] - points[None, :, i]) / 2 for i in range(2))
+    cosines = np.cos(queries[:, None, 0]) * np.cos(points[None, :, 0])
+    return 2 * np.arcsin(np.sqrt(np.minimum(np.sin(latitude) ** 2 + cosines * np.sin(longitude) ** 2, 1.0)))
+
+
+def nan_euclidean(queries: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Euclidean distances (m, n) over the columns that both rows have, scaled up for those that either lacks (NaN).
+
+    >>> nan_euclidean(np.array([[3.0, np.nan]]), np.array([[0.0, 5.0]])).round(3).tolist()
+    [[4.243]]
+    """
+    known = ~np.isnan(queries), ~np.isnan(points)
+    shared = known[0].astype(float) @ known[1].T.astype(float)
+    center = np.where(known[1].any(axis=0), np.nansum(points, axis=0) / np.maximum(known[1].sum(axis=0), 1), 0.0)
+    a, b = (np.where(there, rows - center, 0.0) for there, rows in zip(known, (queries, points)))
+    squares = a**2 @ known[1].T + known[0] @ (b**2).T - 2 * a @ b.T
+    with np.errstate(invalid="ignore", divide="ignore"):  # rows without a common column have no distance: NaN
+        return np.sqrt(np.maximum(squares, 0.0) * (queries.shape[1] / shared))
+
+
+OWN_METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "haversine": haversine,
+    "nan_euclidean": nan_euclidean,
+}
 
 
 class PairwiseIndex:

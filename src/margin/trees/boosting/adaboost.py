@@ -61,7 +61,10 @@ class _AdaBoost(MemberSequence, IterativeEstimator):
     """The loop that both share: fit a learner on the weights, weigh it, weigh the rows anew."""
 
     estimator: Any = parameter(
-        None, Optional(Nested("fit", "predict")), "The learner, which must take sample weights; None is a small tree."
+        None,
+        Optional(Nested("fit", "predict")),
+        "The learner, which must take sample weights (a regressor without them sees rows drawn by weight); None is a "
+        "small tree.",
     )
     _: KW_ONLY
     n_estimators: int = parameter(50, Integer(low=1, search=(20, 300)), "Learners, at most.")
@@ -88,7 +91,7 @@ class _AdaBoost(MemberSequence, IterativeEstimator):
         X = dense_rows(type(self).__name__, X)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         learner = self._learner()
-        if not has_fit_parameter(learner, "sample_weight"):
+        if not self._resamples and not has_fit_parameter(learner, "sample_weight"):
             raise ValueError(
                 f"{type(self).__name__}: estimator must take sample_weight in fit; {type(learner).__name__} does not."
             )
@@ -135,6 +138,7 @@ class _AdaBoost(MemberSequence, IterativeEstimator):
         return self._default() if self.estimator is None else self.estimator
 
     _y_rules = {}  # type: ignore[var-annotated]
+    _resamples = False  # whether a learner that takes no weights sees rows drawn by them instead
 
     @abstractmethod
     def _default(self) -> Any:
@@ -167,6 +171,7 @@ class _AdaBoostFit:
         self.model, self.learner, self.X, self.y = model, learner, X, y
         self.weight, self.total = weight, weight.sum()
         self.trees = TreeLearners.of(learner, X, y)
+        self.weighs = has_fit_parameter(learner, "sample_weight")
         self.seed = seed_from(model.random_state)
         self.learners: list[Any] = []
         self.alphas: list[float] = []
@@ -188,7 +193,12 @@ class _AdaBoostFit:
         else:
             learner = clone(self.learner)
             seed_estimator(learner, rng)
-            said = learner.fit(self.X, self.y, sample_weight=self.weight).predict(self.X)
+            if self.weighs:
+                learner.fit(self.X, self.y, sample_weight=self.weight)
+            else:
+                rows = rng.choice(len(self.y), size=len(self.y), p=self.weight / self.weight.sum())
+                learner.fit(self.X[rows], self.y[rows])
+            said = learner.predict(self.X)
         error, alpha, weight = self.model._judge(said, self.y, self.weight)
         self.done = alpha <= 0.0 or error <= 0.0
         if alpha <= 0.0:
@@ -351,6 +361,7 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost):
     )
 
     _y_rules = {"y_numeric": True}
+    _resamples = True
 
     def predict(self, X: Any) -> np.ndarray:
         """The weighted median of what the learners say."""

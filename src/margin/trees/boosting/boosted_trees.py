@@ -33,6 +33,15 @@ from margin.trees.columns import categorical_flags
 __all__ = ["BoostedTrees"]
 
 
+def within_range(X: np.ndarray) -> np.ndarray:
+    """Infinite entries, where they are allowed, as the largest finite number, beyond which there is no threshold.
+
+    >>> within_range(np.array([[-np.inf, 2.0]]))[0, 0] == np.finfo(float).min
+    np.True_
+    """
+    return np.clip(X, np.finfo(float).min, np.finfo(float).max) if np.isinf(X).any() else X
+
+
 class BoostedTrees(IterativeEstimator):
     """From a checked table to trees, and from trees to raw predictions."""
 
@@ -57,8 +66,8 @@ class BoostedTrees(IterativeEstimator):
         self._check_parameters()
         owner, given, table = type(self).__name__, getattr(self, "categorical_features", None), X
         X, categorical, names = find_string_categories(owner, X, given)
-        X, y = validate_data(self, X, y, **ROWS, **self._y_rules)
-        X = dense_rows(owner, X)
+        X, y = validate_data(self, X, y, **self._row_rules, **self._y_rules)
+        X = within_range(dense_rows(owner, X))
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         labels = y
         loss, y, weight = self._targets(y, weight)
@@ -137,7 +146,7 @@ class BoostedTrees(IterativeEstimator):
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = encode_strings(X, self.category_names_)
-        return dense_rows(type(self).__name__, validate_data(self, X, reset=False, **ROWS))
+        return within_range(dense_rows(type(self).__name__, validate_data(self, X, reset=False, **self._row_rules)))
 
     def _start(self, X: np.ndarray) -> np.ndarray:
         """Raw predictions (outputs, n) before the first round."""
@@ -181,6 +190,7 @@ class BoostedTrees(IterativeEstimator):
 
     _stratified = False
     _y_rules = {}  # type: ignore[var-annotated]
+    _row_rules = ROWS
 
     def _max_bins(self) -> int:
         return 255

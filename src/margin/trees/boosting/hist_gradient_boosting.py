@@ -25,6 +25,7 @@ from margin.trees.boosting.column_constraints import (
 from margin.trees.boosting.early_stopping import NoneBetter, Scoring
 from margin.trees.boosting.growing import UNLIMITED
 from margin.trees.boosting.kernel_types import SplitLimits
+from margin.trees.cart.training_data import ROWS
 from margin.trees.category_encoding import CATEGORICAL
 
 __all__ = ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]
@@ -103,6 +104,8 @@ class _HistGradientBoosting(HistogramParameters, BoostedTrees):
     )
     do_early_stopping_: bool = attribute("Whether the fit could end early.")
     is_categorical_: np.ndarray | None = attribute("Which columns are categorical, (p,); None if none is.")
+
+    _row_rules = {**ROWS, "ensure_all_finite": False}  # infinite entries are the largest and smallest of a column
 
     def _stops(self, n: int) -> bool:
         return n > STOPPING_ROWS if isinstance(self.early_stopping, str) else bool(self.early_stopping)

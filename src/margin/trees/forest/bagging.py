@@ -32,7 +32,8 @@ from margin.trees.members import MemberSequence
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 # What reaches the members: they say themselves what they can do with NaN and with a sparse table.
-MEMBER_ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
+# Whether an entry may be missing or infinite is for the members to say: one may be a pipeline that replaces it.
+MEMBER_ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False, "accept_sparse": "csr"}
 
 WORK_PER_CELL = 500.0  # basic operations per cell of the table: about what a tree costs
 MOST_DRAWS = 100  # samples drawn in search of one that has all classes; a class of one row is missed by one in three
@@ -168,7 +169,7 @@ class _Bagging(MemberSequence, IterativeEstimator):
             _draw_columns(self, rng, self.n_features_in_, made["columns"])
             for _ in range(attempts):
                 counts = _draw_rows(self, rng, made["rows"], made["drawn"])
-            drawn.append(np.repeat(np.arange(made["rows"]), counts.astype(np.int64)))
+            drawn.append(np.repeat(np.arange(made["rows"], dtype=np.int32), counts.astype(np.int64)))
         return drawn
 
     def _average(self, X: Any) -> np.ndarray:

@@ -135,12 +135,12 @@ def drawn_rows(sampling: Sampling, seed: int, trees: int) -> list[np.ndarray]:
     """The rows of every tree's sample, each as often as it was drawn.
 
     >>> drawn_rows({"rows": 3, "drawn": 0, "weightless": np.array([1]), "stream": HASHED}, seed=0, trees=1)
-    [array([0, 2, 3])]
+    [array([0, 2, 3], dtype=int32)]
     """
     rows, weightless = sampling["rows"], sampling["weightless"]
     of_table = np.setdiff1d(np.arange(rows + len(weightless)), weightless)
     counts = (_counts(sampling, seed, number, number + 1)[0] for number in range(trees))
-    return [np.repeat(of_table, count.astype(np.int64)) for count in counts]
+    return [np.repeat(of_table.astype(np.int32), count.astype(np.int64)) for count in counts]
 
 
 def _stream(stored: Mapping[str, Any]) -> int:
