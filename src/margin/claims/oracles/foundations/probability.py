@@ -8,7 +8,6 @@ import numpy as np
 from scipy import integrate, optimize, stats
 
 from margin.claims.chance import plausible
-from margin.claims.oracles import information as information  # registers what belongs to this package too
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.foundations import probability as ours

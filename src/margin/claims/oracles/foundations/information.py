@@ -10,7 +10,7 @@ from scipy.spatial.distance import jensenshannon
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, every, near
 from margin.foundations import information as ours
-from margin.foundations.statistics import CoMoments, GaussianProcess, Moments
+from margin.foundations.statistics import GaussianProcess
 from margin.foundations.statistics.covariance_functions import RBFCovariance
 from margin.foundations.transport import monotone_plan, wasserstein_1d
 
@@ -76,20 +76,3 @@ def conditioned_process(seed: int) -> Verdict:
         drawn_mean=near(draws.mean(axis=0), centers, tolerance=6 * float(deviations.max()) / np.sqrt(4000)),
         drawn_spread=near(np.cov(draws.T), covariance, tolerance=8 * float(deviations.max()) ** 2 / np.sqrt(4000)),
     )
-
-
-@oracle("margin.foundations.statistics.Moments", "margin.foundations.statistics.CoMoments")
-def moments_in_parts(seed: int) -> Verdict:
-    """Rows far from 0, whole, in two parts and one at a time."""
-    X = np.random.default_rng(seed).normal(1e4, [1.0, 30.0, 0.2], size=(23, 3))
-    one_by_one = Moments.of(X[:9])
-    for row in X[9:]:
-        one_by_one = one_by_one.push(row)
-    parts: dict[str, Verdict] = {}
-    for name, found in {"whole": Moments.of(X), "update": Moments.of(X[:9]).update(X[9:]), "push": one_by_one}.items():
-        parts[f"{name}_mean"] = near(found.mean, X.mean(axis=0), tolerance=1e-8)
-        parts[f"{name}_variance"] = near(found.variance(ddof=1) / X.var(axis=0, ddof=1), np.ones(3), tolerance=1e-8)
-    for name, both in {"of": CoMoments.of(X), "merge": CoMoments.of(X[:9]).merge(CoMoments.of(X[9:]))}.items():
-        parts[f"{name}_center"] = near(both.mean, X.mean(axis=0), tolerance=1e-8)
-        parts[f"{name}_covariance"] = near(both.covariance(ddof=1), np.cov(X.T), tolerance=1e-6)
-    return every(**parts)
