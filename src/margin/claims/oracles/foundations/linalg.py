@@ -105,9 +105,7 @@ def spectra(seed: int) -> Verdict:
         for method in ("lapack", "jacobi"):
             pair, triple = ours.eigh(A + A.T, method), ours.svd(B, method)
             parts[f"eigh_{method}_{size:g}"] = relative(pair.values, np.linalg.eigvalsh(A + A.T), 1e-9)
-            parts[f"whole_{method}_{size:g}"] = relative(
-                (pair.vectors * pair.values) @ pair.vectors.T, A + A.T, 1e-9
-            )
+            parts[f"whole_{method}_{size:g}"] = relative((pair.vectors * pair.values) @ pair.vectors.T, A + A.T, 1e-9)
             parts[f"svd_{method}_{size:g}"] = relative(triple.s, scipy.linalg.svdvals(B), 1e-9)
             parts[f"product_{method}_{size:g}"] = relative((triple.U * triple.s) @ triple.V.T, B, 1e-9)
     s = scipy.linalg.svdvals(wide)

@@ -199,7 +199,9 @@ def likelihoods(seed: int) -> Verdict:
         theta, found, searched = list(estimate(data)), ours.mle(name, data), ours.mle_numerical(name, data)
         height = float(law(theta)(data).sum())
         parts[name] = near([*found.parameters, found.log_likelihood], [*theta, height], tolerance=1e-8)
-        parts[f"{name}_searched"] = near([*searched.parameters, searched.log_likelihood], [*theta, height], tolerance=1e-3)
+        parts[f"{name}_searched"] = near(
+            [*searched.parameters, searched.log_likelihood], [*theta, height], tolerance=1e-3
+        )
     X, y = rng.normal(size=(30, 2)), rng.poisson(2.0, size=30)
     best = optimize.minimize(lambda p: -stats.poisson(np.exp(X @ p[:2] + p[2])).logpmf(y).sum(), np.zeros(3))
     fitted = ours.fit_conditional("poisson", lambda rows, p: (rows @ p[:2] + p[2])[:, None], X, y, np.zeros(3))
