@@ -264,8 +264,8 @@ def derivatives_and_integrals(seed: int) -> Verdict:
 @oracle(f"{PATH}.heavy_tail_report", f"{PATH}.stability_test")
 def tails(seed: int) -> Verdict:
     """Rates are per interquartile range, so that units do not matter; sums of Cauchys have the sum of the scales."""
-    wide = {name: ours.heavy_tail_report(law) for name, law in
-            (("normal", ours.Normal(1e5, 1e3)), ("cauchy", ours.Cauchy(1e5, 1e3)), ("levy", ours.Levy(-3.0, 1e-3)))}  # fmt: skip
+    laws = {"normal": ours.Normal(1e5, 1e3), "cauchy": ours.Cauchy(1e5, 1e3), "levy": ours.Levy(-3.0, 1e-3)}
+    wide = {name: ours.heavy_tail_report(law) for name, law in laws.items()}
     theirs = stats.cauchy(1e5, 1e3)
     rates = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0]) / 2e3  # a Cauchy law has half its mass within one scale
     far = np.array([1e3, 1e4, 1e5, 1e6])

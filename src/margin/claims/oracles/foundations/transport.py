@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy import stats
 from scipy.optimize import linprog
@@ -48,7 +50,7 @@ def on_the_line(seed: int) -> Verdict:
             ),
         }
     ends = np.sort(np.concatenate([x, y]))
-    steps = [abs(np.mean(x <= s) - np.mean(y <= s)) ** 2 * (e - s) for s, e in zip(ends, ends[1:])]
+    steps = [abs(np.mean(x <= s) - np.mean(y <= s)) ** 2 * (e - s) for s, e in pairwise(ends)]
     paired = np.mean(np.abs(np.sort(x[:4]) - np.sort(y)) ** 3) ** (1 / 3)
     return every(
         **parts,
@@ -74,7 +76,7 @@ def in_the_plane(seed: int) -> Verdict:
     way = cheapest_plan(a, line_mass, np.abs(x[:, :1] - along.ravel()) ** 2)
     shifted = plan.copy()
     shifted[0] += 1e-3
-    matched = cdist(x, x + [3.0, 1.0]) ** 2  # a shift is optimal, a cycle of three is not
+    matched = cdist(x, x + np.array([3.0, 1.0])) ** 2  # a shift is optimal, a cycle of three is not
     return every(
         third=near(ours.wasserstein(x, y, 3, a, b), cheapest_plan(a, b, third) ** (1 / 3), tolerance=1e-6),
         plan=near(float((plan * square).sum()), best, tolerance=1e-7),
