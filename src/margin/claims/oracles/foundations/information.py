@@ -115,7 +115,7 @@ def counts_fitted_to_counts(seed: int) -> Verdict:
     return every(**parts)
 
 
-@oracle(*(f"{PATH}.{name}" for name in ("huffman_code", "shannon_code", "mean_code_length")))
+@oracle(*(f"{PATH}.{name}" for name in ("huffman_code", "shannon_code")))
 def codes(seed: int) -> Verdict:
     """Lengths by their formula; no code is shorter than Huffman's, by trying all lengths that Kraft allows."""
     p = np.random.default_rng(seed).dirichlet(np.full(5, 0.8)) * 0.98 + 0.004
@@ -135,7 +135,6 @@ def codes(seed: int) -> Verdict:
 
 @oracle(
     *(f"{PATH}.{name}" for name in ("surprise", "surprise_laws", "cross_entropy_sampled", "kl_monte_carlo")),
-    f"{PATH}.mutual_information",
 )
 def surprises(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)

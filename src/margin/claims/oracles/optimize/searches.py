@@ -17,7 +17,7 @@ from margin.optimize.second_order import escape_direction
 PATH = "margin.optimize"
 
 
-@oracle(f"{PATH}.problems.least_squares", f"{PATH}.problems.LogisticProblem")
+@oracle(f"{PATH}.problems.least_squares")
 def sums_of_losses(seed: int) -> Verdict:
     """Values written out, slopes and curvature by SciPy's differences, all rows or some."""
     rng = np.random.default_rng(seed)
@@ -92,7 +92,7 @@ def steps_along_a_line(seed: int) -> Verdict:
     # Just below the start but far above the line: refused, and the half of it taken.
     shallow = line_searches.backtracking(lambda t: -5e-5 * t if t > 0.7 else -t, 0.0, -1.0, first=1.0)
     steep = line_searches.backtracking(lambda t: -5e-4 * t if t > 0.1 else -t, 0.0, -4.0, first=0.25)
-    assert halved is not None and shallow is not None and steep is not None
+    assert None not in (halved, shallow, steep)
     return every(
         **parts,
         halved=near(halved, (1.0, -1.0), tolerance=1e-12),
