@@ -90,7 +90,7 @@ def test_oracle_runs_the_code_that_rows_cite(path):
     assert any(path in row.code for row in atlas.rows().values()), "an oracle that no row cites"
     cited = resolve(path)
     with Calls() as calls:
-        verdict = oracles.agrees.__wrapped__(path, 1)
+        verdict = oracles.oracle_of(path)(1)
     assert verdict.ok, (verdict.measured, verdict.expected)
     assert calls.reached(cited)
 

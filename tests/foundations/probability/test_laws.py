@@ -120,6 +120,11 @@ def test_cdf_rises_from_zero_to_one_and_quantile_inverts_it(law):
 
 
 @pytest.mark.parametrize("law", ALL_CONTINUOUS, ids=str)
+def test_quantiles_at_zero_and_one_are_the_ends_of_the_support(law):
+    assert law.quantile([0.0, 1.0]).tolist() == [law.support.low, law.support.high]
+
+
+@pytest.mark.parametrize("law", ALL_CONTINUOUS, ids=str)
 def test_draws_follow_the_cdf(law):
     x = law.sample(4000, np.random.default_rng(3))
     assert stats.kstest(x, law.cdf).pvalue > 1e-3

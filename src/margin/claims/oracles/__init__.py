@@ -1,9 +1,9 @@
 """Oracles: code that rows of the atlas cite, held against an independent implementation at generic inputs.
 
 A claim tests a statement, often where it is simplest: mean 0, scale 1, equal weights. There a wrong factor of the code
-behind it can hide. ``oracles/<package>.py`` holds, for functions and classes of ``margin.<package>``, a comparison with
-SciPy, scikit-learn, torch or a formula written out, at inputs without symmetry and away from 0 and 1. Every row that
-cites such code runs it after its claim, once for all rows of a run.
+behind it can hide. ``oracles/<package>.py``, or the files of ``oracles/<package>/``, hold for functions and classes of
+``margin.<package>`` a comparison with SciPy, scikit-learn, torch or a formula written out, at inputs without symmetry
+and away from 0 and 1. Every row that cites such code runs it after its claim, once for all rows of a run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 
 from margin.core.verdict import Verdict
 
-__all__ = ["agrees", "all_paths", "has_oracle", "oracle"]
+__all__ = ["agrees", "all_paths", "has_oracle", "oracle", "oracle_of"]
 
 Oracle = Callable[[int], Verdict]
 
@@ -34,27 +34,37 @@ def oracle(*paths: str) -> Callable[[Oracle], Oracle]:
 
 
 def has_oracle(path: str) -> bool:
-    """Whether something is registered for this path; imports only the module of its package."""
-    package = path.split(".")[1]
-    if package in _modules():
-        importlib.import_module(f"{__name__}.{package}")
+    """Whether something is registered for this path; imports only the modules of its package."""
+    _register_those_of(path.split(".")[1])
     return path in _registered
 
 
-@cache
-def agrees(path: str, seed: int) -> Verdict:
-    """Run the comparison of one path, or tell what came out before: with the same seed it is the same."""
+def oracle_of(path: str) -> Oracle:
     if not has_oracle(path):
         raise KeyError(f"{path} has no oracle.")
-    return _registered[path](seed)
+    return _registered[path]
+
+
+def agrees(path: str, seed: int) -> Verdict:
+    """Run the comparison of one path, or tell what came out before: with the same seed it is the same."""
+    return _outcome(oracle_of(path), seed)
 
 
 def all_paths() -> tuple[str, ...]:
-    for package in _modules():
-        importlib.import_module(f"{__name__}.{package}")
+    for part in pkgutil.iter_modules(__path__):
+        _register_those_of(part.name)
     return tuple(sorted(_registered))
 
 
 @cache
-def _modules() -> frozenset[str]:
-    return frozenset(part.name for part in pkgutil.iter_modules(__path__))
+def _outcome(compare: Oracle, seed: int) -> Verdict:
+    return compare(seed)  # one comparison may stand for several paths
+
+
+@cache
+def _register_those_of(package: str) -> None:
+    if all(part.name != package for part in pkgutil.iter_modules(__path__)):
+        return
+    module = importlib.import_module(f"{__name__}.{package}")
+    for part in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        importlib.import_module(f"{module.__name__}.{part.name}")

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn import svm as peers
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.gaussian_process import GaussianProcessRegressor as PeerProcess
 from sklearn.gaussian_process import kernels as peer_kernels
 from sklearn.metrics import pairwise
 
 from margin import kernels as ours
 from margin.claims.oracles import oracle
-from margin.core.verdict import Verdict, every, near
+from margin.core.verdict import Verdict, equal, every, near, raises
+from margin.kernels import geometry
+from margin.kernels.hard_margin import is_separable
+from margin.kernels.optimality import dual_objective, offset_between
+from margin.kernels.word_kernel import word_kernel
 
 
 def clouds(seed: int, n: int = 75) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -78,10 +84,84 @@ def hard_margin(seed: int) -> Verdict:
     pair, other = ours.HardMarginSVC(tol=1e-9).fit(X[y < 2], y[y < 2]), y[y < 2]
     plane = peers.SVC(kernel="linear", C=1e8, tol=1e-9).fit(X[y < 2], other)
     return every(
+        **_thinnest_margins(),
         labels=near(model.predict(8 * fresh), theirs.predict(8 * fresh), tolerance=0.0),
         margins=near(model.margin_, widths, tolerance=1e-4),
         values=near(pair.decision_function(fresh), plane.decision_function(fresh), tolerance=1e-4),
         objective=near(pair.objective_[0], 0.5 * float(np.sum(plane.coef_**2)), tolerance=1e-4),
+    )
+
+
+def _thinnest_margins() -> dict[str, Verdict]:
+    """Two rows of length 3 whose margin is a little above and a little below a ten-millionth of that."""
+    parts: dict[str, Verdict] = {}
+    for factor in (1.2, 1.05, 0.95, 0.8):
+        h = (factor * 1e-7) ** 2
+        gram = 9 * np.array([[1.0, 1 - 2 * h], [1 - 2 * h, 1.0]])
+        fit = partial(ours.HardMarginSVC(kernel="precomputed").fit, gram, [0, 1])
+        if factor > 1:
+            parts[f"margin_{factor:g}"] = near(fit().margin_ / 3e-7, [factor], tolerance=0.01)
+        else:
+            parts[f"none_{factor:g}"] = raises(ValueError, fit, match="not separable")
+    return parts
+
+
+@oracle("margin.kernels.hard_margin.is_separable")
+def separable_or_not(seed: int) -> Verdict:
+    """In the plane: some direction has all of one class beyond all of the other, tried in ten thousand directions."""
+    rng = np.random.default_rng(seed)
+    angles = np.linspace(0, 2 * np.pi, 10_000)
+    ways = np.column_stack([np.cos(angles), np.sin(angles)])
+    said, true = [], []
+    for gap in np.repeat([0.0, 1.5, 4.0], 8):
+        X, labels = rng.normal(size=(9, 2)), np.where(np.arange(9) < 4, 1, -1)
+        X[labels > 0] += gap * ways[rng.integers(10_000)]
+        reach = X @ ways.T
+        best = (reach[labels > 0].min(axis=0) - reach[labels < 0].max(axis=0)).max()
+        if abs(best) > 1e-2:  # else too near for the directions to decide
+            true.append(bool(best > 0))
+            said.append(is_separable(X * [1.0, 1e3] + 7.0, labels))
+    return equal(said, true)
+
+
+@oracle(*(f"margin.kernels.optimality.{name}" for name in ("offset_between", "dual_objective")))
+def parts_of_optimality(seed: int) -> Verdict:
+    """At scikit-learn's solution of a support vector regression, whose intercept and multipliers are known."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2))
+    y, K = X[:, 0] + 0.4 * rng.normal(size=30), X @ X.T
+    theirs = peers.SVR(kernel="linear", C=0.8, epsilon=0.3, tol=1e-10).fit(X, y)
+    beta = np.zeros(30)
+    beta[theirs.support_] = theirs.dual_coef_[0]
+    score, low, high = y - K @ beta, np.full(30, -0.8), np.full(30, 0.8)
+    inside = (np.abs(beta) > 1e-9) & (np.abs(beta) < 0.8 - 1e-9)
+    beta[~inside] = np.round(beta[~inside] / 0.8) * 0.8  # exactly on their bounds
+    wanted = float(y @ beta - 0.5 * beta @ K @ beta - 0.3 * np.abs(beta).sum())
+    return every(
+        offset=near(offset_between(score, beta, low, high, 0.3), theirs.intercept_[0], tolerance=1e-5),
+        objective=near(dual_objective(score, beta, y, 0.3), wanted, tolerance=1e-6),
+    )
+
+
+@oracle(
+    "margin.kernels.word_kernel.word_kernel",
+    *(
+        f"margin.kernels.geometry.{name}"
+        for name in ("radius_margin_bound", "parallel_distance", "distance_from_origin")
+    ),
+)
+def words_and_planes(seed: int) -> Verdict:
+    texts, others = ["the cat the dog", "a dog ran ran ran"], ["dog the", "ran a a", "nothing here"]
+    counter = CountVectorizer(token_pattern=r"\S+").fit(texts + others)
+    rows, columns = (counter.transform(part).toarray() for part in (texts, others))
+    w = np.random.default_rng(seed).normal(size=3)
+    foot = -0.7 * w / (w @ w)  # the point of the plane w x = -0.7 nearest to the origin
+    return every(
+        words=near(word_kernel(texts, others), pairwise.cosine_similarity(rows, columns), tolerance=1e-12),
+        alone=near(word_kernel(texts), pairwise.cosine_similarity(rows), tolerance=1e-12),
+        bound=near(geometry.radius_margin_bound(1.7, 0.6, 7), 1.7 * 1.7 * 0.36 / 7, tolerance=1e-12),
+        origin=near(geometry.distance_from_origin(w, 0.7), np.linalg.norm(foot), tolerance=1e-12),
+        parallel=near(geometry.parallel_distance(w, -0.7, 1.4), 3 * np.linalg.norm(foot), tolerance=1e-12),
     )
 
 

@@ -145,6 +145,8 @@ def nine_of_twenty_values_do_not_give_the_summaries() -> Verdict:
         sizes=equal([summary.n for summary in quoted], [20] * 4),
         means=near(means, [151.7, 139.1, 150.1, 148.4], tolerance=0.06),
         sds=near([np.std(row, ddof=1) for row in rows], [5.07, 4.46, 4.78, 4.90], tolerance=0.006),
+        quoted_means=near([summary.mean for summary in quoted], [153.6, 143.25, 150.45, 149.55], tolerance=1e-9),
+        quoted_sds=near([summary.sd for summary in quoted], [5.45, 4.37, 3.34, 3.10], tolerance=1e-9),
     )
     return corrected(truth, printed=near(means, [summary.mean for summary in quoted], tolerance=0.1))
 

@@ -76,7 +76,8 @@ class StudentT(Continuous):
         return np.where(far, log_tail, np.log(np.where(far, 1.0, self._survival(x))))
 
     def _quantile(self, q: Array) -> Array:
-        return self.mu + self.sigma * special.stdtrit(self.nu, q)
+        inner = special.stdtrit(self.nu, q)  # which says plus infinity at 0 too
+        return self.mu + self.sigma * np.where(q == 0, -np.inf, inner)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Array:
         return self.mu + self.sigma * rng.standard_t(self.nu, n)

@@ -109,6 +109,9 @@ def descent_by_batches(seed: int) -> Verdict:
             x = x - RATE * A[rows].T @ (A[rows] @ x - b[rows]) / len(b[rows])
             points.append(x)
     joined = list(sgd(problem, start, learning_rate=RATE, batch_size=2, epochs=1, accumulate=2, max_norm=0.3))
+    slowing, slower = list(sgd(problem, start, learning_rate=lambda t: RATE / (1 + t), batch_size=7, epochs=3)), [start]
+    for t in range(3):
+        slower.append(slower[-1] - RATE / (1 + t) * A.T @ (A @ slower[-1] - b) / 7)
     gradient = A[:4].T @ (A[:4] @ start - b[:4]) / 4
     move = RATE * gradient * min(1.0, 0.3 / np.linalg.norm(gradient))
     return every(
@@ -119,5 +122,6 @@ def descent_by_batches(seed: int) -> Verdict:
         counted=near([record["evaluations"] for record in records], [0, 2, 4, 6, 7, 9, 11, 13, 14], tolerance=0),
         epochs=near([record["epoch"] for record in records], [0, 1, 1, 1, 1, 2, 2, 2, 2], tolerance=0),
         joined=near(joined[1].x, start - move, tolerance=1e-10),
+        slowing=near([record.x for record in slowing], slower, tolerance=1e-10),
         end=near([records[0].total, joined[0].total], [8, 2], tolerance=0),
     )

@@ -13,9 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import nn
 from torch.nn import functional
 
-from margin.claims.oracles import convolution as convolution  # registers what belongs to this package too
 from margin.claims.oracles import oracle
-from margin.claims.oracles.convolution import PATH, normal, same
+from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.attention.dot_product import attention
 from margin.neural.attention.heads import MultiHeadAttention
