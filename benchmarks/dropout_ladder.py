@@ -91,9 +91,9 @@ STUDY = Study(
     "The dropout ladder on MNIST",
     f"A perceptron 784-512-512-10 on the first {DIGITS:,} training digits, judged by all 10,000 test digits; "
     f"{EPOCHS} passes, batches of {BATCH}, Adam at {RATE:g} falling linearly to 0, the same for all; inputs are left "
-    f"out with probability {INPUT_DROPOUT}, hidden units with {HIDDEN_DROPOUT}, norms are bounded by {MAX_NORM:g}. Rate "
-    "and bound chosen on training digits not used here. Far fewer updates than published, so only the ordering can be "
-    "asked.",
+    f"out with probability {INPUT_DROPOUT}, hidden units with {HIDDEN_DROPOUT}, norms are bounded by {MAX_NORM:g}. "
+    "Rate and bound chosen on training digits not used here. Far fewer updates than published, so only the ordering "
+    "can be asked.",
     "MARGIN_DATA=... python -m benchmarks.dropout_ladder",
     conclude,
 )
