@@ -190,8 +190,8 @@ def group_sums_by(missing_values: bool) -> Any:
 
 
 @cache
-def group_classes_by(missing_values: bool) -> Any:
-    """The kernel that sums the weight of every class."""
+def group_classes_by(missing_values: bool, two_sides: bool) -> Any:
+    """The kernel that sums the weight of every class; the ``two_sides`` of a drawn cut are never worth sorting."""
 
     @inner_kernel
     def group_by_class(
@@ -202,7 +202,7 @@ def group_classes_by(missing_values: bool) -> Any:
         group_rows = group_integers[GROUP_ROWS]
         weights = numbers[WEIGHTS]
         targets = numbers[TARGETS]
-        if (high - low + 1) * k > SPARSE * n or (n <= INSERTION // 2 and high - low > n):
+        if not two_sides and ((high - low + 1) * k > SPARSE * n or (n <= INSERTION // 2 and high - low > n)):
             sort_keys(node_codes, n, low, missing if absent else high, keys, group_integers)
             groups, last = np.int64(-1), np.int64(-1)
             for i in range(n):

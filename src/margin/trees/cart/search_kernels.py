@@ -58,7 +58,9 @@ def search_by(traits: Traits) -> Any:
     ordered = categories and not random
     read_column = _reader(missing_values)
     group = (group_packed_by if criterion == PACKED_GINI else group_sums_by)(missing_values)
-    group_by_class = group_vectors_by(missing_values, of_classes) if vectors else group_classes_by(missing_values)
+    group_by_class = (
+        group_vectors_by(missing_values, of_classes) if vectors else group_classes_by(missing_values, two_sides=random)
+    )
     sum_classes = sum_vectors_by(of_classes) if vectors else _sum_classes
     best_sum_cut = sum_cut(ordered, missing_values, bounded)
     best_class_cut = (
