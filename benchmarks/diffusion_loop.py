@@ -51,10 +51,12 @@ def plain_loop(X: np.ndarray, options: Mapping[str, Any], epochs: int) -> Any:
 
 def trainer_loop(X: np.ndarray, options: Mapping[str, Any], epochs: int, rate: float, seed: int) -> Any:
     """The settings of denoising-diffusion-pytorch's trainer over the same network: v is predicted, Adam (0.9, 0.99) at
-    a constant rate, gradients clipped at 1, every tenth update goes into an average of the weights with 0.995."""
+    a constant rate, gradients clipped at 1, every tenth update goes into an average of the weights whose decay rises
+    to 0.995 as there."""
+    import copy
+
     import torch
     from torch.nn import functional
-    from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
     from torch.utils.data import DataLoader, TensorDataset
 
     from margin.generative.diffusion.networks import UNetDenoiser
@@ -63,7 +65,7 @@ def trainer_loop(X: np.ndarray, options: Mapping[str, Any], epochs: int, rate: f
     torch.manual_seed(seed)
     side, steps = round(X.shape[1] ** 0.5), options["n_steps"]
     net = UNetDenoiser((1, side, side), options["hidden_layer_sizes"])
-    average = AveragedModel(net, multi_avg_fn=get_ema_multi_avg_fn(0.995))
+    average = copy.deepcopy(net)
     images = torch.from_numpy((X - X.mean()) / X.std()).reshape(-1, 1, side, side)
     loader = DataLoader(TensorDataset(images), batch_size=options["batch_size"], shuffle=True, drop_last=True)
     optimizer = torch.optim.Adam(net.parameters(), lr=rate, betas=(0.9, 0.99))
@@ -79,9 +81,12 @@ def trainer_loop(X: np.ndarray, options: Mapping[str, Any], epochs: int, rate: f
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
-        if update % 10 == 9:
-            average.update_parameters(net)
-    return average.module
+        if update % 10 == 0:
+            decay = min(0.995, 1 - max(1, update - 100) ** (-2 / 3))
+            with torch.no_grad():
+                for kept, weight in zip(average.parameters(), net.parameters()):
+                    kept.lerp_(weight, 1 - decay)
+    return average
 
 
 def seconds_per_update(X: np.ndarray, options: Mapping[str, Any]) -> dict[str, float]:
