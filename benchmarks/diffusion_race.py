@@ -87,10 +87,10 @@ STUDY = Study(
     f"U-Net with {SMALL['hidden_layer_sizes']} channels on {IMAGES[SIDE]:,} digits of {SIDE} x {SIDE} pixels, batches "
     f"of {SMALL['batch_size']}; theirs: {EPOCHS[TRAINER]} passes, v predicted, Adam at a constant {TRAINER_RATE:g}, "
     f"average of every tenth update with a decay that rises to 0.995; ours: {EPOCHS[OURS]} passes, v predicted, a rate "
-    f"of {RATE:g} falling along a cosine, average {SMALL['weight_average']:g}. {SAMPLES:,} samples by 'dpm2-sde' with 20 "
-    "steps from both; Frechet distance to the test digits on the features of our LeNet-5. Nothing was chosen for this "
-    "race: our rate is the estimator's default, theirs ten times its default, with which eight passes are too few. "
-    "Processor time of one thread.",
+    f"of {RATE:g} falling along a cosine, average {SMALL['weight_average']:g}. {SAMPLES:,} samples by 'dpm2-sde' with "
+    "20 steps from both; Frechet distance to the test digits on the features of our LeNet-5. Nothing was chosen for "
+    "this race: our rate is the estimator's default, theirs ten times its default, with which eight passes are too "
+    "few. Processor time of one thread.",
     "MARGIN_DATA=... python -m benchmarks.diffusion_race",
     conclude,
 )
