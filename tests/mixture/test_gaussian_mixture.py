@@ -238,7 +238,7 @@ def test_running_out_of_iterations_warns():
         ({"weights_init": [0.5, 0.2, 0.2]}, "sum to 1; the sum is 0.9"),
         ({"means_init": np.zeros((3, 4))}, "means_init must have shape"),
         ({"precisions_init": np.ones(3)}, "precisions_init must have shape"),
-        ({"precisions_init": np.stack([-np.eye(3)] * 3)}, "not positive definite"),
+        ({"precisions_init": np.stack([-np.eye(3)] * 3)}, "precisions_init must be symmetric and positive definite"),
         ({"reg_covar": -1.0}, "reg_covar must be a number at least 0"),
     ],
 )
