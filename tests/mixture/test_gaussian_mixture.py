@@ -238,7 +238,7 @@ def test_running_out_of_iterations_warns():
         ({"weights_init": [0.5, 0.2, 0.2]}, "sum to 1; the sum is 0.9"),
         ({"means_init": np.zeros((3, 4))}, "means_init must have shape"),
         ({"precisions_init": np.ones(3)}, "precisions_init must have shape"),
-        ({"precisions_init": np.stack([-np.eye(3)] * 3)}, "not positive definite"),
+        ({"precisions_init": np.stack([-np.eye(3)] * 3)}, "precisions_init must be symmetric and positive definite"),
         ({"reg_covar": -1.0}, "reg_covar must be a number at least 0"),
     ],
 )
@@ -329,3 +329,16 @@ def test_the_bounds_of_the_best_run_are_kept():
     assert model.lower_bounds_.tolist() == max(runs, key=lambda bounds: bounds[-1])
     assert model.lower_bounds_[-1] == model.lower_bound_
     assert GaussianMixture(3, max_iter=0).fit(X).lower_bounds_.shape == (0,)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_first_precisions_must_be_positive(kind):
+    X = sample()
+    shape = SHAPES[kind].shape_of(2, 3)
+    wrong = -np.broadcast_to(np.eye(3), shape) if kind in ("full", "tied") else np.zeros(shape)
+    with pytest.raises(ValueError, match="precisions_init must be symmetric and positive definite"):
+        GaussianMixture(2, covariance_type=kind, precisions_init=wrong).fit(X)
+    if kind in ("full", "tied"):
+        lopsided = np.broadcast_to(np.eye(3) + np.diag([0.5, 0.5], 1), shape)
+        with pytest.raises(ValueError, match="precisions_init must be symmetric"):
+            GaussianMixture(2, covariance_type=kind, precisions_init=lopsided).fit(X)

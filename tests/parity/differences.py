@@ -35,8 +35,8 @@ class Difference:
 def same_named() -> list[tuple[type, type]]:
     """Pairs of our class and scikit-learn's, in the order of the catalog."""
     theirs = dict(all_estimators())
-    ours = [catalog.class_of(entry.name) for entry in catalog.ENTRIES]
-    return [(cls, theirs[cls.__name__]) for cls in ours if cls.__name__ in theirs]
+    shared = [entry for entry in catalog.ENTRIES if entry.class_name in theirs]  # the others need not be imported
+    return [(catalog.class_of(entry.name), theirs[entry.class_name]) for entry in shared]
 
 
 def differences() -> list[Difference]:

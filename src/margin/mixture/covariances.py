@@ -88,6 +88,14 @@ class Components(ABC):
         return tuple({"k": k, "d": d}[axis] for axis in cls.covariance_axes)
 
     @classmethod
+    def are_positive(cls, precisions: np.ndarray) -> bool:
+        """Whether precisions of this shape are positive, and symmetric if they are matrices."""
+        if not cls.covariance_axes.endswith("dd"):
+            return bool((precisions > 0).all())
+        symmetric = np.allclose(precisions, np.swapaxes(precisions, -1, -2))
+        return symmetric and bool((np.linalg.eigvalsh(precisions) > 0).all())
+
+    @classmethod
     def n_parameters(cls, k: int, d: int) -> int:
         """Free numbers in the covariances; matrices are symmetric."""
         size = int(np.prod(cls.shape_of(k, d)))

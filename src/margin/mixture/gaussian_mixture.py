@@ -211,6 +211,8 @@ class GaussianMixture(DensityMixin, IterativeEstimator):
                 raise ValueError(f"GaussianMixture: {name} must have shape {shape}; got {given.shape}.")
             if not np.isfinite(given).all():
                 raise ValueError(f"GaussianMixture: {name} must hold finite numbers; got NaN or infinity.")
+            if name == "precisions_init" and not SHAPES[self.covariance_type].are_positive(given):
+                raise ValueError("GaussianMixture: precisions_init must be symmetric and positive definite.")
         if self.weights_init is not None:
             total = float(np.sum(self.weights_init))
             if np.min(self.weights_init) < 0 or abs(total - 1) > 1e-6:

@@ -163,7 +163,7 @@ class Isomap(EmbeddingMixin, Estimator):
         if self.neighbors_algorithm == "kd_tree" and not self._straight:
             raise ValueError("Isomap: neighbors_algorithm='kd_tree' goes with the Euclidean metric only.")
         if self._precomputed and not sparse:
-            distance_rows("Isomap", X)
+            distance_rows("Isomap", X, "X")
         elif self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"Isomap: X must be a square matrix of distances; got shape {X.shape}.")
 

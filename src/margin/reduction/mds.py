@@ -133,7 +133,7 @@ class MDS(EmbeddingMixin, IterativeEstimator):
 
     def _distances(self, X: np.ndarray) -> np.ndarray:
         if self._precomputed:
-            return distance_rows("MDS", X)
+            return distance_rows("MDS", X, "X")
         if is_euclidean(self.metric, self.metric_params):
             return np.sqrt(squared_distances(X))
         D = distances_between(X, X, self.metric, self.metric_params)

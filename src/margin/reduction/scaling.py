@@ -41,16 +41,16 @@ class Disparities(NamedTuple):
     heights: np.ndarray
 
 
-def distance_rows(owner: str, D: Any) -> np.ndarray:
+def distance_rows(owner: str, D: Any, name: str = "D") -> np.ndarray:
     """``D`` as a symmetric matrix of distances: finite, at least zero, zero on its diagonal."""
-    distances = finite(owner, "D", D)
+    distances = finite(owner, name, D)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or distances.size == 0:
-        raise ValueError(f"{owner}: D must be a square matrix of distances; got shape {distances.shape}.")
+        raise ValueError(f"{owner}: {name} must be a square matrix of distances; got shape {distances.shape}.")
     scale = np.abs(distances).max()
     if distances.min() < 0 or np.abs(distances - distances.T).max() > 1e-8 * scale:
-        raise ValueError(f"{owner}: D must be symmetric and nowhere negative.")
+        raise ValueError(f"{owner}: {name} must be symmetric and nowhere negative.")
     if np.abs(np.diag(distances)).max() > 1e-8 * scale:
-        raise ValueError(f"{owner}: D must be zero on its diagonal; got {np.abs(np.diag(distances)).max():g}.")
+        raise ValueError(f"{owner}: {name} must be zero on its diagonal; got {np.abs(np.diag(distances)).max():g}.")
     return distances
 
 

@@ -171,7 +171,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
             if sparse and self.method == "exact":
                 raise InvalidParameter("TSNE: method='exact' needs the distances of all pairs; got a sparse X of some.")
             if not sparse:
-                distance_rows("TSNE", X)
+                distance_rows("TSNE", X, "X")
             elif X.shape[0] != X.shape[1]:
                 raise ValueError(f"TSNE: X must be a square matrix of distances; got shape {X.shape}.")
         if not isinstance(self.init, str) and np.shape(self.init) != (len(X), self.n_components):
