@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -134,7 +135,7 @@ def schedules_of_noise(seed: int) -> Verdict:
     del seed
     cosine = [math.cos((t / 7 + 0.008) / 1.008 * math.pi / 2) ** 2 for t in range(8)]
     straight = [(1 - t / 7) ** 2 / ((1 - t / 7) ** 2 + (t / 7) ** 2) for t in range(8)]
-    ratios = lambda bars: [min(1 - b / a, 0.999) for a, b in zip(bars[:-1], bars[1:])]  # noqa: E731
+    ratios = lambda bars: [min(1 - b / a, 0.999) for a, b in pairwise(bars)]  # noqa: E731
     schedule = schedules.NoiseSchedule([0.1, 0.3, 0.25])
     one, t = torch.ones(2, 1, dtype=torch.float64), torch.tensor([1, 3])
     bars = torch.tensor([0.9, 0.9 * 0.7 * 0.75], dtype=torch.float64)[:, None]
