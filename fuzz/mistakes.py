@@ -26,7 +26,33 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
 GUARD = re.compile(  # names of guards and limits
     r"EPS|TOL|TIE$|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LEAST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
 )
-SYMMETRIC = frozenset({"standard_normal", "_normal", "randn", "randn_like"})  # the same law with the other sign
+# Draws whose law is the same with the other sign; "normal" only where neither mean nor deviation is given.
+SYMMETRIC = frozenset({"standard_normal", "_normal", "randn", "randn_like", "standard_cauchy", "standard_t"})
+EQUAL = {  # changes after which a function returns the same, by a proof that is given: function, changed line, reason
+    ("margin.foundations.linalg.determinants", "adjugate", "i - j"): "(-1)^(i - j) is (-1)^(i + j)",
+    ("margin.foundations.linalg.orthogonal", "random_orthogonal", "Q / np.sign(np.diag(R))"): "1 / s is s for s = +-1",
+    ("margin.foundations.linalg.operators", "laplacian", "total.shape[1]"): "the matrix is square",
+    ("margin.foundations.probability.heavy", "_quantile", "np.clip(q, 1e-300, 1) + 0.5"): "tan has the period pi",
+    (
+        "margin.foundations.probability.heavy",
+        "_sample",
+        "self.scale / rng.standard_cauchy(n)",
+    ): "one over a standard Cauchy variable is one",
+    ("margin.kernels.hard_margin", "is_separable", "X + X.mean(axis=0)"): "the plane's offset takes up any shift",
+    (
+        "margin.kernels.hard_margin",
+        "is_separable",
+        "(X - X.mean(axis=0)) * np.where(spread > 0, spread, 1.0)",
+    ): "the plane's weights take up any positive factor of a column",
+    ("margin.kernels.hard_margin", "is_separable", "labels[:, None]"): "a plane that parts -1 from 1 parts 1 from -1",
+    ("margin.kernels.hard_margin", "is_separable", "2.0"): "a constant column may be divided by anything",
+    (
+        "margin.kernels.hard_margin",
+        "_begin",
+        "loop.pairs[pair][1]",
+    ): "all labels turn, and a plane parts them as before",
+    ("margin.kernels.optimality", "offset_between", "epsilon / np.sign(beta[inside])"): "1 / s is s for s = +-1",
+}
 WATCHER = "__margin_watcher__"  # a global name for the time of a run
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good
 
@@ -67,7 +93,9 @@ def mutants_of(function: FunctionType) -> Iterator[Mutant]:
         if part in left_alone:
             continue
         for number, (kind, changed) in enumerate(_changes(part)):
-            yield Mutant(function, kind, getattr(part, "lineno", node.lineno), ast.unparse(changed), (index, number))
+            text = ast.unparse(changed)
+            if (function.__module__, function.__name__, text) not in EQUAL:
+                yield Mutant(function, kind, getattr(part, "lineno", node.lineno), text, (index, number))
 
 
 def apply(mutant: Mutant) -> None:
@@ -187,8 +215,12 @@ def _left_alone(node: ast.AST) -> set[ast.AST]:
 
 def _draws_symmetric(node: ast.AST) -> bool:
     """Whether a normal deviate is drawn here: with the other sign it is as good, so that nobody could notice."""
-    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
-    return any(getattr(call, "attr", getattr(call, "id", "")) in SYMMETRIC for call in calls)
+    for call in (part for part in ast.walk(node) if isinstance(part, ast.Call)):
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        is_standard = not call.args and {keyword.arg for keyword in call.keywords} <= {"size"}
+        if name in SYMMETRIC or (name == "normal" and is_standard):
+            return True
+    return False
 
 
 def _adds_nothing(part: ast.BinOp) -> bool:

@@ -52,3 +52,34 @@ def isomap(seed: int) -> Verdict:
         fresh=near(model.transform(fresh) * by_signs, theirs.transform(fresh), tolerance=1e-4),
         distances=near(model.dist_matrix_, theirs.dist_matrix_, tolerance=1e-5),
     )
+
+
+@oracle("margin.reduction.principal_components")
+def components_by_both_ways(seed: int) -> Verdict:
+    X = rows(seed)
+    parts = {}
+    for name, table in (("tall", X), ("wide", X[:3])):
+        values, vectors = np.linalg.eigh(np.cov(table.T))
+        most = min(table.shape)
+        for solver in ("auto", "full", "covariance_eigh"):
+            found = ours.principal_components(table, solver=solver, ddof=1)
+            count = len(found.variances) - (name == "wide")  # three rows span two directions
+            parts |= {
+                f"{name}_{solver}": near(found.variances, values[::-1][:most], tolerance=1e-6),
+                f"{name}_{solver}_total": near(found.total_variance, values.sum(), tolerance=1e-6),
+                f"{name}_{solver}_mean": near(found.mean, table.mean(axis=0), tolerance=1e-9),
+                f"{name}_{solver}_vectors": near(
+                    np.abs(np.sum(found.components[:count] * vectors.T[::-1][:count], axis=1)),
+                    np.ones(count),
+                    tolerance=1e-6,
+                ),
+            }
+    two = ours.principal_components(X, 2)
+    share = two.variances / two.total_variance
+    fewer = ours.principal_components(X, fraction=float(share[0]) + 0.5 * float(share[1]))
+    return every(
+        **parts,
+        divisor=near(two.variances, np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1][:2], tolerance=1e-8),
+        fewer=near(len(fewer.variances), 2, tolerance=0),
+        signs=near((two.components == np.abs(two.components).max(axis=1)[:, None]).any(axis=1).sum(), 2, tolerance=0),
+    )

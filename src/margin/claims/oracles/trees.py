@@ -1,15 +1,17 @@
-"""Pruning of trees against scikit-learn's, on rows without ties."""
+"""Trees against scikit-learn's on rows without ties, and the choice of C4.5 with entropies of SciPy."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 from sklearn import tree as theirs
 
 from margin import trees as ours
 from margin.claims.oracles import oracle
-from margin.core.verdict import Verdict, every, near
+from margin.core.verdict import Verdict, equal, every, near
 from margin.trees.cart import pruning
 from margin.trees.cart.structure import n_leaves
+from margin.trees.multiway.gains import gain_of_counts
 
 
 @oracle(*(f"margin.trees.cart.pruning.{name}" for name in ("cost_complexity_path", "prune_by_cost")))
@@ -31,3 +33,69 @@ def weakest_links(seed: int) -> Verdict:
         impurities=near(found["impurities"], path.impurities, tolerance=1e-8),
         leaves=near(cut, leaves, tolerance=0),
     )
+
+
+def bits(counts: np.ndarray) -> float:
+    return float(stats.entropy(np.asarray(counts, dtype=float), base=2)) if np.sum(counts) else 0.0
+
+
+def gain_and_ratio(table: np.ndarray, missing: float = 0.0) -> tuple[float, float]:
+    """Of a table of weights (values, classes), as the notes define them, one entropy at a time."""
+    known = table.sum()
+    inside = sum(row.sum() / known * bits(row) for row in table if row.sum())
+    gain = known / (known + missing) * (bits(table.sum(axis=0)) - inside)
+    return gain, gain / bits(np.append(table.sum(axis=1), missing)) if np.count_nonzero(table.sum(axis=1)) > 1 else 0.0
+
+
+@oracle("margin.trees.multiway.gains.gain_of_counts", "margin.trees.information_gain", "margin.trees.gain_ratio")
+def gains_of_tables(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    tables, missing = rng.integers(0, 6, size=(5, 4, 3)).astype(float), np.array([0.0, 2.5, 1.0, 0.0, 7.0])
+    tables[3, 1:] = 0.0  # one value only
+    tables[3, 0] += 1
+    found = gain_of_counts(tables, missing)
+    nothing = gain_of_counts(np.zeros((2, 3)), 0.0)
+    wanted = np.array([gain_and_ratio(table, m) for table, m in zip(tables, missing)]).T
+    return every(
+        gain=near(found[0], wanted[0], tolerance=1e-10),
+        ratio=near(found[1], wanted[1], tolerance=1e-10),
+        nothing=near(nothing, (0.0, 0.0), tolerance=0.0),
+        single=near(ours.information_gain(*_rows_of(tables[0])), wanted[0][0], tolerance=1e-10),
+        single_ratio=near(ours.gain_ratio(*_rows_of(tables[0])), wanted[1][0], tolerance=1e-10),
+    )
+
+
+def _rows_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Classes and values of rows that have this table of counts."""
+    cells = np.argwhere(table > 0)
+    value, label = np.repeat(cells, table[table > 0].astype(int), axis=0).T
+    return label, value
+
+
+@oracle("margin.trees.C45")
+def first_questions(seed: int) -> Verdict:
+    """At the root: the best ratio among columns whose gain is at least the mean, columns of many values not counted."""
+    rng = np.random.default_rng(seed)
+    asked, wanted, values = [], [], []
+    for _ in range(40):
+        y = rng.integers(0, 2, size=20)
+        sizes = rng.permutation([2, 3, 5, 7, 8])
+        X = np.array(
+            [[f"v{v}" for v in np.where(rng.random(20) < 0.3, y, rng.integers(0, k, size=20))] for k in sizes]
+        ).T
+        weights = rng.uniform(0.5, 1.4, size=20)
+        tables = [
+            np.array([[weights[(column == v) & (y == c)].sum() for c in (0, 1)] for v in np.unique(column)])
+            for column in X.T
+        ]
+        scores = np.array([gain_and_ratio(table) for table in tables])
+        many = np.array([len(table) >= 0.3 * weights.sum() for table in tables])
+        mean = scores[~many, 0].mean() if (~many).any() else scores[:, 0].mean()
+        ratio = np.where(scores[:, 0] >= mean - 1e-12, scores[:, 1], -1.0)
+        first, second = np.sort(ratio)[::-1][:2]
+        model = ours.C45(confidence=None, min_samples_leaf=0.1, max_depth=1).fit(X.astype(object), y, weights)
+        if first - second > 1e-9 and np.abs(scores[:, 0] - mean).min() > 1e-9:
+            asked.append(int(model.tree_["feature"][0]))
+            wanted.append(int(ratio.argmax()))
+            values.append(abs(model.tree_["gain"][0] - scores[wanted[-1], 0]))
+    return every(asked=equal(asked, wanted), gain=near(max(values), 0.0, tolerance=1e-9))

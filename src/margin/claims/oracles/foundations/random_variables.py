@@ -52,6 +52,7 @@ def moments_of_laws(seed: int) -> Verdict:
         raw=near(ours.moment(law, 3, central=False), theirs.moment(3), tolerance=1e-6),
         central=near([ours.moment(waits, 2), ours.moment(waits, 3)], [4.0, 16.0], tolerance=1e-5),
         standardized=near(ours.moment(waits, 3, standardized=True), their_waits.stats("s"), tolerance=1e-6),
+        skewed=near(ours.skewness(waits), 2.0, tolerance=1e-6),
         absolute=near(ours.absolute_central_moment(waits, 3), absolute, tolerance=1e-5),
         sample=near(ours.sample_moment(data, 3), stats.moment(data, 3), tolerance=1e-10),
         sample_raw=near(ours.sample_moment(data, 3, central=False), np.mean(data**3), tolerance=1e-10),

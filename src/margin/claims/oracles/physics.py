@@ -1,0 +1,95 @@
+"""Steps, systems and equations of physics against SciPy's integrators, filters and derivatives by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy.integrate import solve_ivp
+
+from margin.claims.oracles import oracle
+from margin.core.verdict import Verdict, every, near
+from margin.physics import inverse, ode, pde, steps
+from margin.physics.tableaus import EXPLICIT
+
+PATH = "margin.physics"
+
+
+def swing(t: float, y: np.ndarray) -> np.ndarray:
+    """A slope that depends on the time too."""
+    return np.array([y[1] + 0.3 * t, -1.7 * y[0] + np.cos(2 * t)])
+
+
+@oracle(
+    *(f"{PATH}.ode.{name}" for name in ("solve_ode", "linear_system", "integral_curve")),
+    *(f"{PATH}.steps.{name}" for name in ("explicit_step", "rk4", "euler", "rk4_slopes")),
+)
+def integrated_curves(seed: int) -> Verdict:
+    """From a time that is not 0, forward and backward, at uneven times; every stage of the fourth order by hand."""
+    y0 = np.random.default_rng(seed).normal(size=2)
+    times = np.array([0.4, 0.9, 2.1, 3.0])
+    parts: dict[str, Verdict] = {}
+    for name, t in (("forward", times), ("backward", times[::-1])):
+        theirs = solve_ivp(swing, (t[0], t[-1]), y0, t_eval=t, rtol=1e-10, atol=1e-12).y.T
+        for method, count, tolerance in (("dopri5", None, 1e-6), ("rk4", 60, 1e-5), ("euler", 4000, 2e-2)):
+            found = ode.solve_ode(swing, y0, t, method=method, steps=count)
+            parts[f"{name}_{method}"] = near(found, theirs, tolerance=tolerance)
+    h, t0 = 0.3, 0.4
+    k1 = swing(t0, y0)
+    k2 = swing(t0 + h / 2, y0 + h / 2 * k1)
+    k3 = swing(t0 + h / 2, y0 + h / 2 * k2)
+    k4 = swing(t0 + h, y0 + h * k3)
+    ended, slopes = steps.explicit_step(swing, t0, y0, h, EXPLICIT["rk4"])
+    again, _ = steps.rk4_slopes(swing, t0, y0, h)
+    walked, states = steps.euler(swing, y0, t0, h, 2)
+    system = ode.linear_system([lambda x: 2 + x, lambda x: -x, lambda x: 3 + x * x], b=lambda x: 0.5 * x)
+    round_and_round = ode.integral_curve(lambda p: np.array([-2 * p[1], 2 * p[0]]), [1.0, 0.5], [0.2, 0.7, 1.1])
+    angle = 2 * (np.array([0.2, 0.7, 1.1]) - 0.2)
+    circle = np.column_stack([np.cos(angle) - 0.5 * np.sin(angle), np.sin(angle) + 0.5 * np.cos(angle)])
+    return every(
+        **parts,
+        stages=near(slopes, [k1, k2, k3, k4], tolerance=1e-12),
+        step=near(ended, y0 + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), tolerance=1e-12),
+        again=near([again, steps.rk4(swing, y0, t0, h, 1)[1][1]], [ended, ended], tolerance=1e-12),
+        walked=near(states[2], y0 + h * k1 + h * swing(t0 + h, y0 + h * k1), tolerance=1e-12),
+        when=near(walked, [0.4, 0.7, 1.0], tolerance=1e-12),
+        system=near(system(0.6, [1.1, -0.4]), [-0.4, -(0.3 + 2.6 * 1.1 - 0.6 * -0.4) / 3.36], tolerance=1e-12),
+        circle=near(round_and_round, circle, tolerance=1e-6),
+    )
+
+
+@oracle(*(f"{PATH}.pde.{name}" for name in ("solve_poisson", "pde_residual")))
+def equations_on_grids(seed: int) -> Verdict:
+    """A cubic is solved exactly by the five-point formula, on a grid that is not square; derivatives by hand."""
+    a, b, c = np.random.default_rng(seed).normal(size=3)
+    h = 0.25
+    x, y = np.meshgrid(1 + h * np.arange(6), -0.5 + h * np.arange(9), indexing="ij")
+    u = a * x**3 + b * x * y**2 + c * x * x * y + x - 2 * y
+    laplace = 6 * a * x + 2 * b * x + 2 * c * y
+    frame = u.copy()
+    frame[1:-1, 1:-1] = 99.0  # only the frame may count
+    form = pde.SecondOrder(A=0.7, B=-1.3, C=0.4, D=0.9, E=-0.6, F=1.1, G=0.3)
+    points = torch.from_numpy(np.column_stack([x.ravel(), y.ravel()]))
+    left = pde.pde_residual(lambda p: torch.sin(p[:, 0] * 2 + p[:, 1]) + p[:, 1] ** 3, form, points).detach().numpy()
+    s, k = np.sin(2 * x + y).ravel(), np.cos(2 * x + y).ravel()
+    v = y.ravel()
+    wanted = 0.7 * -4 * s + 2 * -1.3 * -2 * s + 0.4 * (-s + 6 * v) + 0.9 * 2 * k - 0.6 * (k + 3 * v**2)
+    return every(
+        solved=near(pde.solve_poisson(laplace, frame, h), u, tolerance=1e-8),
+        residual=near(left, wanted + 1.1 * (s + v**3) + 0.3, tolerance=1e-9),
+    )
+
+
+@oracle(*(f"{PATH}.inverse.{name}" for name in ("blur_matrix", "deblur")))
+def blurred_signals(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    K = inverse.blur_matrix(7, 1.3)
+    weights = np.array([[np.exp(-((i - j) ** 2) / (2 * 1.69)) for j in range(7)] for i in range(7)])
+    y = rng.normal(size=7)
+    found = inverse.deblur(y, K, 0.4)
+    loss = lambda x: np.sum((y - K @ x) ** 2) + 0.4 * np.sum((x[1:] - x[:-1]) ** 2)  # noqa: E731
+    slope = [(loss(found + d) - loss(found - d)) / 2e-4 for d in 1e-4 * np.eye(7)]
+    return every(
+        kernel=near(K, [row / sum(row) for row in weights], tolerance=1e-12),
+        flat=near(slope, np.zeros(7), tolerance=1e-6),
+        exact=near(inverse.deblur(K @ y, K, 0), y, tolerance=1e-5),
+    )
