@@ -2,8 +2,9 @@ r"""Which modes of a mixture a generator reaches
 
 Eight narrow clouds on a ring; at full scale also twenty-five on a grid, five runs each. Of 2,500 samples those within
 three deviations of a mode count for it. The literature calls a mode reached from one such sample on, which a cloud over
-the whole ring does too; here it takes 20. A generator that moves much faster than the discriminator that judges it
-collapses; the usual game, and one with three discriminators, reach all.
+the whole ring does too; on the ring it takes 20 here. The grid is counted as published, with the fraction of samples
+near a mode beside it: VEEGAN (2017) has 24.6 modes and 40 %. A generator that moves much faster than the discriminator
+that judges it collapses; the usual game, and one with three discriminators, reach all.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from margin.generative.gan.coverage import ModeCoverage
 
 SAMPLES, LEAST = 2500, 20
+PUBLISHED_QUALITY = 0.40  # of samples near a mode of the grid
 DEVIATIONS = {"ring": 0.05, "grid": 0.05}
 UNBALANCED = {
     "loss": "minimax",
@@ -62,6 +64,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         runs = [play(kind, options, seed + k) for k in range(1 if fast else 5)]
         found[name] = {
             "covered": [float(coverage.covered) for coverage, _ in runs],
+            "with_any_sample": [float((coverage.counts > 0).sum()) for coverage, _ in runs],
             "high_quality": [coverage.high_quality for coverage, _ in runs],
             "samples": runs[0][1],
         }
@@ -92,7 +95,8 @@ def check(data: dict[str, Any]) -> Verdict:
         "an_unbalanced_game_collapses": below(_mean(data["unbalanced"]["covered"]), 5),
     }
     if "grid" in data:
-        parts["the_grid_is_reached"] = above(_mean(data["grid"]["covered"]), 23.9)
+        parts["the_grid_is_reached_as_published"] = above(_mean(data["grid"]["with_any_sample"]), 23.9)
+        parts["and_clouds_are_narrower"] = above(_mean(data["grid"]["high_quality"]), PUBLISHED_QUALITY)
     return every(**parts)
 
 
