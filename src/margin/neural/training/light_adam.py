@@ -23,7 +23,7 @@ def _update(optimizer: Adam, fused: Any) -> bool:
     moved = []
     for group in optimizer.param_groups:
         parameters = [p for p in group["params"] if p.grad is not None]
-        memories = [optimizer.state.get(p) for p in parameters]
+        memories: list[Any] = [optimizer.state.get(p) for p in parameters]
         if not all(memories) or (parameters and parameters[0].device.type != "cpu"):  # all lie on one device
             return False
         moved.append((group, parameters, memories))
