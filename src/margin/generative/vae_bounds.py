@@ -39,14 +39,19 @@ def negative_elbo(
         epsilon = torch.randn((len(head), latent.n_noise), generator=noise, dtype=head.dtype)
         z = latent.place(head, epsilon)
         draws.append((epsilon, z, module.log_likelihood(target, z) - log_volume))
-    reconstruction = torch.stack([likelihood for _, _, likelihood in draws]).mean(dim=0)
-    kl = torch.stack([latent.divergence(head, epsilon, z) for epsilon, z, _ in draws]).mean(dim=0)
+    reconstruction = _mean([likelihood for _, _, likelihood in draws])
+    kl = _mean([latent.divergence(head, epsilon, z) for epsilon, z, _ in draws])
     if weighted:
         log_weights = [likelihood + latent.log_ratio(head, epsilon, z) for epsilon, z, likelihood in draws]
         loss = -importance_bound(torch.stack(log_weights))
     else:
         loss = beta * kl - reconstruction
+    reconstruction, kl = reconstruction.detach(), kl.detach()  # only looked at
     return {"loss": loss, "elbo": reconstruction - kl, "reconstruction": reconstruction, "kl": kl}
+
+
+def _mean(values: list[Tensor]) -> Tensor:
+    return values[0] if len(values) == 1 else torch.stack(values).mean(dim=0)
 
 
 def balanced_normals(n_draws: int, n_components: int) -> Tensor:
