@@ -246,3 +246,12 @@ def test_restarts_of_given_centers_are_told():
     X = np.arange(12.0).reshape(6, 2)
     with pytest.warns(RuntimeWarning, match="given centers make one run; n_init=3 is not needed"):
         KMeans(2, init=X[:2], n_init=3).fit(X)
+
+
+@pytest.mark.parametrize("algorithm", ["lloyd", "elkan"])
+def test_centers_that_do_not_move_end_the_first_iteration(algorithm):
+    X = np.array([[0.0, 0], [1, 1], [1, 1], [1, 0], [0, 1]])
+    options = {"n_clusters": 5, "init": X, "n_init": 1, "algorithm": algorithm}
+    with pytest.warns(ConvergenceWarning):
+        ours, peer = KMeans(**options).fit(X), Reference(**options).fit(X)
+    assert ours.n_iter_ == peer.n_iter_ == 1

@@ -210,8 +210,11 @@ def report(results: list[dict[str, str]]) -> int:
 
 
 def joined(files: list[Path]) -> list[dict[str, str]]:
-    """The results of several reports; of a test in more than one of them the last."""
-    found = {result["test"]: result for file in files for result in json.loads(file.read_text())}
+    """The results of several reports; of a test in more than one of them the last, which belongs to the fullest run."""
+    found: dict[str, dict[str, str]] = {}
+    for result in (result for file in files for result in json.loads(file.read_text())):
+        before = found.get(result["test"], {}).get("part")
+        found[result["test"]] = result | ({"part": before} if before == "all tests" else {})
     ran = {test.partition("::")[0] for test in found if "::" in test}
     return [result for test, result in found.items() if result["outcome"] != NOTHING_BUILT or test not in ran]
 

@@ -75,6 +75,15 @@ def test_a_package_is_whole_once_all_tests_of_all_its_files_ran():
     assert "sklearn.svm" not in totals([whole])
 
 
+def test_a_test_that_is_run_again_still_belongs_to_the_whole_run(tmp_path):
+    first = {"test": "svm/tests/test_svm.py::test_a", "outcome": "failed", "error": "", "part": "all tests"}
+    files = [tmp_path / "first.json", tmp_path / "second.json"]
+    files[0].write_text(json.dumps([first]))
+    files[1].write_text(json.dumps([first | {"outcome": "passed", "part": "chosen tests"}]))
+    assert joined(files) == [first | {"outcome": "passed"}]
+    assert joined(files[::-1]) == [first]
+
+
 def test_packages_and_single_files_can_be_asked_for():
     assert [Path(file).name for file in chosen_files(["sklearn.svm:bounds", "sklearn.kernel_ridge"])] == [
         "test_bounds.py",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn.ensemble as peers
 import sklearn.tree as peer_trees
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
@@ -185,3 +186,21 @@ def test_adaboost_draws_rows_for_a_regressor_that_takes_no_weights():
     assert boosted.score(X, y) > learner.fit(X, y).score(X, y)
     with pytest.raises(ValueError, match="AdaBoostClassifier: estimator must take sample_weight in fit"):
         AdaBoostClassifier(KNeighborsClassifier()).fit(X, y > 0)
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
+def test_members_see_sparse_rows_in_the_form_they_were_given(form):
+    seen = []
+
+    class Noting(DecisionTreeRegressor):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(X.format)
+            return super().fit(X, y, sample_weight)
+
+    X, y = load_diabetes(return_X_y=True)
+    dense = BaggingRegressor(DecisionTreeRegressor(max_depth=3), n_estimators=3, max_features=0.5, random_state=0).fit(
+        X, y
+    )
+    model = BaggingRegressor(Noting(max_depth=3), n_estimators=3, max_features=0.5, random_state=0).fit(form(X), y)
+    assert seen == [form(X).format] * 3
+    np.testing.assert_allclose(model.predict(form(X)), dense.predict(X))

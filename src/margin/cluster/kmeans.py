@@ -182,7 +182,7 @@ class _KMeansRestarts:
         self.movement_bound = model.tol * float(np.mean(variance)) / weights.sum()
         self.run, self.iteration = 0, 0
         self.settled = False
-        self.unchanged = False  # the last iteration moved no row
+        self.unchanged = False  # the last iteration moved centers, but no row
         self.partition: Partition | None = None
         self.best: dict[str, Any] | None = None
 
@@ -202,8 +202,8 @@ class _KMeansRestarts:
             while self.partition.iteration < self.model.max_iter and not self.settled:
                 shift, changed = self.partition.step()
                 self.iteration += 1
-                self.unchanged = changed == 0
-                self.settled = self.unchanged or self._hardly_moved(self.partition)
+                self.unchanged = changed == 0 and self.partition.movement > self.movement_bound
+                self.settled = changed == 0 or self._hardly_moved(self.partition)
                 values = {"inertia": self.partition.inertia, "shift": shift, "changed": changed, "run": self.run}
                 yield Record(self.iteration, values, total=total)
             self.best = self.shown()
@@ -224,7 +224,8 @@ class _KMeansRestarts:
             "centers": now.positions,
             "labels": now.labels.copy(),
             "inertia": now.inertia,
-            # An iteration that changes nothing is counted, as in scikit-learn, which needs it to see that.
+            # The iteration after the last move of the centers is counted, as in scikit-learn, which needs it to see
+            # that the labels stay.
             "iteration": min(now.iteration + self.unchanged, self.model.max_iter),
             "settled": self.settled,
         }

@@ -33,7 +33,7 @@ __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 # What reaches the members: they say themselves what they can do with NaN and with a sparse table.
 # Whether an entry may be missing or infinite is for the members to say: one may be a pipeline that replaces it.
-MEMBER_ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False, "accept_sparse": "csr"}
+MEMBER_ROWS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False, "accept_sparse": ("csr", "csc")}
 
 WORK_PER_CELL = 500.0  # basic operations per cell of the table: about what a tree costs
 MOST_DRAWS = 100  # samples drawn in search of one that has all classes; a class of one row is missed by one in three
