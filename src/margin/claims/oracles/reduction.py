@@ -57,7 +57,7 @@ def isomap(seed: int) -> Verdict:
 @oracle("margin.reduction.principal_components")
 def components_by_both_ways(seed: int) -> Verdict:
     X = rows(seed)
-    parts = {}
+    parts: dict[str, Verdict] = {}
     for name, table in (("tall", X), ("wide", X[:3])):
         values, vectors = np.linalg.eigh(np.cov(table.T))
         most = min(table.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import stats
+from sklearn import naive_bayes
 from sklearn import tree as theirs
 
 from margin import trees as ours
@@ -99,3 +100,37 @@ def first_questions(seed: int) -> Verdict:
             wanted.append(int(ratio.argmax()))
             values.append(abs(model.tree_["gain"][0] - scores[wanted[-1], 0]))
     return every(asked=equal(asked, wanted), gain=near(max(values), 0.0, tolerance=1e-9))
+
+
+@oracle("margin.trees.GradientBoostingClassifier")
+def first_round_of_boosting(seed: int) -> Verdict:
+    """Three classes, one round: in each leaf (K - 1)/K of the sum of residuals over the sum of p (1 - p)."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(90, 2)), rng.choice(3, size=90, p=[0.5, 0.3, 0.2])
+    model = ours.GradientBoostingClassifier(n_estimators=1, max_depth=2, learning_rate=0.3, random_state=seed).fit(X, y)
+    prior = np.bincount(y) / 90
+    raised = model.decision_function(X)
+    start = np.log(prior) - np.log(prior).mean()
+    gaps = raised - raised.mean(axis=1, keepdims=True) - start
+    leaves = model.apply(X)[:, 0]
+    wanted = np.empty((90, 3))
+    for k in range(3):
+        for leaf in np.unique(leaves[:, k]):
+            inside = leaves[:, k] == leaf
+            residuals = (y[inside] == k) - prior[k]
+            wanted[inside, k] = 0.3 * 2 / 3 * residuals.sum() / (prior[k] * (1 - prior[k]) * inside.sum())
+    wanted -= wanted.mean(axis=1, keepdims=True)
+    proba = np.exp(raised) / np.exp(raised).sum(axis=1, keepdims=True)
+    begun: dict[str, Verdict] = {}
+    for name, table, labels in (("three", X, y), ("two", X[y < 2], y[y < 2])):
+        first = naive_bayes.GaussianNB().fit(table, labels)
+        later = ours.GradientBoostingClassifier(n_estimators=1, max_depth=1, learning_rate=1e-12, init=first)
+        told = later.fit(table, labels).predict_proba(table)  # the round adds next to nothing
+        begun[name] = near(told, first.predict_proba(table), tolerance=1e-6)
+    return every(
+        **begun,
+        raised=near(gaps, wanted, tolerance=1e-6),
+        proba=near(model.predict_proba(X), proba, tolerance=1e-9),
+        said=equal(model.predict(X).tolist(), proba.argmax(axis=1).tolist()),
+        score=near(model.score(X, y), np.mean(proba.argmax(axis=1) == y), tolerance=1e-12),
+    )

@@ -119,7 +119,8 @@ def tests_of_means(seed: int) -> Verdict:
 def intervals(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x, center, error = rng.normal(2.0, 1.7, size=11), np.array([0.7, -1.2]), np.array([[0.3, 0.1], [0.1, 0.8]])
-    spread, parts = np.sqrt(np.diag(error)), {}
+    spread = np.sqrt(np.diag(error))
+    parts: dict[str, Verdict] = {}
     for df, law in ((None, stats.norm()), (7.0, stats.t(7))):
         table, reach = ours.coefficient_table(center, error, df, level=0.9), law.ppf(0.95) * spread
         parts |= {
@@ -224,7 +225,7 @@ def looks_normal(seed: int) -> Verdict:
         degrees=equal(found.df, 2.0),
         quantiles=near(where, stats.norm.ppf(levels), tolerance=1e-9),
         values=near(values, np.sort(stats.zscore(x)), tolerance=1e-9),
-        left=near(ours.residuals(lambda rows: rows[:, 0], x[:, None], 3 * x), 2 * x, tolerance=1e-12),
+        left=near(ours.residuals(lambda rows: np.asarray(rows)[:, 0], x[:, None], 3 * x), 2 * x, tolerance=1e-12),
     )
 
 

@@ -169,7 +169,7 @@ def divergences_of_steps(seed: int) -> Verdict:
     )
 
 
-@oracle(*(f"{PATH}.bound.bound_{name}" for name in ("from_posteriors", "from_triples", "direct", "from_pairs")))
+@oracle(*(f"{PATH}.bound.bound_{name}" for name in ("from_posteriors", "from_triples", "direct")))
 def bounds_of_chains(seed: int) -> Verdict:
     """For normal data the bound with the exact reverse law is the log-density; every form says it on average."""
     schedule, spread = noise_schedule("cosine", 6), 0.8

@@ -123,7 +123,7 @@ def fitted_autoencoder(seed: int) -> Verdict:
     module.noise_level.data.fill_(-0.1)  # after so few epochs it would still be near 0, where mistakes hide
     # The most usual rows: of the others few of the draws weigh much, and importance weighting is a matter of luck.
     rows = X[np.argsort(np.square((X - X.mean(axis=0)) / X.std(axis=0)).sum(axis=1))[:4]]
-    noise_deviation = float(np.exp(0.5 * module.log_variance.detach()))
+    noise_deviation = float(np.exp(0.5 * module.log_variance.item()))
     dtype = next(module.parameters()).dtype
     scaled = torch.from_numpy((rows - X.mean(axis=0)) / X.std(axis=0)).to(dtype)
     with torch.inference_mode():

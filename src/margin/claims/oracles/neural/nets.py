@@ -204,7 +204,7 @@ def sizes_of_image_networks(seed: int) -> Verdict:
         half=equal(shapes[1], [*half, (2048, 4608), (2048, 2048), (10, 2048)]),
         small=equal(shapes[2][:5], [(96, 3, 3, 3), *whole[1:]]),
         dropped=equal(rates, [0.5, 0.5]),
-        stages=equal([s[0].out_channels for s in fcn.stages], [4, 8, 16]),
+        stages=equal([score.in_channels for score in fcn.scores], [4, 8, 16]),
         scores=same(fcn(x), total),
     )
 
