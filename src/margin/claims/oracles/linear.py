@@ -179,7 +179,7 @@ def likelihoods_and_curves(seed: int) -> Verdict:
     )
 
 
-@oracle("margin.linear.least_squares.least_squares")
+@oracle("margin.linear.least_squares.least_squares", "margin.linear.least_squares.solve_rows")
 def least_squares_solutions(seed: int) -> Verdict:
     """Weighted, with as many rows as columns, with dependent columns and with a fit so good that moments cancel."""
     X, y, w, _ = table(seed)
