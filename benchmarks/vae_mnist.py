@@ -22,7 +22,7 @@ from margin.generative import VAE
 __all__ = ["binarized", "nll", "trained"]
 
 PUBLISHED = {"elbo": 86.76, "iwae": 84.78}  # Burda and others 2016, one layer, k = 1 and k = 50
-BATCH = 100
+BATCH, RATE = 100, 2e-3
 
 
 def binarized(gray: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -33,7 +33,7 @@ def binarized(gray: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def trained(gray: np.ndarray, epochs: int, seed: int) -> tuple[VAE, float]:
     """The model, and the processor seconds of its training; new binary pixels for every epoch."""
     model = VAE(50, (200, 200), activation="tanh", likelihood="bernoulli", standardize=False, batch_size=BATCH)
-    model.set_params(max_iter=epochs, learning_rate_init=1e-3, random_state=seed, record_steps=None)
+    model.set_params(max_iter=epochs, learning_rate_init=RATE, random_state=seed, record_steps=None)
     rng, state = np.random.default_rng([seed, 1]), None
     began = time.process_time()
     for epoch in range(epochs):
@@ -75,7 +75,7 @@ def main() -> None:
     save_findings(
         "vae-mnist",
         "VAE on randomly binarized MNIST",
-        protocol=f"784-200-200-50 tanh, Adam with a cosine from 1e-3, batches of {BATCH}, {chosen.epochs} epochs with "
+        protocol=f"784-200-200-50 tanh, Adam with a cosine from {RATE:g}, batches of {BATCH}, {chosen.epochs} epochs with "
         f"new binary pixels each ({seconds:.0f} s of one core; the published schedule has 3,280 epochs of batches of "
         f"20); {chosen.test:,} test digits binarized once, {chosen.draws} importance-weighted draws (published: 10,000 "
         f"digits, 5,000 draws); seed {chosen.seed}.",
