@@ -75,10 +75,10 @@ def main() -> None:
     save_findings(
         "vae-mnist",
         "VAE on randomly binarized MNIST",
-        protocol=f"784-200-200-50 tanh, Adam with a cosine from {RATE:g}, batches of {BATCH}, {chosen.epochs} epochs with "
-        f"new binary pixels each ({seconds:.0f} s of one core; the published schedule has 3,280 epochs of batches of "
-        f"20); {chosen.test:,} test digits binarized once, {chosen.draws} importance-weighted draws (published: 10,000 "
-        f"digits, 5,000 draws); seed {chosen.seed}.",
+        protocol=f"784-200-200-50 tanh, Adam with a cosine from {RATE:g}, batches of {BATCH}, {chosen.epochs} epochs "
+        f"with new binary pixels each ({seconds:.0f} s of one core; the published schedule has 3,280 epochs of batches "
+        f"of 20); {chosen.test:,} test digits binarized once, {chosen.draws} importance-weighted draws (published: "
+        f"10,000 digits, 5,000 draws); seed {chosen.seed}.",
         command=f"python -m benchmarks.vae_mnist --epochs {chosen.epochs}",
         findings=[
             Finding(
