@@ -57,8 +57,8 @@ def store(score: dict[str, float], epochs: int, seconds: float) -> None:
         protocol=f"ObjectDetector('yolo', base_channels=14, context_layers=2) on pictures of {SIZE[1]} x {SIZE[0]} "
         f"pixels (a quarter), 292 training pictures, {epochs} epochs with {', '.join(SETTINGS['augment'])}, then "
         f"{LAST['max_iter']} with {' and '.join(LAST['augment'])}; average precision at IoU 0.5 by the area of VOC on "
-        "the 72 test pictures. Size, changes and the two parts chosen on 87 of the training pictures; the width was raised "
-        "from 10 after the training loss, and the test score, 0.837, of that network.",
+        "the 72 test pictures. Size, changes and the two parts chosen on 87 of the training pictures; the width was "
+        "raised from 10 after the training loss, and the test score, 0.837, of that network.",
         command="MARGIN_DATA=... python -m benchmarks.bccd",
         findings=[
             Finding("mean average precision at IoU 0.5", f"{score['mean']:.3f}", f">= {GOAL}", score["mean"] >= GOAL),
