@@ -462,7 +462,15 @@ def test_bad_classes_and_bad_continuations():
     with pytest.raises(ValueError, match="max_iter must be at least 4"):
         model.set_params(max_iter=2).fit(X, y)
     with pytest.raises(ValueError, match="infinity"):
-        HistGradientBoostingClassifier().fit(np.where(X > 20, np.inf, X), y)
+        GradientBoostingClassifier(n_estimators=2).fit(np.where(X > 20, np.inf, X), y)
+
+
+def test_infinite_entries_are_the_ends_of_their_column():
+    X, y = load_wine(return_X_y=True)
+    infinite, far = np.where(X > 20, np.inf, X), np.where(X > 20, 1e300, X)
+    model = HistGradientBoostingClassifier(max_iter=4)
+    expected = model.fit(far, y).predict_proba(far)
+    np.testing.assert_array_equal(model.fit(infinite, y).predict_proba(infinite), expected)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
