@@ -22,7 +22,7 @@ from margin.generative import VAE
 __all__ = ["binarized", "nll", "trained"]
 
 PUBLISHED = {"elbo": 86.76, "iwae": 84.78}  # Burda and others 2016, one layer, k = 1 and k = 50
-BATCH, RATE = 100, 2e-3
+BATCH, RATE = 100, 1e-3
 
 
 def binarized(gray: np.ndarray, rng: np.random.Generator) -> np.ndarray:
