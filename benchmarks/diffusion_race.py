@@ -26,7 +26,7 @@ from margin.generative.distances import frechet
 SIDE, SAMPLES, SEEDS = 14, 2000, (1, 2)
 TRAINER, OURS = "settings of denoising-diffusion-pytorch", "DiffusionModel"
 EPOCHS = {TRAINER: 8, OURS: 5}
-TRAINER_RATE = 1e-3  # its default is 1e-4, with which so few passes lead nowhere
+TRAINER_RATE = 1e-3  # its default, 1e-4, is meant for far more updates and was not tried
 RATE = 2e-3  # the default of the estimator
 
 
@@ -89,8 +89,8 @@ STUDY = Study(
     f"average of every tenth update with a decay that rises to 0.995; ours: {EPOCHS[OURS]} passes, v predicted, a rate "
     f"of {RATE:g} falling along a cosine, average {SMALL['weight_average']:g}. {SAMPLES:,} samples by 'dpm2-sde' with "
     "20 steps from both; Frechet distance to the test digits on the features of our LeNet-5. Nothing was chosen for "
-    "this race: our rate is the estimator's default, theirs ten times its default, with which eight passes are too "
-    "few. Processor time of one thread.",
+    "this race: our rate is the estimator's default, theirs ten times its default, which is meant for far more updates "
+    "and was not tried. Processor time of one thread.",
     "MARGIN_DATA=... python -m benchmarks.diffusion_race",
     conclude,
 )
