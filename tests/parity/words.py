@@ -7,6 +7,7 @@ hide whatever it looks at afterwards, so the difference is noted and the test go
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def go_on_after_other_words(noted: list[str]) -> None:
     pytest.raises, pytest.warns = raises_any_words, warns_any_words  # type: ignore[assignment]
 
 
-class _AnyWords:
+class _AnyWords(ABC):
     """A context manager of pytest without ``match``, whose words are looked at when it ends."""
 
     def __init__(self, inner: Any, match: Any, noted: list[str]):
@@ -53,9 +54,9 @@ class _AnyWords:
             )
         return ended
 
+    @abstractmethod
     def said(self, *error: Any) -> list[str]:
         """Kind and words of the error, or of every warning."""
-        raise NotImplementedError
 
 
 class _Raises(_AnyWords):

@@ -276,11 +276,11 @@ def tails(seed: int) -> Verdict:
         ("cauchy", ours.Cauchy(0.5, 2.0), 2.5, 0.0),
         ("normal", ours.Normal(2.0, 1.0), np.sqrt(0.49 + 3.24), 2.5 * 2 - 2 * np.sqrt(3.73)),
     ):
-        found = ours.stability_test(law, 0.7, 1.8, 20_000, np.random.default_rng(seed))
-        again = ours.stability_test(law, 0.7, 1.8, 20_000, np.random.default_rng(seed + 1))
+        found = ours.stability_test(law, 0.7, 1.8, 100_000, np.random.default_rng(seed))
+        again = ours.stability_test(law, 0.7, 1.8, 100_000, np.random.default_rng(seed + 1))
         parts[name] = near([found.c, found.d], [c, d], tolerance=0.15)
         parts[f"{name}_holds"] = equal(max(found.p_value, again.p_value) > 1e-4, True)
-    unstable = ours.stability_test(ours.Exponential(1.0), 1.0, 1.0, 20_000, np.random.default_rng(seed))
+    unstable = ours.stability_test(ours.Exponential(1.0), 1.0, 1.0, 100_000, np.random.default_rng(seed))
     weights, levels = _weights_of_quantiles(), np.linspace(0.02, 0.98, 49)
     drawn, law = np.random.default_rng(seed), ours.Normal(2.0, 1.0)
     sums = 0.7 * law.sample(2200, drawn) + 1.8 * law.sample(2200, drawn)
