@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from margin.core.cached_kernels import njit
+
+# Only kernels call them; what they sum may be added in any order, as vector instructions do.
+INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+SUMS: dict[str, Any] = {**INNER, "fastmath": {"reassoc", "contract", "nsz"}}
 
 __all__ = ["backward_messages", "chain_sums", "forward_messages", "sums_in_logarithms"]
 
@@ -47,7 +53,7 @@ def backward_messages(emissions, transition, beta):
             beta[t, i] = peak + np.log(total) if total > 0.0 else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def log_sum(values):
     largest = values[0]
     for value in values:
@@ -90,7 +96,7 @@ def sums_in_logarithms(scores, first, last, between, marginals, pairs):
     return z
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(**SUMS)
 def scaled_forward(scores, first, steps, alpha, weights, scales):
     """Forward messages that sum to 1 at every time; the log of what they were divided by, or NaN.
 
@@ -126,7 +132,7 @@ def scaled_forward(scores, first, steps, alpha, weights, scales):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(**SUMS)
 def scaled_backward(steps, alpha, weights, scales, beta, marginals, pairs):
     """Marginals from the messages of both directions; ``beta`` holds the last backward message at first."""
     length, n = alpha.shape
@@ -157,9 +163,16 @@ def chain_sums(scores, ends, first, last, between, marginals, pairs):
     """
     n = scores.shape[1]
     log_z = np.zeros(len(ends))
-    highest, end_peak = between.max(), last.max()
-    steps, at_end = np.exp(between - highest), np.exp(last - end_peak)
-    beta = np.empty(n)
+    steps, at_end, beta = np.empty((n, n)), np.empty(n), np.empty(n)
+    highest, end_peak = between[0, 0], last[0]
+    for j in range(n):
+        end_peak = max(end_peak, last[j])
+        for k in range(n):
+            highest = max(highest, between[j, k])
+    for j in range(n):
+        at_end[j] = np.exp(last[j] - end_peak)
+        for k in range(n):
+            steps[j, k] = np.exp(between[j, k] - highest)
     longest = start = 0
     for end in ends:
         longest = max(longest, end - start)

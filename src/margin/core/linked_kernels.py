@@ -1,0 +1,62 @@
+"""How kernels that only kernels call are compiled: into LLVM's intermediate code, and no further.
+
+Numba optimizes each function and makes machine code of it, and does both once more within every function that calls
+it. Where Python never calls a kernel, the first time is wasted: it took a fifth of compiling a grower of trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite.binding import parse_assembly
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.typed_passes import AnnotateTypes
+
+__all__ = ["LinkedCompiler"]
+
+ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba begins the names of what holds a function's Python objects
+
+
+class _LinkedLibrary(JITCodeLibrary):
+    """Code that waits for being linked into that of its callers and has no address of its own."""
+
+    def _optimize_final_module(self) -> None:
+        """Left to the callers."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._add_environments()
+        self._finalized = True
+
+    def _add_environments(self) -> None:
+        """Places for the environments, which Numba fills as soon as a function is compiled."""
+        names = [value.name for value in self._final_module.global_variables if value.name.startswith(ENVIRONMENT)]
+        places = parse_assembly("\n".join(f'@"{name}" = common global ptr null' for name in names))
+        self._codegen._add_module(places)
+        self._codegen._engine.finalize_object()
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _BeLinked(AnalysisPass):  # type: ignore[misc]
+    _name = "margin_be_linked"
+
+    def __init__(self) -> None:  # abstract in Numba
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return False  # the function is as it was
+
+
+class LinkedCompiler(CompilerBase):  # type: ignore[misc]
+    """Numba's own steps, with a library of the kind above."""
+
+    def define_pipelines(self) -> list[Any]:
+        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        steps.add_pass_after(_BeLinked, AnnotateTypes)
+        steps.finalize()
+        return [steps]
