@@ -75,7 +75,10 @@ def path(n: int, p: int, rho: float) -> Case:
         """The largest relative excess of the objective over the path."""
         if "least" not in d:  # not among the data: the first call of ours must be the first
             d["least"] = _objectives(d, lasso_path(d["X"], d["y"], alphas=d["alphas"], tol=1e-7).coefs)
-        return float(np.max(_objectives(d, coefs) / d["least"] - 1))
+        found = _objectives(d, coefs) / d["least"] - 1
+        if found.min() < -1e-6:
+            raise RuntimeError(f"What should be the least objective is undercut by {-found.min():.2g} of it.")
+        return float(np.max(found))
 
     def peer(module: str, d: dict[str, Any]) -> np.ndarray:
         import importlib

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet as PeerNet
 from sklearn.linear_model import Lasso as PeerLasso
 from sklearn.linear_model import lasso_path as peer_path
@@ -177,6 +178,29 @@ def test_a_face_is_left_along_its_line():
     np.testing.assert_allclose(there.slack, [0.2, 0.2])
     assert there.l1 == 0.2
     np.testing.assert_array_equal(one.toward(0.2, one).w, one.w)
+
+
+@pytest.mark.parametrize("below", [1e-16, 1e-15, 1e-12, 1e-8])
+def test_a_path_may_begin_a_rounding_below_the_largest_penalty(below):
+    """The line through two points that are so close would be nothing but their rounding."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(120, 60))
+    for j in range(1, 60):
+        A[:, j] = 0.9 * A[:, j - 1] + np.sqrt(1 - 0.9**2) * A[:, j]
+    target = A @ (rng.normal(size=60) * (rng.random(60) < 0.2)) + rng.normal(size=120)
+    largest = np.abs(A.T @ target).max() / 120
+    alphas = largest * (1 - below) * np.logspace(0, -3, 40)
+    path = lasso_path(A, target, alphas=alphas, fit_intercept=False)
+    assert (path.gaps <= 1e-4 * np.mean(target**2)).all()
+    coefs = peer_path(A, target, alphas=alphas, tol=1e-10, max_iter=100_000)[1]
+    np.testing.assert_allclose(A @ path.coefs, A @ coefs, atol=0.1)
+
+
+def test_a_gap_that_stays_above_the_tolerance_is_told():
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(30, 8))
+    with pytest.warns(ConvergenceWarning, match="penalties the duality gap stays above tol"):
+        lasso_path(A, A.sum(axis=1) + rng.normal(size=30), alphas=np.logspace(-1, -3, 20), tol=0.0)
 
 
 def test_a_path_of_repeated_rising_and_dependent_columns():

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from margin.core.notices import warn_user
 from margin.core.threads import blas_threads, threads_for
 from margin.linear.path_descent import follow
 from margin.linear.sparse_problem import columns_of
@@ -73,8 +75,19 @@ def elastic_net_path(
         chosen = alpha_grid(largest, n_alphas, eps) if alphas is None else _falling(alphas)
         penalties = np.outer(chosen, [l1_ratio, 1 - l1_ratio])
         found = follow(columns, penalties, tol * columns.square)
+    _warn_of_gaps(found.gaps, tol * columns.square)
     intercepts = columns.mean_y - found.coefs @ columns.mean_x if fit_intercept else np.zeros(len(chosen))
     return Path(chosen, found.coefs.T, intercepts, found.gaps, found.sweeps)
+
+
+def _warn_of_gaps(gaps: np.ndarray, bound: float) -> None:
+    above = int(np.count_nonzero(gaps > bound))
+    if above:
+        warn_user(
+            f"elastic_net_path: at {above} of {len(gaps)} penalties the duality gap stays above tol (at most "
+            f"{gaps.max():.3g}, wanted {bound:.3g}); raise tol or drop the smallest alphas.",
+            ConvergenceWarning,
+        )
 
 
 def alpha_grid(largest: float, n_alphas: int = 100, eps: float = 1e-3) -> np.ndarray:

@@ -21,6 +21,8 @@ __all__ = ["Found", "Point", "follow"]
 NEAR = 0.95  # fraction of l1 that the slack of a column has or is about to have, for descent to know the column
 SWEEPS = 50  # after which solving for the non-zero coefficients at once is cheaper than going on
 ROUNDS = 50  # of both at one penalty
+RETRIES = 3  # at one penalty, with exact slacks, before what is left of its gap is taken for rounding
+FARTHEST = 8.0  # times the last step of the penalty: beyond, a line through two points says more of their rounding
 INNER_FRACTION = 0.5  # of the gap that is wanted, where descent does not know all columns: the rest is for the others
 # Of the mean square of y: what a move gains that a slack calls for which is nothing but the rounding of its sum.
 LEAST_GAIN = (16 * np.finfo(float).eps) ** 2
@@ -35,8 +37,9 @@ class Point:
     slack: np.ndarray
 
     def toward(self, l1: float, before: Point) -> Point:
-        """Where the line from the point ``before`` through this one is at ``l1``; a copy if they are at one penalty."""
-        fraction = (self.l1 - l1) / (before.l1 - self.l1) if before.l1 > self.l1 else 0.0
+        """Where the line from the point ``before`` through this one is at ``l1``; a copy if the two are too close."""
+        step, wanted = before.l1 - self.l1, self.l1 - l1
+        fraction = wanted / step if wanted <= FARTHEST * step and step > 0 else 0.0
         return Point(l1, self.w + fraction * (self.w - before.w), self.slack + fraction * (self.slack - before.slack))
 
     def of(self, names: np.ndarray) -> Point:
@@ -57,7 +60,7 @@ def follow(columns: Columns, penalties: np.ndarray, bound: float) -> Found:
     found = Found(np.zeros((k, p)), np.zeros(k), np.zeros(k, dtype=int))
     trail = [Point(float(np.abs(columns.q).max(initial=0.0)), np.zeros(p), columns.q)]
     known = np.zeros(p, dtype=bool)
-    done = 0
+    done = retries = 0
     while done < k:
         batch = penalties[done : done + columns.ahead]
         Q, names = columns.gram(_near(trail, known, float(batch[-1, 0])))
@@ -70,11 +73,14 @@ def follow(columns: Columns, penalties: np.ndarray, bound: float) -> Found:
             gap = duality_gap(w, slack, square, square + float(w @ slack), l1, l2).gap
             _remember(trail, Point(l1, w, slack))
             missing = (np.abs(slack) > l1) & ~known
-            if gap > bound and missing.any():  # once more from here; without such columns what is left is rounding
+            # Once more from here: with the columns that were missing, or else with exact slacks, to which descent
+            # only adds.
+            if gap > bound and (missing.any() or retries < RETRIES):
                 known[steepest(missing, slack, len(names))] = True
+                retries += not missing.any()
                 break
             found.coefs[done], found.gaps[done] = w, gap
-            done += 1
+            done, retries = done + 1, 0
     return found
 
 
