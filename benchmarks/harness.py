@@ -19,6 +19,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from margin.core.compiling_ahead import compiling_ahead
+
 __all__ = ["Case", "Measured", "Peer", "first_call", "measure", "same_threads"]
 
 
@@ -103,7 +105,8 @@ def _judge(case: Case, data: Any, call: Callable[[Any], Any], into: Measured, wa
     if case.memory:
         tracemalloc.start()
     try:
-        result = _time(data, call, into)
+        with compiling_ahead():  # what is compared is the warm call: cold ones have columns of their own
+            result = _time(data, call, into)
         if warms or into.wall < LONG:
             into.wall = into.cpu = float("inf")  # a first call is not what is compared, unless a peer takes so long
         into.memory = tracemalloc.get_traced_memory()[1] / 1e6 if case.memory else None

@@ -1,9 +1,14 @@
 """Kernels can be compiled ahead, in fresh processes."""
 
+import numpy as np
 import pytest
 
 from margin import catalog
+from margin.core.compiling_ahead import compiling_ahead
 from margin.service.warming import model_names, warm
+from margin.trees import DecisionTreeClassifier, HistGradientBoostingClassifier
+from margin.trees.boosting import growing as boosting_growing
+from margin.trees.cart import growing as cart_growing
 
 
 def test_all_models_of_the_tree_package_are_warmed_first():
@@ -22,3 +27,22 @@ def test_every_name_is_fitted_once():
 def test_an_unknown_name_is_refused_before_anything_starts():
     with pytest.raises(KeyError, match="There is no model 'oak'"):
         next(warm(["oak"]))
+
+
+@pytest.mark.parametrize("model", [DecisionTreeClassifier(), HistGradientBoostingClassifier(max_iter=2)])
+def test_ahead_of_use_even_the_smallest_tree_is_compiled(model, monkeypatch):
+    """A process of its own choice would leave it to Python: then a warmed machine would not be warm."""
+    asked = []
+    monkeypatch.setattr(cart_growing, "_cells", 0)
+    monkeypatch.setattr(boosting_growing, "_grown", 0)
+    monkeypatch.setattr("margin.core.cached_kernels.is_ready", lambda kernel: asked.append(kernel))
+    X, y = np.arange(60.0)[:, None], np.repeat([0, 1], 30)
+    model.fit(X, y)
+    assert asked, "Python grows it as long as nothing is compiled"
+    left_to_python = cart_growing._cells, boosting_growing._grown
+    assert max(left_to_python) > 0
+    asked.clear()
+    with compiling_ahead():
+        model.fit(X, y)
+    assert not asked
+    assert (cart_growing._cells, boosting_growing._grown) == left_to_python

@@ -63,7 +63,8 @@ def threads_for(work: float) -> int:
     >>> threads_for(1000)
     1
     """
-    return max(1, min(available(), int(work // WORK_PER_THREAD)))
+    worth = int(work // WORK_PER_THREAD)
+    return 1 if worth <= 1 else min(available(), worth)  # small problems do not even ask
 
 
 @contextmanager

@@ -42,15 +42,20 @@ def scatter(X: np.ndarray) -> Scatter:
     array([[2., 4.],
            [4., 8.]])
     """
+    least = LEAST_REMAINDER[X.dtype]
     with np.errstate(invalid="ignore", over="ignore"):
-        raw, sums = _sums(X, None)
-        mean = sums / len(X)
-        matrix = raw - np.outer(sums, mean)
-        diagonal, total = matrix.diagonal(), raw.diagonal()
-        # Where a column's mean is large against its spread, the difference has lost digits (not in a column of zeros).
-        if (diagonal >= LEAST_REMAINDER[X.dtype] * total).all() or not np.isfinite(total).all():
-            return Scatter(mean, matrix)
-        origin = X[:: max(1, len(X) // SAMPLE_ROWS)].mean(axis=0, dtype=np.float64).astype(X.dtype)
+        some = X[:: max(1, len(X) // SAMPLE_ROWS)]
+        origin = some.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        squares = np.einsum("ij,ij->j", some, some, dtype=np.float64) / len(some)
+        # Where a column's mean is large against its spread, the difference would lose digits (not in a column of
+        # zeros); rows that show it beforehand save a pass.
+        if (squares - np.square(origin, dtype=np.float64) >= least * squares).all():
+            raw, sums = _sums(X, None)
+            mean = sums / len(X)
+            matrix = raw - np.outer(sums, mean)
+            diagonal, total = matrix.diagonal(), raw.diagonal()
+            if (diagonal >= least * total).all() or not np.isfinite(total).all():
+                return Scatter(mean, matrix)
         total, offset = _sums(X, origin)
         offset /= len(X)
         return Scatter(origin.astype(np.float64) + offset, total - len(X) * np.outer(offset, offset))

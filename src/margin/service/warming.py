@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from margin import catalog
+from margin.core.compiling_ahead import compiling_ahead
 from margin.core.threads import available
 from margin.service.model_facts import model_facts
 
@@ -47,7 +48,7 @@ def warm(names: Sequence[str] | None = None, jobs: int | None = None) -> Iterato
 def _fit(name: str) -> tuple[str, float]:
     """Fit and use one model on small tables of the kinds it takes; the seconds that took."""
     began, entry = time.perf_counter(), catalog.entry(name)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), compiling_ahead():
         warnings.simplefilter("ignore")  # a fit that does not converge has compiled all the same
         for shape in (SMALL, LARGE) if entry.family == "trees" and entry.takes != "categories" else (SMALL,):
             for X, y in _tables(entry, shape):

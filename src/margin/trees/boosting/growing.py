@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.core.compiling_ahead import is_compiling_ahead
 from margin.core.parallel import over_ranges
 from margin.core.threads import WORK_PER_THREAD, threads_for
 from margin.trees.binning import Bins
@@ -140,6 +141,8 @@ class TreeGrower:
         global _grown
         if not self.grows_rounds:
             return False
+        if is_compiling_ahead():
+            return True
         if _grown < FIRST_TREES:
             from margin.core.cached_kernels import is_ready
             from margin.trees.boosting.round_kernels import grow_round

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from margin.core.compiling_ahead import is_compiling_ahead
 from margin.trees.cart.growth_buffers import node_rows, search_buffers, tree_buffers
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def _is_interpreted(traits: Traits, rules: GrowthRules, n: int, trees: int, want
     levels = min(rules.max_depth, n.bit_length())
     cells = n * (rules.max_features + 1) * levels * (rules.classes if has_vectors(rules.mode) else 1)
     logarithmic = traits.criterion in (ENTROPY, MULTI_ENTROPY, POISSON)
-    if _cells + wanted * cells > PYTHON_CELLS or logarithmic or is_ready(grower(traits)):
+    too_many = _cells + wanted * cells > PYTHON_CELLS or is_compiling_ahead()
+    if too_many or logarithmic or is_ready(grower(traits)):
         return False
     _cells += trees * cells
     return True

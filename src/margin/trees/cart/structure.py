@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from margin.core.compiling_ahead import is_compiling_ahead
 from margin.core.parallel import parallel_map
 from margin.core.threads import threads_for
 
@@ -179,7 +180,7 @@ def _are_few(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
 def _walks_are_compiled(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
     """Whether to use compiled code: it is there, or there are many rows, or NumPy has walked for long enough."""
     global _walked
-    if len(X) >= COMPILED_ROWS or _walked >= NUMPY_WALKS:
+    if len(X) >= COMPILED_ROWS or _walked >= NUMPY_WALKS or is_compiling_ahead():
         return True
     if "numba" in sys.modules:
         from margin.core.cached_kernels import is_ready
@@ -193,7 +194,7 @@ def _walks_are_compiled(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
 
 
 def _apply_to_few(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
-    if len(X) < COMPILED_ROWS and _walked < NUMPY_WALKS:
+    if len(X) < COMPILED_ROWS and _walked < NUMPY_WALKS and not is_compiling_ahead():
         return _apply_by_levels(tree, X)
     from margin.trees.cart.structure_kernels import walk_few
 
