@@ -97,3 +97,18 @@ def test_what_goes_together():
 def test_verbose_prints_records(capsys):
     LinearSVC(verbose=1).fit(*cancer())
     assert "LinearSVC: iteration 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shape", [(8, 10), (120, 40), (40, 3)])
+def test_a_large_c_is_no_reason_to_stop_early(shape):
+    """The gradient at zero, by which it is judged, grows with C, the objective of separable classes does not."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=shape)
+    y = (X @ rng.normal(size=shape[1]) + 0.3 * rng.normal(size=shape[0]) > 0).astype(int)
+
+    def objective(model):
+        slack = np.maximum(0, 1 - (2 * y - 1) * model.decision_function(X))
+        return 0.5 * float((model.coef_**2).sum()) + 1000 * float(slack @ slack)
+
+    usual, exact = (LinearSVC(C=1000.0, max_iter=1000, **options).fit(X, y) for options in ({}, {"tol": 1e-10}))
+    assert objective(usual) <= 1.05 * objective(exact)

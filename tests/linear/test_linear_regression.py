@@ -218,3 +218,19 @@ def test_two_ways_agree():
     normal, rows = solve_moments(moments(X, Y)), solve_rows(X, Y)
     np.testing.assert_allclose(normal.coef, rows.coef, rtol=1e-9)
     np.testing.assert_allclose(normal.rss, rows.rss, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("constant", "positive"), [(3.0, False), (0.1, False), (-1e6, False), (-1e6, True), (3.0, True)]
+)
+def test_a_constant_column_gets_no_coefficient_whatever_the_weights(constant, positive):
+    """Its weighted mean is off by a rounding, and what is left of it must not pass for a column."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(400, constant), rng.normal(size=(400, 5))])
+    y = X[:, 1:] @ rng.normal(size=5) + rng.normal(size=400)
+    for seed in range(20):
+        weights = np.random.default_rng(seed).random(400)
+        model = LinearRegression(positive=positive).fit(X, y, sample_weight=weights)
+        without = LinearRegression(positive=positive).fit(X[:, 1:], y, sample_weight=weights)
+        assert abs(model.coef_[0]) < 1e-10
+        np.testing.assert_allclose(model.predict(X), without.predict(X[:, 1:]), atol=1e-9)

@@ -430,3 +430,15 @@ def test_a_mix_that_the_penalty_does_not_use_is_pointed_out(penalty, l1_ratio, u
         warnings.simplefilter("always")
         model.fit(X, y)
     assert any("does not mix" in str(warning.message) for warning in caught) == unused
+
+
+@pytest.mark.parametrize(("l1_ratio", "classes"), [(1.0, 2), (0.5, 2), (1.0, 3)])
+def test_columns_far_from_zero_change_nothing_but_the_intercept(l1_ratio, classes):
+    """The intercept has no penalty: adding a number to a column moves it and nothing else."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = np.digitize(X @ rng.normal(size=6) + rng.normal(size=200), [0.0, 1.5][: classes - 1])
+    far = X + 1e4 * rng.normal(size=6)
+    near, moved = (LogisticRegression(l1_ratio=l1_ratio, tol=1e-6).fit(rows, y) for rows in (X, far))
+    np.testing.assert_allclose(moved.coef_, near.coef_, atol=1e-4)
+    np.testing.assert_allclose(moved.predict_proba(far), near.predict_proba(X), atol=1e-4)

@@ -35,6 +35,9 @@ DIRECT_COLUMNS = 1500  # up to here the Hessian is formed (18 MB) and factored
 CLOSE_STEP, MOST_PRODUCTS = 0.1, 500  # of conjugate gradients: fraction of the gradient left, products with the Hessian
 DESCENT_ENTRIES = 200_000  # stored numbers of sparse rows from which descent is worth a second of compiling, once
 DESCENT_PASSES = 60  # of descent, at most: where the dual is ill-conditioned Newton's steps get further
+# Of the objective: a step that lowers it by more was not the last, however small the gradient is against that at zero,
+# which large C makes a small one to be measured by.
+MOST_FALL = 1e-4
 ENOUGH_FLATTER = 1e-3  # slope left after the search, as a fraction of that before
 
 
@@ -90,6 +93,7 @@ class SquaredHinge:
         self.dual, self.seed = dual, seed
         self.theta = np.zeros(X.shape[1] + intercept)
         self.iteration, self.objective, self.gradient = 0, float(bounds.sum()), np.inf
+        self.fell = np.inf  # by how much the last step lowered the objective
         self.stride = max(1, X.shape[0] // max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * X.shape[1]))
         descends = sp.issparse(X) and dual == "auto" and X.shape[1] > DIRECT_COLUMNS and X.nnz >= DESCENT_ENTRIES
         self.descent = DualDescent(X, y, bounds, intercept=intercept, seed=seed) if descends else None
@@ -100,7 +104,7 @@ class SquaredHinge:
 
     @property
     def solved(self) -> bool:
-        return self.gradient <= self.tol * self.scale
+        return self.gradient <= self.tol * self.scale and self.fell <= MOST_FALL * self.objective
 
     @property
     def measure(self) -> float:
@@ -123,13 +127,13 @@ class SquaredHinge:
         return self._newton()
 
     def state(self) -> dict[str, Any]:
-        names = ("iteration", "objective", "gradient", "sampled")
+        names = ("iteration", "objective", "gradient", "fell", "sampled")
         descent = None if self.descent is None else self.descent.state()
         return {name: getattr(self, name) for name in names} | {"theta": self.theta.copy(), "descent": descent}
 
     def restore(self, state: dict[str, Any]) -> SquaredHinge:
         self.theta, self.iteration = np.array(state["theta"]), int(state["iteration"])
-        self.objective, self.gradient = float(state["objective"]), float(state["gradient"])
+        self.objective, self.gradient, self.fell = (float(state[name]) for name in ("objective", "gradient", "fell"))
         self.sampled = bool(state["sampled"])
         if self.descent is not None:
             self.descent.restore(state["descent"])
@@ -139,6 +143,7 @@ class SquaredHinge:
         """Passes in the dual; their result counts if it is better, as the primal objective may rise on the way."""
         theta = descent.step()
         value, gradient = squared_hinge_objective(theta, self.X, self.y, self.bounds, intercept=self.intercept)
+        self.fell = self.objective - value
         if value < self.objective:
             self.theta, self.objective, self.gradient = theta, value, float(np.linalg.norm(gradient))
 
@@ -146,6 +151,7 @@ class SquaredHinge:
         slack = 1 - self.y * times(self.X, self.theta, ones=self.intercept)
         active = np.where(slack > 0, self.bounds, 0.0)
         w = _penalized(self.theta, self.intercept)
+        before = 0.5 * float(w @ w) + float(active @ slack**2)
         gradient = w - 2 * transposed_times(self.X, active * slack * self.y, ones=self.intercept)
         direction = self._direction(gradient, active)
         fall = self.y * times(self.X, direction, ones=self.intercept)
@@ -156,6 +162,7 @@ class SquaredHinge:
         active = self.bounds * np.maximum(slack, 0)
         w = _penalized(self.theta, self.intercept)
         self.objective = 0.5 * float(w @ w) + float(active @ np.maximum(slack, 0))
+        self.fell = before - self.objective
         gradient = w - 2 * transposed_times(self.X, active * self.y, ones=self.intercept)
         self.gradient = float(np.linalg.norm(gradient))
 

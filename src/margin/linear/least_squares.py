@@ -34,6 +34,8 @@ __all__ = [
     "triangular_rows",
 ]
 
+# Deviation of a column, as a fraction of its mean, from which on it is more than the rounding of that mean.
+LEAST_SPREAD = 64 * np.finfo(float).eps
 # Cholesky of the normal equations loses a factor 1/rcond of the 16 digits: above this bound ten digits stay.
 MIN_RCOND = 1e-6
 
@@ -91,7 +93,7 @@ def solve_moments(m: RegressionMoments) -> Solution | None:
     :math:`b = \bar y - B^\top \bar x`; residual sums :math:`S_{yy} - \mathrm{diag}(B^\top S_{xy})`.
     """
     scale = np.sqrt(np.maximum(m.xx.diagonal(), 0.0))
-    if not scale.all():
+    if not _varies(scale, m.mean_x, m.weight).all():
         return None
     unit = m.xx / np.outer(scale, scale)
     factor, failed = lapack.dpotrf(unit, lower=1)
@@ -151,13 +153,15 @@ class TriangularRows(NamedTuple):
 
 
 def triangular_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, intercept: bool) -> TriangularRows:
-    """[X Y] centered, scaled by powers of two and triangularized block by block."""
+    """[X Y] centered, scaled by powers of two and triangularized block by block; constant columns are zero."""
     p, q = X.shape[1], Y.shape[1]
     scale = np.concatenate([_powers(X), _powers(Y)])
     mean = _scaled_mean(X, Y, weights, scale) if intercept else np.zeros(p + q)
     with blas_threads(1):  # many small factorizations: waking a second thread for each costs more than it gives
         R = _triangle((part - root * mean for root, part in _scaled(X, Y, weights, scale)), p + q)
-    return TriangularRows(R[:, :p], R[:, p:], mean, scale[:p], scale[p:])
+    total = float(X.shape[0] if weights is None else weights.sum())
+    varies = _varies(np.linalg.norm(R[:, :p], axis=0), mean[:p], total)
+    return TriangularRows(np.where(varies, R[:, :p], 0.0), R[:, p:], mean, scale[:p], scale[p:])
 
 
 class CenteredRows(NamedTuple):
@@ -213,6 +217,11 @@ def solve_iteratively(
     rss = ((rows.targets - rows.operator.matmat(coef)) ** 2).sum(axis=0)
     solution = Solution(coef, rows.mean_y - rows.mean_x @ coef, None, rss)
     return solution, np.array([steps for *_, steps in found]), unfinished
+
+
+def _varies(norms: np.ndarray, mean: np.ndarray, total: float) -> np.ndarray:
+    """Which columns (p,) are more than the rounding of their mean, by the norms of the centered ones; zeros are not."""
+    return norms > LEAST_SPREAD * np.sqrt(total) * np.abs(mean)
 
 
 def _safe(m: RegressionMoments) -> bool:

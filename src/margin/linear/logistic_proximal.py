@@ -69,15 +69,19 @@ class ProximalNewton:
         coef, slope = self.theta[:-1, column], self.gradient[:-1, column]
         working = np.flatnonzero((coef != 0) | (np.abs(slope) > self.l1))
         with_offset = np.append(working, len(coef))
-        start = self.theta[with_offset, column]
-        w, slack = start.copy(), -self.gradient[with_offset, column]
+        gradient, Q = self.gradient[with_offset, column], self._curvature(column, working)
+        # The offset is free, so it is solved for: a descent that visits it like any other coefficient crawls where
+        # columns are far from zero. What remains is the problem of columns centered by their curvature.
+        offset = Q[-1, -1]
+        follows = Q[:-1, -1] / offset if offset > 0 else np.zeros(len(working))
+        centered, slack = Q[:-1, :-1] - np.outer(follows, Q[:-1, -1]), follows * gradient[-1] - gradient[:-1]
+        start = self.theta[working, column]
+        w, tol = start.copy(), 1e-3 * self.residual**2 / max(len(with_offset), 1)
         l1, l2 = np.full(len(w), self.l1), np.full(len(w), self.l2)
-        l1[-1] = l2[-1] = 0.0
-        tol = 1e-3 * self.residual**2 / max(len(w), 1)
-        quadratic_descent(
-            self._curvature(column, working), np.arange(len(w)), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS, False
-        )
-        return self._search(column, with_offset, w - start)
+        quadratic_descent(centered, np.arange(len(w)), slack, w, l1, l2, max(tol, 1e-30), INNER_SWEEPS, False)
+        move = w - start
+        shift = -gradient[-1] / offset - follows @ move if offset > 0 else 0.0
+        return self._search(column, with_offset, np.append(move, shift))
 
     def _curvature(self, column: int, working: np.ndarray) -> np.ndarray:
         X, y, weights = self.likelihood.rows
