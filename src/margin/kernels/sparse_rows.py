@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
+from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import ConstantKernel, Kernel
 from margin.kernels.pairwise import CosineKernel, SigmoidKernel, unit_rows
 from margin.kernels.stationary import RBF, LaplaceKernel, RadialKernel
@@ -42,6 +43,8 @@ def kernel_values(kernel: Kernel, X: Any, Z: Any) -> NDArray[Any]:
         return np.exp(-0.5 * _squared_distances(kernel, X, Z))
     if isinstance(kernel, LaplaceKernel):
         return np.exp(-np.sqrt(_squared_distances(kernel, X, Z)))
+    if isinstance(kernel, FunctionKernel):
+        return kernel.of_sparse(X, Z)
     raise ValueError(f"{type(kernel).__name__}: sparse rows have no such kernel here; use X.toarray().")
 
 
