@@ -11,7 +11,15 @@ from sklearn.base import clone
 
 import margin
 from margin.core.invariants import Violation
-from margin.kernels import RBF, SVC, SVR, LinearKernel, LinearSVC, dual, squared_hinge, stored
+from margin.kernels import RBF, SVC, SVR, LinearKernel, LinearSVC, dual, sparse_rows, squared_hinge, stored
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_written_out(request, monkeypatch):
+    """Small tables would be, and the products of sparse rows not be seen."""
+    if "bits_of_the_dense" not in request.node.name:
+        monkeypatch.setattr(sparse_rows, "SMALL_VALUES", 0)
+        monkeypatch.setattr(sparse_rows, "FULL", 2.0)
 
 
 def table(n, d, density=0.1, seed=0):
@@ -102,6 +110,15 @@ def test_kernel_machines_are_those_of_the_dense_table(kernel, size, monkeypatch)
         np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-5)
         # Fitted on one form, asked about the other.
         np.testing.assert_allclose(sparse.predict(X.toarray()), dense.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "cosine"])
+def test_a_small_sparse_table_gives_the_bits_of_the_dense_one(kernel):
+    X, y = table(150, 12, density=0.3)
+    third = y + (X[:, [0]].toarray()[:, 0] > 0.8)
+    dense, sparse = SVC(kernel=kernel).fit(X.toarray(), third), SVC(kernel=kernel).fit(X, third)
+    np.testing.assert_array_equal(sparse.dual_coef_.toarray(), dense.dual_coef_)
+    np.testing.assert_array_equal(sparse.support_, dense.support_)
 
 
 def test_probabilities_and_gamma_of_sparse_rows():

@@ -37,6 +37,7 @@ from margin.kernels.pairwise import (
     SigmoidKernel,
 )
 from margin.kernels.periodic import PeriodicKernel
+from margin.kernels.sparse_rows import written_out
 from margin.kernels.stationary import RBF, LaplaceKernel
 
 __all__ = [
@@ -93,6 +94,7 @@ def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> floa
     if gamma != "scale":
         return float(gamma)
     fraction = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
+    X = written_out(X)
     means = fraction @ X
     squares = X.power(2) if sp.issparse(X) else np.square(X, dtype=np.float64)
     variance = float(np.mean(fraction @ squares) - np.mean(means) ** 2)
