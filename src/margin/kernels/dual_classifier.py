@@ -84,7 +84,9 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     support_: NDArray[np.int64] = attribute("Rows that are support vectors, ordered by class.")
     support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")
     n_support_: NDArray[np.int64] = attribute("Number of support vectors of every class.")
-    dual_coef_: Any = attribute("Coefficients of the support vectors, (classes - 1, n_support), sparse if the rows are.")
+    dual_coef_: Any = attribute(
+        "Coefficients of the support vectors, (classes - 1, n_support), sparse if the rows are."
+    )
     intercept_: NDArray[np.float64] = attribute("Constant of every pair of classes.")
     objective_: NDArray[np.float64] = attribute("Dual objective of every pair of classes.")
     gap_: NDArray[np.float64] = attribute("Primal minus dual objective of every pair.")

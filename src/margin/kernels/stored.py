@@ -70,7 +70,7 @@ def _pairs_of_classes(model: Mapping[str, Any], sizes: Sizes) -> None:
         raise Violation("intercept_ must have one entry per pair of classes")
 
 
-def _every_coefficient(model: Mapping[str, Any], sizes: Sizes) -> None:
+def _every_coefficient(model: Mapping[str, Any], _sizes: Sizes) -> None:
     """Sparse coefficients are written out before use: a file may not ask for more than it holds."""
     coef = model.get("dual_coef_")
     if coef is not None and coef.size != coef.shape[0] * coef.shape[1]:
@@ -93,7 +93,11 @@ def _latent_functions(model: Mapping[str, Any], sizes: Sizes) -> None:
 FORMS: Mapping[str, Form] = {
     "SVC": Form(CLASSIFIER, [_pairs_of_classes], may_be_empty=["n_support"]),
     "HardMarginSVC": Form(CLASSIFIER, [_pairs_of_classes], may_be_empty=["n_support"]),
-    "SVR": Form({**MACHINE, "dual_coef_": OneOf(ArrayOf(1, "n_support"), SparseOf(1, "n_support"))}, [_every_coefficient], may_be_empty=["n_support"]),
+    "SVR": Form(
+        {**MACHINE, "dual_coef_": OneOf(ArrayOf(1, "n_support"), SparseOf(1, "n_support"))},
+        [_every_coefficient],
+        may_be_empty=["n_support"],
+    ),
     "LinearSVC": Form(
         {
             **MACHINE,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from margin.core.sparse_input import dense_rows
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
-from margin.trees.cart.several_targets import TargetClasses, coded_classes
+from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
 from margin.trees.category_encoding import (
     Categories,
     encode_numbers,
@@ -78,7 +78,7 @@ def training_data(
     y = _targets(owner, y)
     if classify:
         check_classification_targets(y)
-        classes, y, weight = coded_classes(owner, y, model.class_weight, weight)
+        classes, y, weight = coded_classes(owner, y, _class_weight(model), weight)
     y = np.asarray(y, dtype=np.float64)
     if model.criterion == "poisson" and (y.min() < 0 or y.sum() <= 0):
         raise ValueError(f"{owner}: criterion 'poisson' needs y at least 0 and not all 0; got a least of {y.min():g}.")
@@ -97,6 +97,14 @@ def training_data(
     names = getattr(model, "feature_names_in_", None)
     categories = find_categories(owner, X, categorical, strings, names)
     return TrainingData(encode_numbers(X, categories), y, weight, kept, classes, categories, categorical, monotone)
+
+
+def _class_weight(model: Any) -> Any:
+    """What is asked for the whole table: a forest that balances every sample balances nothing before, and all rows if
+    it draws none."""
+    if isinstance(model.class_weight, str) and model.class_weight == BALANCED_SUBSAMPLE:
+        return None if model.bootstrap else "balanced"
+    return model.class_weight
 
 
 def _targets(owner: str, y: Any) -> np.ndarray:
