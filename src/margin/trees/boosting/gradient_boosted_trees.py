@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.parameters import VERBOSE, Declared, attribute, parameter
@@ -22,7 +22,9 @@ from margin.trees.boosting.early_stopping import NoneWorse
 from margin.trees.boosting.growing import UNLIMITED
 from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.losses import Loss
+from margin.trees.cart.decision_tree import DecisionTreeRegressor
 from margin.trees.columns import feature_count
+from margin.trees.members import MemberSequence
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
@@ -100,7 +102,7 @@ class BoostingParameters(Declared):
     )
 
 
-class _GradientBoosting(BoostingParameters, BoostedTrees):
+class _GradientBoosting(BoostingParameters, MemberSequence, BoostedTrees):
     """How the parameters of boosting on gradients act."""
 
     train_score_: np.ndarray = attribute("Loss of the rows that a round learned from, after it, (rounds,).")
@@ -116,6 +118,25 @@ class _GradientBoosting(BoostingParameters, BoostedTrees):
     def n_estimators_(self) -> int:
         """Rounds done."""
         return self.n_iter_
+
+    @property
+    def estimators_(self) -> np.ndarray:
+        """The trees as fitted single-tree models, (rounds, trees per round): rounds add ``learning_rate`` times what
+        they predict. Impurities of the gradients are not kept: they are NaN."""
+        check_is_fitted(self)
+        members = np.empty(self.n_trees_, dtype=object)
+        members[:] = [self._single(number) for number in range(self.n_trees_)]
+        return members.reshape(-1, len(self.start_))
+
+    def _single(self, number: int) -> DecisionTreeRegressor:
+        model, tree = DecisionTreeRegressor(), dict(self.tree(number))
+        model.set_params(**{name: getattr(self, name) for name in model.get_params() if name in self.get_params()})
+        rate = self.learning_rate or 1.0  # values of a rate of zero are zero
+        model._tree = tree | {"value": tree["value"] / rate, "impurity": np.full(len(tree["feature"]), np.nan)}
+        model.n_features_in_, model.categories_ = self.n_features_in_, {}
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
+        return model
 
     def _draws(self, n: int) -> bool:
         return True

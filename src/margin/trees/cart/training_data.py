@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from margin.core.refusals import SparseTarget
 from margin.core.sparse_input import dense_rows
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
 from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
@@ -110,7 +111,7 @@ def _class_weight(model: Any) -> Any:
 def _targets(owner: str, y: Any) -> np.ndarray:
     """Targets (n,), or (n, targets) if there are several."""
     if sp.issparse(y):
-        raise ValueError(f"{owner}: y must be dense; got a sparse matrix. Use y.toarray().")
+        raise SparseTarget(f"{owner}: y must be dense; got a sparse matrix. Use y.toarray().")
     if y.ndim == 2 and y.shape[1] == 1:
         return column_or_1d(y, warn=True)
     return y
