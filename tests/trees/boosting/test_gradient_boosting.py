@@ -264,3 +264,19 @@ def test_the_trees_are_models_of_their_own_that_add_up_to_the_ensemble():
     regressor = GradientBoostingRegressor(n_estimators=4, loss="absolute_error").fit(X, rng.normal(size=200))
     total = regressor.start_[0] + 0.1 * sum(tree.predict(X) for tree in regressor.estimators_[:, 0])
     np.testing.assert_allclose(total, regressor.predict(X), atol=1e-12)
+
+
+def test_a_monitor_ends_the_fit():
+    X, y = few_values(200)
+    seen = []
+
+    def monitor(number, model, values):
+        seen.append((number, model.n_estimators_, values["loss"]))
+        return number == 4
+
+    model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, y, monitor=monitor)
+    assert [part[:2] for part in seen] == [(i, i + 1) for i in range(5)]
+    assert model.estimators_.shape == (5, 1)
+    short = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), short.predict(X))
+    assert not hasattr(model, "_loop")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from math import ceil
 from typing import Any
@@ -113,6 +114,22 @@ class _GradientBoosting(BoostingParameters, MemberSequence, BoostedTrees):
     oob_score_: float = attribute("The last of oob_scores_.")
     init_: Any = attribute("The fitted estimator that the first round starts from, if init is one.")
     max_features_: int = attribute("Columns drawn for every split.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, monitor: Callable[..., Any] | None = None) -> Any:
+        """Grow all rounds; with ``warm_start`` only those that a fitted model does not have yet.
+
+        ``monitor`` is called after every round with its number from 0, the model and the values of the round's record;
+        the fit ends when it says True.
+        """
+        if monitor is None:
+            return super().fit(X, y, sample_weight)
+        self._check_parameters()
+        state = self._fitted_state() if self.warm_start and hasattr(self, "trees_") else None
+        for record in self._watched(self.iterate(X, y, sample_weight, state=state), X, y):
+            if monitor(record.iteration - 1, self, record.values):
+                break
+        self.__dict__.pop("_loop", None)
+        return self
 
     @property
     def n_estimators_(self) -> int:
