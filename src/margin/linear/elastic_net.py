@@ -22,6 +22,7 @@ from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Se
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import COPY, attribute, parameter
+from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.linear.affine import AffinePrediction
@@ -130,9 +131,10 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
         coef = np.stack([part.w for part in found])
         constants = np.array([part.constant for part in found]) if self.fit_intercept else np.zeros(len(found))
         single = len(found) == 1
+        coef, constants = in_precision_of(loop.X, coef), in_precision_of(loop.X, constants)
         self.coef_ = coef[0].copy() if single else coef
         # As in scikit-learn, y of one column keeps its dimension in the constant.
-        self.intercept_ = np.float64(constants[0]) if ndim == 1 or not self.fit_intercept else constants
+        self.intercept_ = constants[0] if ndim == 1 or not self.fit_intercept else constants
         self.objective_ = found[0].objective if single else np.array([part.objective for part in found])
         self.dual_gap_ = found[0].gap if single else np.array([part.gap for part in found])
         self.n_iter_ = found[0].iterations if single else [part.iterations for part in found]

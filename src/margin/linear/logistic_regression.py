@@ -27,6 +27,7 @@ from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Opt
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
+from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
 from margin.core.sparse_coefficients import SparseCoefficients, dense_coefficients, linear_scores
@@ -248,8 +249,8 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
 
     def _learn(self, loop: LogisticFit) -> None:
         theta = loop.theta
-        self.coef_ = np.ascontiguousarray(theta[:-1].T)
-        self.intercept_ = theta[-1].copy()
+        self.coef_ = np.ascontiguousarray(in_precision_of(loop, theta[:-1].T))
+        self.intercept_ = in_precision_of(loop, theta[-1].copy())
         self.n_iter_ = np.array([max(loop.iteration, 1)], dtype=np.int32)
         self.objective_ = loop.objective
 
