@@ -430,3 +430,14 @@ def test_a_mix_that_the_penalty_does_not_use_is_pointed_out(penalty, l1_ratio, u
         warnings.simplefilter("always")
         model.fit(X, y)
     assert any("does not mix" in str(warning.message) for warning in caught) == unused
+
+
+# "lbfgs" starts from a fit of some rows by Newton's method, which for a small table are all.
+@pytest.mark.parametrize("solver", ["auto", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"])
+def test_no_iterations_show_the_start(solver):
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning):
+        model = LogisticRegression(solver=solver, max_iter=0).fit(X, y == 2)
+    assert not model.coef_.any()
+    assert model.n_iter_ == 0
+    assert model.predict(X).dtype == bool
