@@ -7,7 +7,7 @@ import pytest
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation as TheirLDA
 
-from margin.text import topics
+from margin.text import topics as topic_functions
 from margin.text.lda import LatentDirichletAllocation
 from margin.text.topic_kernels import digamma
 from margin.text.topics import collapsed_log_likelihood, document_posterior, draw_documents, gibbs_sweep, topic_bound
@@ -150,9 +150,9 @@ def test_parts_of_the_documents_give_the_posterior_of_all(monkeypatch):
     rng = np.random.default_rng(0)
     counts, lam = rng.poisson(0.4, size=(90, 40)), rng.gamma(2.0, size=(5, 40))
     whole = document_posterior(counts, lam, 0.2)
-    monkeypatch.setattr(topics, "WORK_PER_PART", 1000.0)
+    monkeypatch.setattr(topic_functions, "WORK_PER_PART", 1000.0)
     split = document_posterior(counts, lam, 0.2)
-    monkeypatch.setattr(topics, "threads_for", lambda work: 2)
+    monkeypatch.setattr(topic_functions, "threads_for", lambda work: 2)
     shared = document_posterior(counts, lam, 0.2)
     np.testing.assert_array_equal(whole[0], split[0])
     np.testing.assert_allclose(whole[1], split[1], rtol=1e-13)
