@@ -220,3 +220,13 @@ def test_nothing_keeps_rows_or_slots_after_a_fit(monkeypatch, by_iterate):
     gc.collect()
     assert kept[0]() is None
     assert all(parameter.grad is None for parameter in model._ready_module().parameters())
+
+
+def test_infinite_patience_trains_to_the_end(tmp_path):
+    settings = {"hidden_layer_sizes": (4,), "tol": 1e9, "max_iter": 30, "learning_rate": "constant", "random_state": 0}
+    assert MLPClassifier(**settings).fit(X, Y3).n_iter_ < 30
+    with pytest.warns(ConvergenceWarning):
+        model = MLPClassifier(**settings, n_iter_no_change=np.inf).fit(X, Y3)
+    assert model.n_iter_ == 30
+    margin.save(model, tmp_path / "net.safetensors")
+    assert margin.load(tmp_path / "net.safetensors").n_iter_no_change == np.inf
