@@ -138,8 +138,7 @@ class _GradientBoosting(BoostingParameters, MemberSequence, BoostedTrees):
 
     @property
     def estimators_(self) -> np.ndarray:
-        """The trees as fitted single-tree models, (rounds, trees per round): rounds add ``learning_rate`` times what
-        they predict. Impurities of the gradients are not kept: they are NaN."""
+        """The trees as single models, (rounds, trees per round); rounds add ``learning_rate`` times what they say."""
         check_is_fitted(self)
         members = np.empty(self.n_trees_, dtype=object)
         members[:] = [self._single(number) for number in range(self.n_trees_)]
@@ -148,7 +147,7 @@ class _GradientBoosting(BoostingParameters, MemberSequence, BoostedTrees):
     def _single(self, number: int) -> DecisionTreeRegressor:
         model, tree = DecisionTreeRegressor(), dict(self.tree(number))
         model.set_params(**{name: getattr(self, name) for name in model.get_params() if name in self.get_params()})
-        rate = self.learning_rate or 1.0  # values of a rate of zero are zero
+        rate = self.learning_rate or 1.0  # values of a rate of zero are zero; impurities of gradients are not kept
         model._tree = tree | {"value": tree["value"] / rate, "impurity": np.full(len(tree["feature"]), np.nan)}
         model.n_features_in_, model.categories_ = self.n_features_in_, {}
         if hasattr(self, "feature_names_in_"):
