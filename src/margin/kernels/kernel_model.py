@@ -90,7 +90,10 @@ class KernelModel(Declared):
     def _kernel_for(self, X: Any, weights: NDArray[Any] | None = None) -> Kernel | str:
         """The kernel object, or "precomputed" after a look at the shape of X."""
         if not self._precomputed:
-            kernel = named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
+            try:
+                kernel = named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
+            except ValueError as error:
+                raise ValueError(f"{type(self).__name__}: {error}") from None
             check_parameters(kernel)
             return kernel
         if X.shape[0] != X.shape[1]:

@@ -423,7 +423,7 @@ def test_importance_finds_the_columns_that_matter():
         ({"interaction_cst": [[0, 10]]}, "interaction_cst names column 10; X has 10 columns"),
         ({"monotonic_cst": [1] + [0] * 9, "categorical_features": [0]}, "must be 0 for categorical"),
         ({"categorical_features": [11]}, "categorical_features has column 11; X has 10 columns"),
-        ({"categorical_features": ["age"]}, "names 'age', which is not a column of X"),
+        ({"categorical_features": ["age"]}, "names 'age', but the columns of X have no names"),
         ({"categorical_features": [True, False]}, "categorical_features has 2 flags; X has 10 columns"),
         ({"early_stopping": True, "validation_fraction": 1e-6}, "leaves none"),
         ({"early_stopping": True, "validation_fraction": 100}, "none to learn from"),
