@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from sklearn import discriminant_analysis as theirs
 from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 
 from margin.bayes import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from margin.bayes.factors import centered_factor, ledoit_wolf_shrinkage, shrunk_covariance
@@ -41,6 +41,34 @@ def test_linear_parity_with_scikit_learn(name, options):
     np.testing.assert_allclose(np.abs(a), np.abs(b), atol=1e-6 * np.abs(b).max())
     kept = len(their.explained_variance_ratio_)
     np.testing.assert_allclose(ours.explained_variance_ratio_[:kept], their.explained_variance_ratio_, atol=1e-9)
+
+
+@pytest.mark.parametrize("Model", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])
+def test_priors_that_do_not_sum_to_one_are_scaled_with_a_warning(Model):
+    X, y = make_blobs(60, n_features=2, centers=2, random_state=0)
+    with pytest.warns(UserWarning, match=r"priors sum to 0\.5; they are divided by it"):
+        model = Model(priors=[0.2, 0.3]).fit(X, y)
+    np.testing.assert_allclose(model.priors_, [0.4, 0.6])
+    with pytest.raises(ValueError, match="non-negative with sum 1; got sum 0"):
+        Model(priors=[0.0, 0.0]).fit(X, y)
+
+
+class MeanOfSquares:
+    """Not an estimator: it has nothing but fit."""
+
+    def fit(self, X):
+        self.covariance_ = np.cov(X.T, ddof=0)
+
+
+@pytest.mark.parametrize("Model", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])
+def test_any_object_that_learns_a_covariance_will_do(Model):
+    X, y = make_blobs(60, n_features=2, centers=2, random_state=0)
+    estimator = MeanOfSquares()
+    model = Model(solver="eigen", covariance_estimator=estimator).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), Model(solver="eigen").fit(X, y).predict_proba(X), atol=1e-10)
+    assert not hasattr(estimator, "covariance_")  # a copy learned
+    with pytest.raises(NotImplementedError, match="needs solver 'eigen'"):
+        Model(solver="svd", shrinkage=0.5).fit(X, y)
 
 
 @pytest.mark.parametrize("solver", ["svd", "eigen"])

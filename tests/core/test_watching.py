@@ -171,6 +171,21 @@ def test_every_begun_task_ends_when_the_records_end_early():
     assert begun == sum(call.startswith("end") for call in callback.calls) == 4
 
 
+@pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
+def test_a_later_iteration_begins_with_the_model_of_the_one_before():
+    class Begins(Callback):
+        def on_fit_task_begin(self, estimator, context, *, fitted_estimator=None):
+            self.calls.append((context.task_name, getattr(fitted_estimator, "n_iter_", None)))
+
+        def on_fit_task_end(self, estimator, context):
+            return False
+
+    callback = Begins()
+    Counter(3).set_callbacks(callback).fit(X)
+    begun = [call for call in callback.calls if isinstance(call, tuple)]
+    assert begun == [("fit", None), ("iteration", None), ("iteration", 1), ("iteration", 2)]
+
+
 def test_inside_a_grid_search():
     seen = []
     with watch(lambda e, r: seen.append(e.max_iter)):

@@ -10,7 +10,8 @@ from sklearn.neighbors import KernelDensity as Peer
 from margin.density import HistogramDensity, KernelDensity
 from margin.density.columns import column_states
 from margin.density.histogram import CategoryHistogram
-from margin.density.kernel_density import KERNELS, log_kernel
+from margin.density.kernel_shapes import KERNELS, log_kernel
+from margin.density.spaces import Globe, MinkowskiSpace
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -77,6 +78,94 @@ def test_kernel_samples_have_the_density_that_is_scored(kernel, d):
     rows = model.sample(40_000, random_state=0)
     np.testing.assert_allclose((rows**2).sum(axis=1).mean(), expected, rtol=0.06)
     np.testing.assert_allclose(rows.mean(axis=0), 0, atol=0.05)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "minkowski"])
+def test_a_kernel_of_any_distance_integrates_to_one(kernel, metric):
+    """On a fine grid of the plane; scikit-learn divides by the Euclidean volume whatever the metric."""
+    options = {"p": 3} if metric == "minkowski" else None
+    model = KernelDensity(kernel=kernel, metric=metric, metric_params=options, bandwidth=0.5)
+    half = {"exponential": 14.0, "gaussian": 3.0}.get(kernel, 0.7)
+    axis = np.linspace(-half, half, 801 if kernel == "exponential" else 401)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    total = np.exp(model.fit([[0.0, 0.0]]).score_samples(grid)).sum() * (axis[1] - axis[0]) ** 2
+    assert total == pytest.approx(1.0, abs=0.01)
+    peer = Peer(kernel=kernel, metric=metric, metric_params=options, bandwidth=0.5).fit([[0.0, 0.0]])
+    ours, theirs = model.score_samples(grid), peer.score_samples(grid)
+    seen = np.isfinite(ours) & (np.abs(ours) < 50)
+    assert np.ptp(ours[seen] - theirs[seen]) < 1e-6  # the same shape, another constant
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_kernel_on_the_globe_integrates_to_one(kernel):
+    model = KernelDensity(kernel=kernel, metric="haversine", bandwidth=0.6).fit([[0.3, -1.0]])
+    latitude, longitude = np.linspace(-np.pi / 2, np.pi / 2, 151), np.linspace(-np.pi, np.pi, 300, endpoint=False)
+    grid = np.stack(np.meshgrid(latitude, longitude, indexing="ij"), axis=-1).reshape(-1, 2)
+    area = np.cos(grid[:, 0]) * (latitude[1] - latitude[0]) * (longitude[1] - longitude[0])
+    assert (np.exp(model.score_samples(grid)) * area).sum() == pytest.approx(1.0, abs=0.01)
+    drawn = model.sample(20_000, random_state=0)
+    angles = np.sqrt(Globe().squared_distances(np.array([[0.3, -1.0]]))(drawn))[:, 0]
+    r = np.linspace(1e-9, np.pi, 20_001)
+    weight = np.exp(log_kernel(kernel, (r / 0.6) ** 2)) * np.sin(r)
+    assert angles.mean() == pytest.approx((r * weight).sum() / weight.sum(), rel=0.03)
+    with pytest.raises(ValueError, match="'haversine' needs two columns"):
+        KernelDensity(metric="haversine").fit([[0.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("exponent", [1.0, 3.0, np.inf])
+def test_steps_of_a_distance_have_its_kernel(exponent):
+    """Lengths of steps follow r^(d-1) K(r); a cone of the ball holds the fraction that it has of the volume."""
+    rng = np.random.default_rng(0)
+    drawn = MinkowskiSpace(exponent).steps("tophat", np.zeros((40_000, 3)), 2.0, rng)
+    assert (np.linalg.norm(drawn, ord=exponent, axis=1) / 2).mean() == pytest.approx(0.75, rel=0.02)
+    uniform = rng.uniform(-2, 2, size=(400_000, 3))
+    uniform = uniform[np.linalg.norm(uniform, ord=exponent, axis=1) <= 2]
+    for rows in (lambda x: x[:, 0] > 1.0, lambda x: np.abs(x).min(axis=1) > 0.4):
+        assert rows(drawn).mean() == pytest.approx(rows(uniform).mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "kd_tree", "ball_tree"])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "haversine"])
+def test_trees_find_what_all_pairs_give(algorithm, metric):
+    rng = np.random.default_rng(0)
+    X, Q, w = rng.normal(size=(300, 2)), np.vstack([rng.normal(size=(40, 2)), [[3.0, 3.0]]]), rng.uniform(0.5, 2, 300)
+    for kernel in KERNELS:
+        whole = KernelDensity(bandwidth=0.15, kernel=kernel, metric=metric, algorithm="brute").fit(X, sample_weight=w)
+        exact = whole.score_samples(Q)
+        tree = KernelDensity(bandwidth=0.15, kernel=kernel, metric=metric, algorithm=algorithm, leaf_size=7)
+        np.testing.assert_allclose(tree.fit(X, sample_weight=w).score_samples(Q), exact, atol=1e-9)
+        for atol, rtol in ((1e-3, 0.0), (0.0, 1e-3), (1e-6, 1e-6)):
+            near = tree.set_params(atol=atol, rtol=rtol).score_samples(Q)
+            density = np.exp(exact)
+            assert (np.abs(np.exp(near) - density) <= (atol + rtol * density) * (1 + 1e-9) + 1e-12).all()
+            assert (np.isneginf(near) == np.isneginf(exact)).all()
+
+
+def test_an_allowed_error_leaves_rows_out(monkeypatch):
+    """Not only promised: far fewer pairs are looked at, and the default looks at all."""
+    rng = np.random.default_rng(0)
+    X, looked = rng.normal(size=(2000, 2)), []
+    near = MinkowskiSpace.near
+
+    def counted(self, index, queries, distance):
+        found = near(self, index, queries, distance)
+        looked.append(len(found[0]) / (len(queries) * len(X)))
+        return found
+
+    monkeypatch.setattr(MinkowskiSpace, "near", counted)
+    KernelDensity(bandwidth=0.05).fit(X).score_samples(X[:200])
+    assert looked == []
+    KernelDensity(bandwidth=0.05, rtol=1e-3).fit(X).score_samples(X[:200])
+    assert len(looked) == 2  # a pilot and the queries
+    assert max(looked) < 0.05
+
+
+def test_a_metric_says_what_it_cannot_take():
+    with pytest.raises(ValueError, match="metric_params of metric 'manhattan' cannot hold 'p'"):
+        KernelDensity(metric="manhattan", metric_params={"p": 3}).fit([[0.0]])
+    with pytest.raises(ValueError, match=r"p of at least 1; got 0\.5"):
+        KernelDensity(metric="minkowski", metric_params={"p": 0.5}).fit([[0.0]])
 
 
 def test_categories_of_any_kind():

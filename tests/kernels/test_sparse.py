@@ -10,7 +10,16 @@ from sklearn import svm
 from sklearn.base import clone
 
 import margin
-from margin.kernels import RBF, SVC, SVR, LinearKernel, LinearSVC, dual, squared_hinge
+from margin.core.invariants import Violation
+from margin.kernels import RBF, SVC, SVR, LinearKernel, LinearSVC, dual, sparse_rows, squared_hinge, stored
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_written_out(request, monkeypatch):
+    """Small tables would be, and the products of sparse rows not be seen."""
+    if "bits_of_the_dense" not in request.node.name:
+        monkeypatch.setattr(sparse_rows, "SMALL_VALUES", 0)
+        monkeypatch.setattr(sparse_rows, "FULL", 2.0)
 
 
 def table(n, d, density=0.1, seed=0):
@@ -95,10 +104,21 @@ def test_kernel_machines_are_those_of_the_dense_table(kernel, size, monkeypatch)
     for model, target in ((SVC(kernel=kernel, tol=1e-8), y + third), (SVR(kernel=kernel, tol=1e-8), 1.0 * y)):
         dense, sparse = clone(model).fit(X.toarray(), target), clone(model).fit(sp.csc_matrix(X), target)
         assert sp.issparse(sparse.support_vectors_)
+        assert sp.issparse(sparse.dual_coef_)
+        assert sparse.dual_coef_.shape == dense.dual_coef_.shape
         np.testing.assert_allclose(sparse.objective_, dense.objective_, rtol=1e-7)
         np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-5)
         # Fitted on one form, asked about the other.
         np.testing.assert_allclose(sparse.predict(X.toarray()), dense.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "cosine"])
+def test_a_small_sparse_table_gives_the_bits_of_the_dense_one(kernel):
+    X, y = table(150, 12, density=0.3)
+    third = y + (X[:, [0]].toarray()[:, 0] > 0.8)
+    dense, sparse = SVC(kernel=kernel).fit(X.toarray(), third), SVC(kernel=kernel).fit(X, third)
+    np.testing.assert_array_equal(sparse.dual_coef_.toarray(), dense.dual_coef_)
+    np.testing.assert_array_equal(sparse.support_, dense.support_)
 
 
 def test_probabilities_and_gamma_of_sparse_rows():
@@ -117,10 +137,48 @@ def test_sparse_machine_of_many_columns_is_the_peers():
 
 def test_sparse_support_vectors_are_stored(tmp_path):
     X, y = table(150, 12, density=0.3)
-    model = SVC().fit(X, y)
-    margin.save(model, tmp_path / "m.safetensors")
-    again = margin.load(tmp_path / "m.safetensors")
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    third = y + (X[:, [0]].toarray()[:, 0] > 0.8)
+    for model in (SVC().fit(X, third), SVR().fit(X, y), SVR(epsilon=5.0).fit(X, y)):
+        margin.save(model, tmp_path / "m.safetensors")
+        again = margin.load(tmp_path / "m.safetensors")
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(again.dual_coef_.toarray(), model.dual_coef_.toarray())
+
+
+def test_a_file_with_fewer_coefficients_than_it_claims_is_refused():
+    X, y = table(150, 12, density=0.3)
+    for model in (SVC().fit(X, y), SVR().fit(X, y)):
+        fitted = {name: value for name, value in vars(model).items() if name.endswith("_")}
+        form = stored.FORMS[type(model).__name__]
+        form.check(fitted)
+        with pytest.raises(Violation, match="dual_coef_ must store every coefficient"):
+            form.check(fitted | {"dual_coef_": sp.csr_array(model.dual_coef_.shape)})
+
+
+def test_weights_of_columns_are_sparse_for_sparse_rows():
+    X, y = table(200, 12, density=0.3)
+    third = y + (X[:, [0]].toarray()[:, 0] > 0.8)
+    for model, target in ((SVC(kernel="linear", tol=1e-8), third), (SVR(kernel="linear", tol=1e-8), 1.0 * y)):
+        dense, sparse = clone(model).fit(X.toarray(), target), clone(model).fit(X, target)
+        assert sp.issparse(sparse.coef_)
+        np.testing.assert_allclose(sparse.coef_.toarray(), dense.coef_, atol=1e-6)
+        with pytest.raises(ValueError, match="read-only"):
+            sparse.coef_.data[0] = 1.0
+
+
+def test_a_function_is_given_sparse_rows_as_they_are():
+    X, y = table(120, 12, density=0.3)
+    seen = []
+
+    def product(rows, others):
+        seen.append(sp.issparse(rows) and sp.issparse(others))
+        return rows @ others.T
+
+    named, given = SVC(kernel="linear").fit(X, y), SVC(kernel=product).fit(X, y)
+    np.testing.assert_allclose(given.decision_function(X), named.decision_function(X), atol=1e-9)
+    assert all(seen)
+    with pytest.raises(ValueError, match=r"the function must give shape \(120, 120\); got \(120, 1\)"):
+        SVC(kernel=lambda rows, others: rows[:, [0]]).fit(X, y)
 
 
 def test_kernels_without_a_sparse_form_say_so():

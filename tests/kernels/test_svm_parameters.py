@@ -96,3 +96,12 @@ def test_kernel_ridge_defaults_are_the_peers(settings):
 def test_verbose_prints_records(capsys):
     SVC(verbose=True).fit(*wine())
     assert "SVC: iteration 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("model", [SVC(), SVR()], ids=str)
+def test_columns_whose_squares_overflow_are_named_as_the_reason(model):
+    X, y = 1e300 * np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1]
+    with pytest.raises(
+        ValueError, match=rf"{type(model).__name__}: gamma='scale' needs columns whose squares are finite"
+    ):
+        model.fit(X, y)

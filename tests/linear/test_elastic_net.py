@@ -8,7 +8,7 @@ from sklearn.linear_model import ElasticNet as PeerNet
 from sklearn.linear_model import Lasso as PeerLasso
 from sklearn.linear_model import lasso_path as peer_path
 
-from margin.linear import ElasticNet, Lasso, LinearRegression, elastic_net_path, lasso_path
+from margin.linear import ElasticNet, Lasso, LinearRegression, elastic_net, elastic_net_path, lasso_path
 from margin.linear.coordinate_kernels import descend_to_gap, quadratic_descent, quadratic_gap, sweep
 from margin.linear.moments import moments
 from margin.linear.path_descent import Point, follow
@@ -357,3 +357,14 @@ def test_a_warm_start_from_numbers_that_are_none_is_refused():
     model.coef_[3] = np.inf
     with pytest.raises(ValueError, match="ElasticNet: coef_, from which warm_start goes on, must be finite; got inf"):
         model.fit(X, y)
+
+
+def test_rows_known_to_be_finite_are_not_looked_through(monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(30, 4)), np.arange(30.0)
+    seen = []
+    monkeypatch.setattr(
+        elastic_net, "validate_data", lambda *_, ensure_all_finite, **__: (seen.append(ensure_all_finite), (X, y))[1]
+    )
+    checked, trusted = ElasticNet(alpha=0.1).fit(X, y), ElasticNet(alpha=0.1).fit(X, y, check_input=False)
+    np.testing.assert_array_equal(checked.coef_, trusted.coef_)
+    assert seen == [True, False]

@@ -7,6 +7,7 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression as Reference
+from sklearn.linear_model import RANSACRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from margin.linear import LinearRegression
@@ -220,6 +221,7 @@ def test_two_ways_agree():
     np.testing.assert_allclose(normal.rss, rows.rss, rtol=1e-9)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("constant", "positive"), [(3.0, False), (0.1, False), (-1e6, False), (-1e6, True), (3.0, True)]
 )
@@ -234,3 +236,14 @@ def test_a_constant_column_gets_no_coefficient_whatever_the_weights(constant, po
         without = LinearRegression(positive=positive).fit(X[:, 1:], y, sample_weight=weights)
         assert abs(model.coef_[0]) < 1e-10
         np.testing.assert_allclose(model.predict(X), without.predict(X[:, 1:]), atol=1e-9)
+=======
+def test_scikit_learns_consensus_takes_it_for_a_straight_line():
+    """RANSACRegressor knows by the kind of the estimator how many rows it needs."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(60, 2))
+    y = X @ [2.0, -1.0] + 0.5
+    y[::6] += 20.0
+    model = RANSACRegressor(LinearRegression(), random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.estimator_.coef_, [2.0, -1.0], atol=1e-9)
+    assert isinstance(model.estimator_, LinearRegression)
+>>>>>>> s22-parity

@@ -442,3 +442,14 @@ def test_columns_far_from_zero_change_nothing_but_the_intercept(l1_ratio, classe
     near, moved = (LogisticRegression(l1_ratio=l1_ratio, tol=1e-6).fit(rows, y) for rows in (X, far))
     np.testing.assert_allclose(moved.coef_, near.coef_, atol=1e-4)
     np.testing.assert_allclose(moved.predict_proba(far), near.predict_proba(X), atol=1e-4)
+
+
+# "lbfgs" starts from a fit of some rows by Newton's method, which for a small table are all.
+@pytest.mark.parametrize("solver", ["auto", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"])
+def test_no_iterations_show_the_start(solver):
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning):
+        model = LogisticRegression(solver=solver, max_iter=0).fit(X, y == 2)
+    assert not model.coef_.any()
+    assert model.n_iter_ == 0
+    assert model.predict(X).dtype == bool

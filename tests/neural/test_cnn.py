@@ -114,7 +114,7 @@ def test_warm_start_goes_on_and_refuses_another_network():
     model = fast(max_iter=2, warm_start=True).fit(X, y)
     weights = {name: array.copy() for name, array in model.weights_.items()}
     model.fit(X, y)
-    assert model.n_iter_ == 4
+    assert (model.n_iter_, len(model.loss_curve_)) == (2, 4)
     assert any(np.abs(model.weights_[name] - weights[name]).max() > 0 for name in weights)
     with pytest.raises(ValueError, match="warm_start must go on with the network"):
         model.set_params(architecture=["dense 4"]).fit(X, y)

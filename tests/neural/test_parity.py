@@ -125,8 +125,9 @@ def test_warm_start_goes_on_from_the_weights():
     first, curve = model.coefs_[0].copy(), list(model.loss_curve_)
     model.set_params(learning_rate_init=1e-300).fit(X + 5, Y3)
     np.testing.assert_array_equal(model.coefs_[0], first)
-    assert model.n_iter_ == 6
+    assert model.n_iter_ == 3  # of the last fit, as scikit-learn counts
     assert model.t_ == 6 * 90
+    assert len(model.loss_curve_) == 6
     assert model.loss_curve_[:3] == curve
     cold = MLPClassifier((6,), max_iter=3, random_state=0).fit(X, Y3)
     cold.set_params(learning_rate_init=1e-300, random_state=1).fit(X, Y3)
@@ -220,3 +221,13 @@ def test_nothing_keeps_rows_or_slots_after_a_fit(monkeypatch, by_iterate):
     gc.collect()
     assert kept[0]() is None
     assert all(parameter.grad is None for parameter in model._ready_module().parameters())
+
+
+def test_infinite_patience_trains_to_the_end(tmp_path):
+    settings = {"hidden_layer_sizes": (4,), "tol": 1e9, "max_iter": 30, "learning_rate": "constant", "random_state": 0}
+    assert MLPClassifier(**settings).fit(X, Y3).n_iter_ < 30
+    with pytest.warns(ConvergenceWarning):
+        model = MLPClassifier(**settings, n_iter_no_change=np.inf).fit(X, Y3)
+    assert model.n_iter_ == 30
+    margin.save(model, tmp_path / "net.safetensors")
+    assert margin.load(tmp_path / "net.safetensors").n_iter_no_change == np.inf

@@ -99,8 +99,10 @@ def test_several_targets_and_warm_starts():
     Y = np.stack([y, -y], axis=1)
     model = TabularNetRegressor(**SMALL, warm_start=True).fit(X, Y)
     assert model.predict(X).shape == (120, 2)
-    before = model.n_iter_
-    assert model.fit(X, Y).n_iter_ > before
+    before = list(model.loss_curve_)
+    again = model.fit(X, Y).loss_curve_
+    assert again[: len(before)] == before
+    assert len(again) == len(before) + model.n_iter_
     with pytest.raises(ValueError, match="warm_start must go on with 3 networks"):
         model.set_params(n_networks=2).fit(X, Y)
 

@@ -1,7 +1,8 @@
 """Where a class of ours differs from scikit-learn's of the same name, with the reason for every difference.
 
 ``python tests/parity/differences.py > docs/differences.md`` writes the page. The signatures are compared; the reasons
-stand in ``differences.toml``: under a class, or under ``every`` for a parameter that means the same everywhere.
+stand in ``differences.toml``: under a class, or under ``every`` for a parameter that means the same everywhere; what
+differs beside parameters is listed under ``elsewhere``.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def same_default(ours: str, theirs: str) -> bool:
 
 def reasons() -> dict[tuple[str, str], str]:
     table = tomllib.loads(REASONS.read_text())
-    return {(owner, name): reason for owner, entries in table.items() for name, reason in entries.items()}
+    parameters = {owner: entries for owner, entries in table.items() if owner != "elsewhere"}
+    return {(owner, name): reason for owner, entries in parameters.items() for name, reason in entries.items()}
 
 
 def reason_for(difference: Difference, known: dict[tuple[str, str], str]) -> str | None:
@@ -77,13 +79,17 @@ def reason_for(difference: Difference, known: dict[tuple[str, str], str]) -> str
 
 def render() -> str:
     """The page: one table per class."""
-    known = reasons()
+    known, elsewhere = reasons(), tomllib.loads(REASONS.read_text())["elsewhere"]
     lines = [
         "# Where Margin differs from scikit-learn",
         "",
         f"Parameters of classes that scikit-learn {MEASURED_WITH} has too, where name or default differ; a dash stands",
         "where the parameter does not exist. Everything else has scikit-learn's name, values and default.",
         "Made by `python tests/parity/differences.py > docs/differences.md`; a test keeps it complete.",
+        "",
+        "## Beside parameters",
+        "",
+        *(f"- **{subject}**: {said}" for subject, said in elsewhere.items()),
     ]
     owner = ""
     for difference in differences():

@@ -177,9 +177,16 @@ def expected_groups() -> dict[str, list[str]]:
     return {name: group["patterns"] for name, group in tomllib.loads(EXPECTED.read_text()).items()}
 
 
-def group_of(result: dict[str, str], groups: dict[str, list[str]]) -> str | None:
+def reason_of(result: dict[str, str], groups: dict[str, list[str]]) -> tuple[str, str] | None:
+    """The group that a failure belongs to and the pattern that says so: the first of both that matches."""
     said = f"{result['test']}: {result['error']}".replace("\n", " ")
-    return next((name for name, patterns in groups.items() if any(re.search(p, said) for p in patterns)), None)
+    found = ((name, p) for name, patterns in groups.items() for p in patterns if re.search(p, said))
+    return next(found, None)
+
+
+def group_of(result: dict[str, str], groups: dict[str, list[str]]) -> str | None:
+    reason = reason_of(result, groups)
+    return None if reason is None else reason[0]
 
 
 def report(results: list[dict[str, str]]) -> int:

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from scikit_learn_tests import NOTHING_BUILT, expected_groups, group_of, name_of, packages, test_files
+from scikit_learn_tests import NOTHING_BUILT, expected_groups, group_of, name_of, packages, reason_of, test_files
 
 NAME, TITLE = "parity", "scikit-learn's own tests"
 PROTOCOL = (
@@ -58,7 +58,8 @@ def store(results: list[dict[str, str]]) -> None:
     from benchmarks.evidence import Finding, save_findings
 
     groups, findings = expected_groups(), []
-    known = {result["test"]: group_of(result, groups) or "" for result in results if result["outcome"] == "failed"}
+    failed = [result for result in results if result["outcome"] == "failed"]
+    known = {result["test"]: reason_of(result, groups) or ("", "") for result in failed}
     found, left = totals(results), files_left(results)
     for package in packages():
         count = found.get(package)
@@ -72,12 +73,12 @@ def store(results: list[dict[str, str]]) -> None:
         if left[package]:
             said += f"; not run in full: {', '.join(left[package])}"
         findings.append(Finding(package, said, GOAL, not left[package] and count["unexplained"] == 0))
-    reasons = Counter(known.values())
+    reasons = Counter(group for group, _ in known.values())
     listed = ", ".join(f"{group or 'none'} {number}" for group, number in reasons.most_common())
     findings.append(Finding("failures by reason", listed))
     kept = [
-        {"test": test, "reason": reason, "error": error[:200]}
-        for test, reason in known.items()
-        for error in [next(result["error"] for result in results if result["test"] == test)]
+        {"test": result["test"], "reason": group, "pattern": pattern, "error": result["error"][:200]}
+        for result in failed
+        for group, pattern in [known[result["test"]]]
     ]
     print(save_findings(NAME, TITLE, protocol=PROTOCOL, command=COMMAND, findings=findings, raw=kept))

@@ -21,6 +21,8 @@ from scikit_learn_tests import (
 from stored_totals import files_left, totals
 from words import go_on_after_other_words
 
+STORED = Path(__file__).parents[2] / "benchmarks" / "results" / "full_scale" / "parity.json"
+
 test_files.__test__ = False  # a function of the program, not a test
 
 
@@ -39,6 +41,15 @@ def test_a_failure_belongs_to_its_group_and_news_to_none():
     }
     assert group_of(wording, groups) == "wording"
     assert group_of({"test": "test_x.py::test_y", "error": "ValueError: news"}, groups) is None
+
+
+def test_no_pattern_is_without_a_failure():
+    """Of the stored run: a pattern that excuses nothing would excuse the next bug."""
+    stored = json.loads(STORED.read_text())["raw"]
+    used = {(failure["reason"], failure["pattern"]) for failure in stored}
+    listed = {(name, pattern) for name, patterns in expected_groups().items() for pattern in patterns}
+    assert listed - used == set()
+    assert used - listed == set()
 
 
 def test_files_of_the_same_name_are_told_apart():

@@ -192,7 +192,10 @@ def test_parameters_of_the_truncated_solvers_act():
     ("settings", "sentence"),
     [
         ({"n_components": 0.5, "svd_solver": "randomized"}, "needs a number of components; got 0.5"),
-        ({"n_components": 3, "svd_solver": "arpack"}, r"finds fewer than min\(rows, columns\) = 3"),
+        (
+            {"n_components": 3, "svd_solver": "arpack"},
+            r"n_components must be below min\(rows, columns\) = 3 for svd_solver='arpack'; got 3",
+        ),
     ],
 )
 def test_what_truncated_solvers_cannot_do(settings, sentence):

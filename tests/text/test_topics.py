@@ -7,6 +7,7 @@ import pytest
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation as TheirLDA
 
+from margin.text import topics as topic_functions
 from margin.text.lda import LatentDirichletAllocation
 from margin.text.topic_kernels import digamma
 from margin.text.topics import collapsed_log_likelihood, document_posterior, draw_documents, gibbs_sweep, topic_bound
@@ -142,3 +143,29 @@ def test_partial_fit_goes_on_from_a_fit_and_refuses_other_words():
     assert 0 < moved < 0.3
     with pytest.raises(ValueError, match="X has 7 features"):
         model.partial_fit(X[:, :7])
+
+
+def test_parts_of_the_documents_give_the_posterior_of_all(monkeypatch):
+    """Split or not, on one thread or two: posteriors are the same bits, expected counts too for the same parts."""
+    rng = np.random.default_rng(0)
+    counts, lam = rng.poisson(0.4, size=(90, 40)), rng.gamma(2.0, size=(5, 40))
+    whole = document_posterior(counts, lam, 0.2)
+    monkeypatch.setattr(topic_functions, "WORK_PER_PART", 1000.0)
+    split = document_posterior(counts, lam, 0.2)
+    monkeypatch.setattr(topic_functions, "threads_for", lambda work: 2)
+    shared = document_posterior(counts, lam, 0.2)
+    np.testing.assert_array_equal(whole[0], split[0])
+    np.testing.assert_allclose(whole[1], split[1], rtol=1e-13)
+    for one, other in zip(split, shared):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+def test_any_number_of_jobs_gives_the_same_topics(n_jobs):
+    X = np.random.default_rng(0).poisson(0.5, size=(60, 30))
+    for method in ("batch", "online"):
+        settings = {"learning_method": method, "max_iter": 3, "random_state": 0}
+        alone = LatentDirichletAllocation(4, **settings).fit(X)
+        model = LatentDirichletAllocation(4, n_jobs=n_jobs, **settings).fit(X)
+        np.testing.assert_array_equal(model.components_, alone.components_)
+        np.testing.assert_array_equal(model.transform(X), alone.transform(X))

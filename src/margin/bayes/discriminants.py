@@ -80,7 +80,7 @@ class Discriminant(PosteriorClassifier):
         if self.priors is None:
             counts = rows.counts
             return counts / counts.sum()
-        return given_priors(self._name, "priors", self.priors, len(rows.labels))
+        return given_priors(self._name, "priors", self.priors, len(rows.labels), scaled=True)
 
     def _rows(self, X: Any) -> np.ndarray:
         return validate_data(self, X, reset=False, dtype=np.float64, order="C")

@@ -81,7 +81,8 @@ def class_covariance(
         return shrunk_covariance(X, shrinkage, weights)
     if weights is not None:
         raise ValueError(f"{owner}: covariance_estimator takes no sample_weight.")
-    fitted = clone(estimator).fit(X)
+    fitted = clone(estimator, safe=False)  # a copy, if it is no estimator
+    fitted.fit(X)
     if not hasattr(fitted, "covariance_"):
         raise ValueError(f"{owner}: covariance_estimator must learn covariance_; {type(fitted).__name__} does not.")
     return np.asarray(fitted.covariance_, dtype=np.float64)

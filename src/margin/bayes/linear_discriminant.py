@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from margin.bayes.discriminants import Discriminant, TrainingRows
 from margin.bayes.factors import centered_factor, class_covariance
-from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional
+from margin.core.domains import Choice, Either, Flag, Integer, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
+from margin.core.refusals import Unsupported
 
 __all__ = ["Directions", "LinearDiscriminantAnalysis", "directions_by_eigenvalues", "directions_by_svd"]
 
@@ -97,7 +98,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     )
     covariance_estimator: Any = parameter(
         None,
-        Optional(Nested("fit")),
+        Optional(Learner("fit")),
         'An object whose fit learns covariance_, used for every class instead of shrinkage; not for solver "svd".',
     )
 
@@ -158,7 +159,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         for name in ("shrinkage", "covariance_estimator"):
             if self.solver == "svd" and getattr(self, name) is not None:
-                raise ValueError(f"{self._name}: {name} needs solver 'eigen' or 'lsqr'; got solver 'svd'.")
+                raise Unsupported(f"{self._name}: {name} needs solver 'eigen' or 'lsqr'; got solver 'svd'.")
         if self.shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError(f"{self._name}: give shrinkage or covariance_estimator, not both.")
 

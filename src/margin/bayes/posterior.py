@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.estimator import Estimator
+from margin.core.notices import warn_user
 from margin.core.parameters import attribute
 
 __all__ = ["PosteriorClassifier", "given_priors", "log_posterior", "log_priors"]
@@ -26,12 +27,15 @@ def log_posterior(joint: np.ndarray) -> np.ndarray:
     return joint - logsumexp(joint, axis=1, keepdims=True)
 
 
-def given_priors(owner: str, name: str, priors: Any, classes: int) -> np.ndarray:
-    """Checked prior probabilities, one per class."""
+def given_priors(owner: str, name: str, priors: Any, classes: int, *, scaled: bool = False) -> np.ndarray:
+    """Checked prior probabilities, one per class; ``scaled`` to sum 1 with a warning, or refused."""
     values = np.asarray(priors, dtype=np.float64)
     if values.shape != (classes,):
         raise ValueError(f"{owner}: {name} must have one number for each of the {classes} classes; got {values.shape}.")
-    if not (values >= 0).all() or abs(values.sum() - 1) > PRIOR_SUM_TOLERANCE:
+    sums_to_one = abs(values.sum() - 1) <= PRIOR_SUM_TOLERANCE
+    if scaled and not sums_to_one and (values >= 0).all() and values.sum() > 0:
+        warn_user(f"{owner}: {name} sum to {values.sum():g}; they are divided by it.")
+    elif not (values >= 0).all() or not sums_to_one:
         raise ValueError(f"{owner}: {name} must be non-negative with sum 1; got sum {values.sum():g}.")
     return values / values.sum()
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from margin.bayes.discriminants import Discriminant
 from margin.bayes.factors import centered_factor, class_covariance
-from margin.core.domains import Choice, Either, Flag, Nested, Number, Optional
+from margin.core.domains import Choice, Either, Flag, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
+from margin.core.refusals import Unsupported
 
 __all__ = ["QuadraticDiscriminantAnalysis", "normal_log_density"]
 
@@ -73,7 +74,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     )
     covariance_estimator: Any = parameter(
         None,
-        Optional(Nested("fit")),
+        Optional(Learner("fit")),
         'An object whose fit learns covariance_, used for every class instead of shrinkage; for solver "eigen".',
     )
 
@@ -87,7 +88,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         rows = self._training_rows(X, y, sample_weight)
         for name in ("shrinkage", "covariance_estimator"):
             if self.solver == "svd" and getattr(self, name) is not None:
-                raise ValueError(f"{self._name}: {name} needs solver 'eigen'; got solver 'svd'.")
+                raise Unsupported(f"{self._name}: {name} needs solver 'eigen'; got solver 'svd'.")
         if self.shrinkage is not None and self.covariance_estimator is not None:
             raise ValueError(f"{self._name}: give shrinkage or covariance_estimator, not both.")
         priors, means = self._class_priors(rows), rows.class_means()

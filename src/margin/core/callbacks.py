@@ -44,7 +44,7 @@ class CallbackWatcher(Watcher):
         stop = self._close(self._iteration_task, estimator, fitted=True)
         self._iteration_task = None
         if not stop and record.iteration != record.total:
-            self._open(estimator)
+            self._open(estimator, fitted=True)
         return stop
 
     def end(self, estimator: Any) -> None:
@@ -52,9 +52,11 @@ class CallbackWatcher(Watcher):
             self._close(self._iteration_task, estimator, fitted=False)
         self._close(self._fit_task, estimator, fitted=True)
 
-    def _open(self, estimator: Any) -> None:
+    def _open(self, estimator: Any, *, fitted: bool = False) -> None:
+        """After a record the model is fitted: whoever sees the next iteration begin may ask it."""
+        learned = (lambda: _learned(estimator)) if fitted else None
         self._iteration_task = self._fit_task.subcontext(task_name="iteration")
-        self._iteration_task.call_on_fit_task_begin(estimator=estimator, **self.data)
+        self._iteration_task.call_on_fit_task_begin(estimator=estimator, **self.data, reconstruction_attributes=learned)
 
     def _close(self, task: Any, estimator: Any, *, fitted: bool) -> bool:
         learned = (lambda: _learned(estimator)) if fitted else None

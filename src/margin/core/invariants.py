@@ -132,14 +132,18 @@ class ArrayOf(Stored):
             sizes.later.append(lambda all_sizes: _check_below(largest, self.below, where, all_sizes))
 
     def _check_shape(self, value: np.ndarray, where: str, sizes: Sizes) -> None:
-        said = f"{where} has shape {value.shape}"
         if value.ndim != len(self.dims):
-            raise Violation(f"{said}, not {len(self.dims)} dimensions")
-        for dim, size in zip(self.dims, value.shape):
-            if isinstance(dim, str):
-                sizes.agree(dim, size, said)
-            elif dim is not None and dim != size:
-                raise Violation(f"{said}: {size} should be {dim}")
+            raise Violation(f"{where} has shape {value.shape}, not {len(self.dims)} dimensions")
+        _check_dims(self.dims, value.shape, where, sizes)
+
+
+def _check_dims(dims: tuple[Any, ...], shape: tuple[int, ...], where: str, sizes: Sizes) -> None:
+    said = f"{where} has shape {shape}"
+    for dim, size in zip(dims, shape):
+        if isinstance(dim, str):
+            sizes.agree(dim, size, said)
+        elif dim is not None and dim != size:
+            raise Violation(f"{said}: {size} should be {dim}")
 
 
 def _check_below(largest: int, name: str, where: str, sizes: Sizes) -> None:
@@ -151,15 +155,14 @@ def _check_below(largest: int, name: str, where: str, sizes: Sizes) -> None:
 class SparseOf(Stored):
     """A sparse matrix whose indices were checked when it was read."""
 
-    rows: str
-    columns: str
+    rows: str | int
+    columns: str | int
 
     def check(self, value: Any, where: str, sizes: Sizes) -> None:
         if not hasattr(value, "indptr"):
             raise Violation(f"{where} must be a sparse matrix; got {type(value).__name__}")
         ArrayOf(...).check(value.data, where, sizes)
-        for name, size in zip((self.rows, self.columns), value.shape):
-            sizes.agree(name, size, f"{where} has shape {value.shape}")
+        _check_dims((self.rows, self.columns), value.shape, where, sizes)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,9 @@
 r"""Kernel density: a bump on every training row.
 
 .. math:: \hat p(x) = \frac{1}{n h^d} \sum_i K\Bigl(\frac{\lVert x - x_i \rVert}{h}\Bigr)
+
+A kernel that ends, or an error that is allowed (``atol``, ``rtol``), puts rows far from x out of sight: where few are
+left a tree finds them, and the sum is over them alone.
 """
 
 from __future__ import annotations
@@ -9,68 +12,22 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import gammaln
 from sklearn.base import DensityMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Either, Integer, Number
+from margin.core.domains import Choice, Either, Integer, Number, Optional, Options
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
+from margin.density.kernel_shapes import KERNELS, SHORT, log_kernel, reach, short_kernel
+from margin.density.spaces import ALIASES, METRICS, MinkowskiSpace, Space, space_of
 
-__all__ = ["KERNELS", "KernelDensity", "kernel_radii", "log_kernel", "log_kernel_volume"]
+__all__ = ["KernelDensity"]
 
 BLOCK = 2**17  # distances that are held at a time: a megabyte, which stays in the second-level cache
-
-
-KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
-
-
-def log_kernel(name: str, squared: np.ndarray) -> np.ndarray:
-    """Logarithm of the kernel, 1 at distance 0, from squared distances in bandwidths."""
-    if name == "gaussian":
-        return -0.5 * squared
-    if name == "exponential":
-        return -np.sqrt(squared)
-    inside = {
-        "tophat": lambda: np.ones_like(squared),
-        "epanechnikov": lambda: 1.0 - squared,
-        "linear": lambda: 1.0 - np.sqrt(squared),
-        "cosine": lambda: np.cos(0.5 * np.pi * np.sqrt(squared)),
-    }[name]()
-    with np.errstate(divide="ignore"):
-        return np.log(np.where(squared < 1.0, np.maximum(inside, 0.0), 0.0))
-
-
-def log_kernel_volume(name: str, d: int) -> float:
-    r"""Logarithm of the integral of the kernel over d dimensions, :math:`d V_d \int_0^\infty r^{d-1} K(r) dr`."""
-    if name == "gaussian":
-        return 0.5 * d * float(np.log(2 * np.pi))
-    ball = 0.5 * d * float(np.log(np.pi)) - float(gammaln(0.5 * d + 1))
-    if name == "exponential":
-        return ball + float(gammaln(d + 1))
-    if name == "cosine":
-        return ball + float(np.log(d * quad(lambda r: r ** (d - 1) * np.cos(0.5 * np.pi * r), 0, 1)[0]))
-    return ball + {"tophat": 0.0, "epanechnikov": float(np.log(2 / (d + 2))), "linear": -float(np.log(d + 1))}[name]
-
-
-def kernel_radii(name: str, d: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    r"""``n`` distances in bandwidths with density proportional to :math:`r^{d-1} K(r)`."""
-    if name == "gaussian":
-        return np.sqrt(rng.chisquare(d, size=n))
-    if name == "exponential":
-        return rng.gamma(d, size=n)
-    if name == "linear":
-        return rng.beta(d, 2.0, size=n)
-    if name in ("tophat", "epanechnikov"):
-        return np.sqrt(rng.beta(0.5 * d, 1.0 if name == "tophat" else 2.0, size=n))
-    found = np.empty(0)
-    while len(found) < n:  # cos(pi r / 2) is never above 1 - r^2, and never below pi / 4 of it
-        radii = kernel_radii("epanechnikov", d, 2 * n, rng)
-        height = np.cos(0.5 * np.pi * radii) / np.maximum(1.0 - radii**2, np.finfo(float).tiny)
-        found = np.append(found, radii[rng.random(2 * n) < height])
-    return found[:n]
+PAIRS = 2**22  # of a query and a row in sight that are held at a time, at most
+PILOT = 8  # queries that show how many rows are in sight
+FEW = 0.05  # of the rows in sight: then finding them is cheaper than comparing all
 
 
 class KernelDensity(DensityMixin, Estimator):
@@ -94,6 +51,24 @@ class KernelDensity(DensityMixin, Estimator):
         Choice(*KERNELS),
         "Shape of the bump; all but 'gaussian' and 'exponential' end at one bandwidth.",
     )
+    algorithm: str = parameter(
+        "auto",
+        Choice("auto", "ball_tree", "kd_tree", "brute", search=False),
+        "How rows in sight of a query are found, if some are out of sight: by a tree, or among all; 'auto' looks how "
+        "many there are. The density is the same up to atol and rtol.",
+    )
+    leaf_size: int = parameter(40, Integer(low=1), "Rows of a leaf of a tree; it changes the speed, never the result.")
+    metric: str = parameter(
+        "euclidean",
+        Choice(*METRICS, *ALIASES, search=False),
+        "The distance; 'haversine' takes latitude and longitude in radians and gives densities per steradian. Kernels "
+        "are divided by their volume under every metric.",
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        None, Optional(Options()), "Further arguments of the metric: the exponent ``p`` of 'minkowski', 2 by default."
+    )
+    atol: float = parameter(0.0, Number(low=0), "Error of a density that is allowed for leaving rows out.")
+    rtol: float = parameter(0.0, Number(low=0), "The same as a fraction of the density; both are added.")
 
     bandwidth_: float = attribute("The width that is used.")
     rows_: np.ndarray = attribute("The training rows.")
@@ -103,41 +78,94 @@ class KernelDensity(DensityMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelDensity:
         """Keep the rows; ``y`` is ignored."""
-        from sklearn.utils.validation import _check_sample_weight
-
         self._check_parameters()
-        self.rows_ = validate_data(self, X, dtype=np.float64, copy=True)
-        weights = _check_sample_weight(sample_weight, self.rows_, dtype=np.float64, ensure_non_negative=True)
+        rows = validate_data(self, X, dtype=np.float64, copy=True)
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if weights.sum() <= 0:
             raise ValueError("KernelDensity: sample_weight must have a positive sum.")
-        self.weights_ = weights / weights.sum()
-        n, d = self.rows_.shape
+        n, d = rows.shape
+        self._space(d)
         rules = {"scott": n ** (-1 / (d + 4)), "silverman": (n * (d + 2) / 4) ** (-1 / (d + 4))}
+        self.rows_, self.weights_ = rows, weights / weights.sum()
         self.bandwidth_ = rules[self.bandwidth] if isinstance(self.bandwidth, str) else float(self.bandwidth)
         return self
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """The exact log-density of every row, in nats; minus infinity beyond every kernel."""
+        """The log-density of every row, in nats, exact unless an error is allowed; minus infinity where it is 0."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        n, d = self.rows_.shape
-        constant = log_kernel_volume(self.kernel, d) + d * float(np.log(self.bandwidth_))
-        center = self.rows_.mean(axis=0)  # distances by products lose digits far from the origin
-        rows, queries = (self.rows_ - center) / self.bandwidth_, (X - center) / self.bandwidth_
-        norms, turned = (rows**2).sum(axis=1), -2.0 * rows.T
+        space = self._space(X.shape[1])
+        constant = space.log_volume(self.kernel, X.shape[1], self.bandwidth_)
+        radius = self._reach(constant)
+        if self.algorithm == "brute" or radius == np.inf or not len(X):
+            return self._all_rows(space, X) - constant
+        index = space.index(self.rows_, self.algorithm, self.leaf_size)
+        if self.algorithm == "auto":
+            pilot = X[:: max(1, len(X) // PILOT)]
+            in_sight = len(space.near(index, pilot, radius * self.bandwidth_)[0]) / (len(pilot) * len(self.rows_))
+            if in_sight > FEW:
+                return self._all_rows(space, X) - constant
+        step = max(1, PAIRS // len(self.rows_))
+        parts = [X[begin : begin + step] for begin in range(0, len(X), step)]
+        return np.concatenate([self._near_rows(space, index, part, radius, constant) for part in parts]) - constant
+
+    def _space(self, columns: int) -> Space:
+        try:
+            return space_of(self.metric, self.metric_params, columns)
+        except ValueError as error:
+            raise ValueError(f"KernelDensity: {error}") from None
+
+    def _reach(self, constant: float) -> float:
+        """The distance in bandwidths of the rows in sight: those beyond it add less than what is allowed.
+
+        All rows beyond are at most one whole kernel of this height. What a fraction of the density is, is not known
+        before: a row is out of sight if all together cannot be more than ``rtol`` of one row at the query.
+        """
+        with np.errstate(divide="ignore"):
+            absolute = np.log(self.atol) + constant
+            relative = np.log(self.rtol) + np.log(self.weights_[self.weights_ > 0].min())
+        return reach(self.kernel, min(0.0, float(max(absolute, relative))))
+
+    def _all_rows(self, space: Space, X: np.ndarray) -> np.ndarray:
+        """Logarithms of the sums over all rows."""
+        rows, queries, squared_bandwidth = self.rows_, X, self.bandwidth_**2
+        if isinstance(space, MinkowskiSpace):
+            center = self.rows_.mean(axis=0)  # distances by products lose digits far from the origin
+            rows, queries = (self.rows_ - center) / self.bandwidth_, (X - center) / self.bandwidth_
+            squared_bandwidth = 1.0
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights_)
         result = np.empty(len(X))
-        step = max(BLOCK // n, 1)
+        step, squares = max(BLOCK // len(rows), 1), space.squared_distances(rows)
         for begin in range(0, len(X), step):
-            block = queries[begin : begin + step]
-            squared = block @ turned
-            squared += norms
-            squared += (block**2).sum(axis=1)[:, None]
-            logs = log_kernel(self.kernel, np.maximum(squared, 0.0, out=squared))
-            logs += log_weights
-            result[begin : begin + step] = _log_of_sums(logs)
-        return result - constant
+            squared = squares(queries[begin : begin + step])
+            if squared_bandwidth != 1.0:
+                squared /= squared_bandwidth
+            result[begin : begin + step] = self._log_sums(squared, log_weights)
+        return result
+
+    def _log_sums(self, squared: np.ndarray, log_weights: np.ndarray) -> np.ndarray:
+        if self.kernel in SHORT:
+            with np.errstate(divide="ignore"):
+                return np.log(short_kernel(self.kernel, squared) @ self.weights_)
+        logs = log_kernel(self.kernel, squared)
+        logs += log_weights
+        return _log_of_sums(logs)
+
+    def _near_rows(self, space: Space, index: Any, X: np.ndarray, radius: float, constant: float) -> np.ndarray:
+        """Logarithms of the sums over rows within ``radius``; over all where those beyond might be too much."""
+        of_query, of_row, squared = space.near(index, X, radius * self.bandwidth_)
+        heights = np.exp(log_kernel(self.kernel, squared / self.bandwidth_**2))
+        found = np.bincount(of_query, heights * self.weights_[of_row], minlength=len(X))
+        with np.errstate(divide="ignore"):
+            result = np.log(found)
+        if self.kernel not in SHORT:  # the kernel goes on where the search ended
+            beyond = 1.0 - np.bincount(of_query, self.weights_[of_row], minlength=len(X))
+            left_out = beyond * np.exp(log_kernel(self.kernel, np.array(radius**2)))
+            allowed = self.atol * np.exp(constant) + self.rtol * found
+            doubtful = np.flatnonzero((left_out > allowed) | (found == 0))
+            result[doubtful] = self._all_rows(space, X[doubtful])
+        return result
 
     def score(self, X: Any, y: Any = None) -> float:
         """The total log-density of the rows, as scikit-learn has it."""
@@ -150,11 +178,7 @@ class KernelDensity(DensityMixin, Estimator):
             raise ValueError(f"KernelDensity.sample: n_samples must be an integer at least 1; got {n_samples!r}.")
         rng = as_generator(random_state)
         centers = self.rows_[rng.choice(len(self.rows_), size=n_samples, p=self.weights_)]
-        steps = rng.standard_normal(centers.shape)
-        if self.kernel != "gaussian":
-            radii = kernel_radii(self.kernel, centers.shape[1], n_samples, rng)
-            steps *= (radii / np.linalg.norm(steps, axis=1))[:, None]
-        return centers + self.bandwidth_ * steps
+        return self._space(centers.shape[1]).steps(self.kernel, centers, self.bandwidth_, rng)
 
 
 def _log_of_sums(logs: np.ndarray) -> np.ndarray:

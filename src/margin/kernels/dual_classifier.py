@@ -25,7 +25,7 @@ from margin.kernels.class_blocks import ClassBlocks
 from margin.kernels.dual import WHOLE_ROWS, DualProblem, objectives
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
-from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows, linear_weights
+from margin.kernels.kernel_model import KernelModel, as_rows, columns_for, dense, kept_rows, linear_weights
 from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
@@ -84,7 +84,9 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     support_: NDArray[np.int64] = attribute("Rows that are support vectors, ordered by class.")
     support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")
     n_support_: NDArray[np.int64] = attribute("Number of support vectors of every class.")
-    dual_coef_: NDArray[np.float64] = attribute("Coefficients of the support vectors, (classes - 1, n_support).")
+    dual_coef_: Any = attribute(
+        "Coefficients of the support vectors, (classes - 1, n_support), sparse if the rows are."
+    )
     intercept_: NDArray[np.float64] = attribute("Constant of every pair of classes.")
     objective_: NDArray[np.float64] = attribute("Dual objective of every pair of classes.")
     gap_: NDArray[np.float64] = attribute("Primal minus dual objective of every pair.")
@@ -94,9 +96,9 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     shape_fit_: tuple[int, int] = attribute("Rows and columns of the training table.")
 
     @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the columns, (pairs, p), of the linear kernel."""
-        return linear_weights(self, pair_coefficients(self.dual_coef_, self.n_support_))
+    def coef_(self) -> Any:
+        """Weights of the columns, (pairs, p), of the linear kernel, sparse if the rows are."""
+        return linear_weights(self, pair_coefficients(dense(self.dual_coef_), self.n_support_))
 
     @abstractmethod
     def _bounds(
@@ -161,7 +163,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
 
     def _pair_decisions(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Decision values of all pairs, positive for the first class of the pair, (n, k(k-1)/2)."""
-        table = pair_coefficients(self.dual_coef_, self.n_support_)
+        table = pair_coefficients(dense(self.dual_coef_), self.n_support_)
         values = self._expand(X, self.support_, self.support_vectors_, table) + self.intercept_
         return -values if len(self.classes_) == 2 else values
 
@@ -174,7 +176,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self.support_ = loop.rows[local]
         self.n_support_ = counts
         self.support_vectors_ = kept_rows(loop.kernel, loop.X, self.support_)
-        self.dual_coef_ = sign * dual_coef
+        self.dual_coef_ = as_rows(sign * dual_coef, self.support_vectors_)
         self.intercept_ = sign * np.array(loop.offsets())
         self.objective_, self.gap_, self.violation_ = (np.array(loop.numbers(name)) for name in NUMBERS)
         self.n_iter_ = np.array(loop.numbers("iteration"), dtype=np.int64)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from margin.core.domains import Flag, Function, Optional, Options
 from margin.core.parameters import parameter
@@ -33,10 +34,20 @@ class FunctionKernel(Kernel):
         options = self.arguments or {}
         if self.by_rows:
             return np.array([[float(self.function(x, z, **options)) for z in Z] for x in X])
-        values = np.asarray(self.function(X, Z, **options), dtype=np.float64)
-        if values.shape != (len(X), len(Z)):
-            raise ValueError(f"kernel: the function must give shape {(len(X), len(Z))}; got {values.shape}.")
-        return values
+        return self._values(self.function(X, Z, **options), (len(X), len(Z)))
+
+    def of_sparse(self, X: Any, Z: Any) -> Floats:
+        """The values of sparse rows, which the function is given as they are; a sparse result becomes an array."""
+        if self.by_rows:
+            return self._matrix(X.toarray(), Z.toarray())
+        return self._values(self.function(X, Z, **(self.arguments or {})), (X.shape[0], Z.shape[0]))
+
+    @staticmethod
+    def _values(values: Any, shape: tuple[int, int]) -> Floats:
+        found = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+        if found.shape != shape:
+            raise ValueError(f"kernel: the function must give shape {shape}; got {found.shape}.")
+        return found
 
     def diag(self, X: Any) -> Floats:
         return np.array([self._matrix(row[None], row[None])[0, 0] for row in rows_of(X)])

@@ -164,11 +164,11 @@ class ConstantKernel(Kernel):
     constant_value_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
 
     def _matrix(self, X: Any, Z: Any) -> Floats:
-        n = len(rows_of(X))
-        return np.full((n, n if Z is None else len(rows_of(Z))), float(self.constant_value))
+        n = len(X)
+        return np.full((n, n if Z is None else len(Z)), float(self.constant_value))
 
     def diag(self, X: Any) -> Floats:
-        return np.full(len(rows_of(X)), float(self.constant_value))
+        return np.full(len(X), float(self.constant_value))
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
         return np.array([self.constant_value * weights.sum() for _ in self.free])

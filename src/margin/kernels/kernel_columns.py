@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from margin.core.chunks import map_row_chunks
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
+from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import Kernel
 from margin.kernels.periodic import PeriodicKernel
-from margin.kernels.sparse_rows import kernel_values
+from margin.kernels.sparse_rows import check_sparse_form, kernel_values, written_out
 from margin.kernels.stationary import RBF, LaplaceKernel, WhiteKernel
 
 __all__ = ["KernelColumns", "columns_of", "columns_of_matrix", "full_matrix"]
@@ -184,6 +185,9 @@ class PrecomputedColumns(KernelColumns):
 def columns_of(kernel: Kernel, X: Array, dtype: Any = np.float64) -> KernelColumns:
     """The columns of ``kernel`` on the rows of ``X``, computing in ``dtype``."""
     dtype = np.dtype(dtype)
+    if sp.issparse(X):
+        check_sparse_form(kernel)
+        X = X if isinstance(kernel, FunctionKernel) else written_out(X)
     if sp.issparse(X):
         return CalledColumns(kernel, X.astype(dtype), dtype)
     if isinstance(kernel, Sum | Product):

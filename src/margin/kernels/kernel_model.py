@@ -28,7 +28,7 @@ from margin.kernels.kernel_names import (
 )
 from margin.kernels.sparse_rows import kernel_values
 
-__all__ = ["ROWS_DTYPES", "KernelModel", "columns_for", "expansion", "kept_rows", "linear_weights"]
+__all__ = ["ROWS_DTYPES", "KernelModel", "as_rows", "columns_for", "dense", "expansion", "kept_rows", "linear_weights"]
 
 ROWS_DTYPES = [np.float64, np.float32]  # float32 rows keep their type and halve the work
 BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are judged
@@ -90,7 +90,10 @@ class KernelModel(Declared):
     def _kernel_for(self, X: Any, weights: NDArray[Any] | None = None) -> Kernel | str:
         """The kernel object, or "precomputed" after a look at the shape of X."""
         if not self._precomputed:
-            kernel = named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
+            try:
+                kernel = named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weights)
+            except ValueError as error:
+                raise ValueError(f"{type(self).__name__}: {error}") from None
             check_parameters(kernel)
             return kernel
         if X.shape[0] != X.shape[1]:
@@ -119,6 +122,22 @@ def kept_rows(kernel: Kernel | str, X: Any, rows: NDArray[np.int64]) -> Any:
     return X[rows] if sp.issparse(X) else np.ascontiguousarray(X[rows])
 
 
+def as_rows(coef: NDArray[np.float64], rows: Any) -> Any:
+    """Coefficients in the form of the rows they belong to: sparse for sparse ones, as scikit-learn gives them.
+
+    Every entry is stored, zeros too, so that ``data`` is the array and a file as large as what is made of it.
+    """
+    if not sp.issparse(rows):
+        return coef
+    lines, n = coef.shape
+    return sp.csr_array((coef.ravel(), np.tile(np.arange(n), lines), n * np.arange(lines + 1)), shape=coef.shape)
+
+
+def dense(coef: Any) -> NDArray[np.float64]:
+    """The array behind coefficients of either form."""
+    return coef.toarray() if sp.issparse(coef) else coef
+
+
 def columns_for(kernel: Kernel | str, X: Any, rows: NDArray[np.int64], dtype: Any) -> KernelColumns:
     """The columns of some rows of ``X``."""
     if isinstance(kernel, str):
@@ -126,12 +145,15 @@ def columns_for(kernel: Kernel | str, X: Any, rows: NDArray[np.int64], dtype: An
     return columns_of(kernel, X[rows], dtype)
 
 
-def linear_weights(model: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights of the columns behind an expansion with the linear kernel, (p, d), read-only; others have none."""
+def linear_weights(model: Any, coef: NDArray[np.float64]) -> Any:
+    """The weights of the columns behind an expansion with the linear kernel, (p, d), read-only; others have none.
+
+    They are sparse for sparse rows: the columns of a text model that no support vector has are most of them.
+    """
     check_is_fitted(model)
     if not isinstance(model.kernel_, LinearKernel):
         raise AttributeError(f"{type(model).__name__}: coef_ exists for kernel='linear' only; got {model.kernel!r}.")
-    product = coef @ model.support_vectors_
-    weights = product.toarray() if sp.issparse(product) else np.asarray(product)
-    weights.flags.writeable = False  # predictions come from the coefficients: a change here would say nothing
+    weights = as_rows(coef, model.support_vectors_) @ model.support_vectors_
+    # Predictions come from the coefficients: a change here would say nothing.
+    (weights.data if sp.issparse(weights) else weights).flags.writeable = False
     return weights

@@ -37,6 +37,7 @@ from margin.kernels.pairwise import (
     SigmoidKernel,
 )
 from margin.kernels.periodic import PeriodicKernel
+from margin.kernels.sparse_rows import written_out
 from margin.kernels.stationary import RBF, LaplaceKernel
 
 __all__ = [
@@ -93,9 +94,13 @@ def gamma_value(gamma: Any, X: Any, weights: NDArray[Any] | None = None) -> floa
     if gamma != "scale":
         return float(gamma)
     fraction = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
-    means = fraction @ X
-    squares = X.power(2) if sp.issparse(X) else np.square(X, dtype=np.float64)
-    variance = float(np.mean(fraction @ squares) - np.mean(means) ** 2)
+    X = written_out(X)
+    with np.errstate(over="ignore", invalid="ignore"):  # told below
+        means = fraction @ X
+        squares = X.power(2) if sp.issparse(X) else np.square(X, dtype=np.float64)
+        variance = float(np.mean(fraction @ squares) - np.mean(means) ** 2)
+    if not np.isfinite(variance):
+        raise ValueError("gamma='scale' needs columns whose squares are finite; scale them, or give gamma a number.")
     # Entries that are all one number have no scale; rounding may show a variance of 1e-16 of their square.
     constant = variance <= 1e-14 * float(np.mean(means) ** 2)
     return 1.0 if constant else 1.0 / (d * variance)

@@ -14,11 +14,43 @@ from numpy.typing import NDArray
 
 from margin.kernels.algebra import Product, Sum
 from margin.kernels.dot_product import LinearKernel, PolynomialKernel
+from margin.kernels.function_kernel import FunctionKernel
 from margin.kernels.kernel import ConstantKernel, Kernel
 from margin.kernels.pairwise import CosineKernel, SigmoidKernel, unit_rows
 from margin.kernels.stationary import RBF, LaplaceKernel, RadialKernel
 
-__all__ = ["kernel_values"]
+__all__ = ["check_sparse_form", "kernel_values", "written_out"]
+
+SMALL_VALUES = 1 << 16  # of a table that is written out whatever its zeros: half a megabyte
+SPARSE_KERNELS = (
+    ConstantKernel,
+    LinearKernel,
+    PolynomialKernel,
+    SigmoidKernel,
+    CosineKernel,
+    RBF,
+    LaplaceKernel,
+    FunctionKernel,
+)
+FULL = 2 / 3  # of a table's values: then the zeros of an array are no more memory than the indices of a sparse one
+
+
+def check_sparse_form(kernel: Kernel) -> None:
+    """Raise if a kernel, or a part of it, cannot be computed from sparse rows."""
+    if isinstance(kernel, Sum | Product):
+        check_sparse_form(kernel.k1)
+        check_sparse_form(kernel.k2)
+    elif not isinstance(kernel, SPARSE_KERNELS):
+        raise ValueError(f"{type(kernel).__name__}: sparse rows have no such kernel here; use X.toarray().")
+
+
+def written_out(X: Any) -> Any:
+    """X as an array where that is no larger than X itself, or small: one dense product is then the faster way.
+
+    What is learned has the bits of what is learned from the array.
+    """
+    n_values = X.shape[0] * X.shape[1]
+    return X.toarray() if sp.issparse(X) and (n_values <= SMALL_VALUES or X.nnz >= FULL * n_values) else X
 
 
 def kernel_values(kernel: Kernel, X: Any, Z: Any) -> NDArray[Any]:
@@ -42,7 +74,9 @@ def kernel_values(kernel: Kernel, X: Any, Z: Any) -> NDArray[Any]:
         return np.exp(-0.5 * _squared_distances(kernel, X, Z))
     if isinstance(kernel, LaplaceKernel):
         return np.exp(-np.sqrt(_squared_distances(kernel, X, Z)))
-    raise ValueError(f"{type(kernel).__name__}: sparse rows have no such kernel here; use X.toarray().")
+    check_sparse_form(kernel)
+    assert isinstance(kernel, FunctionKernel)
+    return kernel.of_sparse(X, Z)
 
 
 def _squared_distances(kernel: RadialKernel, X: Any, Z: Any) -> NDArray[Any]:

@@ -31,7 +31,7 @@ class RadialKernel(Kernel):
     length_scale_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
 
     def diag(self, X: Any) -> Floats:
-        return np.ones(len(rows_of(X)))
+        return np.ones(len(X))
 
     def scaled(self, X: Any) -> Floats:
         """Rows divided by the length scale, so that distances are pure numbers."""
@@ -111,7 +111,7 @@ class RationalQuadratic(Kernel):
     alpha_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
 
     def diag(self, X: Any) -> Floats:
-        return np.ones(len(rows_of(X)))
+        return np.ones(len(X))
 
     def _matrix(self, X: Any, Z: Any) -> Floats:
         return (1 + self._squares(X, Z) / (2 * self.alpha)) ** -self.alpha
@@ -141,11 +141,11 @@ class WhiteKernel(Kernel):
     noise_level_bounds: Bounds = parameter(WIDE, BOUNDS, BOUNDS_SENTENCE)
 
     def _matrix(self, X: Any, Z: Any) -> Floats:
-        n = len(rows_of(X))
-        return self.noise_level * np.eye(n) if Z is None else np.zeros((n, len(rows_of(Z))))
+        n = len(X)
+        return self.noise_level * np.eye(n) if Z is None else np.zeros((n, len(Z)))
 
     def diag(self, X: Any) -> Floats:
-        return np.full(len(rows_of(X)), float(self.noise_level))
+        return np.full(len(X), float(self.noise_level))
 
     def gradient(self, X: Floats, weights: Floats) -> Floats:
         return np.array([self.noise_level * np.trace(weights) for _ in self.free])

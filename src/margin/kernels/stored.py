@@ -43,7 +43,7 @@ CLASSIFIER: dict[str, Stored] = {
     **MACHINE,
     "classes_": ArrayOf("n_classes", kind="labels"),
     "n_support_": ArrayOf("n_classes", kind="i", low=0),
-    "dual_coef_": ArrayOf(None, "n_support"),
+    "dual_coef_": OneOf(ArrayOf("n_lines", "n_support"), SparseOf("n_lines", "n_support")),
     "sigmoids_": ArrayOf("n_machines", 2, finite=False),
     "class_weight_": ArrayOf("n_classes"),
 }
@@ -63,10 +63,18 @@ def _pairs_of_classes(model: Mapping[str, Any], sizes: Sizes) -> None:
     if "dual_coef_" not in model:
         return
     k = sizes["n_classes"]
-    if len(model["dual_coef_"]) != max(k - 1, 1) or int(model["n_support_"].sum()) != sizes["n_support"]:
+    _every_coefficient(model, sizes)
+    if sizes["n_lines"] != max(k - 1, 1) or int(model["n_support_"].sum()) != sizes["n_support"]:
         raise Violation("dual_coef_ and n_support_ must fit the number of classes and support vectors")
     if sizes["n_machines"] != k * (k - 1) // 2:
         raise Violation("intercept_ must have one entry per pair of classes")
+
+
+def _every_coefficient(model: Mapping[str, Any], _sizes: Sizes) -> None:
+    """Sparse coefficients are written out before use: a file may not ask for more than it holds."""
+    coef = model.get("dual_coef_")
+    if coef is not None and coef.size != coef.shape[0] * coef.shape[1]:
+        raise Violation("dual_coef_ must store every coefficient")
 
 
 def _latent_functions(model: Mapping[str, Any], sizes: Sizes) -> None:
@@ -85,7 +93,11 @@ def _latent_functions(model: Mapping[str, Any], sizes: Sizes) -> None:
 FORMS: Mapping[str, Form] = {
     "SVC": Form(CLASSIFIER, [_pairs_of_classes], may_be_empty=["n_support"]),
     "HardMarginSVC": Form(CLASSIFIER, [_pairs_of_classes], may_be_empty=["n_support"]),
-    "SVR": Form({**MACHINE, "dual_coef_": ArrayOf(1, "n_support")}, may_be_empty=["n_support"]),
+    "SVR": Form(
+        {**MACHINE, "dual_coef_": OneOf(ArrayOf(1, "n_support"), SparseOf(1, "n_support"))},
+        [_every_coefficient],
+        may_be_empty=["n_support"],
+    ),
     "LinearSVC": Form(
         {
             **MACHINE,

@@ -25,7 +25,7 @@ from margin.core.threads import blas_threads
 from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import COST, MAX_ITER, describe, finite_cost, solve_some
 from margin.kernels.kernel import Kernel
-from margin.kernels.kernel_model import KernelModel, columns_for, kept_rows, linear_weights
+from margin.kernels.kernel_model import KernelModel, as_rows, columns_for, dense, kept_rows, linear_weights
 from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
 
@@ -58,7 +58,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
 
     support_: NDArray[np.int64] = attribute("Rows that are support vectors.")
     support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")
-    dual_coef_: NDArray[np.float64] = attribute("Coefficients of the support vectors, (1, n_support).")
+    dual_coef_: Any = attribute("Coefficients of the support vectors, (1, n_support), sparse if the rows are.")
     intercept_: NDArray[np.float64] = attribute("The constant, (1,).")
     objective_: float = attribute("Dual objective.")
     gap_: float = attribute("Primal minus dual objective.")
@@ -73,9 +73,9 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         return np.array([len(self.support_)])
 
     @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the columns, (1, p), of the linear kernel."""
-        return linear_weights(self, self.dual_coef_)
+    def coef_(self) -> Any:
+        """Weights of the columns, (1, p), of the linear kernel, sparse if the rows are."""
+        return linear_weights(self, dense(self.dual_coef_))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
         """Learn from rows X and numbers y."""
@@ -111,7 +111,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The value of the machine for every row."""
-        values = self._expand(self._new_rows(X), self.support_, self.support_vectors_, self.dual_coef_)
+        values = self._expand(self._new_rows(X), self.support_, self.support_vectors_, dense(self.dual_coef_))
         return values[:, 0] + self.intercept_[0]
 
     def _problem(self, X: Any, y: Any, rows: Any, bounds: Any, kernel: Kernel | str) -> DualProblem:
@@ -126,7 +126,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         self.kernel_ = kernel
         self.support_ = rows[used]
         self.support_vectors_ = kept_rows(kernel, X, self.support_)
-        self.dual_coef_ = problem.beta[used][None, :]
+        self.dual_coef_ = as_rows(problem.beta[used][None, :], self.support_vectors_)
         offset = offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon)
         self.intercept_ = np.array([offset])
         numbers = describe(problem)

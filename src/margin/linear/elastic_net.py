@@ -22,6 +22,7 @@ from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Se
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import COPY, attribute, parameter
+from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.linear.affine import AffinePrediction
@@ -73,16 +74,22 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
         """``coef_`` as a sparse matrix, (1, p) or (targets, p)."""
         return sp.csr_matrix(np.atleast_2d(self.coef_))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from all rows."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Learn from all rows; without ``check_input`` they are known to be finite, and not looked through for it."""
+        return self._consume(self.iterate(X, y, sample_weight, check_input=check_input), X, y)
 
     def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        check_input: bool = True,
+        state: dict[str, Any] | None = None,
     ) -> Iterator[Record]:
         """Learn, yielding a record per round of descent."""
         self._check_parameters()
-        X, Y, ndim, weights = self._rows(X, y, sample_weight)
+        X, Y, ndim, weights = self._rows(X, y, sample_weight, finite=check_input)
         if self.alpha == 0:
             warn_user(
                 f"{type(self).__name__}: alpha=0 is no penalty, for which descent over columns is slow; use "
@@ -100,10 +107,19 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
             self._learn(loop, ndim)
             yield record
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, int, np.ndarray | None]:
+    def _rows(
+        self, X: Any, y: Any, sample_weight: Any, *, finite: bool
+    ) -> tuple[Any, np.ndarray, int, np.ndarray | None]:
         """Checked X, y as columns, the dimensions that y had, and weights without zeros."""
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, multi_output=True
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=finite,
+            y_numeric=True,
+            multi_output=True,
         )
         y = np.asarray(y, dtype=np.float64)
         weights = None
@@ -130,9 +146,10 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
         coef = np.stack([part.w for part in found])
         constants = np.array([part.constant for part in found]) if self.fit_intercept else np.zeros(len(found))
         single = len(found) == 1
+        coef, constants = in_precision_of(loop.X, coef), in_precision_of(loop.X, constants)
         self.coef_ = coef[0].copy() if single else coef
         # As in scikit-learn, y of one column keeps its dimension in the constant.
-        self.intercept_ = np.float64(constants[0]) if ndim == 1 or not self.fit_intercept else constants
+        self.intercept_ = constants[0] if ndim == 1 or not self.fit_intercept else constants
         self.objective_ = found[0].objective if single else np.array([part.objective for part in found])
         self.dual_gap_ = found[0].gap if single else np.array([part.gap for part in found])
         self.n_iter_ = found[0].iterations if single else [part.iterations for part in found]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn.linear_model as scikit_learn
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -181,3 +182,7 @@ def _product(X: np.ndarray, coef: np.ndarray) -> np.ndarray:
         lambda rows: [block.x @ coef for block in blocks(X, empty, None, nothing, rows)], len(X), work=X.size
     )
     return np.vstack([product for chunk in parts for product in chunk])
+
+
+# scikit-learn's RANSACRegressor knows how many rows a straight line needs only for what is an instance of its own.
+scikit_learn.LinearRegression.register(LinearRegression)

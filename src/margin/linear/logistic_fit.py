@@ -39,6 +39,7 @@ class LogisticFit:
 
     def __init__(self, model: Any, rows: LabeledRows, classes: int, start: np.ndarray | None = None):
         self.model, self.iteration = model, 0
+        self.dtype = rows.X.dtype  # of the user's table, and so of what is learned
         self.separated = False  # without a penalty: the present scores separate the classes
         scores = 1 if classes == 2 else classes
         l1, l2 = strengths(model, rows.total)

@@ -27,6 +27,7 @@ from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Opt
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
+from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
 from margin.core.sparse_coefficients import SparseCoefficients, dense_coefficients, linear_scores
@@ -95,7 +96,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         'of the rows), and "proximal" where the penalty has a corner. "newton-cg" takes products with the Hessian, '
         '"sag" and "saga" visit one random row at a time, "liblinear" penalizes the intercept.',
     )
-    max_iter: int = parameter(100, Integer(low=1), "Most iterations.")
+    max_iter: int = parameter(100, Integer(low=0), "Most iterations; 0 shows what the first one starts from.")
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
     warm_start: bool = parameter(False, Flag(), "Whether a fit starts from the coefficients of the last one.")
     n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
@@ -248,9 +249,9 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
 
     def _learn(self, loop: LogisticFit) -> None:
         theta = loop.theta
-        self.coef_ = np.ascontiguousarray(theta[:-1].T)
-        self.intercept_ = theta[-1].copy()
-        self.n_iter_ = np.array([max(loop.iteration, 1)], dtype=np.int32)
+        self.coef_ = np.ascontiguousarray(in_precision_of(loop, theta[:-1].T))
+        self.intercept_ = in_precision_of(loop, theta[-1].copy())
+        self.n_iter_ = np.array([max(loop.iteration, min(1, self.max_iter))], dtype=np.int32)
         self.objective_ = loop.objective
 
     def _two_classes(self, what: str) -> None:

@@ -19,6 +19,7 @@ from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional,
 from margin.core.estimator import Estimator
 from margin.core.notices import warn_user
 from margin.core.parameters import COPY, attribute, parameter
+from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator
 from margin.linear.affine import AffinePrediction
 from margin.linear.least_squares import Solution
@@ -115,9 +116,10 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
             )
         intercept = found.intercept if self.fit_intercept else np.zeros(Y.shape[1])
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
-        self.coef_ = found.coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(found.coef.T)
+        coef, intercept = in_precision_of(X, found.coef), in_precision_of(X, intercept)
+        self.coef_ = coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(coef.T)
         plain = ndim == 1 or not self.fit_intercept
-        self.intercept_ = np.float64(intercept[0]) if plain else intercept
+        self.intercept_ = intercept[0] if plain else intercept
         return self
 
     def _solver(self) -> str:

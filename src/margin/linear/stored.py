@@ -30,7 +30,7 @@ __all__ = ["FORMS"]
 NUMBER_OR_ROW = OneOf(Real(finite=True), ArrayOf("n_targets"), ArrayOf())
 COMMON: dict[str, Stored] = {
     "intercept_": NUMBER_OR_ROW,
-    "n_iter_": OneOf(Count(), ArrayOf(None, kind="i", low=0), NoneOnly()),
+    "n_iter_": OneOf(Count(), ArrayOf(None, kind="i", low=0), ListOf(Count()), NoneOnly()),
     "objective_": OneOf(Real(), ArrayOf(None, finite=False)),
     "duality_gap_": OneOf(Real(), ArrayOf(None, finite=False)),
     "dual_gap_": OneOf(Real(), ArrayOf(None, finite=False)),

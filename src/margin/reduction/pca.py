@@ -186,7 +186,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             raise ValueError(f"PCA: svd_solver={self.svd_solver!r} needs a number of components; got {k!r}.")
         if arpack and k == most:
             if self.n_components is not None:
-                raise ValueError(f"PCA: svd_solver='arpack' finds fewer than min(rows, columns) = {most}; got {k}.")
+                raise ValueError(
+                    f"PCA: n_components must be below min(rows, columns) = {most} for svd_solver='arpack'; got {k}."
+                )
             k = most - 1
         rng = as_generator(self.random_state)
         if arpack:

@@ -20,6 +20,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_estimator, seed_from
 from margin.core.records import Record
+from margin.core.refusals import MissingMethod
 from margin.linear import LogisticRegression
 from margin.semi.labels import UNKNOWN, coded_labels
 
@@ -183,7 +184,7 @@ class _Rounds:
         self.classifier.fit(self.X[known], self.codes[known])
         if not hasattr(self.classifier, "predict_proba"):
             name = type(self.classifier).__name__
-            raise ValueError(
+            raise MissingMethod(
                 f"SelfTrainingClassifier: estimator must give probabilities; got {name} without predict_proba."
             )
 

@@ -11,11 +11,12 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
+from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
-from margin.core.parameters import VERBOSE, attribute, parameter
+from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
+from margin.core.threads import thread_limit
 from margin.text.topic_loops import GibbsLoop, VariationalLoop, first_topics, online_step
 from margin.text.topics import document_posterior, expected_log, topic_bound
 
@@ -65,6 +66,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     mean_change_tol: float = parameter(1e-3, Number(low=0), "When the posterior of a document has settled.")
     max_doc_update_iter: int = parameter(100, Integer(low=1), "Most updates of the posterior of a document.")
     verbose: int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
+    n_jobs: int | None = parameter(None, Jobs(), N_JOBS)
     random_state: RandomLike = parameter(None, Seed(), "Draws the first topics, the batches and the Gibbs samples.")
 
     components_: np.ndarray = attribute("Dirichlet parameters of the words of each topic, (n_components, p).")
@@ -93,7 +95,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._learn(loop)
         while loop.iteration < self.max_iter and not loop.settled:
             before = self.components_
-            values = loop.advance()
+            with thread_limit(self.n_jobs):
+                values = loop.advance()
             self._learn(loop)
             record = {"change": _moved(before, self.components_), **values}
             if self.evaluate_every > 0 and loop.iteration % self.evaluate_every == 0:
@@ -114,7 +117,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             self.n_batch_iter_ = self.n_iter_ = 0
         for start in range(0, counts.shape[0], self.batch_size):
             batch = counts[start : start + self.batch_size]
-            self.components_ = online_step(self, batch, self.components_, self.total_samples, self.n_batch_iter_)
+            with thread_limit(self.n_jobs):
+                self.components_ = online_step(self, batch, self.components_, self.total_samples, self.n_batch_iter_)
             self.n_batch_iter_ += 1
         self.n_iter_ += 1
         return self
@@ -153,7 +157,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _posterior(self, counts: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         limits: dict[str, Any] = {"tol": self.mean_change_tol, "max_iter": self.max_doc_update_iter}
-        return document_posterior(counts, self.components_, self.doc_topic_prior_, **limits)
+        with thread_limit(self.n_jobs):
+            return document_posterior(counts, self.components_, self.doc_topic_prior_, **limits)
 
     def _bound(self, counts: sparse.csr_matrix, copies: float = 1.0) -> float:
         gamma, _ = self._posterior(counts)

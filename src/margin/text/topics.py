@@ -8,11 +8,15 @@ that topic. The variational posterior is :math:`q(\theta_d) = \mathrm{Dir}(\gamm
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, logsumexp, psi
+
+from margin.core.parallel import parallel_map
+from margin.core.threads import threads_for
 
 __all__ = [
     "collapsed_log_likelihood",
@@ -22,6 +26,10 @@ __all__ = [
     "gibbs_sweep",
     "topic_bound",
 ]
+
+WORK_PER_WORD = 60.0  # basic operations per entry of the table and topic, over all updates of a document
+WORK_PER_PART = 2e7  # of the documents that one thread takes at a time
+MOST_PARTS = 8  # each needs room for expected counts
 
 
 def expected_log(parameters: np.ndarray) -> np.ndarray:
@@ -43,10 +51,22 @@ def document_posterior(
 
     counts = sparse.csr_matrix(counts, dtype=np.float64)
     likelihood = np.ascontiguousarray(np.exp(expected_log(topics)).T)
-    gamma, expected = np.ones((counts.shape[0], len(topics))), np.zeros(likelihood.shape)
+    gamma = np.ones((counts.shape[0], len(topics)))
     indices, ends = counts.indices.astype(np.int64), counts.indptr.astype(np.int64)
-    infer_documents(ends, indices, counts.data, likelihood, alpha, tol, max_iter, gamma, expected)
-    return gamma, (expected * likelihood).T
+    work = float(WORK_PER_WORD * counts.nnz * len(topics))
+    # As many parts as the documents are worth, whatever the number of threads: sums then have the same bits.
+    parts = int(np.clip(work // WORK_PER_PART, 1, min(MOST_PARTS, len(gamma))))
+    edges = np.linspace(0, len(gamma), parts + 1).astype(int).tolist()
+
+    def infer(part: tuple[int, int]) -> np.ndarray:
+        low, high = part
+        expected = np.zeros(likelihood.shape)
+        given = ends[low : high + 1], indices, counts.data, likelihood, alpha, tol, max_iter
+        infer_documents(*given, gamma[low:high], expected)
+        return expected
+
+    expected = parallel_map(infer, list(pairwise(edges)), threads_for(work))
+    return gamma, (np.add.reduce(expected) * likelihood).T
 
 
 def topic_bound(

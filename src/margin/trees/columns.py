@@ -33,12 +33,17 @@ def categorical_flags(owner: str, given: Any, columns: int, names: Any = None) -
     known = [] if names is None else list(names)
     for item in given:
         if isinstance(item, str) and item not in known:
-            raise ValueError(f"{owner}: categorical_features names {item!r}, which is not a column of X.")
+            raise ValueError(f"{owner}: categorical_features names {item!r}, {unknown_column(names)}.")
         position = known.index(item) if isinstance(item, str) else int(item)
         if not 0 <= position < columns:
             raise ValueError(f"{owner}: categorical_features has column {position}; X has {columns} columns.")
         flags[position] = True
     return flags
+
+
+def unknown_column(names: Any) -> str:
+    """Why a name is none of a column: there are others, or none."""
+    return "but the columns of X have no names" if names is None else "which is not a column of X"
 
 
 def monotone_signs(owner: str, given: Any, categorical: np.ndarray) -> np.ndarray | None:

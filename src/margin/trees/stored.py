@@ -234,18 +234,17 @@ def _members_have_the_same_columns(model: Mapping[str, Any], sizes: Sizes) -> No
             raise Violation("estimators_ must have been fitted to the columns of the ensemble")
 
 
+DRAWN: dict[str, Stored] = {
+    "seed": Count(),
+    "rows": Count(low=1, size="n_rows", high=10**10),
+    "drawn": Count(low=1, high=10**10),
+    "columns": Count(low=1, high=10**10),
+    "attempts": ListOf(Count(low=1, high=10**4), "n_members"),
+}
 BAGGED: dict[str, Stored] = {
     "estimators_": ListOf(ModelWith(["predict"]), "n_members"),
     "estimators_features_": ListOf(ArrayOf(None, kind="i", low=0, below="n_features"), "n_members"),
-    "_sampling": FieldsOf(
-        {
-            "seed": Count(),
-            "rows": Count(low=1, high=10**10),
-            "drawn": Count(low=1, high=10**10),
-            "columns": Count(low=1, high=10**10),
-            "attempts": ListOf(Count(low=1, high=10**4), "n_members"),
-        }
-    ),
+    "_sampling": OneOf(FieldsOf(DRAWN), FieldsOf({**DRAWN, "chances": ArrayOf("n_rows", low=0, high=1)})),
     **JUDGED,
 }
 WEIGHTED: dict[str, Stored] = {

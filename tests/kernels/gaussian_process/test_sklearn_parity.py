@@ -171,10 +171,8 @@ def test_a_resumed_warm_start_has_the_same_bits():
     np.testing.assert_array_equal(one.predict_proba(rows), whole.predict_proba(rows))
 
 
-def test_kernels_without_a_translation_are_refused():
+def test_several_kernels_side_by_side_are_refused_and_nested_ones_translated():
     with pytest.raises(ValueError, match="kernel must be"):
-        GaussianProcessRegressor(peer.PairwiseKernel(metric="linear")).fit(X, Y)
-    with pytest.raises(ValueError, match="kernel must be"):
-        GaussianProcessRegressor(peer.RBF() + peer.PairwiseKernel()).fit(X, Y)
+        GaussianProcessRegressor(peer.CompoundKernel([peer.RBF(), peer.RBF(2.0)])).fit(X, Y)
     nested = translated(peer.RBF([1.0, 2.0]) * 2.0 + peer.WhiteKernel())
     np.testing.assert_allclose(nested(X), (peer.RBF([1.0, 2.0]) * 2.0 + peer.WhiteKernel())(X), atol=1e-12)

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.ensemble import AdaBoostClassifier as PeerClassifier
@@ -143,3 +145,27 @@ def test_great_weights_do_not_overflow():
     assert np.isfinite(model.estimator_errors_).all()
     assert model.n_iter_ > 2
     assert model.score(X, y) > 0.6
+
+
+class SeesRows(LogisticRegression):
+    """Notes the form of the rows that it learns from."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.form_ = X.format if sp.issparse(X) else "dense"
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize(("form", "seen"), [("csr", "csr"), ("csc", "csc"), ("lil", "csr")])
+def test_sparse_rows_stay_sparse_for_learners_that_take_them(form, seen):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.4)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    table = sp.csr_array(X).asformat(form)
+    sparse = AdaBoostClassifier(SeesRows(), n_estimators=4).fit(table, y)
+    dense = AdaBoostClassifier(SeesRows(), n_estimators=4).fit(X, y)
+    assert {learner.form_ for learner in sparse.estimators_} == {seen}
+    np.testing.assert_allclose(sparse.decision_function(table), dense.decision_function(X), atol=1e-8)
+    for one, other in zip(sparse.staged_predict_proba(table), dense.staged_predict_proba(X), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+    trees = AdaBoostClassifier(n_estimators=4, random_state=0)  # these look at every cell
+    np.testing.assert_array_equal(clone(trees).fit(table, y).predict(table), clone(trees).fit(X, y).predict(X))

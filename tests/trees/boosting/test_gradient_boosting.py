@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import export_text
 
 from margin.store import save
 from margin.trees import GradientBoostingClassifier, GradientBoostingRegressor
@@ -244,3 +245,38 @@ def test_rows_held_back_leave_every_class_to_learn_from():
     with pytest.raises(ValueError, match=r"validation_fraction=0\.8 leaves rows of 1 of 2 classes to learn from"):
         model.fit(np.ones((10, 1)), [0] * 2 + [1] * 8)
     assert not hasattr(model, "trees_")
+
+
+def test_the_trees_are_models_of_their_own_that_add_up_to_the_ensemble():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(3, size=200)
+    X[::7, 1] = np.nan
+    model = GradientBoostingClassifier(n_estimators=6, learning_rate=0.3, init="zero", random_state=0).fit(X, y)
+    members = model.estimators_
+    assert members.shape == (6, 3)
+    assert (len(model), model[0].shape) == (6, (3,))
+    raw = 0.3 * sum(np.column_stack([tree.predict(X) for tree in part]) for part in model)
+    np.testing.assert_allclose(raw, model.decision_function(X), atol=1e-12)
+    leaves = np.stack([np.column_stack([tree.apply(X) for tree in part]) for part in members], axis=1)
+    np.testing.assert_array_equal(leaves, model.apply(X))
+    assert members[0, 0].max_depth == members[0, 0].tree_.max_depth == 3
+    assert export_text(members[0, 0], feature_names=["a", "b", "c"]).startswith("|--- ")
+    regressor = GradientBoostingRegressor(n_estimators=4, loss="absolute_error").fit(X, rng.normal(size=200))
+    total = regressor.start_[0] + 0.1 * sum(tree.predict(X) for tree in regressor.estimators_[:, 0])
+    np.testing.assert_allclose(total, regressor.predict(X), atol=1e-12)
+
+
+def test_a_monitor_ends_the_fit():
+    X, y = few_values(200)
+    seen = []
+
+    def monitor(number, model, values):
+        seen.append((number, model.n_estimators_, values["loss"]))
+        return number == 4
+
+    model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, y, monitor=monitor)
+    assert [part[:2] for part in seen] == [(i, i + 1) for i in range(5)]
+    assert model.estimators_.shape == (5, 1)
+    short = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), short.predict(X))
+    assert not hasattr(model, "_loop")

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine, make_blobs, make_friedman1
@@ -11,6 +12,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor as PeerRegressor
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_pinball_loss, mean_poisson_deviance
 from sklearn.model_selection import train_test_split
 
+from margin.core.randomness import seed_from
+from margin.data.splits import hold_out
 from margin.trees import GradientBoostingClassifier, HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from margin.trees.boosting import growing
 from margin.trees.boosting.growing import TreeGrower
@@ -420,7 +423,7 @@ def test_importance_finds_the_columns_that_matter():
         ({"interaction_cst": [[0, 10]]}, "interaction_cst names column 10; X has 10 columns"),
         ({"monotonic_cst": [1] + [0] * 9, "categorical_features": [0]}, "must be 0 for categorical"),
         ({"categorical_features": [11]}, "categorical_features has column 11; X has 10 columns"),
-        ({"categorical_features": ["age"]}, "names 'age', which is not a column of X"),
+        ({"categorical_features": ["age"]}, "names 'age', but the columns of X have no names"),
         ({"categorical_features": [True, False]}, "categorical_features has 2 flags; X has 10 columns"),
         ({"early_stopping": True, "validation_fraction": 1e-6}, "leaves none"),
         ({"early_stopping": True, "validation_fraction": 100}, "none to learn from"),
@@ -502,3 +505,51 @@ def test_gradients_without_a_finite_sum_are_told():
     y = np.array([1e308, -1e308] * 20)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="gradients must have a finite sum"):
         HistGradientBoostingRegressor(max_iter=2).fit(np.arange(40.0)[:, None], y)
+
+
+@pytest.mark.parametrize("scoring", ["loss", "accuracy"])
+def test_given_rows_watch_as_held_rows_do(scoring):
+    """The rows that a fit would hold back, given to it as validation rows: the same trees and scores."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 3)), rng.choice(["a", "b", "c"], 400)
+    weight = rng.uniform(0.5, 2.0, 400)
+    settings = {"early_stopping": True, "random_state": 0, "n_iter_no_change": 3, "scoring": scoring}
+    alone = HistGradientBoostingClassifier(**settings)
+    held = np.zeros(400, dtype=bool)
+    held[hold_out(400, 0.1, np.random.default_rng([seed_from(0), 1]), np.unique(y, return_inverse=True)[1])[1]] = True
+    alone.fit(X, y, weight)
+    given = HistGradientBoostingClassifier(**settings).fit(
+        X[~held], y[~held], weight[~held], X_val=X[held], y_val=y[held], sample_weight_val=weight[held]
+    )
+    assert given.n_iter_ == alone.n_iter_ < 100
+    np.testing.assert_allclose(given.validation_score_, alone.validation_score_, rtol=1e-12)
+    np.testing.assert_array_equal(given.predict_proba(X), alone.predict_proba(X))
+
+
+def test_given_rows_stop_a_small_fit_and_are_checked():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.normal(size=200)
+    model = HistGradientBoostingRegressor(n_iter_no_change=2).fit(X, y, X_val=X[:50], y_val=-y[:50])
+    assert model.n_iter_ < 10  # noise of the other sign: nothing is learned
+    assert model.do_early_stopping_
+    for values, said in (
+        ({"X_val": X}, "fit needs y_val beside X_val"),
+        ({"y_val": y}, "fit needs X_val beside y_val"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            model.fit(X, y, **values)
+    with pytest.raises(ValueError, match="need early_stopping True or 'auto'; got False"):
+        HistGradientBoostingRegressor(early_stopping=False).fit(X, y, X_val=X, y_val=y)
+    with pytest.raises(ValueError, match="y_val holds 7, which is not a class of y"):
+        HistGradientBoostingClassifier().fit(X, y > 0, X_val=X, y_val=np.full(200, 7))
+    with pytest.raises(ValueError, match="2 features"):
+        HistGradientBoostingRegressor().fit(X, y, X_val=X[:, :1], y_val=y)
+
+
+def test_given_rows_know_only_the_categories_of_training_rows():
+    table = pd.DataFrame({"kind": ["x", "y"] * 100, "size": np.arange(200.0)})
+    y = (table["kind"] == "x") + 0.0
+    other = pd.DataFrame({"kind": ["new"] * 10, "size": np.zeros(10)})
+    model = HistGradientBoostingRegressor(max_iter=5).fit(table, y, X_val=other, y_val=np.zeros(10))
+    assert model.category_names_[0] == ["x", "y"]
+    np.testing.assert_allclose(-model.validation_score_[-1], 0.5 * np.mean(model.predict(other) ** 2), rtol=1e-12)

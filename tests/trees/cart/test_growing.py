@@ -240,7 +240,7 @@ def test_a_large_offset_of_the_target_does_not_blur_the_splits():
     [
         ({"categorical_features": [9]}, "categorical_features has column 9; X has 2 columns"),
         ({"categorical_features": [True]}, "categorical_features has 1 flags; X has 2 columns"),
-        ({"categorical_features": ["color"]}, "names 'color', which is not a column of X"),
+        ({"categorical_features": ["color"]}, "names 'color', but the columns of X have no names"),
         ({"monotonic_cst": [1]}, "monotonic_cst has 1 entries; X has 2 columns"),
         ({"monotonic_cst": [1, 0], "categorical_features": [0]}, "monotonic_cst must be 0 for categorical columns"),
     ],

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from margin import store
 from margin.data import load
+from margin.neighbors import KNeighborsClassifier as OwnNeighbors
 from margin.trees import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -48,8 +49,34 @@ def test_bagging_refuses(moons):
     X, y = moons
     with pytest.raises(ValueError, match="max_features=7 exceeds the 2 columns"):
         BaggingClassifier(max_features=7).fit(X, y)
-    with pytest.raises(ValueError, match="sample_weight needs members that take it; got KNeighborsClassifier"):
-        BaggingClassifier(KNeighborsClassifier(), 2).fit(X, y, sample_weight=np.arange(400))
+    with pytest.raises(ValueError, match="bootstrap=False needs 400 rows of positive weight to draw; got 399"):
+        BaggingClassifier(KNeighborsClassifier(), 2, bootstrap=False).fit(X, y, sample_weight=np.arange(400))
+
+
+def test_members_without_weights_get_rows_drawn_by_them(moons, tmp_path):
+    X, y = moons
+    weight = np.where(np.arange(400) % 4 == 0, 3.0, 0.0) + (np.arange(400) % 4 == 1)
+    bag = BaggingClassifier(OwnNeighbors(), 20, max_samples=300, random_state=0).fit(X, y, sample_weight=weight)
+    drawn = np.bincount(np.concatenate(bag.estimators_samples_), minlength=400)
+    assert drawn[weight == 0].sum() == 0
+    assert drawn[weight == 3].sum() / drawn.sum() == pytest.approx(0.75, abs=0.03)
+    for member, rows in zip(bag.estimators_, bag.estimators_samples_):
+        np.testing.assert_array_equal(member.points_, X[rows])
+    store.save(bag, tmp_path / "bag.safetensors")
+    for one, other in zip(store.load(tmp_path / "bag.safetensors").estimators_samples_, bag.estimators_samples_):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_several_targets_are_averaged_each(tmp_path):
+    data = load("friedman", n_samples=150, seed=3)
+    y = np.column_stack([data.y, -2 * data.y])
+    bag = BaggingRegressor(n_estimators=30, oob_score=True, random_state=0).fit(data.X, y)
+    one = BaggingRegressor(n_estimators=30, oob_score=True, random_state=0).fit(data.X, data.y)
+    assert bag.predict(data.X).shape == bag.oob_prediction_.shape == (150, 2)
+    np.testing.assert_allclose(bag.predict(data.X), np.column_stack([one.predict(data.X), -2 * one.predict(data.X)]))
+    assert bag.oob_score_ == pytest.approx(one.oob_score_)
+    store.save(bag, tmp_path / "bag.safetensors")
+    np.testing.assert_array_equal(store.load(tmp_path / "bag.safetensors").predict(data.X), bag.predict(data.X))
 
 
 def test_bagged_trees_equal_trees_on_the_drawn_rows():

@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, mean_absolute_error
+from sklearn.utils.class_weight import compute_sample_weight
 
 from margin import store
 from margin.data import load
@@ -109,12 +110,50 @@ def test_max_samples_and_no_bootstrap(moons):
     X, y = moons
     assert {int(t["weight"][0]) for t in RandomForestClassifier(4, max_samples=0.25).fit(X, y).trees_} == {100}
     assert {int(t["n_samples"][0]) for t in RandomForestClassifier(4, bootstrap=False).fit(X, y).trees_} == {400}
-    with pytest.raises(ValueError, match="max_samples=900 exceeds the 400 rows"):
-        RandomForestClassifier(2, max_samples=900).fit(X, y)
+    for more in (900, 2.25):  # with replacement more may be drawn than there are
+        assert {int(t["weight"][0]) for t in RandomForestClassifier(4, max_samples=more).fit(X, y).trees_} == {900}
     with pytest.raises(ValueError, match="oob_score=True needs bootstrap=True"):
         RandomForestClassifier(2, bootstrap=False, oob_score=True).fit(X, y)
     with pytest.raises(ValueError, match="max_samples needs bootstrap=True; got max_samples"):
         RandomForestClassifier(2, bootstrap=False, max_samples=0.5).fit(X, y)
+
+
+@pytest.mark.parametrize("Forest", [RandomForestClassifier, ExtraTreesClassifier])
+def test_every_sample_is_balanced_as_scikit_learn_weighs_it(Forest):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 4)), (rng.random(200) < 0.1).astype(int)
+    forest = Forest(6, bootstrap=True, class_weight="balanced_subsample", max_depth=2, random_state=3).fit(X, y)
+    for tree, rows in zip(forest.trees_, forest.estimators_samples_):
+        counts = np.bincount(rows, minlength=len(X))
+        weight = counts * compute_sample_weight("balanced", y, indices=rows)
+        np.testing.assert_allclose(tree["value"][0], [0.5, 0.5], rtol=1e-12)
+        leaves = forest.apply(X)[:, [t is tree for t in forest.trees_].index(True)]
+        for leaf in np.unique(leaves):
+            inside = (leaves == leaf) & (weight > 0)
+            expected = np.bincount(y[inside], weight[inside], minlength=2) / weight[inside].sum()
+            np.testing.assert_allclose(tree["value"][leaf], expected, rtol=1e-12)
+    whole = [
+        Forest(4, bootstrap=False, class_weight=w, random_state=1).fit(X, y) for w in ("balanced", "balanced_subsample")
+    ]
+    np.testing.assert_array_equal(whole[0].predict_proba(X), whole[1].predict_proba(X))
+
+
+def test_balanced_samples_of_several_targets_and_after_a_warm_start(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 3))
+    y = np.column_stack([rng.random(150) < 0.1, rng.integers(3, size=150)])
+    given = {"class_weight": "balanced_subsample", "random_state": 0}
+    whole = RandomForestClassifier(6, **given).fit(X, y)
+    assert whole.estimators_[0].class_weight is None
+    part = RandomForestClassifier(3, warm_start=True, **given).fit(X, y)
+    part.set_params(n_estimators=6).fit(X, y)
+    store.save(part, tmp_path / "forest.safetensors")
+    for other in (part, store.load(tmp_path / "forest.safetensors")):
+        for one, same in zip(whole.predict_proba(X), other.predict_proba(X)):
+            np.testing.assert_array_equal(one, same)
+    for tree, rows in zip(whole.trees_, whole.estimators_samples_):
+        weight = np.bincount(rows, minlength=150) * compute_sample_weight("balanced", y, indices=rows)
+        assert tree["weight"][0] == pytest.approx(weight.sum(), rel=1e-12)
 
 
 def test_class_weights_move_the_border():

@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.core.domains.base import Build, Domain
 
-__all__ = ["Array", "Either", "Nested", "Optional", "Sequence"]
+__all__ = ["Array", "Either", "Learner", "Nested", "Optional", "Sequence"]
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,17 @@ class Nested(Domain):
 
     def wrong(self) -> list[Any]:
         return ["a string", 3]
+
+
+class Learner(Nested):
+    """Any object with these methods, an estimator or not."""
+
+    def accepts(self, value: Any) -> bool:
+        return not isinstance(value, type | str) and all(hasattr(value, method) for method in self.methods)
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        return "an object with " + " and ".join(self.methods)
 
 
 @dataclass(frozen=True, init=False)

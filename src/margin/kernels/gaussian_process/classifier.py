@@ -25,7 +25,7 @@ from margin.core.records import Record
 from margin.core.threads import available, blas_threads, threads_for
 from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.function_search import restarts_for
-from margin.kernels.gaussian_process.initial_kernel import initial_kernel
+from margin.kernels.gaussian_process.initial_kernel import initial_kernel, row_rules
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, averaged_sigmoid
 from margin.kernels.gaussian_process.latent_kernels import LatentKernels
 from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_variance
@@ -94,7 +94,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per round of evaluations of the approximate marginal likelihood."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        X, y = validate_data(self, X, y, **row_rules(self.kernel))
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -200,7 +200,7 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
 
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return validate_data(self, X, reset=False, **row_rules(self.kernel))
 
 
 class _ClassSearches:

@@ -17,7 +17,7 @@ from margin.kernels.kernel import WIDE, ConstantKernel, Kernel
 from margin.kernels.matern import Matern
 from margin.kernels.stationary import RBF, LaplaceKernel, RadialKernel, WhiteKernel
 
-__all__ = ["KERNEL_DOMAIN", "KERNEL_SENTENCE", "initial_kernel", "with_noise_term"]
+__all__ = ["KERNEL_DOMAIN", "KERNEL_SENTENCE", "initial_kernel", "row_rules", "with_noise_term"]
 
 Floats = NDArray[np.float64]
 
@@ -26,14 +26,14 @@ NAMES = ("rbf", "matern", "laplace", "linear")
 
 @dataclass(frozen=True)
 class CovarianceObject(Domain):
-    """A kernel of ours, or one of scikit-learn's that has a translation."""
+    """A kernel of ours, or one of scikit-learn's form."""
 
     description = "a kernel of margin.kernels or of sklearn.gaussian_process.kernels"
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, Kernel):
             return True
-        if not type(value).__module__.startswith("sklearn.gaussian_process"):
+        if not _is_scikit_learns(value):
             return False
         from margin.kernels.gaussian_process.sklearn_kernels import can_translate
 
@@ -75,6 +75,21 @@ def with_noise_term(kernel: Kernel) -> Kernel:
     if any(isinstance(term, WhiteKernel) for term in terms_of(kernel)):
         return kernel
     return kernel + WhiteKernel(NOISE_START, noise_level_bounds=NOISE_BOUNDS)
+
+
+def row_rules(kernel: Any) -> dict[str, Any]:
+    """How rows are checked: numbers, or anything that a kernel of strings or other things says it can read."""
+    if _is_scikit_learns(kernel):
+        from margin.kernels.gaussian_process.sklearn_kernels import requires_numbers
+
+        if not requires_numbers(kernel):
+            return {"dtype": None, "ensure_2d": False}
+    return {"dtype": np.float64, "order": "C"}
+
+
+def _is_scikit_learns(value: Any) -> bool:
+    """Without an import of its package, which a kernel of ours does not need."""
+    return any(base.__module__ == "sklearn.gaussian_process.kernels" for base in type(value).__mro__)
 
 
 def _object(kernel: Any) -> Kernel:

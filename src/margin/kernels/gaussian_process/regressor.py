@@ -23,7 +23,7 @@ from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
-from margin.kernels.gaussian_process.initial_kernel import initial_kernel, with_noise_term
+from margin.kernels.gaussian_process.initial_kernel import initial_kernel, row_rules, with_noise_term
 from margin.kernels.gaussian_process.likelihood import Evaluation, MarginalLikelihood
 from margin.kernels.gaussian_process.posterior import (
     draw_normal,
@@ -94,7 +94,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the marginal likelihood."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True)
+        X, y = validate_data(self, X, y, **row_rules(self.kernel), y_numeric=True, multi_output=True)
         y = self._targets(y)
         alpha, learns_noise, normalizes = self._noise_settings(len(X))
         kernel = initial_kernel(self.kernel, X, self.ard)
@@ -120,7 +120,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
             raise RuntimeError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
         if not hasattr(self, "alpha_"):
             return self._prior(X, return_std, return_cov, with_noise)
-        at = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        at = validate_data(self, X, reset=False, **row_rules(self.kernel))
         kernel, several = self._signal(), self.y_train_.ndim == 2
         mean = self.y_mean_ + self.y_std_ * posterior_mean(kernel, self.X_train_, at, self.alpha_)
         if not (return_std or return_cov):

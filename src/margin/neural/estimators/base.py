@@ -74,7 +74,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
 
     network_: dict[str, Any] = attribute("What the network is built from.")
     weights_: dict[str, np.ndarray] = attribute("Weights of the network by name.")
-    n_iter_: int = attribute("Epochs trained.")
+    n_iter_: int = attribute("Epochs of the last fit, or of all partial fits.")
     t_: int = attribute("Rows seen in all epochs.")
     loss_curve_: list[float] = attribute("Mean training loss of every epoch, without the penalty.")
     validation_scores_: list[float] | None = attribute("Score of held-out rows after every epoch; None without.")
@@ -195,7 +195,7 @@ class NeuralEstimator(TrainingParameters, IterativeEstimator):
             stream=GlobalStream(Seeds.of(seed).noise) if self._draws_globally else None,
             threads=threads,
         )
-        before = self._done_before(self._goes_on())
+        before = self._done_before(self._goes_on()) | {"epochs": 0}  # a fit counts its own, as scikit-learn's do
         if state is not None:
             if state["n_rows"] != n_rows:
                 raise ValueError(f"{type(self).__name__}: the state belongs to {state['n_rows']} rows; got {n_rows}.")

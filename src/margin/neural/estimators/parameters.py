@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from math import inf
 from typing import Any
 
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed, Sequence
@@ -85,11 +86,11 @@ class TrainingParameters(Declared):
     validation_fraction: float = parameter(
         0.1, Number(above=0, below=1), "Fraction of rows that early_stopping holds out."
     )
-    n_iter_no_change: int = parameter(
+    n_iter_no_change: int | float = parameter(
         10,
-        Integer(low=1),
-        "Epochs without a gain of tol after which training ends. Without early_stopping the training loss counts, and "
-        "only if the learning rate does not fall by itself.",
+        Either(Integer(low=1), Choice(inf)),
+        "Epochs without a gain of tol after which training ends; infinite: it never does. Without early_stopping the "
+        "training loss counts, and only if the learning rate does not fall by itself.",
     )
     tol: float = parameter(1e-4, Number(low=0), "Smallest fall of the loss that counts as a gain; gradient of 'lbfgs'.")
     warm_start: bool = parameter(False, Flag(), "Whether fit goes on from the weights of the last fit.")

@@ -76,7 +76,9 @@ class TabularNetEstimator(NeuralEstimator):
         True, "Whether every network holds out rows of its own, and the epoch that is best for them is kept."
     )
     validation_fraction: float = default(0.2, "Fraction of the rows that each network holds out.")
-    n_iter_no_change: int = default(20, "Epochs without a gain of tol for held-out rows after which training ends.")
+    n_iter_no_change: int | float = default(
+        20, "Epochs without a gain of tol for held-out rows after which training ends."
+    )
 
     center_: np.ndarray = attribute("The median of every column.")
     scale_: np.ndarray = attribute("What every column is divided by.")

@@ -23,7 +23,7 @@ class Patience:
     learning rate is divided by 5 first, and training ends when that has been done too often.
     """
 
-    def __init__(self, patience: int, tol: float, *, keep_best: bool = True, adaptive: bool = False):
+    def __init__(self, patience: float, tol: float, *, keep_best: bool = True, adaptive: bool = False):
         self.patience, self.tol = patience, tol
         self.keep_best, self.adaptive = keep_best, adaptive
         self.stale_epochs = 0

@@ -18,7 +18,9 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
@@ -33,6 +35,8 @@ from margin.trees.cart.training_data import ROWS
 from margin.trees.members import MemberSequence
 
 __all__ = ["AdaBoostClassifier", "AdaBoostRegressor", "training_error_bound", "weighted_median"]
+
+LEARNER_ROWS: dict[str, Any] = {**ROWS, "accept_sparse": ("csr", "csc")}
 
 # The weight of a learner without any error would be infinite; an error of one in 10^12 stands for it.
 SMALLEST_ERROR = 1e-12
@@ -87,8 +91,8 @@ class _AdaBoost(MemberSequence, IterativeEstimator):
     ) -> Iterator[Record]:
         """Learn, yielding a record per round: the learner's weighted error and its weight."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, **ROWS, **self._y_rules)
-        X = dense_rows(type(self).__name__, X)
+        X, y = validate_data(self, X, y, **LEARNER_ROWS, **self._y_rules)
+        X = self._as_learned(X)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         learner = self._learner()
         if not self._resamples and not has_fit_parameter(learner, "sample_weight"):
@@ -132,7 +136,13 @@ class _AdaBoost(MemberSequence, IterativeEstimator):
 
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return dense_rows(type(self).__name__, validate_data(self, X, reset=False, **ROWS))
+        return self._as_learned(validate_data(self, X, reset=False, **LEARNER_ROWS))
+
+    def _as_learned(self, X: Any) -> Any:
+        """Rows as learners get them: sparse ones stay so for learners that take them, but trees look at every cell."""
+        learner = self._learner()
+        keeps = sp.issparse(X) and get_tags(learner).input_tags.sparse and not all_own_trees([learner])
+        return X if keeps else dense_rows(type(self).__name__, X)
 
     def _learner(self) -> Any:
         return self._default() if self.estimator is None else self.estimator
@@ -157,8 +167,6 @@ class _AdaBoost(MemberSequence, IterativeEstimator):
         """The weight of a first learner that is no better than chance, after which the fit ends."""
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import get_tags
-
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
         return allow_sparse(tags)
@@ -264,7 +272,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost):
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """What :meth:`decision_function` would have said after every round."""
         rows = self._rows(X)
-        total, weight = np.zeros((len(rows), len(self.classes_))), 0.0
+        total, weight = np.zeros((rows.shape[0], len(self.classes_))), 0.0
         for number, alpha in enumerate(self.estimator_weights_):
             total += self._votes(rows, slice(number, number + 1))
             weight += alpha

@@ -25,6 +25,7 @@ from margin.trees.boosting.boosting_rounds import BoostingData, BoostingRounds, 
 from margin.trees.boosting.losses import Loss
 from margin.trees.boosting.predicting import add_trees, leaves_of
 from margin.trees.boosting.tree_buffer import packed_trees, tree_at
+from margin.trees.boosting.validation_rows import GivenRows, ValidationRows
 from margin.trees.cart.structure import TreeArrays
 from margin.trees.cart.training_data import ROWS
 from margin.trees.category_encoding import encode_strings, find_string_categories
@@ -63,6 +64,12 @@ class BoostedTrees(IterativeEstimator):
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
     ) -> Iterator[Record]:
         """Learn, yielding a record per round: training loss, leaves and, if rows are held back, validation loss."""
+        yield from self._rounds(X, y, sample_weight, state)
+
+    def _rounds(
+        self, X: Any, y: Any, sample_weight: Any, state: dict[str, Any] | None, validation: GivenRows | None = None
+    ) -> Iterator[Record]:
+        """The fit; ``validation`` rows watch the loss in place of some that are held back."""
         self._check_parameters()
         owner, given, table = type(self).__name__, getattr(self, "categorical_features", None), X
         X, categorical, names = find_string_categories(owner, X, given)
@@ -80,7 +87,11 @@ class BoostedTrees(IterativeEstimator):
             raise ValueError(f"{owner}: sample_weight must be positive for at least one row.")
         self.category_names_ = names
         seed = self._seed(len(y)) if state is None else int(state["seed"])
-        held = self._held_back(y, np.random.default_rng([seed, 1]))
+        watching = None if validation is None else ValidationRows.of(self, validation)
+        if watching is None:
+            held = self._held_back(y, np.random.default_rng([seed, 1]))
+        else:
+            X, y, weight, held = watching.after(X, y, weight)
         bins = self._bins(X, weight, held, categorical, seed) if state is None else Bins(**state["bins"])
         start = self._fit_start(loss, X, y, weight, ~held, seed)
         data = BoostingData.of(bins, X, y, weight, start, held)
@@ -88,7 +99,10 @@ class BoostedTrees(IterativeEstimator):
         if state is not None:
             loop.restore(state)
         self._learn(loop)
-        score = self._scorer(table, labels, np.flatnonzero(weighing), held, seed)
+        if watching is None or validation is None:
+            score = self._scorer(table, labels, np.flatnonzero(weighing), held, seed)
+        else:
+            score = self._scorer(validation.X, watching.labels, np.arange(len(watching.y)), held[held], seed)
         if score is not None and len(loop.scores) <= loop.iteration:
             loop.scores.append(score())
         for record in loop.iterations():
@@ -145,6 +159,9 @@ class BoostedTrees(IterativeEstimator):
 
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        return self._coded_rows(X)
+
+    def _coded_rows(self, X: Any) -> np.ndarray:
         X = encode_strings(X, self.category_names_)
         return within_range(dense_rows(type(self).__name__, validate_data(self, X, reset=False, **self._row_rules)))
 

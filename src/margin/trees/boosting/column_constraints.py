@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from margin.core.domains import Build, Domain
+from margin.trees.columns import unknown_column
 
 __all__ = ["InteractionConstraint", "MonotoneConstraint", "interaction_groups", "monotone_directions"]
 
@@ -99,7 +100,7 @@ def monotone_directions(owner: str, given: Any, categorical: np.ndarray, names: 
         known = [] if names is None else list(names)
         for name, sign in given.items():
             if name not in known:
-                raise ValueError(f"{owner}: monotonic_cst names {name!r}, which is not a column of X.")
+                raise ValueError(f"{owner}: monotonic_cst names {name!r}, {unknown_column(names)}.")
             directions[known.index(name)] = sign
     elif len(given) != len(directions):
         raise ValueError(f"{owner}: monotonic_cst has {len(given)} entries; X has {len(directions)} columns.")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from math import ceil
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.parameters import VERBOSE, Declared, attribute, parameter
@@ -22,7 +23,9 @@ from margin.trees.boosting.early_stopping import NoneWorse
 from margin.trees.boosting.growing import UNLIMITED
 from margin.trees.boosting.kernel_types import SplitLimits
 from margin.trees.boosting.losses import Loss
+from margin.trees.cart.decision_tree import DecisionTreeRegressor
 from margin.trees.columns import feature_count
+from margin.trees.members import MemberSequence
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
@@ -100,7 +103,7 @@ class BoostingParameters(Declared):
     )
 
 
-class _GradientBoosting(BoostingParameters, BoostedTrees):
+class _GradientBoosting(BoostingParameters, MemberSequence, BoostedTrees):
     """How the parameters of boosting on gradients act."""
 
     train_score_: np.ndarray = attribute("Loss of the rows that a round learned from, after it, (rounds,).")
@@ -112,10 +115,44 @@ class _GradientBoosting(BoostingParameters, BoostedTrees):
     init_: Any = attribute("The fitted estimator that the first round starts from, if init is one.")
     max_features_: int = attribute("Columns drawn for every split.")
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, monitor: Callable[..., Any] | None = None) -> Any:
+        """Grow all rounds; with ``warm_start`` only those that a fitted model does not have yet.
+
+        ``monitor`` is called after every round with its number from 0, the model and the values of the round's record;
+        the fit ends when it says True.
+        """
+        if monitor is None:
+            return super().fit(X, y, sample_weight)
+        self._check_parameters()
+        state = self._fitted_state() if self.warm_start and hasattr(self, "trees_") else None
+        for record in self._watched(self.iterate(X, y, sample_weight, state=state), X, y):
+            if monitor(record.iteration - 1, self, record.values):
+                break
+        self.__dict__.pop("_loop", None)
+        return self
+
     @property
     def n_estimators_(self) -> int:
         """Rounds done."""
         return self.n_iter_
+
+    @property
+    def estimators_(self) -> np.ndarray:
+        """The trees as single models, (rounds, trees per round); rounds add ``learning_rate`` times what they say."""
+        check_is_fitted(self)
+        members = np.empty(self.n_trees_, dtype=object)
+        members[:] = [self._single(number) for number in range(self.n_trees_)]
+        return members.reshape(-1, len(self.start_))
+
+    def _single(self, number: int) -> DecisionTreeRegressor:
+        model, tree = DecisionTreeRegressor(), dict(self.tree(number))
+        model.set_params(**{name: getattr(self, name) for name in model.get_params() if name in self.get_params()})
+        rate = self.learning_rate or 1.0  # values of a rate of zero are zero; impurities of gradients are not kept
+        model._tree = tree | {"value": tree["value"] / rate, "impurity": np.full(len(tree["feature"]), np.nan)}
+        model.n_features_in_, model.categories_ = self.n_features_in_, {}
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
+        return model
 
     def _draws(self, n: int) -> bool:
         return True

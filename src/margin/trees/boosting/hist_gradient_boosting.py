@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -12,6 +12,7 @@ from margin.core.class_weights import ClassWeight
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.parameters import VERBOSE, Declared, attribute, parameter
 from margin.core.randomness import RandomLike
+from margin.core.records import Record
 from margin.trees.boosting import losses
 from margin.trees.boosting.boosted_prediction import BoostedClassifier, BoostedRegressor
 from margin.trees.boosting.boosted_trees import BoostedTrees
@@ -25,6 +26,7 @@ from margin.trees.boosting.column_constraints import (
 from margin.trees.boosting.early_stopping import NoneBetter, Scoring
 from margin.trees.boosting.growing import UNLIMITED
 from margin.trees.boosting.kernel_types import SplitLimits
+from margin.trees.boosting.validation_rows import given_rows
 from margin.trees.cart.training_data import ROWS
 from margin.trees.category_encoding import CATEGORICAL
 
@@ -107,6 +109,38 @@ class _HistGradientBoosting(HistogramParameters, BoostedTrees):
 
     _row_rules = {**ROWS, "ensure_all_finite": False}  # infinite entries are the largest and smallest of a column
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Any:
+        """Grow all rounds; rows ``X_val`` with ``y_val`` decide when to stop, in place of a fraction held back."""
+        self._check_parameters()
+        state = self._fitted_state() if self.warm_start and hasattr(self, "trees_") else None
+        watching = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
+        return self._consume(self.iterate(X, y, sample_weight, **watching, state=state), X, y)
+
+    def iterate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        state: dict[str, Any] | None = None,
+    ) -> Iterator[Record]:
+        """Learn, yielding a record per round: training loss, leaves and, if rows watch it, validation loss."""
+        stops = bool(self.early_stopping)
+        given = given_rows(type(self).__name__, X_val, y_val, sample_weight_val, stops=stops)
+        yield from self._rounds(X, y, sample_weight, state, given)
+
     def _stops(self, n: int) -> bool:
         return n > STOPPING_ROWS if isinstance(self.early_stopping, str) else bool(self.early_stopping)
 
@@ -126,7 +160,7 @@ class _HistGradientBoosting(HistogramParameters, BoostedTrees):
             raise ValueError(
                 f"{owner}: monotonic_cst needs two classes, whose log-odds is monotone; got {len(data.start)} classes."
             )
-        stops = self._stops(len(data.y) + len(data.held_y))
+        stops = len(data.held_y) > 0 or self._stops(len(data.y))
         self.do_early_stopping_ = stops
         self.is_categorical_ = categorical if categorical.any() else None
         return BoostingSettings(

@@ -12,9 +12,12 @@ import numpy as np
 from margin.core.class_weights import ClassWeight, row_weights
 
 __all__ = [
+    "BALANCED_SUBSAMPLE",
     "CLASS_WEIGHT_SENTENCE",
     "ClassWeights",
+    "ForestClassWeights",
     "TargetClasses",
+    "balancing_factors",
     "coded_classes",
     "fraction_parts",
     "labels_of",
@@ -22,6 +25,7 @@ __all__ = [
     "stacked_fractions",
 ]
 
+BALANCED_SUBSAMPLE = "balanced_subsample"
 CLASS_WEIGHT_SENTENCE = "Weights of the classes, multiplied into those of the rows; of several targets a list of dicts."
 
 TargetClasses = np.ndarray | list[np.ndarray]  # the classes of one target, or of each of several
@@ -44,6 +48,30 @@ class ClassWeights(ClassWeight):
             one = super().accepts
             return len(value) > 0 and all(isinstance(item, dict) and one(item) for item in value)
         return super().accepts(value)
+
+
+class ForestClassWeights(ClassWeights):
+    """What a forest's ``class_weight`` may be.
+
+    >>> ForestClassWeights().accepts("balanced_subsample"), ForestClassWeights().accepts("sample")
+    (True, False)
+    """
+
+    description = (
+        "None, 'balanced', 'balanced_subsample', a dict of weights at least 0 or a list of such dicts, one per target"
+    )
+
+    def type_text(self) -> str:
+        return "'balanced', 'balanced_subsample', dict, list of dicts or None"
+
+    def accepts(self, value: Any) -> bool:
+        return (isinstance(value, str) and value == BALANCED_SUBSAMPLE) or super().accepts(value)
+
+    def parse(self, text: str, build: Any = None) -> Any:
+        return text if text == BALANCED_SUBSAMPLE else super().parse(text, build)
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": ["balanced", BALANCED_SUBSAMPLE, None]}
 
 
 def coded_classes(
@@ -73,6 +101,27 @@ def coded_classes(
     starts = np.cumsum([0] + [len(classes) for classes, _ in found])
     numbered = np.column_stack([numbers + start for (_, numbers), start in zip(found, starts)])
     return [classes for classes, _ in found], numbered.astype(np.float64), weight
+
+
+def balancing_factors(target: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    r"""What balances the classes in every sample: :math:`W / (K W_c)` of a row's class, its product over the targets.
+
+    ``target`` (n,) or (n, targets) holds class numbers, ``weights`` (samples, n) those of the rows in every sample, K
+    counts the classes that a sample has. Returns (samples, n), one for a row that a sample has not.
+
+    >>> balancing_factors(np.array([0.0, 0.0, 0.0, 1.0]), np.array([[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 2.0]]))
+    array([[0.66666667, 0.66666667, 0.66666667, 2.        ],
+           [1.        , 1.        , 1.        , 1.        ]])
+    """
+    factors = np.ones_like(weights)
+    for numbers in target.reshape(len(target), -1).T.astype(np.int64):
+        numbers = numbers - numbers.min()
+        for factor, weight in zip(factors, weights):
+            totals = np.bincount(numbers, weight)
+            present = totals > 0
+            of_class = np.divide(totals.sum(), present.sum() * totals, where=present, out=np.ones_like(totals))
+            factor *= of_class[numbers]
+    return np.where(weights > 0, factors, 1.0)
 
 
 def fraction_parts(fractions: np.ndarray, classes: TargetClasses) -> list[np.ndarray]:

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from margin.core.refusals import SparseTarget
 from margin.core.sparse_input import dense_rows
 from margin.trees.cart.column_codes import EXACT_ROWS, column_codes
-from margin.trees.cart.several_targets import TargetClasses, coded_classes
+from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses, coded_classes
 from margin.trees.category_encoding import (
     Categories,
     encode_numbers,
@@ -78,7 +79,7 @@ def training_data(
     y = _targets(owner, y)
     if classify:
         check_classification_targets(y)
-        classes, y, weight = coded_classes(owner, y, model.class_weight, weight)
+        classes, y, weight = coded_classes(owner, y, _class_weight(model), weight)
     y = np.asarray(y, dtype=np.float64)
     if model.criterion == "poisson" and (y.min() < 0 or y.sum() <= 0):
         raise ValueError(f"{owner}: criterion 'poisson' needs y at least 0 and not all 0; got a least of {y.min():g}.")
@@ -99,10 +100,18 @@ def training_data(
     return TrainingData(encode_numbers(X, categories), y, weight, kept, classes, categories, categorical, monotone)
 
 
+def _class_weight(model: Any) -> Any:
+    """What is asked for the whole table: a forest that balances every sample balances nothing before, and all rows if
+    it draws none."""
+    if isinstance(model.class_weight, str) and model.class_weight == BALANCED_SUBSAMPLE:
+        return None if model.bootstrap else "balanced"
+    return model.class_weight
+
+
 def _targets(owner: str, y: Any) -> np.ndarray:
     """Targets (n,), or (n, targets) if there are several."""
     if sp.issparse(y):
-        raise ValueError(f"{owner}: y must be dense; got a sparse matrix. Use y.toarray().")
+        raise SparseTarget(f"{owner}: y must be dense; got a sparse matrix. Use y.toarray().")
     if y.ndim == 2 and y.shape[1] == 1:
         return column_or_1d(y, warn=True)
     return y

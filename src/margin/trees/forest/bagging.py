@@ -16,7 +16,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
 
 from margin.core.domains import Choice, Either, Flag, Integer, Nested, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
@@ -91,7 +97,9 @@ class _Bagging(MemberSequence, IterativeEstimator):
         self._check_parameters()
         owner, classify = type(self).__name__, isinstance(self, ClassifierMixin)
         go_on = state is None and self.warm_start and hasattr(self, "estimators_")
-        X, y = validate_data(self, X, y, reset=not go_on, y_numeric=not classify, **MEMBER_ROWS)
+        X, y = validate_data(self, X, y, reset=not go_on, y_numeric=not classify, multi_output=True, **MEMBER_ROWS)
+        if classify or y.ndim == 1 or y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():
             raise ValueError(f"{owner}: at least one row must have a positive weight; got none.")
@@ -141,6 +149,8 @@ class _Bagging(MemberSequence, IterativeEstimator):
             "columns": loop.columns_drawn,
             "attempts": loop.attempts[:],
         }
+        if loop.chances is not None:
+            self._sampling["chances"] = loop.chances
         if classes is not None:
             self.classes_ = classes
         forget_out_of_bag(self)
@@ -148,7 +158,7 @@ class _Bagging(MemberSequence, IterativeEstimator):
             self.oob_score_ = loop.judged.score()
             averages = loop.judged.averages()
             if classes is None:
-                self.oob_prediction_ = averages[:, 0]
+                self.oob_prediction_ = averages[:, 0] if averages.shape[1] == 1 else averages
             else:
                 self.oob_decision_function_ = averages
 
@@ -168,7 +178,7 @@ class _Bagging(MemberSequence, IterativeEstimator):
             rng = np.random.default_rng([made["seed"], number])
             _draw_columns(self, rng, self.n_features_in_, made["columns"])
             for _ in range(attempts):
-                counts = _draw_rows(self, rng, made["rows"], made["drawn"])
+                counts = _draw_rows(self, rng, made["rows"], made["drawn"], made.get("chances"))
             drawn.append(np.repeat(np.arange(made["rows"], dtype=np.int32), counts.astype(np.int64)))
         return drawn
 
@@ -195,9 +205,9 @@ def _member(model: _Bagging) -> Any:
 
 
 def member_values(member: Any, X: np.ndarray, outputs: int) -> np.ndarray:
-    """A member's prediction, (n, outputs): probabilities (or a vote) of all classes, or a response."""
+    """A member's prediction, (n, outputs): probabilities (or a vote) of all classes, or a response per target."""
     if outputs == 0:
-        return np.asarray(member.predict(X), dtype=np.float64).reshape(X.shape[0], 1)
+        return np.asarray(member.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
     values = np.zeros((X.shape[0], outputs))
     if hasattr(member, "predict_proba"):
         values[:, np.asarray(member.classes_, dtype=np.int64)] = member.predict_proba(X)
@@ -210,8 +220,13 @@ def _draw_columns(model: _Bagging, rng: np.random.Generator, columns: int, count
     return np.sort(rng.choice(columns, size=count, replace=bool(model.bootstrap_features)))
 
 
-def _draw_rows(model: _Bagging, rng: np.random.Generator, n: int, count: int) -> np.ndarray:
-    """How often each of ``n`` rows is drawn."""
+def _draw_rows(
+    model: _Bagging, rng: np.random.Generator, n: int, count: int, chances: np.ndarray | None = None
+) -> np.ndarray:
+    """How often each of ``n`` rows is drawn, all alike or by their ``chances``."""
+    if chances is not None:
+        drawn = rng.choice(n, size=count, replace=bool(model.bootstrap), p=chances)
+        return np.bincount(drawn, minlength=n).astype(np.float64)
     if model.bootstrap:
         return bootstrap_counts(n, count, rng)
     counts = np.zeros(n)
@@ -248,6 +263,14 @@ class _Members:
         asked = 1.0 if model.max_samples is None else model.max_samples
         self.rows_drawn = _count(owner, "max_samples", asked, X.shape[0], "rows")
         self.columns_drawn = _count(owner, "max_features", model.max_features, X.shape[1], "columns")
+        self.weighs = has_fit_parameter(_member(model), "sample_weight")
+        # A member that takes no weights gets rows that are drawn by them.
+        self.chances = None if self.weighs or np.all(weight == 1.0) else weight / weight.sum()
+        if self.chances is not None and not model.bootstrap and (weight > 0).sum() < self.rows_drawn:
+            raise ValueError(
+                f"{owner}: bootstrap=False needs {self.rows_drawn} rows of positive weight to draw; got "
+                f"{int((weight > 0).sum())}."
+            )
 
     def iterations(self) -> Iterator[Record]:
         model = self.model
@@ -282,9 +305,9 @@ class _Members:
         model, n = self.model, self.X.shape[0]
         rng = np.random.default_rng([self.seed, number])
         columns = _draw_columns(model, rng, self.X.shape[1], self.columns_drawn)
-        attempts, counts = 1, _draw_rows(model, rng, n, self.rows_drawn)
+        attempts, counts = 1, _draw_rows(model, rng, n, self.rows_drawn, self.chances)
         while self._lacks_a_class(counts) and attempts < MOST_DRAWS:
-            attempts, counts = attempts + 1, _draw_rows(model, rng, n, self.rows_drawn)
+            attempts, counts = attempts + 1, _draw_rows(model, rng, n, self.rows_drawn, self.chances)
         return rng, columns, counts, attempts
 
     def _lacks_a_class(self, counts: np.ndarray) -> bool:
@@ -298,14 +321,10 @@ class _Members:
         weight = counts * self.weight
         if not weight.any():  # every drawn row weighs nothing: fall back to the rows that do
             weight = self.weight
-        if has_fit_parameter(member, "sample_weight"):
+        if self.weighs:
             drawn = weight > 0
             member.fit(self.X[drawn][:, columns], self.y[drawn], sample_weight=weight[drawn])
         else:
-            if not np.all(self.weight == 1.0):
-                raise ValueError(
-                    f"{type(model).__name__}: sample_weight needs members that take it; got {type(member).__name__}."
-                )
             rows = np.repeat(np.arange(n), counts.astype(np.int64))
             member.fit(self.X[rows][:, columns], self.y[rows])
         return member, columns, counts, attempts
@@ -332,7 +351,7 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
     r"""The average of classifiers' probabilities (votes, if they have none).
 
     A member that takes sample weights gets the rows it drew with their counts as weights, any other the drawn rows
-    themselves. A sample that lacks a class is drawn again.
+    themselves, which are drawn by their weights if they have any. A sample that lacks a class is drawn again.
 
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
@@ -385,7 +404,7 @@ class BaggingRegressor(RegressorMixin, _Bagging):
     r"""The average of regressors.
 
     A member that takes sample weights gets the rows it drew with their counts as weights, any other the drawn rows
-    themselves.
+    themselves, which are drawn by their weights if they have any.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
@@ -395,10 +414,11 @@ class BaggingRegressor(RegressorMixin, _Bagging):
     """
 
     oob_prediction_: np.ndarray = attribute(
-        "Prediction for every training row by the members that left it out, (n,), if oob_score=True; NaN where all "
-        "drew it."
+        "Prediction for every training row by the members that left it out, (n,) or (n, targets), if oob_score=True; "
+        "NaN where all drew it."
     )
 
     def predict(self, X: Any) -> np.ndarray:
-        """The average of the members' predictions."""
-        return self._average(X)[:, 0]
+        """The average of the members' predictions, (n,) or (n, targets)."""
+        average = self._average(X)
+        return average[:, 0] if average.shape[1] == 1 else average

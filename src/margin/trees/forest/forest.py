@@ -37,8 +37,9 @@ from margin.trees.cart.decision_tree import (
 from margin.trees.cart.growth_limits import GrowthLimits
 from margin.trees.cart.impurity_importance import mean_importance
 from margin.trees.cart.several_targets import (
+    BALANCED_SUBSAMPLE,
     CLASS_WEIGHT_SENTENCE,
-    ClassWeights,
+    ForestClassWeights,
     TargetClasses,
     fraction_parts,
     labels_of,
@@ -64,8 +65,9 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
     bootstrap: bool = parameter(True, Flag(), "Whether every tree draws its rows with replacement; else it has all.")
     max_samples: int | float | None = parameter(
         None,
-        Optional(Either(Integer(low=1), Number(above=0, high=1))),
-        "Rows that every tree draws, as a count or a fraction; None draws as many as there are. Needs bootstrap=True.",
+        Optional(Either(Integer(low=1), Number(above=0, search=(0.3, 1.0)))),
+        "Rows that every tree draws, as a count or a fraction, which may exceed one; None draws as many as there are. "
+        "Needs bootstrap=True.",
     )
     oob_score: bool | Callable[..., float] = parameter(
         False,
@@ -147,6 +149,17 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         )
         if not same:
             raise ValueError(f"{owner}: warm_start=True needs the categories of the first fit in X.")
+
+    @property
+    def balances_samples(self) -> bool:
+        """Whether the classes are balanced in the sample of every tree, not in the table."""
+        weight = getattr(self, "class_weight", None)
+        return self.bootstrap and isinstance(weight, str) and weight == BALANCED_SUBSAMPLE
+
+    @property
+    def estimator(self) -> Any:
+        """The tree, not fitted, that all trees of the forest are grown as; known before a fit."""
+        return self._unfitted()
 
     @property
     def estimator_(self) -> Any:
@@ -233,6 +246,8 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         model: Any = DecisionTreeClassifier() if isinstance(self, ClassifierMixin) else DecisionTreeRegressor()
         shared = set(model.get_params()) & set(self.get_params())
         model.set_params(**{name: getattr(self, name) for name in shared})
+        if model.get_params().get("class_weight") == BALANCED_SUBSAMPLE:
+            model.class_weight = None  # the forest weighs its rows
         model.splitter = "random" if self.random_splits else "best"
         return model
 
@@ -252,7 +267,11 @@ class ForestClassifier(ClassifierMixin, _Forest):
     _: KW_ONLY
     criterion: str = parameter("gini", CLASS_CRITERION, "Impurity of a node; 'log_loss' is the same as 'entropy'.")
     max_features: int | float | str | None = default("sqrt")
-    class_weight: Any = parameter(None, ClassWeights(), CLASS_WEIGHT_SENTENCE)
+    class_weight: Any = parameter(
+        None,
+        ForestClassWeights(),
+        f"{CLASS_WEIGHT_SENTENCE} 'balanced_subsample' balances the classes in the sample of every tree.",
+    )
 
     classes_: TargetClasses = attribute("The classes, ascending; of several targets a list of them.")
     oob_decision_function_: np.ndarray = attribute(

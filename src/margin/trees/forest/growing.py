@@ -13,6 +13,7 @@ from margin.trees.cart import structure
 from margin.trees.cart.growing import GrownTrees, grow_trees, weighted_rules
 from margin.trees.cart.growth_limits import growth_rules
 from margin.trees.cart.pruning import prune_by_cost
+from margin.trees.cart.several_targets import balancing_factors
 from margin.trees.cart.training_data import TrainingData
 from margin.trees.forest.bootstrap import sample_counts, tree_keys
 from margin.trees.forest.out_of_bag import OutOfBag, bootstrap_counts
@@ -43,7 +44,7 @@ class ForestGrowth:
         self.trees: list[Mapping[str, np.ndarray]] = []
         self.judged = OutOfBag(data.target, 0 if data.classes is None else data.n_values, data.weight, data.classes)
         n = len(data.X)
-        drawn = sample_count(type(model).__name__, model.max_samples, n) if model.bootstrap else 0
+        drawn = sample_count(model.max_samples, n) if model.bootstrap else 0
         self.own: Sampling = {
             "rows": n,
             "drawn": drawn,
@@ -58,7 +59,8 @@ class ForestGrowth:
             return
         codes = data.codes(model.max_bins, self.seed, FOREST_EXACT_ROWS)
         rules = growth_rules(model, data, random=model.random_splits)
-        rules = weighted_rules(rules, data.weight, self.own["drawn"])
+        if not model.balances_samples:  # or weights are no counts
+            rules = weighted_rules(rules, data.weight, self.own["drawn"])
         numbers, cells = range(len(self.trees), model.n_estimators), len(data.X) * rules.max_features
         threads = worker_count(model.n_jobs, WORK_PER_CELL * cells)
         batch = max(1, min(BATCH_CELLS // cells, -(-len(numbers) // threads)))
@@ -67,8 +69,10 @@ class ForestGrowth:
             first = numbers[place * batch]
             last = min(first + batch, numbers.stop)
             counts, states = self._draw(first, last)
-            wanted = numbers.stop - first
-            return grow_trees(codes, data.target, counts * data.weight, rules, states, wanted=wanted), counts
+            wanted, weights = numbers.stop - first, counts * data.weight
+            if model.balances_samples:
+                weights *= balancing_factors(data.target, weights)
+            return grow_trees(codes, data.target, weights, rules, states, wanted=wanted), counts
 
         for grown, counts in map_in_order(make, 0, -(-len(numbers) // batch), threads):
             yield from self._added(grown, counts)
@@ -151,12 +155,10 @@ def _are_alike(one: Sampling | None, other: Sampling) -> bool:
     return one is not None and all(np.array_equal(one[name], other[name]) for name in ("rows", "drawn", "weightless"))
 
 
-def sample_count(owner: str, max_samples: Any, n: int) -> int:
-    """Rows that a bootstrap sample draws from ``n``."""
+def sample_count(max_samples: Any, n: int) -> int:
+    """Rows that a bootstrap sample draws from ``n``; with replacement that may be more than there are."""
     if max_samples is None:
         return n
     if isinstance(max_samples, float | np.floating):
         return max(1, round(max_samples * n))
-    if max_samples > n:
-        raise ValueError(f"{owner}: max_samples={max_samples} exceeds the {n} rows there are.")
     return int(max_samples)
