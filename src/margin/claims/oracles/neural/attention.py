@@ -70,7 +70,7 @@ def attention_in_heads(seed: int) -> Verdict:
     small, bias = normal(seed, 5, 8), normal(seed + 2, 3, 5, 5)
     mask = torch.ones(5, 5, dtype=torch.bool)
     mask[1, 0] = mask[4, 2] = False
-    past, anything = (lambda i, j: j <= i), (lambda i, j: True)
+    past, anything = (lambda i, j: j <= i), (lambda _i, _j: True)
     wanted = attended(turning, wide, wide, past)
     parts = {
         "context": same(plain(x[None], context[None])[0], attended(plain, x, context, anything)),
@@ -129,7 +129,7 @@ def _block(block: Any, x: Tensor, memory: Tensor) -> Tensor:
     elif config.position == "relative":
         bias = block.relative.table[:, apart + config.context - 1]
     seen = [lambda h: attended(block.attention, h, h, lambda i, j: j <= i, bias)]
-    seen += [lambda h: attended(block.cross, h, memory, lambda i, j: True)] if block.cross is not None else []
+    seen += [lambda h: attended(block.cross, h, memory, lambda _i, _j: True)] if block.cross is not None else []
     seen += [lambda h: activate(h @ block.feed.up.weight.T + block.feed.up.bias) @ block.feed.down.weight.T
              + block.feed.down.bias]  # fmt: skip
     norms = [block.attention_norm, *([block.cross_norm] if block.cross is not None else []), block.feed_norm]
