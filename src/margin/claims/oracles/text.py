@@ -196,7 +196,7 @@ def tokens_by_their_law(seed: int) -> Verdict:
         drawn = list(decoding.generate(lambda ids: z + 0.0 * len(ids), [0], 4000, temperature=0.7, top_k=3,
                                        random_state=seed))  # fmt: skip
     counted = np.bincount([token for token, _ in drawn], minlength=6) / 4000
-    greedy = list(decoding.generate(lambda ids: z, [0], 2, mode="greedy"))
+    greedy = list(decoding.generate(lambda _: z, [0], 2, mode="greedy"))
     told = np.exp([value for _, value in drawn[:20]])
     return every(
         all=near(law(), p, tolerance=1e-12),
