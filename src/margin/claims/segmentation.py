@@ -29,7 +29,7 @@ def fitted(seed: int, architecture: str) -> Any:
 
     train, _ = shapes(seed)
     model = Segmenter(
-        architecture, base_channels=8, depth=2, max_iter=12, batch_size=12, learning_rate_init=0.02, random_state=seed
+        architecture, base_channels=8, depth=2, max_iter=20, batch_size=12, learning_rate_init=0.01, random_state=seed
     )
     return model.fit(train.images, train.masks)
 
