@@ -33,7 +33,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     y = hidden(X[:, 0]) + NOISE * rng.normal(size=ROWS)
     grid = np.linspace(-5, 5, 200)[:, None]
     before = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, optimizer=None).fit(X, y)
-    after = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, n_restarts_optimizer=4, random_state=seed)
+    after = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, n_restarts_optimizer=12, random_state=seed)
     trace = [record["log_marginal_likelihood"] for record in after.iterate(X, y)]
     states = {}
     for name, model in (("before", before), ("after", after)):
