@@ -2,7 +2,8 @@
 
 Two networks learn from 150 digits, one of them from digits that are moved by up to a pixel each time they are seen.
 It reads the test digits no worse, usually better, and loses far less when those are moved by up to two pixels: it has
-become indifferent to position, which pooling alone did not give it. The pictures show one digit under each change, with its box and mask.
+become indifferent to position, which pooling alone did not give it. The pictures show one digit under each change, with
+its box and mask.
 """
 
 from __future__ import annotations
