@@ -18,7 +18,7 @@ from margin.core.verdict import Verdict, above, below, equal, every, near
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CHANGES = ["flip", "rotate 25", "crop 6", "shift 3", "noise 1.5", "color 0.5"]
+CHANGES = ["flip", "rotate 25", "crop 6", "shift 2", "noise 1.5", "color 0.5"]
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _one_digit(image: np.ndarray, seed: int) -> dict[str, Any]:
         assert found.masks is not None
         assert found.boxes is not None
         versions.append((found.images[0], found.masks[0], found.boxes[0][0]))
-    again = augment(image[None], ["shift 3"], random_state=seed + 2).images[0]
+    again = augment(image[None], ["shift 2"], random_state=seed + 2).images[0]
     return {"image": image, "mask": mask, "versions": versions, "again": again}
 
 
@@ -75,7 +75,7 @@ def check(data: dict[str, Any]) -> Verdict:
     from scipy.stats import binomtest
 
     errors, versions, only = data["errors"], data["versions"], data["only"]
-    flipped, shifted = versions[CHANGES.index("flip")], versions[CHANGES.index("shift 3")]
+    flipped, shifted = versions[CHANGES.index("flip")], versions[CHANGES.index("shift 2")]
     gap = [np.abs(np.array(box_about(mask)) - box).max() for _, mask, box in versions if mask.any()]
     still = [np.array_equal(versions[CHANGES.index(name)][1], data["mask"]) for name in ("noise 1.5", "color 0.5")]
     return every(
