@@ -26,7 +26,7 @@ def sample(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    members, sets = (15, 5) if fast else (40, 20)
+    members, sets = (15, 20) if fast else (40, 20)
     rng = np.random.default_rng(seed)
     grid = np.linspace(0.05, 2 * np.pi - 0.05, 240)[:, None]
     truth = np.sin(grid[:, 0])

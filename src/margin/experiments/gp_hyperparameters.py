@@ -19,7 +19,7 @@ from margin.kernels.gaussian_process.likelihood import MarginalLikelihood
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROWS, NOISE = 40, 0.25
+ROWS, NOISE = 120, 0.25
 START = ConstantKernel(1.0) * RBF(6.0) + WhiteKernel(0.5)
 
 
@@ -33,7 +33,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     y = hidden(X[:, 0]) + NOISE * rng.normal(size=ROWS)
     grid = np.linspace(-5, 5, 200)[:, None]
     before = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, optimizer=None).fit(X, y)
-    after = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, n_restarts_optimizer=4, random_state=seed)
+    after = GaussianProcessRegressor(START, alpha=0.0, normalize_y=True, n_restarts_optimizer=12, random_state=seed)
     trace = [record["log_marginal_likelihood"] for record in after.iterate(X, y)]
     states = {}
     for name, model in (("before", before), ("after", after)):
@@ -67,13 +67,14 @@ def check(data: dict[str, Any]) -> Verdict:
     before, after = data["states"]["before"], data["states"]["after"]
     inside = np.abs(data["grid"]) < 4
     truth = hidden(data["grid"][inside])
-    covered = np.abs(after["mean"][inside] - truth) < 2 * after["std"][inside]
+    # Errors of neighbors go together: two deviations would leave out a whole stretch of the axis now and then.
+    covered = np.abs(after["mean"][inside] - truth) < 3 * after["std"][inside]
     return every(
         evidence_rises=above(after["lml"] - before["lml"], 10.0),
         nothing_on_the_surface_is_higher=above(after["lml"] - data["surface"].max(), -1e-6),
         noise_found=within(after["noise"], 0.7 * NOISE, 1.4 * NOISE),
         noise_mistaken_before=above(before["noise"], 2 * NOISE),
-        band_covers_the_truth=above(float(covered.mean()), 0.8),
+        band_covers_the_truth=above(float(covered.mean()), 0.9),
         uncertain_outside=above(after["std"][-1] / after["std"][inside].mean(), 2.0),
     )
 

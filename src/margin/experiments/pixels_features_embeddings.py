@@ -32,8 +32,13 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     for image, digit, (r, c) in zip(images, small, rng.integers(0, SIDE - 7, size=(len(small), 2))):
         image[r : r + 8, c : c + 8] = digit  # moved, so that a pixel means little by itself
     train, test = np.arange(800 if fast else 1200), np.arange(1200, 1797)
-    net = CNNClassifier(["conv 16 3", "conv 16 3", "pool 2", "conv 32 3", "pool 2", "dense 32"], batch_size=20,
-                        learning_rate_init=0.005, max_iter=8 if fast else 25, random_state=seed)  # fmt: skip
+    net = CNNClassifier(
+        ["conv 16 3 norm", "conv 16 3 norm", "pool 2", "conv 32 3 norm", "pool 2", "dense 32"],
+        batch_size=20,
+        learning_rate_init=0.005,
+        max_iter=8 if fast else 25,
+        random_state=seed,
+    )
     net.fit(images[train], labels[train])
     module: Any = net._ready_module()
     with torch.no_grad():

@@ -57,7 +57,10 @@ def too_simple_a_family_is_wrong_whatever_the_data(seed: int) -> Verdict:
 
 @claim("overfitting")
 def too_flexible_a_family_follows_the_noise(seed: int) -> Verdict:
-    ninth, line = _diagnosed(9, 10, seed), _diagnosed(1, 10, seed)
+    ninth = _diagnosed(9, 10, seed)
+    # A line may fit ten lucky points well: what is told is how often each is flagged among forty samples.
+    words = {degree: [_diagnosed(degree, 10, seed + 1000 * k)[2] for k in range(40)] for degree in (1, 9)}
+    flagged = {degree: words[degree].count("overfitting") / 40 for degree in words}
     rng = np.random.default_rng([seed, 1])
     X, X_test = rng.uniform(-1, 1, size=(20, 1)), rng.uniform(-1, 1, size=(2000, 1))
     powers = np.arange(1, 13)
@@ -74,10 +77,10 @@ def too_flexible_a_family_follows_the_noise(seed: int) -> Verdict:
     epochs = np.arange(40)
     full, forest = _parts(DecisionTreeRegressor(), seed), _parts(RandomForestRegressor(15), seed)
     truth = every(
-        ninth_degree=equal(ninth[2], "overfitting"),
+        ninth_degree=above(flagged[9], 0.95),
         fits_all_ten_points=below(ninth[0], 1e-6),
         large_elsewhere=above(ninth[1], 3 * NOISE**2),
-        line_is_not_flagged=equal(line[2] == "overfitting", False),
+        line_is_not_flagged=below(flagged[1], 0.4),
         penalty_narrows_the_gap=below(gaps[1], gaps[0]),
         pruning_narrows_the_gap=below(gaps[3], gaps[2]),
         seen_in_a_history=equal(overfitting_starts(1 / (1 + epochs), (epochs - 12) ** 2), 12),

@@ -208,7 +208,10 @@ def a_filter_spans_all_channels(seed: int) -> Verdict:
         ten_maps=equal(conv2d(x[:1], w).shape, (1, 10, 28, 28)),
         gradients=gradients_match(seed, stride=2, padding=1, dilation=1),
     )
-    return corrected(truth, printed=equal(layer.weight[0].ndim, 2))  # "a filter is a 2-D matrix"
+    # Were a filter one 2-D matrix for all channels, some such matrix would give this map; the best one does not.
+    patches = np.lib.stride_tricks.sliding_window_view(small.sum(axis=1), (3, 3), axis=(1, 2)).reshape(-1, 9)
+    flat = np.linalg.lstsq(patches, loop[:, 0].ravel())[0]
+    return corrected(truth, printed=near(patches @ flat, loop[:, 0].ravel(), tolerance=0.1))
 
 
 @claim("conv-channels")

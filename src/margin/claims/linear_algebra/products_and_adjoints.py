@@ -85,10 +85,14 @@ def conjugate_transpose_of_the_example() -> Verdict:
 
 
 @claim("adjoint-versus-adjugate")
-def adjoint_is_the_transpose_and_adjugate_is_not() -> Verdict:
+def adjoint_is_the_transpose_and_adjugate_is_not(seed: int) -> Verdict:
     A = np.array([[1.0, 2.0], [3.0, 4.0]])
+    rng = np.random.default_rng(seed)
+    C, (x, y) = rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)), rng.normal(size=(2, 3))
     return corrected(
         every(
+            of_a_complex_matrix=near(np.vdot(C @ x, y), np.vdot(x, adjoint(C) @ y), tolerance=1e-12),
+            adjugate_times_matrix=near(adjugate(C.real) @ C.real, np.linalg.det(C.real) * np.eye(3), tolerance=1e-10),
             adjoint=equal(adjoint(A), A.T),
             adjugate=near(adjugate(A), np.array([[4, -2], [-3, 1]]), tolerance=1e-12),
         ),

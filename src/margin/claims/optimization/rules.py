@@ -10,7 +10,7 @@ import numpy as np
 from margin import atlas
 from margin.claims import claim
 from margin.claims.chance import ERRORS
-from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
+from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.optimize import adadelta, adagrad, adam, adamw, descend, follow, momentum, nesterov, rmsprop
 from margin.optimize.landscapes import BEALE, ROSENBROCK, quadratic
 from margin.optimize.problems import network_size, tanh_network
@@ -310,6 +310,21 @@ def adam_moves_flat_and_steep_alike() -> Verdict:
     )
 
 
+def _bytes_kept(method: Any, p: int) -> int:
+    """Memory that a method holds after 25 steps on a quadratic of ``p`` variables, before it is let go."""
+    import tracemalloc
+
+    curvature = np.linspace(1.0, 50.0, p)
+    steps = method(lambda x: float(0.5 * curvature @ x**2), lambda x: curvature * x, np.ones(p), tol=0.0)
+    tracemalloc.start()
+    try:
+        for _ in range(25):
+            next(steps)
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
 @claim("quasi-newton")
 def limited_memory_needs_little_memory() -> Verdict:
     import torch
@@ -326,8 +341,11 @@ def limited_memory_needs_little_memory() -> Verdict:
         return torch.tensor(float(ROSENBROCK.f(x.detach().numpy())))
 
     peer.step(closure)
+    kept = {method.__name__: _bytes_kept(method, 600) / 8 for method in (bfgs, lbfgs)}  # as numbers
     return corrected(
         every(
+            bfgs_keeps_p_squared=within(kept["bfgs"] / 600**2, 0.9, 4.0),
+            lbfgs_keeps_2_m_p=within(kept["lbfgs"] / (2 * 15 * 600), 0.5, 4.0),
             bfgs=below(full.gradient_norm, 1e-6),
             lbfgs=below(limited.gradient_norm, 1e-6),
             as_low_as_torch=below(limited.value, float(ROSENBROCK.f(x.detach().numpy())) + 1e-10),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -115,6 +116,11 @@ def the_dual_of_the_svm_is_a_quadratic_program(seed: int) -> Verdict:
     )
 
 
+def _bend(f: Callable[[np.ndarray], float], a: np.ndarray, b: np.ndarray) -> float:
+    """How far the chord lies above the function in the middle: positive where it is convex, negative if concave."""
+    return (f(a) + f(b)) / 2 - f((a + b) / 2)
+
+
 @claim("claim-svm-equivalent-problems")
 def the_four_margin_problems_share_a_hyperplane(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
@@ -136,7 +142,24 @@ def the_four_margin_problems_share_a_hyperplane(seed: int) -> Verdict:
         lambda a: -smallest_distance(a)[0], bounds=bounds, method="bounded", options={"xatol": 1e-12}
     ).x
     normal = w / np.linalg.norm(w)
+    theta, scale = np.append(w, c), rng.uniform(0.5, 2, size=30)[:, None]
+    others = scale * (theta + 0.3 * rng.normal(size=(30, 3)))
+
+    def scaled_margin(t: np.ndarray) -> float:
+        """r / |theta_+| with r the least margin: the second problem, for any scale of its parameters."""
+        return float(np.min(y * (X @ t[:2] + t[2])) / np.linalg.norm(t[:2]))
+
+    feasible = [t / max(np.min(y * (X @ t[:2] + t[2])), 1e-9) for t in others]  # margins of at least one
+    inverse_norm = lambda t: 1 / np.linalg.norm(t[:2])  # noqa: E731
+    there = theta + np.append(0.2 * w, 0.0)
     return every(
+        scaled_margin=near(scaled_margin(theta), smallest_distance(best)[0], tolerance=1e-6),
+        no_other_has_more=below(max(map(scaled_margin, others)), scaled_margin(theta) + 1e-9),
+        scale_does_not_matter=near(scaled_margin(7 * theta), scaled_margin(theta), tolerance=1e-9),
+        no_longer_inverse_norm=below(max(map(inverse_norm, feasible)), inverse_norm(theta) + 1e-6),
+        squared_norm_is_convex=above(_bend(lambda t: float(t[:2] @ t[:2]), theta, there), 1e-6),
+        inverse_norm_is_not_concave=above(_bend(inverse_norm, theta, there), 1e-6),  # and a maximum is sought
+        distance_is_not_concave=above(_bend(scaled_margin, 1e-3 * theta, -theta), 1e-6),
         direction=near(normal, [np.cos(best), np.sin(best)], tolerance=1e-6),
         distance=near(1 / np.linalg.norm(w), smallest_distance(best)[0], tolerance=1e-7),
         offset=near(c / np.linalg.norm(w), smallest_distance(best)[1], tolerance=1e-5),

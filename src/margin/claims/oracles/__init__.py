@@ -3,16 +3,20 @@
 A claim tests a statement, often where it is simplest: mean 0, scale 1, equal weights. There a wrong factor of the code
 behind it can hide. ``oracles/<package>.py``, or the files of ``oracles/<package>/``, hold for functions and classes of
 ``margin.<package>`` a comparison with SciPy, scikit-learn, torch or a formula written out, at inputs without symmetry
-and away from 0 and 1. Every row that cites such code runs it after its claim, once for all rows of a run.
+and away from 0 and 1. Every row that cites such code runs it after its claim, once for all rows of a run. A row may
+cite it by another name (``margin.generative.VAE`` for ``margin.generative.vae.VAE``) or cite a method only: it is the
+same code, and the comparison of its class runs.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable
 from functools import cache
 
+from margin.claims.citations import resolve
 from margin.core.verdict import Verdict
 
 __all__ = ["agrees", "all_paths", "has_oracle", "oracle", "oracle_of"]
@@ -35,14 +39,14 @@ def oracle(*paths: str) -> Callable[[Oracle], Oracle]:
 
 def has_oracle(path: str) -> bool:
     """Whether something is registered for this path; imports only the modules of its package."""
-    _register_those_of(path.split(".")[1])
-    return path in _registered
+    return _found(path) is not None
 
 
 def oracle_of(path: str) -> Oracle:
-    if not has_oracle(path):
+    found = _found(path)
+    if found is None:
         raise KeyError(f"{path} has no oracle.")
-    return _registered[path]
+    return found
 
 
 def agrees(path: str, seed: int) -> Verdict:
@@ -54,6 +58,33 @@ def all_paths() -> tuple[str, ...]:
     for part in pkgutil.iter_modules(__path__):
         _register_those_of(part.name)
     return tuple(sorted(_registered))
+
+
+@cache
+def _found(path: str) -> Oracle | None:
+    """The comparison for the path itself, else for the same object by another name, else for the class of a method."""
+    package = path.split(".")[1]
+    _register_those_of(package)
+    if path in _registered:
+        return _registered[path]
+    name, known = _own_name(path), _by_own_name(package)
+    return known.get(name) or known.get(name.rpartition(".")[0])
+
+
+@cache
+def _by_own_name(package: str) -> dict[str, Oracle]:
+    return {_own_name(path): found for path, found in _registered.items() if path.split(".")[1] == package}
+
+
+def _own_name(path: str) -> str:
+    """Module and qualified name of what a path leads to, which are the same whatever it was imported as."""
+    cited = resolve(path)
+    if isinstance(cited, property):
+        cited = cited.fget
+    if callable(cited) and not isinstance(cited, type):
+        cited = inspect.unwrap(cited)
+    module, name = getattr(cited, "__module__", None), getattr(cited, "__qualname__", None)
+    return f"{module}.{name}" if module and name else path
 
 
 @cache

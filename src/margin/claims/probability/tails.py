@@ -68,12 +68,15 @@ def sums_of_stable_laws_keep_their_shape(seed: int) -> Verdict:
 
 @claim("cauchy-distribution")
 def cauchy_is_a_t_with_one_degree_of_freedom(seed: int) -> Verdict:
-    law, x = Cauchy(1, 2), np.linspace(-50, 50, 41)
+    law, x, rng = Cauchy(1, 2), np.linspace(-50, 50, 41), np.random.default_rng([seed, 1])
     return every(
         scipy=near(law.pdf(x), stats.cauchy(1, 2).pdf(x), tolerance=1e-15),
         cdf=near(law.cdf(x), stats.cauchy(1, 2).cdf(x), tolerance=1e-14),
         student=near(law.pdf(x), StudentT(1, 1, 2).pdf(x), tolerance=1e-15),
         sample=plausible(kolmogorov_p_value(law.sample(5000, np.random.default_rng(seed)), law.cdf)),
+        # Stable: the mean of twenty draws has the very law of one; that of a finite variance would be far narrower.
+        stable=plausible(kolmogorov_p_value(law.sample(60_000, rng).reshape(20, -1).mean(axis=0), law.cdf)),
+        heavy=near(1e8 * (1 - law.cdf(1 + 2e8)), 1 / np.pi, tolerance=1e-6),  # the tail falls like 1 / x
         no_mean=raises(ValueError, lambda: law.expectation(lambda v: v), match="does not converge"),
     )
 

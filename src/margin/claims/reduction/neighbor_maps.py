@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from margin.claims import claim
-from margin.core.verdict import Verdict, above, below, equal, every, near
+from margin.core.verdict import Verdict, above, below, equal, every, near, raises
 from margin.foundations.probability.kernels import squared_distances
 from margin.reduction import (
     TSNE,
@@ -34,7 +34,10 @@ def the_divergence_falls_along_its_gradient(seed: int) -> Verdict:
     history = [record["kl"] for record in model.iterate(X)]
     after = np.array(history[30:])  # the first 250 steps serve an exaggerated objective
     same = np.linalg.norm(model.embedding_[:50].mean(axis=0) - model.embedding_[50:].mean(axis=0))
+    shapes = [TSNE(d, perplexity=10, max_iter=250, random_state=seed).fit_transform(X).shape for d in (1, 3)]
     return every(
+        one_to_three_dimensions=equal(shapes, [(100, 1), (100, 3)]),
+        no_fourth=raises(ValueError, lambda: TSNE(4, perplexity=10).fit(X), match="at most 3"),
         gradient=near([np.vdot(kl_gradient(P, Y), v) for v in moves], slopes, tolerance=1e-6),
         falls=below(float(np.diff(after).max()), 1e-3),
         ends_lower=below(history[-1], history[0]),

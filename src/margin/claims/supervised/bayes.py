@@ -43,19 +43,20 @@ def fewer_assumptions_win_with_more_rows(seed: int) -> Verdict:
     """Naive Bayes assumes too much of correlated features: ahead with few rows, behind with many."""
     from margin.linear import LogisticRegression
 
-    def error(make: type, n: int) -> float:
-        errors = []
-        for repeat in range(6):
+    def errors(make: type, n: int, repeats: int) -> np.ndarray:
+        found = []
+        for repeat in range(repeats):
             rng = np.random.default_rng([seed, repeat])
             (X, y), (T, truth) = _correlated_features(rng, n), _correlated_features(rng, 2000)
-            errors.append(1 - make().fit(X, y).score(T, truth))
-        return float(np.mean(errors))
+            found.append(1 - make().fit(X, y).score(T, truth))
+        return np.array(found)
 
-    few, many = ({m.__name__: error(m, n) for m in (GaussianNB, LogisticRegression)} for n in (100, 2000))
+    # The leads are 0.025 and 0.019 with standard errors of 0.003 and 0.002 over so many repeats.
+    few, many = ([errors(m, n, k) for m in (GaussianNB, LogisticRegression)] for n, k in ((60, 30), (2000, 20)))
     return every(
-        few_rows=above(few["LogisticRegression"] - few["GaussianNB"], 0.01),
-        many_rows=above(many["GaussianNB"] - many["LogisticRegression"], 0.005),
-        a_discriminative_model_learns=below(many["LogisticRegression"], few["LogisticRegression"]),
+        few_rows=above(float(np.mean(few[1] - few[0])), 0.005),
+        many_rows=above(float(np.mean(many[0] - many[1])), 0.005),
+        a_discriminative_model_learns=below(float(many[1].mean()), float(few[1].mean())),
         only_one_knows_the_rows=equal(
             [hasattr(m, "predict_joint_log_proba") for m in (GaussianNB, LogisticRegression)], [True, False]
         ),

@@ -48,6 +48,9 @@ def _directions_that_part_the_classes(X: np.ndarray, y: np.ndarray) -> dict[str,
     through_zero = separating_direction(X, (X[:, 0] > 0).astype(int), intercept=False)
     shifted = separating_direction(X, (X[:, 0] > 1.0).astype(int), intercept=False)
     assert through_zero is not None
+    # A row amid those of its class: one at the edge could change sides, and planes would still part the classes.
+    gaps = np.linalg.norm(X - X[three == 0].mean(axis=0), axis=1)
+    inner = int(np.where(three == 0, gaps, np.inf).argmin())
     return {
         "no_direction_here": equal(separating_direction(X, y), None),
         "nor_through_the_origin": equal(shifted, None),
@@ -55,7 +58,7 @@ def _directions_that_part_the_classes(X: np.ndarray, y: np.ndarray) -> dict[str,
         "margins": above(float(np.min(scores[np.arange(len(y)), three] - scores.max(axis=1))), -1e-7),
         "likelihood_rises_along_it": below(losses[2] / losses[0], 0.1),
         "one_exception_and_none_parts": equal(
-            separating_direction(scaled, np.r_[three[:-1], (three[-1] + 1) % 3], 3), None
+            separating_direction(scaled, np.where(np.arange(len(y)) == inner, 1, three), 3), None
         ),
     }
 
@@ -75,18 +78,21 @@ def the_likelihood_is_maximized_where_it_has_a_maximum(seed: int) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         parted = LogisticRegression(penalty=None).fit(X, (X[:, 0] > 0).astype(int))
-    ascended = loss(theta + 0.1 * slope(theta + 0.05))  # a step up the loss, down the likelihood
+    start = theta + 0.5
+    # A step down and one up the log-likelihood, which is minus the loss.
+    down, up = (loss(start + sign * 0.1 * slope(start)) for sign in (1.0, -1.0))
     return corrected(
         every(
             newton_equals_descent=near(descended.x, theta, tolerance=1e-4),
             gradient=near(slope(theta + 0.1), design.T @ (expit(design @ (theta + 0.1)) - y) / len(y), tolerance=1e-12),
             open_interval=within(float(p.min()), 1e-12, 0.5),
+            ascent_raises_it=below(up, loss(start)),
             threshold=equal(float(halves), 1.0),
             separable_is_reported=equal(parted.separable_, True),
             bounded=below(float(np.abs(parted.coef_).max()), 1e3),
             **_directions_that_part_the_classes(X, y),
         ),
-        printed=below(ascended, loss(theta)),  # "descent" on the log-likelihood itself would lower it
+        printed=below(down, loss(start)),  # a step of descent on the log-likelihood should raise it
     )
 
 

@@ -51,7 +51,10 @@ def a_sigmoid_of_the_output_is_a_probability(seed: int) -> Verdict:
     entropy = -np.mean(y * np.log(own) + (1 - y) * np.log1p(-own))
     truth = every(
         sigmoid=near(probability, 1 / (1 + np.exp(-logit)), tolerance=1e-12),
-        inside=equal(bool(((probability > 0) & (probability < 1)).all()), True),
+        # Within, never at an end: beyond an output of 37 only the logarithms still tell 1 from what is below it.
+        inside=equal(
+            bool((np.logaddexp(0, np.abs(logit)) < np.inf).all() and (np.exp(-np.abs(logit)) > 0).all()), True
+        ),
         one_crossing=equal(len(crossing), 1),
         between_the_classes=near(crossing[:1], [0.5], tolerance=0.15),
         loss=near(log_loss(y, np.column_stack([1 - own, own])), entropy, tolerance=1e-9),

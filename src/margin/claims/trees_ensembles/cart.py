@@ -21,14 +21,11 @@ def entropy_drop(x: np.ndarray, y: np.ndarray, threshold: float) -> float:
 
 @claim("decision-tree")
 def the_root_splits_where_information_gain_is_largest(seed: int) -> Verdict:
-    from sklearn.tree import DecisionTreeClassifier as Peer
-
     X, y = load("iris").arrays()
     rows = np.random.default_rng(seed).permutation(len(X))
     X, y = X[rows], y[rows]
     gains = [entropy_drop(x, y, t) for x in X.T for t in np.unique(x)[:-1]]
     tree = DecisionTreeClassifier(criterion="entropy", max_depth=4).fit(X[:100], y[:100])
-    peer = Peer(criterion="entropy", max_depth=4, random_state=seed).fit(X[:100], y[:100])
     root = DecisionTreeClassifier(criterion="entropy", max_depth=1).fit(X, y).tree_
     found = entropy_drop(X[:, root["feature"][0]], y, root["threshold"][0])
     rest, length = X[:, 1:], X[:, 0]
@@ -42,9 +39,27 @@ def the_root_splits_where_information_gain_is_largest(seed: int) -> Verdict:
         root_gain=near(found, max(gains), tolerance=1e-12),
         leaves_hold_means=near(line.predict(rest), means, tolerance=1e-9),
         root_error=near(sum(length[s].var() * s.sum() for s in (split, ~split)), least, tolerance=1e-9),
-        accuracy_less_peer=above(tree.score(X[100:], y[100:]) - peer.score(X[100:], y[100:]), -0.02),
+        accuracy_less_peer=above(float(np.mean(_leads_over_a_peer(X, y, seed))), -0.02),
         text_lines=equal(tree.to_text().count("rows"), tree.get_n_leaves()),
     )
+
+
+def _leads_over_a_peer(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
+    """How much more of the left-out rows our trees get right, of 25 divisions: equal gains are cut differently."""
+    from sklearn.tree import DecisionTreeClassifier as Peer
+
+    leads, rng = [], np.random.default_rng(seed)
+    for _ in range(25):
+        train, test = np.split(rng.permutation(len(X)), [100])
+        found = [
+            model.fit(X[train], y[train]).score(X[test], y[test])
+            for model in (
+                DecisionTreeClassifier(criterion="entropy", max_depth=4),
+                Peer(criterion="entropy", max_depth=4, random_state=seed),
+            )
+        ]
+        leads.append(found[0] - found[1])
+    return leads
 
 
 @claim("tree-pruning")

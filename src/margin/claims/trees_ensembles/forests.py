@@ -100,10 +100,11 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set(seed: int) -
     rows = np.random.default_rng(seed).permutation(len(images))
     train, test = rows[:900], rows[900:]
     X, y, X_test, y_test = images[train], digits[train], images[test], digits[test]
-    forest = RandomForestClassifier(40, oob_score=True, random_state=seed).fit(X, y)
+    # With few trees a row is out of bag for a handful, whose vote is worse than that of all: the estimate is low.
+    forest = RandomForestClassifier(120, oob_score=True, random_state=seed).fit(X, y)
     singles = [tree.score(X_test, y_test) for tree in forest.estimators_[:10]]
     accuracy = forest.score(X_test, y_test)
-    extra = ExtraTreesClassifier(40, random_state=seed).fit(X, y)
+    extra = ExtraTreesClassifier(120, random_state=seed).fit(X, y)
     table = load("friedman", n_samples=400, seed=seed)  # ten columns, of which five count
     columns, target = np.asarray(table.X), np.asarray(table.y)
     numbers = RandomForestRegressor(40, random_state=seed).fit(columns[:300], target[:300])
@@ -114,10 +115,10 @@ def a_forest_beats_its_trees_and_knows_its_error_without_a_test_set(seed: int) -
         columns_that_count=equal(set(np.argsort(drops)[-2:].tolist()) <= {0, 1, 3}, True),
         columns_that_do_not=below(float(np.abs(drops[5:]).max()), 0.1),
         above_its_trees=above(accuracy - float(np.mean(singles)), 0.1),
-        less_peer=above(accuracy - Peer(40, random_state=seed).fit(X, y).score(X_test, y_test), -0.02),
+        less_peer=above(accuracy - Peer(120, random_state=seed).fit(X, y).score(X_test, y_test), -0.02),
         out_of_bag_less_test=within(forest.oob_score_ - accuracy, -0.04, 0.04),
         importances_sum=near(forest.feature_importances_.sum(), 1.0, tolerance=1e-12),
-        vote_count=equal(set(forest.votes(X_test).sum(axis=1).tolist()), {40}),
+        vote_count=equal(set(forest.votes(X_test).sum(axis=1).tolist()), {120}),
     )
 
 
@@ -183,7 +184,7 @@ def the_picture_shows_the_path_of_one_flower(seed: int) -> Verdict:
     iris = load("iris")
     X, y = iris.arrays()
     forest = RandomForestClassifier(5, max_depth=3, random_state=seed).fit(X, y)
-    x, names = X[seed + 60], [f"f{i}" for i in range(4)]
+    x, names = X[np.random.default_rng(seed).integers(len(X))], [f"f{i}" for i in range(4)]
     parts: dict[str, Verdict] = {}
     for number, (tree, member) in enumerate(zip(forest.trees_, forest.estimators_)):
         path = member.decision_path(x[None]).indices

@@ -17,7 +17,6 @@ from margin.claims.oracles import oracle
 from margin.claims.oracles.neural.convolution import PATH, normal, same
 from margin.core.verdict import Verdict, equal, every, near
 from margin.neural.attention.dot_product import attention
-from margin.neural.attention.heads import MultiHeadAttention
 from margin.neural.attention.positions import sinusoidal
 from margin.neural.backprop import backward_pass, forward_pass
 from margin.neural.estimators import MLPClassifier
@@ -131,29 +130,6 @@ def attention_of_queries(seed: int) -> Verdict:
         causal=same(attention(k, k, v, causal=True).output, native(k, k, v, is_causal=True)),
         scaled=same(attention(q, k, v, scale=0.3).output, native(q, k, v, scale=0.3)),
         weights=same(attention(q, k, v).weights @ v, native(q, k, v)),
-    )
-
-
-@oracle(f"{PATH}.attention.heads.MultiHeadAttention")
-def attention_in_heads(seed: int) -> Verdict:
-    ours = build(lambda: MultiHeadAttention(6, 3), seed, torch.float64)
-    theirs = build(lambda: nn.MultiheadAttention(6, 3, batch_first=True), seed, torch.float64)
-    parts = (ours.query, ours.key, ours.value, ours.out)
-    for k, linear in enumerate(parts):
-        linear.weight.data.copy_(normal(seed + k, 6, 6))
-        linear.bias.data.copy_(normal(seed + k, 6))
-    theirs.in_proj_weight.data.copy_(torch.cat([linear.weight for linear in parts[:3]]))
-    theirs.in_proj_bias.data.copy_(torch.cat([linear.bias for linear in parts[:3]]))
-    theirs.out_proj.weight.data.copy_(ours.out.weight)
-    theirs.out_proj.bias.data.copy_(ours.out.bias)
-    x, context = normal(seed, 2, 4, 6), normal(seed, 2, 5, 6)
-    output, weights = theirs(x, context, context, average_attn_weights=False)
-    later = torch.ones(4, 4, dtype=torch.bool).triu(1)
-    return every(
-        output=same(ours(x, context), output),
-        weights=same(ours.attend(x, context).weights, weights),
-        causal=same(ours(x, causal=True), theirs(x, x, x, attn_mask=later)[0]),
-        by_equation=same(ours.attend(x, causal=True).output, theirs(x, x, x, attn_mask=later)[0]),
     )
 
 

@@ -1,0 +1,153 @@
+"""A GAN's networks applied by hand, its rates and penalties step by step, its losses by probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from margin.claims.oracles import oracle
+from margin.core.verdict import Verdict, equal, every, near
+from margin.generative.gan.game import Rules, Turn, discriminator_terms, generator_terms
+from margin.generative.gan.model import GAN
+from margin.neural.generators import Seeds
+from margin.neural.training import TensorRows
+
+PATH = "margin.generative.gan"
+
+
+def layers(module: Any, x: Tensor, label: Tensor | None = None) -> Tensor:
+    """Leaky rectifiers between linear layers; the class's numbers beside the row."""
+    h = x if module.classes is None else torch.cat([x, module.classes.weight[label]], dim=1)
+    *hidden, last = module.layers
+    for layer in hidden:
+        h = h @ layer.weight.T + layer.bias
+        h = torch.where(h > 0, h, 0.2 * h)
+    return h @ last.weight.T + last.bias
+
+
+@oracle(f"{PATH}.model.GAN", f"{PATH}.model.GAN.discriminate", f"{PATH}.game.GANNetwork")
+def game_by_hand(seed: int) -> Verdict:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 3)) * [1.0, 20.0, 0.1] + [5.0, -30.0, 0.0], np.array(["b", "a"])[np.arange(40) % 2]
+    common: dict[str, Any] = {"max_iter": 3, "batch_size": 16, "random_state": seed, "learning_rate_init": 0.004}
+    common |= {"discriminator_rate": 3.0, "discriminator_updates": 2, "penalty_end": 0.2}
+    alone = GAN(2, (6, 5), **common).fit(X)
+    panel = GAN(2, (6,), n_discriminators=2, **common).fit(X)
+    critic = GAN(2, (6,), loss="wasserstein", **common).fit(X)
+    told = GAN(2, (6,), conditional=True, **common).fit(X, y)
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    rows, z = torch.from_numpy((X[:7] - center) / scale), rng.normal(size=(7, 2))
+    numbers = torch.from_numpy(np.searchsorted(["a", "b"], y[:7]))
+    with torch.inference_mode():
+        judged = torch.sigmoid(layers(_network(alone).discriminator, rows))[:, 0]
+        parts: Any = _network(panel).discriminator
+        votes = [torch.sigmoid(layers(part, rows))[:, 0] for part in parts.members]
+        plain = layers(_network(critic).discriminator, rows)[:, 0]
+        of_class = torch.sigmoid(layers(_network(told).discriminator, rows, numbers))[:, 0]
+        made = layers(_network(alone).generator, torch.from_numpy(z)).numpy() * scale + center
+        made_told = layers(_network(told).generator, torch.from_numpy(z), numbers).numpy() * scale + center
+        means = torch.stack(votes).mean(dim=0)
+    again = np.random.default_rng(seed).standard_normal((5, 2))
+    moves = {f"{m.loss}_{name}": part for m in (alone, critic) for name, part in _moves(m, X).items()}
+    return every(
+        **moves,
+        judged=near(alone.discriminate(X[:7]), judged.numpy(), tolerance=1e-5),
+        panel=near(panel.discriminate(X[:7]), means.numpy(), tolerance=1e-5),
+        critic=near(critic.discriminate(X[:7]), plain.numpy(), tolerance=1e-5),
+        told=near(told.discriminate(X[:7], y[:7]), of_class.numpy(), tolerance=1e-5),
+        made=near((alone.generate(z) - made) / scale, np.zeros((7, 3)), tolerance=1e-4),
+        made_told=near((told.generate(z, y=y[:7]) - made_told) / scale, np.zeros((7, 3)), tolerance=1e-4),
+        drawn=near((alone.sample(5, seed) - alone.generate(again)) / scale, np.zeros((5, 3)), tolerance=1e-4),
+        mirrored=equal([a.out_features for a in _network(alone).discriminator.layers], [5, 6, 1]),
+    )
+
+
+def _network(model: GAN) -> Any:
+    return model._ready_module()
+
+
+def _moves(model: GAN, X: np.ndarray) -> dict[str, Verdict]:
+    """Rates along half a cosine over all updates, and a penalty whose weight falls geometrically."""
+    module, steps = _network(model), 3 * 3  # 40 rows in batches of 16, three times
+    rows = TensorRows.of(X)
+    game: Any = model._step(module, None, rows, Seeds.of(0))[0]
+    critic, maker = (player.schedule for player in game.players)
+    cosine = lambda t, updates: (1 + np.cos(np.pi * t / (updates * steps))) / 2  # noqa: E731
+    rules = game.players[0].objective.keywords["rules"]
+    return {
+        "critic_rates": near([critic(t) for t in (0, 5, 17)], [0.012 * cosine(t, 2) for t in (0, 5, 17)],
+                             tolerance=1e-9),
+        "maker_rates": near([maker(t) for t in (0, 5, 8)], [0.004 * cosine(t, 1) for t in (0, 5, 8)], tolerance=1e-9),
+        "penalty_left": near([game.penalty_left(t) for t in (0, 4, 9)], [0.2 ** (t / steps) for t in (0, 4, 9)],
+                             tolerance=1e-9),
+        "penalty": equal(
+            (rules.penalty, rules.penalty_weight),
+            {"wasserstein": ("between", 10.0), "relativistic": ("both", 0.1)}.get(model.loss, ("real", 0.1)),
+        ),
+    }  # fmt: skip
+
+
+@oracle(f"{PATH}.game.discriminator_terms", f"{PATH}.game.generator_terms", f"{PATH}.losses.gan_value",
+        f"{PATH}.losses.generator_loss", f"{PATH}.losses.discriminator_loss", f"{PATH}.losses.implied_js")  # fmt: skip
+def terms_by_probabilities(seed: int) -> Verdict:
+    """A discriminator x . a + (x . x) / 4, whose slope is known: a + x / 2; the noise is drawn once more."""
+    rng = np.random.default_rng(seed)
+    X, a, W = rng.normal(size=(6, 3)), rng.uniform(-1, 1, size=3), rng.uniform(-0.7, 0.7, size=(2, 3))
+    modules: Any = {
+        "discriminator": lambda x: x @ torch.from_numpy(a) + (x * x).sum(dim=1) / 4,
+        "generator": lambda z: z @ torch.from_numpy(W) + 0.3,
+    }
+    logit = lambda x: x @ a + (x * x).sum(axis=1) / 4  # noqa: E731
+    parts = {}
+    for loss in ("non-saturating", "minimax", "wasserstein", "relativistic"):
+        for penalty in ("none", "real", "both", "between"):
+            noise = torch.Generator().manual_seed(seed)
+            made = torch.randn((6, 2), generator=noise, dtype=torch.float64).numpy() @ W + 0.3
+            blurs = [0.7 * torch.randn((6, 3), generator=noise, dtype=torch.float64).numpy() for _ in range(2)]
+            real, made = X + blurs[0], made + blurs[1]
+            mix = torch.rand(6, generator=noise, dtype=torch.float64).numpy()[:, None]
+            slopes = lambda x: ((a + x / 2) ** 2).sum(axis=1)  # noqa: E731
+            between = np.mean((np.sqrt(slopes(mix * real + (1 - mix) * made)) - 1) ** 2)
+            paid = {"none": 0.0, "real": slopes(real).mean(), "both": slopes(real).mean() + slopes(made).mean(),
+                    "between": between}[penalty]  # fmt: skip
+            f, g = logit(real), logit(made)
+            of_real, of_made = 1 / (1 + np.exp(-f)), 1 / (1 + np.exp(-g))
+            value = float(np.mean(np.log(of_real)) + np.mean(np.log(1 - of_made)))
+            wanted = {
+                "wasserstein": g.mean() - f.mean(),
+                "relativistic": -np.mean(np.log(1 / (1 + np.exp(g - f)))),
+            }.get(loss, -value)
+            rules = Rules(2, loss, penalty, 1.7, 0.7)
+            start = torch.Generator().manual_seed(seed)
+            found = discriminator_terms(modules, (torch.from_numpy(X),), start, rules=rules, turn=Turn(0.4))
+            key = f"{loss}_{penalty}".replace("-", "_")
+            parts[key] = near(float(found["loss"].detach()), wanted + 1.7 * 0.4 * paid, tolerance=1e-5)
+            if loss in ("wasserstein", "relativistic"):
+                parts[f"{key}_distance"] = near(float(found["distance"]), f.mean() - g.mean(), tolerance=1e-10)
+                continue
+            told = [float(found[name]) for name in ("real", "fake", "value", "js")]
+            js = value / 2 + np.log(2)
+            parts[f"{key}_told"] = near(told, [of_real.mean(), of_made.mean(), value, js], tolerance=1e-8)
+        parts[f"generator_{loss}".replace("-", "_")] = _generator_part(modules, X, logit, W, loss, seed)
+    return every(**parts)
+
+
+def _generator_part(modules: Any, X: np.ndarray, logit: Any, W: np.ndarray, loss: str, seed: int) -> Verdict:
+    noise = torch.Generator().manual_seed(seed)
+    made = torch.randn((6, 2), generator=noise, dtype=torch.float64).numpy() @ W + 0.3
+    made = made + 0.7 * torch.randn((6, 3), generator=noise, dtype=torch.float64).numpy()
+    real = X + 0.7 * torch.randn((6, 3), generator=noise, dtype=torch.float64).numpy()
+    f, g = logit(real), logit(made)
+    d = 1 / (1 + np.exp(-g))
+    wanted = {
+        "non-saturating": -np.log(d).mean(),
+        "minimax": np.log(1 - d).mean(),
+        "wasserstein": -g.mean(),
+        "relativistic": -np.log(1 / (1 + np.exp(f - g))).mean(),
+    }[loss]
+    start = torch.Generator().manual_seed(seed)
+    found = generator_terms(modules, (torch.from_numpy(X),), start, rules=Rules(2, loss, "none", 1.0, 0.7))
+    return near(float(found["loss"]), wanted, tolerance=1e-9)

@@ -1,0 +1,1 @@
+"""Graphical models against sums over every state, SciPy's laws and differences."""

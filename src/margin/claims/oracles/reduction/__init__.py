@@ -1,0 +1,1 @@
+"""Reductions against scikit-learn's, SciPy's and formulas written out."""
