@@ -221,7 +221,6 @@ def test_two_ways_agree():
     np.testing.assert_allclose(normal.rss, rows.rss, rtol=1e-9)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("constant", "positive"), [(3.0, False), (0.1, False), (-1e6, False), (-1e6, True), (3.0, True)]
 )
@@ -236,7 +235,8 @@ def test_a_constant_column_gets_no_coefficient_whatever_the_weights(constant, po
         without = LinearRegression(positive=positive).fit(X[:, 1:], y, sample_weight=weights)
         assert abs(model.coef_[0]) < 1e-10
         np.testing.assert_allclose(model.predict(X), without.predict(X[:, 1:]), atol=1e-9)
-=======
+
+
 def test_scikit_learns_consensus_takes_it_for_a_straight_line():
     """RANSACRegressor knows by the kind of the estimator how many rows it needs."""
     rng = np.random.default_rng(0)
@@ -246,4 +246,3 @@ def test_scikit_learns_consensus_takes_it_for_a_straight_line():
     model = RANSACRegressor(LinearRegression(), random_state=0).fit(X, y)
     np.testing.assert_allclose(model.estimator_.coef_, [2.0, -1.0], atol=1e-9)
     assert isinstance(model.estimator_, LinearRegression)
->>>>>>> s22-parity
