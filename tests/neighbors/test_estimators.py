@@ -147,6 +147,20 @@ def test_a_change_of_the_callers_rows_changes_nothing():
         np.testing.assert_array_equal(model.predict(Q), before)
 
 
+def test_a_row_of_zeros_is_at_right_angles_to_all_others():
+    """As in scikit-learn: a text without a known word must not end a fit. Two such texts are alike."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, -2.0]])
+    model = KNeighborsClassifier(4, metric="cosine").fit(X, [0, 0, 1, 1])
+    distances, order = model.kneighbors([[0.0, 0.0], [3.0, 0.0]])
+    np.testing.assert_allclose(distances, [[0, 1, 1, 1], [0, 1 - np.sqrt(0.5), 1, 1]], atol=1e-12)
+    assert order[0, 0] == 0
+    assert order[1].tolist()[:2] == [1, 2]
+    from sklearn.metrics.pairwise import cosine_distances
+
+    known = cosine_distances([[3.0, 0.0], [1.0, -1.0]], X)
+    np.testing.assert_allclose(np.sort(known), model.kneighbors([[3.0, 0.0], [1.0, -1.0]])[0], atol=1e-12)
+
+
 @pytest.mark.parametrize("option", ["kd_tree", "mahalanobis", "cosine"])
 def test_a_saved_model_says_the_same(option, tmp_path):
     options = {"algorithm": option} if option == "kd_tree" else {"metric": option}
@@ -159,7 +173,6 @@ def test_a_saved_model_says_the_same(option, tmp_path):
 @pytest.mark.parametrize(
     ("options", "change", "sentence"),
     [
-        ({"metric": "cosine"}, {}, "KNeighborsClassifier: metric 'cosine' needs a direction; row 0 of X is zero"),
         ({"metric": "mahalanobis"}, {}, "KNeighborsClassifier: whitening: covariance must be positive definite"),
         ({"covariance": [[1.0, 0], [0, 1]]}, {}, "covariance belongs to metric 'mahalanobis'; got metric 'minkowski'"),
         ({}, {"y": [0.1, 0.2, 0.3, 0.4]}, "Unknown label type"),

@@ -4,7 +4,8 @@ r"""What "near" means: six metrics, each a Minkowski distance after a map of the
 
 "euclidean" is p = 2, "manhattan" p = 1, "chebyshev" p = ∞, "minkowski" any p of at least 1. "mahalanobis" is the
 Euclidean distance of :math:`L^{-1}x` with :math:`\Sigma = LL^\top`. "cosine" is :math:`1 - \cos\angle(x, q)`, half the
-squared Euclidean distance of the rows divided by their lengths. A search therefore knows one thing only, the *power*
+squared Euclidean distance of the rows divided by their lengths; a row of zeros (a text without a known word) has cosine
+0 with every other row, and distance 0 from another such one. A search therefore knows one thing only, the *power*
 :math:`\sum_j |x_j - q_j|^p` (or the maximum), and turns it into a distance at the end.
 """
 
@@ -32,10 +33,10 @@ class Geometry:
     whitener: np.ndarray | None = None  # (d, d), lower triangular
     angular: bool = False
 
-    def image(self, rows: np.ndarray, name: str = "X") -> np.ndarray:
+    def image(self, rows: np.ndarray) -> np.ndarray:
         """``rows`` (n, d) where the metric is a Minkowski distance; equal rows have equal images, to the last bit."""
         if self.angular:
-            return _directions(rows, name)
+            return _directions(rows)
         return rows if self.whitener is None else _mapped(rows, self.whitener)
 
     def distances(self, powers: np.ndarray) -> np.ndarray:
@@ -79,7 +80,7 @@ def distance_matrix(
     array([[0., 7.]])
     """
     space = geometry(X, metric, p, covariance)
-    gaps = np.abs(space.image(Q, "Q")[:, None, :] - space.image(X)[None, :, :])
+    gaps = np.abs(space.image(Q)[:, None, :] - space.image(X)[None, :, :])
     powers = gaps.max(axis=2) if space.exponent == np.inf else (gaps**space.exponent).sum(axis=2)
     return space.distances(powers)
 
@@ -95,13 +96,12 @@ def _whitener(X: np.ndarray, covariance: Any) -> np.ndarray:
     return whitening(covariance)
 
 
-def _directions(rows: np.ndarray, name: str) -> np.ndarray:
+def _directions(rows: np.ndarray) -> np.ndarray:
+    """Rows divided by their lengths; a row of zeros has a direction of its own, at right angles to all others."""
     # Divided by the largest entry first: squares of very large and very small numbers leave the range of a float.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
-    zero = np.flatnonzero(largest[:, 0] == 0)
-    if len(zero):
-        raise ValueError(f"metric 'cosine' needs a direction; row {zero[0]} of {name} is zero.")
-    scaled = rows / largest
+    empty = largest == 0
+    scaled = np.column_stack([rows / np.where(empty, 1.0, largest), empty])
     return scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
 
 

@@ -150,7 +150,7 @@ def _prepared(
         raise ValueError(f"{caller}: algorithm must be one of {', '.join(ALGORITHMS)}; got {algorithm!r}.")
     try:
         space = geometry(X, metric, p, covariance)
-        return space, NeighborIndex(space.image(X), space.exponent, algorithm), space.image(Q, "Q")
+        return space, NeighborIndex(space.image(X), space.exponent, algorithm), space.image(Q)
     except ValueError as error:
         raise ValueError(f"{caller}: {error}") from None
 
