@@ -25,7 +25,7 @@ from margin.core.records import Record
 from margin.core.threads import available, blas_threads, threads_for
 from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.function_search import restarts_for
-from margin.kernels.gaussian_process.initial_kernel import initial_kernel, row_rules
+from margin.kernels.gaussian_process.initial_kernel import initial_kernel, row_rules, start_at_spread
 from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, averaged_sigmoid
 from margin.kernels.gaussian_process.latent_kernels import LatentKernels
 from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_variance
@@ -225,7 +225,7 @@ class _ClassSearches:
         model.kernels_, model.train_rows_ = [kernel] * len(functions), [rows for rows, _ in functions]
         if state is None:
             seeds = spawn_seeds(as_generator(model.random_state), len(functions))
-            plans = [self._plan(model, len(X), seed) for seed in seeds]
+            plans = [self._plan(model, X, seed) for seed in seeds]
         else:
             plans = [SearchPlan(np.array(part["starts"])) for part in state["runs"]]
         self.runs = [
@@ -279,10 +279,11 @@ class _ClassSearches:
             "last_duals": [None if p.last_dual is None else p.last_dual.copy() for p in self.problems],
         }
 
-    def _plan(self, model: GaussianProcessClassifier, n: int, seed: int) -> SearchPlan:
+    def _plan(self, model: GaussianProcessClassifier, X: np.ndarray, seed: int) -> SearchPlan:
         restarts = model.n_restarts_optimizer if self.learns else 0
-        theta, bounds = self.kernel.theta, self.kernel.bounds
-        return plan_searches(theta, bounds, n, n_restarts=restarts, warm_up=None, rng=as_generator(seed))
+        theta, bounds, rng = self.kernel.theta, self.kernel.bounds, as_generator(seed)
+        also = start_at_spread(self.kernel, X) if isinstance(model.optimizer, str) else ()
+        return plan_searches(theta, bounds, len(X), n_restarts=restarts, warm_up=None, rng=rng, also=also)
 
     def _replay(self, model: GaussianProcessClassifier, state: dict[str, Any]) -> None:
         self.iteration = int(state["iteration"])

@@ -38,15 +38,20 @@ class SearchObjective(Protocol):
 
 
 class HyperparameterSearch:
-    """The running fit of a regressor: its searches, and the problem that answers them."""
+    """The running fit of a regressor: its searches, and the problem that answers them.
 
-    def __init__(self, model: Any, kernel: Kernel, n: int, problem: SearchObjective, warm_up: Any, state: Any):
+    Besides the kernel's own theta, the searches begin at the rows of ``also``.
+    """
+
+    def __init__(
+        self, model: Any, kernel: Kernel, n: int, problem: SearchObjective, warm_up: Any, state: Any, also: Any = ()
+    ):
         self.problem, self.learns = problem, model.optimizer is not None
         theta, bounds = kernel.theta, kernel.bounds
         if state is None:
             rng = as_generator(model.random_state)
             restarts, warm_up = (model.n_restarts_optimizer, warm_up) if self.learns else (0, None)
-            plan = plan_searches(theta, bounds, n, n_restarts=restarts, warm_up=warm_up, rng=rng)
+            plan = plan_searches(theta, bounds, n, n_restarts=restarts, warm_up=warm_up, rng=rng, also=also)
         else:
             plan = SearchPlan(np.array(state["starts"]), np.array(state["rows"]))
         problem.coarse_rows = plan.rows

@@ -52,6 +52,7 @@ KERNEL_SENTENCE = (
     "start at the spread of the data; None is scikit-learn's default, ConstantKernel() * RBF()."
 )
 
+NEAR = np.log(2.0)  # length scales within this factor of the spread of the data are where a search may begin
 NOISE_START = 0.1  # a tenth of the variance of the targets, the amplitude of the signal being one
 NOISE_BOUNDS = (1e-8, 1e3)
 
@@ -108,6 +109,26 @@ def _named(kernel: str, X: Floats | None) -> Kernel:
     bounds = (1e-3 * spread, 1e3 * spread)
     radial = {"rbf": RBF, "laplace": LaplaceKernel, "matern": Matern}[kernel]
     return ConstantKernel(1.0) * radial(length_scale=spread, length_scale_bounds=bounds)
+
+
+def start_at_spread(kernel: Kernel, X: Any) -> Floats:
+    """Another ``theta`` to search from, (1, p): learned length scales at the spread of the rows; (0, p) if they are.
+
+    Where rows are many length scales apart, the kernel matrix is the identity whatever the length scale, so that its
+    slope is zero and a search that begins there ends there.
+    """
+    moved = _at_spread(kernel, X).theta if np.issubdtype(np.asarray(X).dtype, np.number) else kernel.theta
+    return np.clip(moved, *kernel.bounds.T)[None] if np.any(np.abs(moved - kernel.theta) > NEAR) else moved[None][:0]
+
+
+def _at_spread(kernel: Kernel, X: Floats) -> Kernel:
+    if isinstance(kernel, Sum | Product):
+        return type(kernel)(*(_at_spread(part, X) for part in (kernel.k1, kernel.k2)))
+    if not isinstance(kernel, RadialKernel) or "length_scale" not in kernel.free:
+        return kernel
+    deviations = np.sqrt(X.shape[1]) * X.std(axis=0)  # as far apart as if all columns were alike
+    spread = deviations if np.ndim(kernel.length_scale) else np.sqrt(np.mean(deviations**2))
+    return clone(kernel).set_params(length_scale=np.where(spread > 0, spread, kernel.length_scale)[()])
 
 
 def _one_scale_per_column(kernel: Kernel, columns: int) -> Kernel:

@@ -23,7 +23,12 @@ from margin.core.randomness import as_generator
 from margin.core.records import Record
 from margin.kernels.gaussian_process.bound_notices import warn_of_bounds
 from margin.kernels.gaussian_process.hyperparameter_search import HyperparameterSearch
-from margin.kernels.gaussian_process.initial_kernel import initial_kernel, row_rules, with_noise_term
+from margin.kernels.gaussian_process.initial_kernel import (
+    initial_kernel,
+    row_rules,
+    start_at_spread,
+    with_noise_term,
+)
 from margin.kernels.gaussian_process.likelihood import Evaluation, MarginalLikelihood
 from margin.kernels.gaussian_process.posterior import (
     draw_normal,
@@ -102,7 +107,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         self.y_mean_, self.y_std_ = location_and_scale(y) if normalizes else (0.0, 1.0)
         X = np.array(X) if self.copy_X_train else X
         objective = _Exact(kernel, X, (y - self.y_mean_) / self.y_std_, alpha)
-        self._loop = loop = HyperparameterSearch(self, kernel, len(X), objective, self.warm_up, state)
+        own_search = isinstance(self.optimizer, str) and state is None
+        also = start_at_spread(kernel, X) if own_search else ()
+        self._loop = loop = HyperparameterSearch(self, kernel, len(X), objective, self.warm_up, state, also)
         yield from loop.records(self)
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)

@@ -37,12 +37,13 @@ class SearchPlan:
 
 
 def plan_searches(
-    theta: Floats, bounds: Floats, n: int, *, n_restarts: int, warm_up: Any, rng: np.random.Generator
+    theta: Floats, bounds: Floats, n: int, *, n_restarts: int, warm_up: Any, rng: np.random.Generator, also: Any = ()
 ) -> SearchPlan:
-    """The first start is ``theta``; the others are drawn around it inside the bounds."""
+    """Starts: ``theta``, the rows of ``also``, and others drawn around ``theta`` inside the bounds."""
     count = n_restarts if len(theta) else 0  # nothing to learn, nothing to restart
     drawn = theta + rng.uniform(-SPREAD, SPREAD, size=(count, len(theta)))
-    starts = np.concatenate([theta[None], np.clip(drawn, *bounds.T) if count else drawn])
+    chosen = np.reshape(also, (-1, len(theta))) if len(theta) else drawn
+    starts = np.concatenate([theta[None], chosen, np.clip(drawn, *bounds.T) if count else drawn])
     size = n // COARSE_SHARE if warm_up == "auto" and n >= COARSE_FROM else 0
     if isinstance(warm_up, int | np.integer):
         size = int(warm_up)
