@@ -321,3 +321,14 @@ def test_quadratic_by_eigenvalues(options):
         return
     their = theirs.QuadraticDiscriminantAnalysis(solver="eigen", **options).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), their.predict_proba(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("options", [{}, {"shrinkage": "auto"}])
+def test_solving_for_the_rule_does_not_hang_on_units(options):
+    """Columns of deviation 1e4 and 1e-4 in one table: the small one used to be cut off as if it were rounding."""
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
+    Z += np.eye(3)[y]
+    X = Z * [1e5, 1.0, 1e-5]
+    ours, usual = (LinearDiscriminantAnalysis(solver="lsqr", **options).fit(rows, y) for rows in (X, Z))
+    np.testing.assert_allclose(ours.predict_proba(X), usual.predict_proba(Z), atol=1e-9)

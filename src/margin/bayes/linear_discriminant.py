@@ -193,7 +193,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     ) -> tuple[np.ndarray, np.ndarray]:
         r"""The rule with :math:`\Sigma^{-1}\mu_c` by least squares, as a singular covariance allows."""
         assert within is not None
-        coef = np.linalg.lstsq(within, means.T, rcond=None)[0].T
+        # In columns of deviation 1: what is a dependent column must not hang on the units of the others.
+        scale = np.sqrt(np.diag(within))
+        scale = np.where(scale > 0, scale, 1.0)
+        coef = np.linalg.lstsq(within / np.outer(scale, scale), (means / scale).T, rcond=None)[0].T / scale
         with np.errstate(divide="ignore"):
             return coef, np.log(priors) - 0.5 * np.einsum("cj,cj->c", coef, means)
 
