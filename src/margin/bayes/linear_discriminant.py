@@ -182,7 +182,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         try:
             return directions_by_eigenvalues(within, spread)
         except np.linalg.LinAlgError:
-            raise ValueError(
+            raise np.linalg.LinAlgError(  # a ValueError too
                 f"{self._name}: the covariance within classes is singular (columns depend on each other or rows are "
                 "few); set shrinkage, or use solver 'svd'."
             ) from None
