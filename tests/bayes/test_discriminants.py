@@ -115,7 +115,7 @@ def test_dependent_and_constant_columns_do_no_harm_to_the_factor():
     more = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(len(X))])
     plain, wide = LinearDiscriminantAnalysis().fit(X, y), LinearDiscriminantAnalysis().fit(more, y)
     np.testing.assert_allclose(wide.predict_proba(more), plain.predict_proba(X), atol=1e-9)
-    with pytest.raises(ValueError, match="covariance within classes is singular"):
+    with pytest.raises(np.linalg.LinAlgError, match="covariance within classes is singular"):
         LinearDiscriminantAnalysis(solver="eigen").fit(more, y)
     shrunk = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(more[:, :5], y)
     assert shrunk.score(more[:, :5], y) > 0.95
@@ -332,3 +332,12 @@ def test_solving_for_the_rule_does_not_hang_on_units(options):
     X = Z * [1e5, 1.0, 1e-5]
     ours, usual = (LinearDiscriminantAnalysis(solver="lsqr", **options).fit(rows, y) for rows in (X, Z))
     np.testing.assert_allclose(ours.predict_proba(X), usual.predict_proba(Z), atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["svd", "eigen"])
+def test_a_singular_covariance_is_an_error_of_linear_algebra(solver):
+    """The kind that scikit-learn's users catch, and a ValueError as everywhere."""
+    X, y = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]] * 2), [0, 0, 0, 1, 1, 1]
+    with pytest.raises(np.linalg.LinAlgError, match="class 0 is singular, rank 1 of 2 columns"):
+        QuadraticDiscriminantAnalysis(solver=solver).fit(X, y)
+    assert issubclass(np.linalg.LinAlgError, ValueError)

@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from margin import store
+from margin.bayes import LinearDiscriminantAnalysis
 from margin.linear import ElasticNet, Lasso, LogisticRegression, Ridge
+from margin.neural import MLPRegressor
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,23 @@ def test_classification_in_the_precision_of_the_rows(classes, form):
     assert wide.coef_.dtype == np.float64
     np.testing.assert_allclose(narrow.coef_, wide.coef_, atol=1e-3)  # several classes are descended in float32
     np.testing.assert_allclose(narrow.predict_proba(form(X)), wide.predict_proba(form(X)), atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["svd", "eigen", "lsqr"])
+def test_discriminants_in_the_precision_of_the_rows(solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
+    X[y == 1] += 1.0
+    wide = LinearDiscriminantAnalysis(solver=solver).fit(X, y)
+    narrow = LinearDiscriminantAnalysis(solver=solver).fit(X.astype(np.float32), y)
+    assert wide.coef_.dtype == np.float64
+    assert narrow.coef_.dtype == narrow.intercept_.dtype == np.float32
+    np.testing.assert_allclose(narrow.coef_, wide.coef_, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(narrow.predict(X), wide.predict(X))
+
+
+def test_networks_answer_in_the_precision_of_the_rows():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60.0)
+    for dtype in (np.float32, np.float64):
+        model = MLPRegressor((4,), max_iter=3, random_state=0).fit(X.astype(dtype), y)
+        assert model.predict(X.astype(dtype)).dtype == model.coefs_[0].dtype == dtype

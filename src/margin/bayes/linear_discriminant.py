@@ -19,6 +19,7 @@ from margin.bayes.factors import centered_factor, class_covariance
 from margin.core.domains import Choice, Either, Flag, Integer, Learner, Number, Optional
 from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
+from margin.core.precision import in_precision_of
 from margin.core.refusals import Unsupported
 
 __all__ = ["Directions", "LinearDiscriminantAnalysis", "directions_by_eigenvalues", "directions_by_svd"]
@@ -129,12 +130,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.covariance_ = within
         if found is None:
             assert rule is not None
-            self._store_rule(*rule)
+            self._store_rule(X, *rule)
             return self
         self.xbar_, self.scalings_ = center, found.scalings
         total = found.ratios.sum()
         self.explained_variance_ratio_ = found.ratios / total if total else found.ratios
-        self._store_rule(*self._rule_along_directions())
+        self._store_rule(X, *self._rule_along_directions())
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -182,7 +183,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         try:
             return directions_by_eigenvalues(within, spread)
         except np.linalg.LinAlgError:
-            raise ValueError(
+            raise np.linalg.LinAlgError(  # a ValueError too
                 f"{self._name}: the covariance within classes is singular (columns depend on each other or rows are "
                 "few); set shrinkage, or use solver 'svd'."
             ) from None
@@ -208,10 +209,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         coef = m @ self.scalings_.T
         return coef, constant - coef @ self.xbar_
 
-    def _store_rule(self, coef: np.ndarray, intercept: np.ndarray) -> None:
+    def _store_rule(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> None:
         if len(self.classes_) == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        self.coef_, self.intercept_ = coef, intercept
+        self.coef_, self.intercept_ = in_precision_of(X, coef), in_precision_of(X, intercept)
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         score = self._rows(X) @ self.coef_.T + self.intercept_

@@ -116,7 +116,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         )
         rank = int((spread > self.tol * spread[0]).sum())
         if rank < d and self.reg_param == 0:
-            raise ValueError(
+            raise np.linalg.LinAlgError(  # a ValueError too
                 f"{self._name}: the covariance of class {label} is singular, rank {rank} of {d} columns with {n} "
                 "rows; set reg_param above 0, drop dependent columns or add rows."
             )

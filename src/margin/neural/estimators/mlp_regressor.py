@@ -91,6 +91,7 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
             Y = np.exp(outputs)
         else:
             Y = Scaling(self.target_center_, self.target_scale_).undo(outputs)
+        Y = Y.astype(outputs.dtype, copy=False)  # float32 rows have float32 answers
         return Y[:, 0] if self.single_target_ else Y
 
     def _in_units(self, outputs: Tensor) -> Tensor:

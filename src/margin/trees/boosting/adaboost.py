@@ -140,8 +140,10 @@ class _AdaBoost(MemberSequence, IterativeEstimator):
 
     def _as_learned(self, X: Any) -> Any:
         """Rows as learners get them: sparse ones stay so for learners that take them, but trees look at every cell."""
+        if not sp.issparse(X):
+            return X
         learner = self._learner()
-        keeps = sp.issparse(X) and get_tags(learner).input_tags.sparse and not all_own_trees([learner])
+        keeps = get_tags(learner).input_tags.sparse and not all_own_trees([learner])
         return X if keeps else dense_rows(type(self).__name__, X)
 
     def _learner(self) -> Any:
