@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 
 from margin.claims.oracles import oracle
-from margin.core.verdict import Verdict, every, near
-from margin.physics import inverse, ode, pde, steps
+from margin.core.verdict import Verdict, equal, every, near
+from margin.physics import burgers, inverse, ode, pde, steps
 from margin.physics.tableaus import EXPLICIT
 
 PATH = "margin.physics"
@@ -92,4 +92,62 @@ def blurred_signals(seed: int) -> Verdict:
         kernel=near(K, [row / sum(row) for row in weights], tolerance=1e-12),
         flat=near(slope, np.zeros(7), tolerance=1e-6),
         exact=near(inverse.deblur(K @ y, K, 0), y, tolerance=1e-5),
+    )
+
+
+@oracle(f"{PATH}.pde.solve_heat", f"{PATH}.pde.solve_wave")
+def steps_in_time(seed: int) -> Verdict:
+    """Both formulas with dense matrices, ends that are not 0, and a wave that begins with a velocity."""
+    rng = np.random.default_rng(seed)
+    u0, velocity = rng.normal(size=7), rng.normal(size=7)
+    h, dt, a, c = 0.3, 0.05, 0.7, 1.9
+    second = (np.eye(7, k=1) - 2 * np.eye(7) + np.eye(7, k=-1)) / h**2
+    second[[0, -1]] = 0.0  # the ends stay
+    left, right = np.eye(7) - dt / 2 * a * second, np.eye(7) + dt / 2 * a * second
+    heat, wave = [u0], [u0]
+    first = u0 + dt * velocity + dt**2 / 2 * c**2 * second @ u0
+    first[[0, -1]] = u0[[0, -1]]
+    wave.append(first)
+    for _ in range(3):
+        heat.append(np.linalg.solve(left, right @ heat[-1]))
+        wave.append(2 * wave[-1] - wave[-2] + (c * dt) ** 2 * second @ wave[-1])
+    return every(
+        heat=near(pde.solve_heat(u0, a, h, dt, 3), heat, tolerance=1e-10),
+        wave=near(pde.solve_wave(u0, velocity, c, h, dt, 4), wave, tolerance=1e-10),
+        beginning=equal(pde.solve_wave(u0, velocity, c, h, dt, 1).shape, (2, 7)),
+    )
+
+
+@oracle(*(f"{PATH}.burgers.{name}" for name in ("burgers_exact", "burgers_finite_differences", "burgers_residual")))
+def shocks(seed: int) -> Verdict:
+    """Cole and Hopf's integrals by adaptive quadrature; differences agree with them; the residual of a known wave."""
+    rng = np.random.default_rng(seed)
+    viscosity = float(rng.uniform(0.08, 0.2))
+    t, x = rng.uniform(0.1, 0.9, size=2), rng.uniform(-0.9, 0.9, size=2)
+
+    def solution(t: float, x: float) -> float:
+        def weight(eta: float) -> float:
+            return float(np.exp(-np.cos(np.pi * (x - eta)) / (2 * np.pi * viscosity) - eta**2 / (4 * viscosity * t)))
+
+        ends = 12 * np.sqrt(2 * viscosity * t)
+        over = quad(lambda e: -np.sin(np.pi * (x - e)) * weight(e), -ends, ends, epsabs=1e-13, limit=400)[0]
+        return over / quad(weight, -ends, ends, epsabs=1e-13, limit=400)[0]
+
+    grid, values = burgers.burgers_finite_differences([0.0, 0.3, 0.6], n=120, viscosity=viscosity)
+    exact = burgers.burgers_exact(np.array([[0.3], [0.6]]), grid[None], viscosity)
+    points = torch.from_numpy(np.column_stack([t, x])).requires_grad_()
+    k, speed = 1.7, 0.4  # u = speed - 2 nu k tanh(k (x - speed t)) moves without change
+    wave = speed - 2 * viscosity * k * torch.tanh(k * (points[:, 1] - speed * points[:, 0]))
+    other = torch.sin(points[:, 0] + 2 * points[:, 1])
+    s, c = np.sin(t + 2 * x), np.cos(t + 2 * x)
+    return every(
+        exact=near(burgers.burgers_exact(t, x, viscosity), [solution(a, b) for a, b in zip(t, x)], tolerance=1e-6),
+        start=near(values[0], -np.sin(np.pi * grid), tolerance=1e-12),
+        differences=near(values[1:], exact, tolerance=5e-3),
+        moving=near(burgers.burgers_residual(wave, points, viscosity).detach().numpy(), np.zeros(2), tolerance=1e-9),
+        residual=near(
+            burgers.burgers_residual(other, points, viscosity).detach().numpy(),
+            c + s * 2 * c + viscosity * 4 * s,
+            tolerance=1e-9,
+        ),
     )
