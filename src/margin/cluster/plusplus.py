@@ -41,7 +41,8 @@ def _plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generat
     trials = 2 + int(np.log(k))
     for _ in range(1, k):
         candidates = _draw(weights * nearest, trials, rng)
-        distances = np.minimum(nearest, _squared_distances(x, squares, candidates))  # (trials, n)
+        distances = _squared_distances(x, squares, candidates)  # (trials, n)
+        np.minimum(nearest, distances, out=distances)
         best = int((distances @ weights).argmin())
         chosen.append(int(candidates[best]))
         nearest = distances[best]
@@ -77,6 +78,9 @@ def _draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _squared_distances(x: np.ndarray, squares: np.ndarray, rows: list[int] | np.ndarray) -> np.ndarray:
-    found = squares[rows][:, None] + squares - 2 * (x[rows] @ x.T)
+    products = x[rows] @ x.T
+    products *= 2.0
+    found = np.add.outer(squares[rows], squares)
+    found -= products
     found[np.arange(len(rows)), rows] = 0.0
-    return np.maximum(found, 0.0)
+    return np.maximum(found, 0.0, out=found)
