@@ -133,7 +133,7 @@ def kernel_machines(t: RandomTable) -> Iterator[Found]:
             return norm / 2 + C * float(share @ np.maximum(0.0, 1 - sign * scores))
 
         values = value(kernels.SVC(C=C, gamma=gamma)), value(svm.SVC(C=C, gamma=gamma, max_iter=100_000))
-        yield f"SVC(C={C:g})", _behind(*values, 1e-3, 1e-9 * C)
+        yield f"SVC(C={C:g})", _behind(*values, 1e-2, 1e-9 * C)  # both end at a violation of 1e-3
     pair = (kernels.KernelRidge, sklearn_ridge.KernelRidge)
     found = [m(alpha=0.5, kernel="rbf", gamma=gamma).fit(t.X, t.y, **t.weighted).predict(t.Q) for m in pair]
     yield "KernelRidge", _apart(*found, 1e-6 * max(1.0, float(np.abs(t.y).max())))
