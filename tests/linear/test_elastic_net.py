@@ -368,3 +368,11 @@ def test_rows_known_to_be_finite_are_not_looked_through(monkeypatch):
     checked, trusted = ElasticNet(alpha=0.1).fit(X, y), ElasticNet(alpha=0.1).fit(X, y, check_input=False)
     np.testing.assert_array_equal(checked.coef_, trusted.coef_)
     assert seen == [True, False]
+
+
+def test_without_a_penalty_a_weighted_constant_column_gets_nothing():
+    rng = np.random.default_rng(0)
+    A, target = np.column_stack([np.full(120, 3.0), rng.normal(size=120)]), rng.normal(size=120)
+    with pytest.warns(UserWarning, match="alpha=0"):
+        model = Lasso(alpha=0.0).fit(A, target, sample_weight=rng.random(120))
+    assert model.coef_[0] == 0

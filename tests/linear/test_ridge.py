@@ -82,3 +82,14 @@ def test_refusals():
         Ridge("loo").fit(sp.csr_array(np.eye(3)), [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="alpha must be"):
         Ridge(alpha=-1.0).fit(X, y)
+
+
+def test_a_wide_table_in_very_different_units_keeps_its_digits():
+    """Inner products of rows would lose what the small columns say."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 40)) * np.exp(rng.uniform(-12, 12, size=40))
+    y = rng.normal(size=30)
+    for alpha in (1e-6, 1e-3):
+        ours, exact = (Ridge(alpha=alpha, solver=solver).fit(X, y) for solver in ("auto", "svd"))
+        values = [((y - m.predict(X)) ** 2).sum() + alpha * (m.coef_**2).sum() for m in (ours, exact)]
+        assert values[0] <= values[1] * (1 + 1e-6)

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from margin.core.chunks import map_row_chunks
 from margin.core.threads import blas_threads
-from margin.linear.moments import RegressionMoments, blocks, moments
+from margin.linear.moments import RegressionMoments, blocks, moments, varies
 
 __all__ = [
     "Solution",
@@ -34,8 +34,6 @@ __all__ = [
     "triangular_rows",
 ]
 
-# Deviation of a column, as a fraction of its mean, from which on it is more than the rounding of that mean.
-LEAST_SPREAD = 64 * np.finfo(float).eps
 # Cholesky of the normal equations loses a factor 1/rcond of the 16 digits: above this bound ten digits stay.
 MIN_RCOND = 1e-6
 
@@ -93,7 +91,7 @@ def solve_moments(m: RegressionMoments) -> Solution | None:
     :math:`b = \bar y - B^\top \bar x`; residual sums :math:`S_{yy} - \mathrm{diag}(B^\top S_{xy})`.
     """
     scale = np.sqrt(np.maximum(m.xx.diagonal(), 0.0))
-    if not _varies(scale, m.mean_x, m.weight).all():
+    if not varies(scale, m.mean_x, m.weight).all():
         return None
     unit = m.xx / np.outer(scale, scale)
     factor, failed = lapack.dpotrf(unit, lower=1)
@@ -160,8 +158,8 @@ def triangular_rows(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *,
     with blas_threads(1):  # many small factorizations: waking a second thread for each costs more than it gives
         R = _triangle((part - root * mean for root, part in _scaled(X, Y, weights, scale)), p + q)
     total = float(X.shape[0] if weights is None else weights.sum())
-    varies = _varies(np.linalg.norm(R[:, :p], axis=0), mean[:p], total)
-    return TriangularRows(np.where(varies, R[:, :p], 0.0), R[:, p:], mean, scale[:p], scale[p:])
+    known = varies(np.linalg.norm(R[:, :p], axis=0), mean[:p], total)
+    return TriangularRows(np.where(known, R[:, :p], 0.0), R[:, p:], mean, scale[:p], scale[p:])
 
 
 class CenteredRows(NamedTuple):
@@ -217,11 +215,6 @@ def solve_iteratively(
     rss = ((rows.targets - rows.operator.matmat(coef)) ** 2).sum(axis=0)
     solution = Solution(coef, rows.mean_y - rows.mean_x @ coef, None, rss)
     return solution, np.array([steps for *_, steps in found]), unfinished
-
-
-def _varies(norms: np.ndarray, mean: np.ndarray, total: float) -> np.ndarray:
-    """Which columns (p,) are more than the rounding of their mean, by the norms of the centered ones; zeros are not."""
-    return norms > LEAST_SPREAD * np.sqrt(total) * np.abs(mean)
 
 
 def _safe(m: RegressionMoments) -> bool:

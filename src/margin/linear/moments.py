@@ -22,10 +22,12 @@ import scipy.sparse as sp
 from margin.core.chunks import map_row_chunks
 from margin.foundations.linalg.gram import add_gram, mirror
 
-__all__ = ["Block", "RegressionMoments", "blocks", "moments"]
+__all__ = ["Block", "RegressionMoments", "blocks", "moments", "varies"]
 
 BLOCK_BYTES = 2**21  # a block of rows stays in the second-level cache while both products read it
 
+# Deviation of a column, as a fraction of its mean, from which on it is more than the rounding of that mean.
+LEAST_SPREAD = 64 * np.finfo(float).eps
 # A centered sum of squares this much smaller than the raw one has lost 8 of its 16 digits to cancellation.
 CANCELLATION = 1e-8
 
@@ -72,6 +74,11 @@ class RegressionMoments:
             yy=self.yy + other.yy + between * dy**2,
             centered=self.centered,
         )
+
+
+def varies(norms: np.ndarray, mean: np.ndarray, total: float) -> np.ndarray:
+    """Which columns (p,) are more than the rounding of their mean, by the norms of the centered ones; zeros are not."""
+    return norms > LEAST_SPREAD * np.sqrt(total) * np.abs(mean)
 
 
 def moments(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, centered: bool = True) -> RegressionMoments:

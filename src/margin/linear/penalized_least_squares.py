@@ -26,6 +26,7 @@ __all__ = ["default_alphas", "leave_one_out", "leave_one_out_mse", "ridge", "rid
 
 # One minus a leverage below this is rounding: the row alone decides its own prediction, whatever its error elsewhere.
 SMALLEST_FREEDOM = 1e-12
+LEAST_RCOND = 1e-10  # of inner products of rows: six digits of the coefficients are left
 
 
 def ridge(
@@ -159,9 +160,12 @@ def _from_rows(X: Any, Y: np.ndarray, alpha: float, weights: np.ndarray | None, 
     gram = Z @ Z.T
     gram.flat[:: len(Z) + 1] += alpha
     factor, failed = lapack.dpotrf(gram, lower=1)
-    if failed:
-        return _from_augmented_rows(X, Y, alpha, weights, intercept)
-    coef = Z.T @ sl.cho_solve((factor, True), T)
+    rcond = 0.0 if failed else lapack.dpocon(factor, np.abs(gram).sum(axis=0).max(), uplo="L")[0]
+    if rcond < LEAST_RCOND:  # squares have lost what singular values keep
+        U, singular, Vt = np.linalg.svd(Z, full_matrices=False)
+        coef = Vt.T @ ((singular / (singular**2 + alpha))[:, None] * (U.T @ T))
+    else:
+        coef = Z.T @ sl.cho_solve((factor, True), T)
     rss = ((T - Z @ coef) ** 2).sum(axis=0)
     return Solution(coef, m.mean_y - m.mean_x @ coef, len(Z), rss)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from margin.linear.moments import RegressionMoments, moments
+from margin.linear.moments import RegressionMoments, moments, varies
 
 __all__ = [
     "ActiveColumns",
@@ -145,6 +145,10 @@ class GramColumns:
             raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
         self.mean_x, self.mean_y = m.mean_x, float(m.mean_y[0])
         self.Q, self.q, self.square = m.xx / m.weight, m.xy[:, 0] / m.weight, float(m.yy[0]) / m.weight
+        constant = ~varies(np.sqrt(np.maximum(m.xx.diagonal(), 0.0)), m.mean_x, m.weight)
+        if constant.any():  # what is left of them is rounding, which without a penalty would get a coefficient
+            self.Q = np.where(constant | constant[:, None], 0.0, self.Q)
+            self.q = np.where(constant, 0.0, self.q)
 
     @classmethod
     def given(cls, gram: np.ndarray, X: Any, y: np.ndarray, *, intercept: bool) -> GramColumns:
