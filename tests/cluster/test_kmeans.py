@@ -5,12 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans as Reference
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from margin import store
 from margin.cluster import KMeans, lloyd
 from margin.cluster import kmeans as module
 from margin.core.watching import watch
@@ -255,3 +257,19 @@ def test_centers_that_do_not_move_end_the_first_iteration(algorithm):
     with pytest.warns(ConvergenceWarning):
         ours, peer = KMeans(**options).fit(X), Reference(**options).fit(X)
     assert ours.n_iter_ == peer.n_iter_ == 1
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_float32_rows_have_float32_centers_and_distances(form, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 3)) + 4.0 * np.repeat(np.eye(3)[:2], 100, axis=0)
+    wide = KMeans(3, random_state=0).fit(form(X))
+    narrow = KMeans(3, random_state=0).fit(form(X.astype(np.float32)))
+    rows = form(X.astype(np.float32))
+    assert narrow.cluster_centers_.dtype == narrow.transform(rows).dtype == np.float32
+    assert wide.cluster_centers_.dtype == wide.transform(form(X)).dtype == np.float64
+    np.testing.assert_allclose(narrow.cluster_centers_, wide.cluster_centers_, rtol=1e-5)
+    np.testing.assert_array_equal(narrow.labels_, narrow.predict(rows))
+    assert narrow.inertia_ == pytest.approx(-narrow.score(rows), rel=1e-12)
+    store.save(narrow, tmp_path / "centers.safetensors")
+    again = store.load(tmp_path / "centers.safetensors")
+    np.testing.assert_array_equal(again.transform(rows), narrow.transform(rows))

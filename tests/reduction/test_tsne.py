@@ -188,3 +188,13 @@ def test_sparse_rows_are_the_same_rows(model):
     dense, sparse = (clone(model).fit(form) for form in (X, sp.csc_matrix(X)))
     np.testing.assert_array_equal(sparse.embedding_, dense.embedding_)
     np.testing.assert_array_equal(sparse.transform(sp.csr_array(X[:5])), dense.transform(X[:5]))
+
+
+def test_float32_rows_have_float32_positions():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    wide = TSNE(perplexity=5, max_iter=60, random_state=0).fit(X)
+    narrow = TSNE(perplexity=5, max_iter=60, random_state=0).fit(X.astype(np.float32))
+    assert wide.embedding_.dtype == np.float64
+    assert narrow.embedding_.dtype == np.float32
+    again = narrow.transform(X[:5].astype(np.float32))
+    np.testing.assert_allclose(again, narrow.embedding_[:5], rtol=1e-6)  # fitted rows stay where they are

@@ -20,6 +20,7 @@ from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, 
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import COPY, VERBOSE, attribute, parameter
+from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
@@ -91,7 +92,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     ) -> Iterator[Record]:
         """Learn, yielding a record per iteration of every run."""
         self._check_parameters()
-        X = dense_rows("KMeans", validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr"))
+        given, X = X, dense_rows("KMeans", validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr"))
         if len(X) < self.n_clusters:
             raise ValueError(f"KMeans: n_clusters={self.n_clusters} needs at least as many rows; got {len(X)}.")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -103,13 +104,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         if state is not None:
             loop.restore(state)
         for record in loop.iterations():
-            self._learn(loop.shown())
+            self._learn(given, loop.shown())
             yield record
         best = loop.shown()
-        labels = labels_for(X, best["centers"])  # what predict says: bounds and blocks may have settled ties otherwise
-        self._learn(
-            best | {"labels": labels, "inertia": float(weights @ distances_to(X, best["centers"], labels) ** 2)}
-        )
+        self._learn(given, best)
+        # What predict says: bounds and blocks may have settled ties otherwise, and float32 rounds centers.
+        self.labels_ = labels = labels_for(X, self._centers)
+        self.inertia_ = float(weights @ distances_to(X, self._centers, labels) ** 2)
         if not best["settled"]:
             warn_user(
                 f"KMeans: centers still move by more than tol={self.tol:g} after max_iter={self.max_iter} iterations.",
@@ -125,22 +126,26 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
 
     def predict(self, X: Any) -> np.ndarray:
         """The index of the nearest center for every row."""
-        return labels_for(self._checked(X), self.cluster_centers_)
+        return labels_for(self._checked(X), self._centers)
 
     def transform(self, X: Any) -> np.ndarray:
         """The distance of every row to every center, (n, n_clusters)."""
-        X = self._checked(X)
-        columns = [
-            distances_to(X, self.cluster_centers_, np.full(len(X), c)) for c in range(len(self.cluster_centers_))
-        ]
-        return np.column_stack(columns)
+        rows, centers = self._checked(X), self._centers
+        columns = [distances_to(rows, centers, np.full(len(rows), c)) for c in range(len(centers))]
+        return in_precision_of(X, np.column_stack(columns))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the inertia of ``X``, so that larger is better."""
         X = self._checked(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        labels = labels_for(X, self.cluster_centers_)
-        return -float(weights @ distances_to(X, self.cluster_centers_, labels) ** 2)
+        labels = labels_for(X, self._centers)
+        return -float(weights @ distances_to(X, self._centers, labels) ** 2)
+
+    @property
+    def _centers(self) -> np.ndarray:
+        """The centers as distances are computed with them."""
+        check_is_fitted(self)
+        return np.asarray(self.cluster_centers_, dtype=np.float64)
 
     @property
     def _n_features_out(self) -> int:
@@ -164,8 +169,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
             raise ValueError("KMeans: init must hold finite numbers; got NaN or infinity.")
         return found
 
-    def _learn(self, found: dict[str, Any]) -> None:
-        self.cluster_centers_ = found["centers"]
+    def _learn(self, rows: Any, found: dict[str, Any]) -> None:
+        self.cluster_centers_ = in_precision_of(rows, found["centers"])
         self.labels_ = found["labels"]
         self.inertia_ = found["inertia"]
         self.n_iter_ = found["iteration"]

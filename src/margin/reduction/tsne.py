@@ -20,6 +20,7 @@ from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Op
 from margin.core.estimator import IterativeEstimator
 from margin.core.parallel import over_ranges
 from margin.core.parameters import VERBOSE, InvalidParameter, attribute, parameter
+from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
 from margin.core.sparse_distances import check_neighbors_known, check_zeros_kept, distances_given
@@ -117,7 +118,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         """Learn, yielding a record per ten steps; ``y`` is ignored."""
         self._check_parameters()
         self._check_format(X)
-        given = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
+        table, given = X, validate_data(self, X, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr")
         X = self._rows(given)
         self._check_combinations(X, sparse=sp.issparse(given))
         if not 1 <= self.perplexity < len(X):
@@ -128,12 +129,12 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         if state is not None:
             loop.restore(state)
         self.X_fit_, self.learning_rate_ = dense_rows("TSNE", given), float(loop.rate)
-        self._learn(loop)
+        self._learn(table, loop)
         while not loop.settled and loop.iteration < self.max_iter:
             for _ in range(min(STEPS_PER_RECORD, self.max_iter - loop.iteration)):
                 loop.step()
             loop.judge()
-            self._learn(loop)
+            self._learn(table, loop)
             yield Record(loop.iteration, {"kl": loop.kl, "gradient": loop.norm}, total=self.max_iter)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -178,8 +179,8 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
             shape = (len(X), self.n_components)
             raise ValueError(f"TSNE: init must have the shape {shape} of the embedding; got {np.shape(self.init)}.")
 
-    def _learn(self, loop: _Descent) -> None:
-        self.embedding_ = np.ascontiguousarray(loop.Y.T, dtype=np.float64)
+    def _learn(self, table: Any, loop: _Descent) -> None:
+        self.embedding_ = in_precision_of(table, np.ascontiguousarray(loop.Y.T, dtype=np.float64))
         self.kl_divergence_, self.n_iter_ = loop.kl, loop.iteration
 
 
