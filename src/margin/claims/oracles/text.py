@@ -272,11 +272,11 @@ def counted_tags(seed: int) -> Verdict:
             said[:, column] = sum(said[:, model.words_.index(w)] for w in once)
     said = (said + 0.7) / (said + 0.7).sum(axis=1, keepdims=True)
     fresh = rng.choice(words, size=4).tolist()
-    column = [model.words_.index(w) if w in model.words_ else model.words_.index("\n") for w in fresh]
+    at = [model.words_.index(w) if w in model.words_ else model.words_.index("\n") for w in fresh]
 
     def height(path: tuple[int, ...]) -> float:
         inside = sum(np.log(onward[a, b]) for a, b in pairwise(path)) + np.log(onward[path[-1], -1])
-        return np.log(first[path[0]]) + inside + sum(np.log(said[k, c]) for k, c in zip(path, column))
+        return np.log(first[path[0]]) + inside + sum(np.log(said[k, c]) for k, c in zip(path, at))
 
     found = tuple(names.index(tag) for tag in model.predict([fresh])[0])
     return every(
