@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from margin import claims
+from margin.claims import oracles
 from margin.claims.chance import average, plausible, rate
 from margin.claims.citations import Calls, resolve
 from margin.core.verdict import below, corrected, equal, every
@@ -62,3 +63,12 @@ def test_citations_are_traced():
     assert calls.reached(rotation)
     assert calls.reached(Normal)
     assert not calls.reached(entropy)
+
+
+def test_an_oracle_serves_its_code_by_any_name_and_the_methods_of_its_class():
+    of_class = oracles.oracle_of("margin.bayes.LinearDiscriminantAnalysis")
+    assert oracles.oracle_of("margin.bayes.LinearDiscriminantAnalysis.transform") is of_class
+    assert oracles.oracle_of("margin.bayes.linear_discriminant.LinearDiscriminantAnalysis") is of_class
+    assert not oracles.has_oracle("margin.bayes.linear_discriminant.Directions")
+    with pytest.raises(KeyError, match="has no oracle"):
+        oracles.oracle_of("margin.bayes.linear_discriminant.Directions")

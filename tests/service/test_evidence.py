@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from margin import atlas
-from margin.service.evidence import Checked, select, strict_json, verify
+from margin.service.evidence import Checked, Finding, select, strict_json, verify
 
 
 def test_a_name_that_is_both_means_the_area_and_a_path_the_row():
@@ -45,3 +45,20 @@ def test_json_is_strict():
 
     read = json.loads(strict_json(value), parse_constant=refuse)
     assert read == {"a": "nan", "b": ["inf", "-inf", 0.5], "c": [1, 2], "d": [True, None, "{1}"]}
+
+
+def test_code_that_shares_a_comparison_is_told_once():
+    (checked,) = verify(select(["em-algorithm"]))
+    compared = {finding.compared for finding in checked.findings()} - {""}
+    assert compared == {"GaussianMixture", "expectation, maximization", "coins_em"}
+
+
+def test_what_is_told_of_a_row_is_short():
+    from margin.cli.evidence import _told
+
+    assert _told(Finding("sums", "array (7, 2) off by 0.25", "array (7, 2) within 1e-10")) == (
+        "sums: off by 0.25 (expected at most 1e-10)"
+    )
+    assert _told(Finding("count", 4, 4)) == "count: 4 as expected"
+    assert _told(Finding("", [0.5, 1.0], "[0.5, 1] within 0.1")) == "[0.5, 1] as expected within 0.1"
+    assert _told(Finding("kind", "<class 'builtins.RuntimeWarning'>", "x")) == "kind: RuntimeWarning (expected x)"

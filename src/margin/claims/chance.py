@@ -6,6 +6,8 @@ probability known and small, about one in a million, whatever the seed: five sta
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from margin.core.verdict import Verdict, above, near
@@ -18,7 +20,7 @@ CHANCE = 1e-6  # the p-value below which a statement about a law is given up
 
 def plausible(p_value: float) -> Verdict:
     """The sample does not contradict the law it was tested against."""
-    return above(float(p_value), CHANCE)
+    return replace(above(float(p_value), CHANCE), expected=f"a p-value above {CHANCE:g}")
 
 
 def rate(measured: float, probability: float, trials: int) -> Verdict:

@@ -22,6 +22,8 @@ __all__ = ["register"]
 STYLES = {"holds": "green", "corrected": "yellow", "fails": "bold red", "missing": "dim"}
 INDENT = 11  # of the lines below a verdict
 LINES = 2  # for what was measured; a failure is told in full
+ARRAY_GAP, ARRAY_BOUND = re.compile(r"array \(.*\) off by (\S+)"), re.compile(r"array \(.*\) within (\S+)")
+CLASS_NAME = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
 LONG_NUMBER = re.compile(r"-?\d+\.\d{5,}(e[-+]?\d+)?")
 
 
@@ -95,14 +97,44 @@ def _print_verdict(item: Checked, brief: bool) -> None:
     if item.verdict == "missing" or (brief and item.verdict != "fails"):
         return
     findings = item.findings()
-    parts = [f"{_named(f)}{_brief(f.measured)} ({_brief(f.expected)})" for f in findings if not f.is_counterexample]
+    failed = item.verdict == "fails"
     _print_entry(console, "statement", item.statement)
-    _print_entry(console, "measured (expected)", "; ".join(parts), None if item.verdict == "fails" else LINES)
+    own = [f for f in findings if not f.is_counterexample and not f.compared]
+    _print_entry(console, "measured", "; ".join(map(_told, own)), None if failed else LINES)
+    for code, numbers in _by_code(findings).items():
+        text = "; ".join(map(_told, numbers)) if failed else f"agrees in {len(numbers)} comparisons"
+        _print_entry(console, "code", f"{code} against an independent implementation: {text}")
     for words in item.errata:
         _print_entry(console, "notes", words)
     for finding in (f for f in findings if f.is_counterexample):
-        needed = _brief(str(finding.expected).removeprefix("not "))
-        _print_entry(console, "counter-example", f"{_named(finding)}{_brief(finding.measured)}, not {needed}", LINES)
+        measured, needed = _pair(finding.measured, str(finding.expected).removeprefix("not "))
+        name = "" if finding.name == "as printed" else _named(finding)
+        _print_entry(console, "counter-example", f"{name}measured {measured} where the notes need {needed}", LINES)
+
+
+def _by_code(findings: list[Finding]) -> dict[str, list[Finding]]:
+    """Comparisons with independent implementations by the code that they are about."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.compared:
+            found.setdefault(finding.compared, []).append(finding)
+    return found
+
+
+def _told(finding: Finding) -> str:
+    """What was measured and, unless it is the very same, what was expected."""
+    measured, expected = _pair(finding.measured, finding.expected)
+    if measured == expected or expected.startswith(f"{measured} within "):
+        return f"{_named(finding)}{measured} as expected{expected.removeprefix(measured)}"
+    return f"{_named(finding)}{measured} (expected {expected})"
+
+
+def _pair(measured: Any, expected: Any) -> tuple[str, str]:
+    """Both in words; of two large arrays only how far they are apart and how far they may be."""
+    apart, allowed = ARRAY_GAP.fullmatch(str(measured)), ARRAY_BOUND.fullmatch(str(expected))
+    if apart and allowed:
+        return f"off by {_brief(apart[1])}", f"at most {_brief(allowed[1])}"
+    return _brief(measured), _brief(expected)
 
 
 def _named(finding: Finding) -> str:
@@ -122,7 +154,8 @@ def _brief(value: Any) -> str:
         return f"[{', '.join(map(_brief, value))}]"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", str(value))
+    text = CLASS_NAME.sub(lambda found: found[1], str(value))
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", text)
 
 
 def run(

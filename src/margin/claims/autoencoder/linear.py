@@ -22,7 +22,7 @@ def trained(X: np.ndarray, n_components: int, seed: int, **options: Any) -> Any:
     """A linear autoencoder at its optimum."""
     from margin.generative import Autoencoder
 
-    model = Autoencoder(n_components, (), solver="lbfgs", max_iter=150, tol=1e-6, standardize=False, random_state=seed)
+    model = Autoencoder(n_components, (), solver="lbfgs", max_iter=1000, tol=1e-6, standardize=False, random_state=seed)
     return model.set_params(**options).fit(X)
 
 

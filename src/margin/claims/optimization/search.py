@@ -150,7 +150,7 @@ def the_four_margin_problems_share_a_hyperplane(seed: int) -> Verdict:
         return float(np.min(y * (X @ t[:2] + t[2])) / np.linalg.norm(t[:2]))
 
     feasible = [t / max(np.min(y * (X @ t[:2] + t[2])), 1e-9) for t in others]  # margins of at least one
-    inverse_norm = lambda t: 1 / np.linalg.norm(t[:2])  # noqa: E731
+    inverse_norm = lambda t: 1 / float(np.linalg.norm(t[:2]))  # noqa: E731
     there = theta + np.append(0.2 * w, 0.0)
     return every(
         scaled_margin=near(scaled_margin(theta), smallest_distance(best)[0], tolerance=1e-6),

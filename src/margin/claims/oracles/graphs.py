@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
@@ -39,7 +41,7 @@ def layers_by_matrices(seed: int) -> Verdict:
     scale = torch.from_numpy(rng.uniform(0.5, 2.0, size=5))
     norms = [_Scaled(scale), _Scaled(scale[:4])]
     make = lambda: GNN([GCNLayer(3, 5), SAGELayer(5, 4), GCNLayer(4, 2)], norms=norms)  # noqa: E731
-    net = build(make, seed, torch.float64).requires_grad_(False)
+    net: Any = build(make, seed, torch.float64).requires_grad_(False)
     net.layers[0].bias.copy_(torch.from_numpy(rng.normal(size=5)))
     n = len(joint.x)
     A = torch.zeros(n, n, dtype=torch.float64)

@@ -109,7 +109,7 @@ def steps_in_time(seed: int) -> Verdict:
     first[[0, -1]] = u0[[0, -1]]
     wave.append(first)
     for _ in range(3):
-        heat.append(np.linalg.solve(left, right @ heat[-1]))
+        heat.append(np.asarray(np.linalg.solve(left, right @ heat[-1]), dtype=np.float64))
         wave.append(2 * wave[-1] - wave[-2] + (c * dt) ** 2 * second @ wave[-1])
     return every(
         heat=near(pde.solve_heat(u0, a, h, dt, 3), heat, tolerance=1e-10),

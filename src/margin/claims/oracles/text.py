@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from scipy import optimize, sparse
@@ -13,6 +13,7 @@ from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.text import bpe_merging, decoding, entities, glove, synsets, topics, vectors, word_vectors
 from margin.text.bpe import BytePairTokenizer
+from margin.text.taggers import HMMTagger
 
 PATH = "margin.text"
 
@@ -243,3 +244,45 @@ def topics_of_documents(seed: int) -> Verdict:
         wanted[d] = row
         total += phi * counts[d]
     return every(gamma=near(gamma, wanted, tolerance=1e-5), expected=near(expected, total, tolerance=1e-5))
+
+
+@oracle(f"{PATH}.taggers.HMMTagger")
+def counted_tags(seed: int) -> Verdict:
+    """Fractions of counts, each raised by alpha; the best tags of a sentence among all that there could be."""
+    rng = np.random.default_rng(seed)
+    words, tags = np.array(list("abcd")), np.array(["N", "O", "V"])
+    sentences = [rng.choice(words, size=n).tolist() for n in (4, 3, 5, 2, 6)]
+    told = [rng.choice(tags, size=len(s)).tolist() for s in sentences]
+    told[0][:3] = tags.tolist()  # every tag occurs
+    model, names = HMMTagger(alpha=0.7).fit(sentences, told), tags.tolist()
+    first = [sum(t[0] == name for t in told) + 0.7 for name in names]
+    onward = np.array([
+        [sum(pair == (a, b) for t in told for pair in pairwise(t)) + 0.7 for b in names]
+        + [sum(t[-1] == a for t in told) + 0.7]
+        for a in names
+    ])  # fmt: skip
+    onward /= onward.sum(axis=1, keepdims=True)
+    said = np.array([
+        [sum(w == word and u == name for s, t in zip(sentences, told) for w, u in zip(s, t)) for word in model.words_]
+        for name in names
+    ], dtype=float)  # fmt: skip
+    once = [w for w in words if sum(s.count(w) for s in sentences) == 1]
+    for column, word in enumerate(model.words_):  # a word seen once also stands for its outline
+        if word.startswith("\n") and word != "\n":
+            said[:, column] = sum(said[:, model.words_.index(w)] for w in once)
+    said = (said + 0.7) / (said + 0.7).sum(axis=1, keepdims=True)
+    fresh = rng.choice(words, size=4).tolist()
+    at = [model.words_.index(w) if w in model.words_ else model.words_.index("\n") for w in fresh]
+
+    def height(path: tuple[int, ...]) -> float:
+        inside = sum(np.log(onward[a, b]) for a, b in pairwise(path)) + np.log(onward[path[-1], -1])
+        return np.log(first[path[0]]) + inside + sum(np.log(said[k, c]) for k, c in zip(path, at))
+
+    found = tuple(names.index(tag) for tag in model.predict([fresh])[0])
+    return every(
+        first=near(np.exp(model.first_), np.array(first) / sum(first), tolerance=1e-10),
+        between=near(np.exp(model.between_), onward[:, :-1], tolerance=1e-10),
+        last=near(np.exp(model.last_), onward[:, -1], tolerance=1e-10),
+        words=near(np.exp(model.emissions_), said, tolerance=1e-10),
+        tagged=near(height(found), max(map(height, product(range(3), repeat=4))), tolerance=1e-9),
+    )

@@ -110,7 +110,7 @@ def blocks_by_hand(seed: int) -> Verdict:
         ("norms_after", True, {"norm_first": False, "activation": "relu", "position": "none"}),
         ("alibi", True, {"norm": "rms", "position": "alibi", "activation": "silu"}),
     ):
-        config = TransformerConfig(8, 2, d_ff=11, norm_eps=0.1, **options)  # type: ignore[arg-type]
+        config = TransformerConfig(8, 2, d_ff=11, norm_eps=0.1, **options)
         block = spread(lambda c=config, k=cross: TransformerBlock(c, causal=True, cross=k), seed)
         arguments = {"memory": memory[None]} if cross else {}
         parts[name] = same(block(x[None], **arguments)[0], _block(block, x, memory))

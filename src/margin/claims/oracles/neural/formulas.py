@@ -141,7 +141,7 @@ def norms_by_torch(seed: int) -> Verdict:
 @oracle(*(f"{PATH}.layers.recurrent.{name}" for name in ("rnn_step", "lstm_step", "gru_step")))
 def recurrent_steps(seed: int) -> Verdict:
     x, h, memory = normal(seed, 4, 3), normal(seed + 1, 4, 5), normal(seed + 2, 4, 5)
-    parts = {}
+    parts: dict[str, Verdict] = {}
     for name, make in (("rnn", nn.RNNCell), ("lstm", nn.LSTMCell), ("gru", nn.GRUCell)):
         cell = make(3, 5).double().requires_grad_(False)
         for k, part in enumerate(cell.parameters()):

@@ -50,7 +50,7 @@ def minima_by_scipy(seed: int) -> Verdict:
     s, y = rng.normal(size=4), rng.normal(size=4)
     y = y if y @ s > 0 else -y
     B, identity = root @ root.T + np.eye(4), np.eye(4)
-    rho, H = 1 / (y @ s), np.linalg.inv(B)
+    rho, H = 1 / (y @ s), np.asarray(np.linalg.inv(B), dtype=np.float64)
     left = identity - rho * np.outer(s, y)
     updated = quasi_newton.bfgs_inverse_update(H, s, y)
     return every(
@@ -193,7 +193,7 @@ def steps_on_quadratics(seed: int) -> Verdict:
         taylor=near(taylor2(0.7, g, H, a)(x), 0.7 + g @ move + 0.5 * move @ H @ move, tolerance=1e-10),
         loss=near(along(np.zeros(2)), losses.mean() + extra, tolerance=1e-10),
         field=near(
-            modified_sgd_field(gradients, hessians, 0.3), optimize.approx_fprime(np.zeros(2), along, 1e-7),
+            modified_sgd_field(list(gradients), hessians, 0.3), optimize.approx_fprime(np.zeros(2), along, 1e-7),
             tolerance=1e-5,
         ),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import optimize, sparse, stats
@@ -229,7 +230,13 @@ def unmixed_signals(seed: int) -> Verdict:
         values, vectors = np.linalg.eigh(moved @ moved.T)
         wanted = vectors @ np.diag(values**-0.5) @ vectors.T @ moved
         parts[f"step_{fun}"] = near(independent.fast_ica_step(W, Z, fun), wanted, tolerance=1e-8)
-        settings = {"w_init": start, "whiten": "unit-variance", "tol": 1e-10, "max_iter": 500, "fun": fun}
+        settings: dict[str, Any] = {
+            "w_init": start,
+            "whiten": "unit-variance",
+            "tol": 1e-10,
+            "max_iter": 500,
+            "fun": fun,
+        }
         model, theirs = (m(3, **settings).fit(X) for m in (ours.FastICA, decomposition.FastICA))
         alike = np.abs(np.corrcoef(model.transform(X).T, theirs.transform(X).T)[:3, 3:])  # in any order
         parts[f"sources_{fun}"] = near(np.sort(alike.ravel()), [0.0] * 6 + [1.0] * 3, tolerance=1e-3)
