@@ -453,3 +453,35 @@ def test_no_iterations_show_the_start(solver):
     assert not model.coef_.any()
     assert model.n_iter_ == 0
     assert model.predict(X).dtype == bool
+
+
+def in_other_units(n=12, p=40, seed=2372):
+    """Few rows of three classes, columns of deviations from 1e-5 to 1e5."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) * np.exp(rng.uniform(-12, 12, size=p))
+    return X, np.arange(n) % 3
+
+
+def test_units_of_columns_do_not_keep_several_classes_from_the_minimum():
+    X, y = in_other_units()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        found = LogisticRegression(tol=1e-7, max_iter=200).fit(X, y)
+    exact = LogisticRegression(tol=1e-7, max_iter=200, solver="newton-cholesky").fit(X, y)
+    assert found.n_iter_ > 50, "quasi-Newton steps come first"
+    np.testing.assert_allclose(found.predict_proba(X), exact.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("stop", [10, 50, 52])
+def test_a_fit_that_changes_its_solver_goes_on_where_it_was_left(stop):
+    X, y = in_other_units()
+    whole = LogisticRegression(tol=1e-7, max_iter=200).fit(X, y)
+    first = LogisticRegression(tol=1e-7, max_iter=200)
+    for record in first.iterate(X, y):
+        if record.iteration == stop:
+            break
+    state = first.get_state()
+    second = LogisticRegression(tol=1e-7, max_iter=200)
+    for _ in second.iterate(X, y, state=state):
+        pass
+    np.testing.assert_array_equal(second.coef_, whole.coef_)

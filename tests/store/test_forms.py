@@ -174,6 +174,19 @@ def test_categories_of_a_column_that_has_none_are_refused(tmp_path):
         margin.load(changed(model, tmp_path, change))
 
 
+def test_a_leaf_that_asks_about_categories_is_refused(tmp_path):
+    """The walk would go on from there, out of the tree."""
+    frame, y = table()
+    model = margin.DecisionTreeClassifier(random_state=0).fit(frame[["town", "rooms"]], y)
+
+    def change(root, arrays):
+        leaves = arrays[field(root, "_tree", "feature")["data"]] < 0
+        arrays[field(root, "_tree", "category_row")["data"]][np.flatnonzero(leaves)[-1]] = 0
+
+    with pytest.raises(StoreError, match="must be -1 in a leaf"):
+        margin.load(changed(model, tmp_path, change))
+
+
 @pytest.mark.parametrize(
     ("name", "spoil"),
     [

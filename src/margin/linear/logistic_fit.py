@@ -21,6 +21,9 @@ SOLVERS = ("auto", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", 
 CORNERS = ("auto", "liblinear", "saga", "proximal")  # those that can take a penalty on absolute values
 
 NEWTON_WORK = 3e8  # n p^2 up to which a Newton step with all rows is cheaper than setting up anything else
+# An automatic fit of several classes that has not ended after so many steps goes on by Newton's, which units of columns
+# do not slow down, where one of them takes at most about half a second.
+SLOW_STEPS, RESCUE_WORK = 50, 1e9
 SEPARATION_WORK = 2_000_000  # entries of X up to which the linear program that decides about separation is run
 SUSPICIOUS_SCORE = 8.0  # a margin this large without a penalty is an outlier or a sign of separation
 
@@ -51,6 +54,8 @@ class LogisticFit:
         if name in ("liblinear", "auto"):
             name = _automatic(inner, scores, l1)
         self.solver = _solver(name, model, inner, scores, l1, l2, free)
+        self.by_newton = False
+        self.may_change = model.solver == "auto" and name == "lbfgs" and _newton_is_cheap(inner, scores)
         if start is not None:
             self.solver.begin_at(self.variables.inner(start))
 
@@ -65,6 +70,8 @@ class LogisticFit:
     def step(self) -> None:
         self.solver.step()
         self.iteration += 1
+        if self.may_change and self.iteration == SLOW_STEPS and not self.converged:
+            self._change_to_newton(self.solver.theta.copy()).start()
         # Rows that are all on the right side have a loss below log 2 each; a far smaller mean makes it worth a look.
         if not self.penalized and self.solver.value < 0.1:
             self.separated = bool(self._margins().min() > 0)
@@ -98,11 +105,20 @@ class LogisticFit:
         return separating_direction(X, y, classes, intercept=bool(self.model.fit_intercept)) is not None
 
     def state(self) -> dict[str, Any]:
-        return {"iteration": self.iteration, "separated": self.separated, "solver": self.solver.state()}
+        found = {"iteration": self.iteration, "separated": self.separated, "by_newton": self.by_newton}
+        return {**found, "solver": self.solver.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.separated = int(state["iteration"]), bool(state["separated"])
+        if state["by_newton"]:
+            self._change_to_newton(self.solver.theta)
         self.solver.restore(state["solver"])
+
+    def _change_to_newton(self, theta: np.ndarray) -> Newton:
+        newton = Newton(self.solver.likelihood)
+        newton.begin_at(theta)
+        self.solver, self.by_newton = newton, True
+        return newton
 
     def _margins(self) -> np.ndarray:
         return self.solver.likelihood.margins(self.solver.theta)
@@ -175,6 +191,13 @@ def _automatic(rows: LabeledRows, scores: int, l1: float) -> str:
     if l1 > 0:
         return "proximal"
     return "newton-cholesky" if scores == 1 and n * (p + 1.0) ** 2 <= NEWTON_WORK and p <= n + 100 else "lbfgs"
+
+
+def _newton_is_cheap(rows: LabeledRows, scores: int) -> bool:
+    """Whether a step with the Hessian of all scores is worth trying."""
+    (n, p), dense = rows.X.shape, not sp.issparse(rows.X)
+    unknowns = scores * (p + 1.0)
+    return dense and n * unknowns**2 + unknowns**3 <= RESCUE_WORK
 
 
 def _solver(name: str, model: Any, rows: LabeledRows, scores: int, l1: float, l2: float, intercept: bool) -> Any:

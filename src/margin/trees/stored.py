@@ -41,6 +41,8 @@ def check_binary_nodes(nodes: Mapping[str, np.ndarray], first: np.ndarray, size:
         raise Violation(f"{where}: the children of a node must be two later nodes, side by side, of the same tree")
     if len(inner) and not np.all(nodes["category_row"] < len(nodes["category_set"])):
         raise Violation(f"{where}['category_row'] must be less than the number of category sets")
+    if np.any(nodes["category_row"][nodes["feature"] < 0] >= 0):
+        raise Violation(f"{where}['category_row'] must be -1 in a leaf, which asks nothing")
 
 
 def check_multiway_tree(tree: Mapping[str, np.ndarray], where: str) -> None:
