@@ -129,7 +129,8 @@ def test_steps_of_a_distance_have_its_kernel(exponent):
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "haversine"])
 def test_trees_find_what_all_pairs_give(algorithm, metric):
     rng = np.random.default_rng(0)
-    X, Q, w = rng.normal(size=(300, 2)), np.vstack([rng.normal(size=(40, 2)), [[3.0, 3.0]]]), rng.uniform(0.5, 2, 300)
+    X, w = rng.normal(size=(300, 2)), rng.uniform(0.5, 2, 300)
+    Q = np.vstack([rng.normal(size=(40, 2)), [[3.0, 3.0]], X[:5]])  # one far from all, some that are rows themselves
     for kernel in KERNELS:
         whole = KernelDensity(bandwidth=0.15, kernel=kernel, metric=metric, algorithm="brute").fit(X, sample_weight=w)
         exact = whole.score_samples(Q)

@@ -25,7 +25,8 @@ from margin.density.spaces import ALIASES, METRICS, MinkowskiSpace, Space, space
 __all__ = ["KernelDensity"]
 
 BLOCK = 2**17  # distances that are held at a time: a megabyte, which stays in the second-level cache
-PAIRS = 2**22  # of a query and a row in sight that are held at a time, at most
+PAIRS = 2**22  # of a query and a row in sight that are held at a time, about
+SAFETY = 4  # a part of the queries may see so many times more rows than the pilot did
 PILOT = 8  # queries that show how many rows are in sight
 FEW = 0.05  # of the rows in sight: then finding them is cheaper than comparing all
 
@@ -100,12 +101,11 @@ class KernelDensity(DensityMixin, Estimator):
         if self.algorithm == "brute" or radius == np.inf or not len(X):
             return self._all_rows(space, X) - constant
         index = space.index(self.rows_, self.algorithm, self.leaf_size)
-        if self.algorithm == "auto":
-            pilot = X[:: max(1, len(X) // PILOT)]
-            in_sight = len(space.near(index, pilot, radius * self.bandwidth_)[0]) / (len(pilot) * len(self.rows_))
-            if in_sight > FEW:
-                return self._all_rows(space, X) - constant
-        step = max(1, PAIRS // len(self.rows_))
+        pilot = X[:: max(1, len(X) // PILOT)]
+        in_sight = len(space.near(index, pilot, radius * self.bandwidth_)[0]) / len(pilot)  # rows of a query
+        if self.algorithm == "auto" and in_sight > FEW * len(self.rows_):
+            return self._all_rows(space, X) - constant
+        step = max(1, int(PAIRS // (SAFETY * in_sight + 1)))
         parts = [X[begin : begin + step] for begin in range(0, len(X), step)]
         return np.concatenate([self._near_rows(space, index, part, radius, constant) for part in parts]) - constant
 

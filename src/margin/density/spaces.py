@@ -79,12 +79,9 @@ class MinkowskiSpace(Space):
             for query, row in zip(queries.T, rows.T):
                 gap = np.abs(query[:, None] - row)
                 powers = np.maximum(powers, gap) if self.exponent == np.inf else powers + gap**self.exponent
-            return self._squares(powers)
+            return powers**2 if self.exponent == np.inf else powers ** (2 / self.exponent)
 
         return by_products if self.exponent == 2.0 else by_columns
-
-    def _squares(self, powers: np.ndarray) -> np.ndarray:
-        return powers**2 if self.exponent == np.inf else powers ** (2 / self.exponent)
 
     def steps(self, kernel: str, centers: np.ndarray, bandwidth: float, rng: np.random.Generator) -> np.ndarray:
         n, d = centers.shape
@@ -107,9 +104,8 @@ class MinkowskiSpace(Space):
     def near(
         self, index: NeighborIndex, queries: np.ndarray, distance: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        power = distance if self.exponent == np.inf else distance**self.exponent
-        of_query, of_row, powers = index.within(queries, power)
-        return of_query, of_row, self._squares(powers)
+        of_query, of_row, distances = index.pairs(queries, distance)
+        return of_query, of_row, distances**2
 
 
 @dataclass(frozen=True)
@@ -161,8 +157,8 @@ class Globe(Space):
         self, index: NeighborIndex, queries: np.ndarray, distance: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         chord = 2 * np.sin(0.5 * min(distance, np.pi))
-        of_query, of_row, squares = index.within(_directions(queries), chord**2)
-        return of_query, of_row, (2 * np.arcsin(np.minimum(0.5 * np.sqrt(squares), 1.0))) ** 2
+        of_query, of_row, chords = index.pairs(_directions(queries), chord)
+        return of_query, of_row, (2 * np.arcsin(np.minimum(0.5 * chords, 1.0))) ** 2
 
 
 def space_of(metric: str, metric_params: dict[str, Any] | None, columns: int) -> Space:

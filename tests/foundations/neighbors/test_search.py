@@ -217,3 +217,17 @@ def test_sparse_rows_are_refused():
 
     with pytest.raises(TypeError, match=r"(?i)sparse"):
         nearest(sp.csr_array(np.eye(3)), np.eye(3), 1)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "kd_tree", "ball_tree", "brute"])
+@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0, np.inf])
+def test_pairs_are_all_that_are_near_with_their_distances(algorithm, exponent):
+    X, Q = table(n=120, m=20, d=3)
+    Q = np.vstack([Q, X[:4]])  # rows of the table are pairs at distance zero
+    index = search.NeighborIndex(X, exponent, algorithm, leaf_size=7)
+    of_query, of_point, distances = index.pairs(Q, 1.5)
+    D = cdist(Q, X, "chebyshev") if exponent == np.inf else cdist(Q, X, "minkowski", p=exponent)
+    found = np.full(D.shape, np.inf)
+    found[of_query, of_point] = distances
+    assert len(of_query) == (D <= 1.5).sum()
+    np.testing.assert_allclose(found[D <= 1.5], D[D <= 1.5], atol=1e-12)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ball_pairs", "build", "candidates"]
+__all__ = ["ball_pairs", "build", "candidates", "pairs"]
 
 SLACK = 1e-9  # relative; far above the rounding of a distance, far below the gap between different ones
 
@@ -35,3 +35,12 @@ def ball_pairs(tree: Any, queries: np.ndarray, powers: np.ndarray, exponent: flo
     lists = tree.query_ball_point(queries, radius, p=exponent)
     of_query = np.repeat(np.arange(len(queries)), [len(found) for found in lists])
     return of_query, np.concatenate([np.asarray(found, dtype=np.int64) for found in lists])
+
+
+def pairs(
+    tree: Any, queries: np.ndarray, radius: float, exponent: float, leaf_size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Query, point and distance of all pairs at most ``radius`` apart, in no order: two trees that are walked together
+    leave out whole cells of queries at once."""
+    found = build(queries, leaf_size).sparse_distance_matrix(tree, radius, p=exponent, output_type="ndarray")
+    return found["i"], found["j"], found["v"]

@@ -34,7 +34,7 @@ class NeighborIndex:
     """Points (n, d) in a space where the distance is a Minkowski distance, ready for queries."""
 
     def __init__(self, points: np.ndarray, exponent: float, algorithm: str = "auto", leaf_size: int = LEAF_SIZE):
-        self.points, self.exponent = points, exponent
+        self.points, self.exponent, self.leaf_size = points, exponent, leaf_size
         self.trees: ModuleType = ball_tree if algorithm == "ball_tree" else kd_tree
         self.tree: Any = None
         if algorithm == "ball_tree":
@@ -60,6 +60,15 @@ class NeighborIndex:
         found = [self._ball(queries[part], wanted[part], part.start) for part in self._ball_parts(len(queries))]
         of_query, of_point, powers = (np.concatenate(side) for side in zip(*found))
         return of_query, of_point, powers
+
+    def pairs(self, queries: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Query, point and distance of all pairs at most ``radius`` apart, for sums: in no order, and a distance is as
+        exact as the tree that finds it."""
+        queries = np.ascontiguousarray(queries, dtype=np.float64)
+        if self.tree is not None and self.trees is kd_tree:
+            return kd_tree.pairs(self.tree, queries, radius, self.exponent, self.leaf_size)
+        of_query, of_point, powers = self.within(queries, radius if self.exponent == np.inf else radius**self.exponent)
+        return of_query, of_point, powers if self.exponent == np.inf else powers ** (1 / self.exponent)
 
     def _nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         if self.tree is not None:
