@@ -13,6 +13,7 @@ from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.text import bpe_merging, decoding, entities, glove, synsets, topics, vectors, word_vectors
 from margin.text.bpe import BytePairTokenizer
+from margin.text.language import sentence_pairs
 from margin.text.taggers import HMMTagger
 
 PATH = "margin.text"
@@ -286,3 +287,19 @@ def counted_tags(seed: int) -> Verdict:
         words=near(np.exp(model.emissions_), said, tolerance=1e-10),
         tagged=near(height(found), max(map(height, product(range(3), repeat=4))), tolerance=1e-9),
     )
+
+
+@oracle(f"{PATH}.language.sentence_pairs")
+def pairs_of_sentences(seed: int) -> Verdict:
+    """Half of the pairs are neighbors, the others come from another document."""
+    documents = [[f"{d}.{s}" for s in range(n)] for d, n in enumerate((5, 3, 4))]
+    pairs = sentence_pairs(documents, random_state=seed)
+    numbers = [[tuple(map(int, text.split("."))) for text in pair[:2]] for pair in pairs]
+    follows = [pair[2] for pair in pairs]
+    return every(
+        firsts=equal([a for a, _ in numbers], [(d, s) for d, n in enumerate((5, 3, 4)) for s in range(n - 1)]),
+        half=equal(sum(follows), 5),
+        next=equal([b for (_, b), yes in zip(numbers, follows) if yes],
+                   [(d, s + 1) for ((d, s), _), yes in zip(numbers, follows) if yes]),
+        elsewhere=equal(any(a[0] == b[0] for (a, b), yes in zip(numbers, follows) if not yes), False),
+    )  # fmt: skip
