@@ -169,7 +169,7 @@ def styles_row_by_row(seed: int) -> Verdict:
         scaled = conv.kernels * (conv.style.weight @ w[i] + conv.style.bias)[:, None, None]
         scaled = scaled / scaled.square().sum(dim=(1, 2, 3), keepdim=True).sqrt()
         by_row.append((scaled, functional.conv2d(x[i : i + 1], scaled, padding=1)[0] + conv.bias[:, None, None]))
-    net = build(lambda: StyleGenerator(3, (6, 4), (2, 10, 7)), seed, torch.float64).requires_grad_(False)
+    net: Any = build(lambda: StyleGenerator(3, (6, 4), (2, 10, 7)), seed, torch.float64).requires_grad_(False)
     z = torch.from_numpy(rng.normal(size=(3, 3)))
     h = z / z.square().mean(dim=1, keepdim=True).sqrt()
     for layer in net.mapping:
