@@ -52,6 +52,11 @@ EQUAL = {  # changes after which a function returns the same, by a proof that is
         "loop.pairs[pair][1]",
     ): "all labels turn, and a plane parts them as before",
     ("margin.kernels.optimality", "offset_between", "epsilon / np.sign(beta[inside])"): "1 / s is s for s = +-1",
+    ("margin.neural.nets.ensemble", "forward", "self.weights[1]"): "every layer has as many members",
+    ("margin.neural.theory.pieces", "linear_pieces", "len(network.weights) + 1"): "a slice may end past the end",
+    ("margin.reduction.topology", "betti", "len(rows) + 1"): "a bound on the rank, which no graph reaches",
+    ("margin.reduction.isomap", "_threads", "float(n) ** 2 / 100"): "only how many threads share the work",
+    ("margin.reduction.isomap", "_threads", "float(n) ** 2"): "only how many threads share the work",
 }
 WATCHER = "__margin_watcher__"  # a global name for the time of a run
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good

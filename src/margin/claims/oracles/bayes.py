@@ -47,4 +47,10 @@ def gaussian_naive_bayes(seed: int) -> Verdict:
         key = "given" if priors else "counted"
         parts[f"chances_{key}"] = near(model.predict_proba(fresh), theirs.predict_proba(fresh), tolerance=1e-5)
         parts[f"variances_{key}"] = near(model.var_, theirs.var_, tolerance=1e-6)
+        parts[f"joint_{key}"] = near(  # with the constant that chances do not show
+            model.predict_joint_log_proba(fresh), theirs.predict_joint_log_proba(fresh), tolerance=1e-5
+        )
+    # Smoothing is compared without weights, which scikit-learn leaves out of the variance that it is a part of.
+    smooth = [m(var_smoothing=0.02).fit(X, y) for m in (ours.GaussianNB, naive_bayes.GaussianNB)]
+    parts["smooth"] = near(smooth[0].var_, smooth[1].var_, tolerance=1e-6)
     return every(**parts)

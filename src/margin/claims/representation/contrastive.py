@@ -70,7 +70,7 @@ def square(rng: np.random.Generator) -> np.ndarray:
 
 
 @cache
-def captioned(seed: int) -> dict[str, Any]:
+def captioned(seed: int, n_components: int = 512) -> dict[str, Any]:
     """Bars of four directions and two brightnesses; one combination is never shown in training."""
     rng = np.random.default_rng(seed)
     kinds, lights = ("row", "column", "square", "cross"), ("bright", "dark")
@@ -91,7 +91,11 @@ def captioned(seed: int) -> dict[str, Any]:
     train = np.flatnonzero(~held)[:320]
     test = np.setdiff1d(np.arange(480), np.concatenate([train, np.flatnonzero(held)]))
     model = CLIP(
-        ["conv 8 3", "pool 2", "conv 16 3", "pool 2"], n_components=512, max_iter=10, batch_size=32, random_state=seed
+        ["conv 8 3", "pool 2", "conv 16 3", "pool 2"],
+        n_components=n_components,
+        max_iter=10,
+        batch_size=32,
+        random_state=seed,
     )
     model.fit(pairs[0][train], pairs[1][train].tolist())
     names = [f"{light} {kind}" for light in lights for kind in kinds]
@@ -117,7 +121,8 @@ def images_find_their_captions(seed: int) -> Verdict:
 
 @claim("zero-shot-classification-clip")
 def names_of_classes_are_a_classifier(seed: int) -> Verdict:
-    data, rng = captioned(seed), np.random.default_rng(seed + 1)
+    # Few coordinates: with 512 of them one model in ten does not carry brightness over to a shape it never saw dark.
+    data, rng = captioned(seed, 64), np.random.default_rng(seed + 1)
     model, test, names = data["model"], data["test"], data["names"]
     p = model.zero_shot(data["images"][test], names)
     right = np.mean([names[k] in text for k, text in zip(p.argmax(axis=1), data["captions"][test])])

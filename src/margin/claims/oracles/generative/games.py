@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.generative.gan.game import Rules, Turn, discriminator_terms, generator_terms
 from margin.generative.gan.model import GAN
+from margin.generative.gan.style import ModulatedConv, StyleGenerator, modulated_kernels
 from margin.neural.generators import Seeds
 from margin.neural.training import TensorRows
+from margin.neural.weights import build
 
 PATH = "margin.generative.gan"
 
@@ -151,3 +154,38 @@ def _generator_part(modules: Any, X: np.ndarray, logit: Any, W: np.ndarray, loss
     start = torch.Generator().manual_seed(seed)
     found = generator_terms(modules, (torch.from_numpy(X),), start, rules=Rules(2, loss, "none", 1.0, 0.7))
     return near(float(found["loss"]), wanted, tolerance=1e-9)
+
+
+@oracle(f"{PATH}.style.ModulatedConv", f"{PATH}.style.StyleGenerator", f"{PATH}.style.modulated_kernels")
+def styles_row_by_row(seed: int) -> Verdict:
+    """A kernel of its own for every row: scaled by input channel, then brought to length 1 by output channel."""
+    conv = build(lambda: ModulatedConv(3, 4, 3, 5), seed, torch.float64).requires_grad_(False)
+    wide = build(lambda: ModulatedConv(40, 30, 3, 50), seed, torch.float64).requires_grad_(False)
+    conv.bias.copy_(torch.from_numpy(np.random.default_rng(seed).normal(size=4)))
+    rng = np.random.default_rng(seed)
+    x, w = torch.from_numpy(rng.normal(size=(2, 3, 6, 6))), torch.from_numpy(rng.normal(size=(2, 5)))
+    by_row, kernels = [], modulated_kernels(conv.kernels, conv.style(w))
+    for i in range(2):
+        scaled = conv.kernels * (conv.style.weight @ w[i] + conv.style.bias)[:, None, None]
+        scaled = scaled / scaled.square().sum(dim=(1, 2, 3), keepdim=True).sqrt()
+        by_row.append((scaled, functional.conv2d(x[i : i + 1], scaled, padding=1)[0] + conv.bias[:, None, None]))
+    net: Any = build(lambda: StyleGenerator(3, (6, 4), (2, 10, 7)), seed, torch.float64).requires_grad_(False)
+    z = torch.from_numpy(rng.normal(size=(3, 3)))
+    h = z / z.square().mean(dim=1, keepdim=True).sqrt()
+    for layer in net.mapping:
+        h = functional.leaky_relu(h @ layer.weight.T + layer.bias, 0.2)
+    image = net.constant.expand(3, -1, -1, -1)
+    for number, layer in enumerate(net.layers):
+        image = image.repeat_interleave(2, dim=2).repeat_interleave(2, dim=3) if number else image
+        image = functional.leaky_relu(layer(image, h), 0.2)
+    image = torch.tanh(net.to_image(image, h))[:, :, :10, :7]
+    return every(
+        kernels=near(kernels.numpy(), torch.stack([k for k, _ in by_row]).numpy(), tolerance=1e-6),
+        images=near(conv(x, w).numpy(), torch.stack([y for _, y in by_row]).numpy(), tolerance=1e-6),
+        spread_of_kernels=near(float(wide.kernels.std()) * 360**0.5, 1.0, tolerance=0.05),
+        spread_of_styles=near(float(wide.style.weight.std()) * 50**0.5, 1.0, tolerance=0.1),
+        styles_around_one=near(wide.style.bias.numpy(), np.ones(40), tolerance=0.0),
+        constant=equal(tuple(net.constant.shape), (6, 3, 2)),
+        styles=near(net.styles(z).numpy(), h.numpy(), tolerance=1e-6),
+        made=near(net(z).numpy(), image.numpy(), tolerance=1e-6),
+    )

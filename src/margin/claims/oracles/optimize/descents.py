@@ -10,10 +10,12 @@ from scipy import optimize
 
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, below, equal, every, near
-from margin.optimize import follow, quadratics, quasi_newton, schedules, second_order, trust
+from margin.optimize import follow, line_searches, quadratics, quasi_newton, schedules, second_order, trust
 from margin.optimize.clipping import clip_norm
 from margin.optimize.derivatives import taylor2
+from margin.optimize.descent import descend
 from margin.optimize.flow import modified_sgd_field, modified_sgd_loss
+from margin.optimize.rules import Descent
 
 PATH = "margin.optimize"
 
@@ -197,3 +199,42 @@ def steps_on_quadratics(seed: int) -> Verdict:
             tolerance=1e-5,
         ),
     )  # fmt: skip
+
+
+@oracle(f"{PATH}.line_searches.line_search", f"{PATH}.descent.descend")
+def steps_along_directions(seed: int) -> Verdict:
+    """On a quadratic, where the best step is known; the first halved step that goes down enough; falling rates."""
+    rng = np.random.default_rng(seed)
+    root, b, x = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=3)
+    A = root @ root.T + np.eye(3)
+    f, grad = lambda v: float(0.5 * v @ A @ v - b @ v), lambda v: A @ v - b
+    p = -grad(x) * rng.uniform(0.5, 2, size=3)
+    p = p if grad(x) @ p < 0 else -grad(x)
+    slope = float(grad(x) @ p)
+    exact = -slope / float(p @ A @ p)
+    step = 64 * exact
+    while not (f(x + step * p) <= f(x) + 1e-4 * step * slope and f(x + step * p) < f(x)):
+        step /= 2
+    found = {
+        m: line_searches.line_search(f, grad, x, p, method=m, first=64 * exact) for m in ("golden", "armijo", "wolfe")
+    }
+    parts: dict[str, Verdict] = {
+        "golden": near(found["golden"].alpha / exact, 1.0, tolerance=1e-5),
+        "armijo": near(found["armijo"].alpha / step, 1.0, tolerance=1e-9),
+    }
+    for name, one in found.items():
+        end = x + one.alpha * p
+        parts |= {
+            f"{name}_value": near(one.value, f(end), tolerance=1e-9 * (1 + abs(f(end)))),
+            f"{name}_decrease": equal(one.sufficient_decrease, f(end) <= f(x) + 1e-4 * one.alpha * slope),
+            f"{name}_flat": equal(one.flat_enough, abs(float(grad(end) @ p)) <= 0.9 * abs(slope)),
+        }
+    long = line_searches.line_search(f, grad, x, p, method="bracket", first=1.999 * exact)
+    parts["barely_down"] = equal(long.sufficient_decrease, f(x + long.alpha * p) <= f(x) + 1e-4 * long.alpha * slope)
+    rate = schedules.inverse_time(0.9 / float(np.linalg.eigvalsh(A)[-1]), half_life=2.0)
+    point, path = x, [f(x)]
+    for t in range(4):
+        point = point - rate(t) * grad(point)
+        path.append(f(point))
+    told = [record["value"] for record in descend(f, grad, x, Descent(), learning_rate=rate, max_iter=4)]
+    return every(**parts, falling_rates=near(told, path, tolerance=1e-9))

@@ -1,18 +1,17 @@
-"""Tokens, word vectors and decoding against the slow way: recount after every merge, loop over every pair."""
+"""Tokens, tags and decoding, one by one."""
 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 
 import numpy as np
-from scipy import optimize, sparse
-from scipy.special import digamma, expit
 
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
-from margin.text import bpe_merging, decoding, entities, glove, synsets, topics, vectors, word_vectors
+from margin.text import bpe_merging, decoding, entities, synsets
 from margin.text.bpe import BytePairTokenizer
+from margin.text.language import sentence_pairs
 from margin.text.taggers import HMMTagger
 
 PATH = "margin.text"
@@ -83,100 +82,6 @@ def merges_the_slow_way(seed: int) -> Verdict:
     )
 
 
-@oracle(f"{PATH}.glove.co_occurrences", f"{PATH}.glove.glove_loss", f"{PATH}.glove.GloVe")
-def counted_neighbors(seed: int) -> Verdict:
-    """Every pair of positions of a sentence; a pass of AdaGrad over the entries in the drawn order."""
-    rng = np.random.default_rng(seed)
-    tokens, ends = rng.integers(5, size=20), np.array([7, 8, 20])
-    counted = np.zeros((5, 5))
-    for begin, end in zip((0, 7, 8), ends):
-        for i, j in combinations(range(begin, end), 2):
-            if j - i <= 3:
-                counted[tokens[i], tokens[j]] += 1 / (j - i)
-                counted[tokens[j], tokens[i]] += 1 / (j - i)
-    W, C = rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
-    loss = sum(
-        min(1.0, (counted[i, j] / 2.5) ** 0.6) * (W[i, :3] @ C[j, :3] + W[i, 3] + C[j, 3] - np.log(counted[i, j])) ** 2
-        for i, j in zip(*np.nonzero(counted))
-    )
-    sentences = [[f"w{tokens[i]}" for i in range(a, b)] for a, b in zip((0, 7, 8), ends)]
-    model = glove.GloVe(3, window=3, x_max=2.5, alpha=0.6, min_count=1, max_iter=2, random_state=seed).fit(sentences)
-    names = list(model.vocabulary_)
-    wanted, told = _adagrad(counted[np.ix_(*[[int(name[1:]) for name in names]] * 2)], seed)
-    return every(
-        counts=near(glove.co_occurrences(tokens, ends, 5, 3).toarray(), counted, tolerance=1e-12),
-        loss=near(glove.glove_loss(W, C, sparse.csr_matrix(counted), x_max=2.5, alpha=0.6), loss, tolerance=1e-9),
-        vectors=near(model.vectors_, wanted, tolerance=1e-5),
-        told=near(model.loss_, told, tolerance=1e-5),
-    )
-
-
-def _adagrad(counted: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
-    rng, n = np.random.default_rng(seed), len(counted)
-    W, C = ((rng.random((n, 4)) - 0.5) / 4 for _ in range(2))
-    squares = np.ones((2, n, 4))
-    table = sparse.csr_matrix(counted).tocoo()
-    weights = np.minimum(1.0, (table.data / 2.5) ** 0.6)
-    for _ in range(2):
-        total = 0.0
-        for e in rng.permutation(table.nnz):
-            i, j = table.row[e], table.col[e]
-            error = W[i, :3] @ C[j, :3] + W[i, 3] + C[j, 3] - np.log(table.data[e])
-            total += weights[e] * error**2
-            slope = weights[e] * error
-            by_w, by_c = slope * np.append(C[j, :3], 1.0), slope * np.append(W[i, :3], 1.0)
-            W[i] -= 0.05 * by_w / np.sqrt(squares[0, i])
-            C[j] -= 0.05 * by_c / np.sqrt(squares[1, j])
-            squares[0, i] += by_w**2
-            squares[1, j] += by_c**2
-    return W[:, :3] + C[:, :3], total / weights.sum()
-
-
-@oracle(*(f"{PATH}.word_vectors.{name}" for name in ("huffman", "hierarchical_softmax", "negative_sampling_loss",
-                                                     "analogy")), f"{PATH}.vectors.one_hot")  # fmt: skip
-def words_one_by_one(seed: int) -> Verdict:
-    """The tree's cost against every merge of the two rarest; slopes by differences; cosines by loops."""
-    rng = np.random.default_rng(seed)
-    counts = rng.integers(1, 50, size=7)
-    tree, queue, cost = word_vectors.huffman(counts), sorted(counts.tolist()), 0
-    while len(queue) > 1:
-        joined = queue[0] + queue[1]
-        cost += joined
-        queue = sorted([*queue[2:], joined])
-    v, U = rng.normal(size=3), rng.normal(size=(6, 3))
-    chances = [
-        np.prod([expit(U[m] @ v) if t == 0 else 1 - expit(U[m] @ v) for m, t in zip(tree.nodes[w][:k], tree.turns[w])])
-        for w, k in enumerate(tree.lengths)
-    ]
-    paths = {tuple(tree.turns[w][: tree.lengths[w]]) for w in range(7)}
-    negatives, context = rng.normal(size=(4, 3)), rng.normal(size=3)
-    start = np.concatenate([v, context, negatives.ravel()])
-
-    def loss(flat: np.ndarray) -> float:
-        a, b, c = flat[:3], flat[3:6], flat[6:].reshape(4, 3)
-        return float(-np.log(expit(b @ a)) - np.log(1 - expit(c @ a)).sum())
-
-    value, *slopes = word_vectors.negative_sampling_loss(v, context, negatives)
-    E, names = rng.normal(size=(8, 3)), list("abcdefgh")
-    unit = [e / np.sqrt(e @ e) for e in E]
-    target = unit[1] - unit[0] + unit[2]
-    cosines = {names[i]: unit[i] @ target / np.sqrt(target @ target) for i in range(3, 8)}
-    found = word_vectors.analogy(E, names, "a", "b", "c", n=5)
-    return every(
-        cost=equal(int(counts @ tree.lengths), cost),
-        prefixes=equal(any(a != b and a == b[: len(a)] for a in paths for b in paths), False),
-        chances=near(word_vectors.hierarchical_softmax(v, U, tree), chances, tolerance=1e-10),
-        total=near(sum(chances), 1.0, tolerance=1e-10),
-        loss=near(value, loss(start), tolerance=1e-9),
-        slopes=near(
-            np.concatenate([s.ravel() for s in slopes]), optimize.approx_fprime(start, loss, 1e-7), tolerance=1e-5
-        ),
-        order=equal([name for name, _ in found], sorted(cosines, key=lambda name: -cosines[name])),
-        cosines=near([value for _, value in found], sorted(cosines.values(), reverse=True), tolerance=1e-10),
-        one_hot=near(np.asarray(vectors.one_hot([2, 0, 2], 4)), np.eye(4)[[2, 0, 2]], tolerance=0),
-    )
-
-
 @oracle(f"{PATH}.decoding.generate", f"{PATH}.decoding.next_token_log_probabilities")
 def tokens_by_their_law(seed: int) -> Verdict:
     """The law kept by count and by mass, token by token; draws with the frequencies of that law."""
@@ -227,25 +132,6 @@ def counts_by_hand(seed: int) -> Verdict:
     return every(**parts, scores=near(entities.entity_scores(true, said), (2 / 3, 2 / 4, 4 / 7), tolerance=1e-12))
 
 
-@oracle(f"{PATH}.topics.document_posterior")
-def topics_of_documents(seed: int) -> Verdict:
-    """The fixed point of one document, word by word."""
-    rng = np.random.default_rng(seed)
-    counts, topic = rng.integers(0, 5, size=(3, 6)), rng.gamma(2.0, size=(2, 6)) + 0.3
-    gamma, expected = topics.document_posterior(counts, topic, 0.4, tol=1e-10, max_iter=3000)
-    logs = digamma(topic) - digamma(topic.sum(axis=1, keepdims=True))
-    wanted, total = np.zeros((3, 2)), np.zeros((2, 6))
-    for d in range(3):
-        row = np.ones(2)
-        for _ in range(3000):
-            heights = np.exp(digamma(row) - digamma(row.sum()))[:, None] * np.exp(logs)
-            phi = heights / heights.sum(axis=0)
-            row = 0.4 + phi @ counts[d]
-        wanted[d] = row
-        total += phi * counts[d]
-    return every(gamma=near(gamma, wanted, tolerance=1e-5), expected=near(expected, total, tolerance=1e-5))
-
-
 @oracle(f"{PATH}.taggers.HMMTagger")
 def counted_tags(seed: int) -> Verdict:
     """Fractions of counts, each raised by alpha; the best tags of a sentence among all that there could be."""
@@ -286,3 +172,19 @@ def counted_tags(seed: int) -> Verdict:
         words=near(np.exp(model.emissions_), said, tolerance=1e-10),
         tagged=near(height(found), max(map(height, product(range(3), repeat=4))), tolerance=1e-9),
     )
+
+
+@oracle(f"{PATH}.language.sentence_pairs")
+def pairs_of_sentences(seed: int) -> Verdict:
+    """Half of the pairs are neighbors, the others come from another document."""
+    documents = [[f"{d}.{s}" for s in range(n)] for d, n in enumerate((5, 3, 4))]
+    pairs = sentence_pairs(documents, random_state=seed)
+    numbers = [[tuple(map(int, text.split("."))) for text in pair[:2]] for pair in pairs]
+    follows = [pair[2] for pair in pairs]
+    return every(
+        firsts=equal([a for a, _ in numbers], [(d, s) for d, n in enumerate((5, 3, 4)) for s in range(n - 1)]),
+        half=equal(sum(follows), 5),
+        next=equal([b for (_, b), yes in zip(numbers, follows) if yes],
+                   [(d, s + 1) for ((d, s), _), yes in zip(numbers, follows) if yes]),
+        elsewhere=equal(any(a[0] == b[0] for (a, b), yes in zip(numbers, follows) if not yes), False),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Text against the slow way: recount after every merge, loop over every pair."""
