@@ -40,7 +40,7 @@ class _LinkedLibrary(JITCodeLibrary):
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _BeLinked(AnalysisPass):  # type: ignore[misc]
+class _BeLinked(AnalysisPass):
     _name = "margin_be_linked"
 
     def __init__(self) -> None:  # abstract in Numba
@@ -52,7 +52,7 @@ class _BeLinked(AnalysisPass):  # type: ignore[misc]
         return False  # the function is as it was
 
 
-class LinkedCompiler(CompilerBase):  # type: ignore[misc]
+class LinkedCompiler(CompilerBase):
     """Numba's own steps, with a library of the kind above."""
 
     def define_pipelines(self) -> list[Any]:
