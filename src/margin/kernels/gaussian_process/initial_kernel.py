@@ -55,6 +55,9 @@ KERNEL_SENTENCE = (
 NEAR = np.log(2.0)  # length scales within this factor of the spread of the data are where a search may begin
 NOISE_START = 0.1  # a tenth of the variance of the targets, the amplitude of the signal being one
 NOISE_BOUNDS = (1e-8, 1e3)
+# Amplitudes of the named kernels of a classifier: where classes are separable the likelihood grows on and on with the
+# amplitude, while Laplace's approximation, and with it the probabilities, get worse (chosen on breast-cancer and wine).
+LATENT = (1e-5, 300.0)
 
 
 def initial_kernel(kernel: Any, X: Floats | None, ard: bool, *, learned: bool = True) -> Kernel:
@@ -67,7 +70,7 @@ def initial_kernel(kernel: Any, X: Floats | None, ard: bool, *, learned: bool = 
         bounds: Any = WIDE if learned else "fixed"
         made: Kernel = ConstantKernel(1.0, bounds) * RBF(1.0, bounds)
     else:
-        made = _named(kernel, X) if isinstance(kernel, str) else _object(kernel)
+        made = _named(kernel, X, WIDE if learned else LATENT) if isinstance(kernel, str) else _object(kernel)
     return _one_scale_per_column(made, X.shape[1]) if ard and X is not None else made
 
 
@@ -101,14 +104,14 @@ def _object(kernel: Any) -> Kernel:
     return translated(kernel)
 
 
-def _named(kernel: str, X: Floats | None) -> Kernel:
+def _named(kernel: str, X: Floats | None, amplitudes: Any) -> Kernel:
     if kernel == "linear":
-        return ConstantKernel(1.0) * LinearKernel() + 1.0
+        return ConstantKernel(1.0, amplitudes) * LinearKernel() + 1.0
     # The root mean square distance of two rows is sqrt(2) times this.
     spread = 1.0 if X is None else float(np.sqrt(X.var(axis=0).sum())) or 1.0
     bounds = (1e-3 * spread, 1e3 * spread)
     radial = {"rbf": RBF, "laplace": LaplaceKernel, "matern": Matern}[kernel]
-    return ConstantKernel(1.0) * radial(length_scale=spread, length_scale_bounds=bounds)
+    return ConstantKernel(1.0, amplitudes) * radial(length_scale=spread, length_scale_bounds=bounds)
 
 
 def start_at_spread(kernel: Kernel, X: Any) -> Floats:
