@@ -177,7 +177,8 @@ def test_a_warm_start_goes_on_at_other_points():
     first = model.fit(np.linspace(0, 1, 25)[:, None]).loss_
     second = model.fit(np.linspace(0.01, 0.99, 40)[:, None]).loss_
     assert second < first
-    assert model.n_iter_ == 30
+    assert model.n_iter_ == 15, "those of the last fit"
+    assert len(model.loss_curve_) == 30
 
 
 def test_levenberg_marquardt_finds_a_coefficient():

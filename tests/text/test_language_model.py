@@ -160,7 +160,8 @@ def test_a_warm_start_goes_on():
     model = LanguageModel(**SMALL, warm_start=True).fit(TEXTS)
     before = copy_weights(model._ready_module())
     model.fit(TEXTS)
-    assert model.n_iter_ == 6
+    assert model.n_iter_ == 3, "those of the last fit"
+    assert len(model.loss_curve_) == 6
     assert model.loss_curve_[3] < model.loss_curve_[0]
     assert any((before[name] != array).any() for name, array in model.weights_.items())
 

@@ -162,7 +162,8 @@ def test_weights_warm_starts_and_held_out_texts():
     model = TextClassifier(**SMALL, random_state=0, warm_start=True).fit(X, y)
     loss, epochs = model.loss_, model.n_iter_
     model.fit(X, y)
-    assert model.n_iter_ == 2 * epochs
+    assert model.n_iter_ == epochs, "those of the last fit"
+    assert len(model.loss_curve_) == 2 * epochs
     assert model.loss_ < loss
     with pytest.raises(ValueError, match="warm_start must go on with the network of the last fit, whose d_model is 8"):
         model.set_params(d_model=16).fit(X, y)

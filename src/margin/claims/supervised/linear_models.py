@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import norm
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
+from margin import bayes, kernels, linear, neighbors, trees
 from margin.claims import claim
 from margin.claims.chance import rate
 from margin.claims.supervised.stand_ins import life_expectancy
@@ -25,17 +27,17 @@ from margin.trees import DecisionTreeRegressor
 
 def _models_that_take(arguments: list[Any]) -> list[str]:
     """Names of the classical models for regression and classification whose fit does not refuse these arguments."""
-    from margin import catalog
-
-    families = ("linear", "kernels", "neighbors", "bayes", "trees")
-    supervised = [entry for entry in catalog.ENTRIES if entry.task in ("regression", "classification")]
     taken = []
-    for entry in (entry for entry in supervised if entry.family in families and entry.data == "table"):
-        try:
-            catalog.class_of(entry.name)().fit(*arguments)
-        except (ValueError, TypeError):
-            continue
-        taken.append(entry.name)
+    for package in (linear, kernels, neighbors, bayes, trees):
+        for name in package.__all__:
+            found = getattr(package, name)
+            if not isinstance(found, type) or not issubclass(found, ClassifierMixin | RegressorMixin):
+                continue
+            try:
+                found().fit(*arguments)
+            except (ValueError, TypeError):
+                continue
+            taken.append(name)
     return taken
 
 
