@@ -22,6 +22,7 @@ CPU_SECONDS = int(
     os.environ.get("MARGIN_FUZZ_SECONDS", "20")
 )  # more than any load, prediction or first two iterations of a fit here takes
 MEMORY = 3 * 2**30  # beyond what the libraries themselves have mapped
+COUNTS, MOST_STEPS = ("n_estimators", "max_iter", "n_init"), 10_000  # parameters that say how long a fit takes
 FIT_EVERY = 2  # of the files whose parameters were changed: a fit does not look at what was learned before
 
 # What is asked of a loaded model, each with the rows, and what it can say by itself.
@@ -92,9 +93,21 @@ def attempt(path: Path, X: Any, y: Any, fit: bool, known: str = "") -> tuple[str
         with contextlib.suppress(Exception):
             if hasattr(model, "iterate"):
                 list(islice(model.iterate(X, y), 2))
-            else:
+            elif not asks_for_much(model):
                 model.fit(X) if y is None else model.fit(X, y)
     return outcome
+
+
+def asks_for_much(model: Any) -> bool:
+    """Whether the file says that a fit, all of whose steps must be waited for, takes more of them than anyone waits.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from margin.trees import RandomForestClassifier
+    >>> asks_for_much(make_pipeline(RandomForestClassifier(2**62)))
+    True
+    """
+    given = model.get_params(deep=True).items()
+    return any(name.rpartition("__")[2] in COUNTS and isinstance(v, int) and v > MOST_STEPS for name, v in given)
 
 
 def parameters_in_words(model: Any) -> str:
