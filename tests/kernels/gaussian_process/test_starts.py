@@ -42,3 +42,14 @@ def test_the_second_start_moves_learned_length_scales_only():
     assert scale == pytest.approx(np.sqrt(X.var(axis=0).sum()))
     assert len(start_at_spread(ConstantKernel() * RBF(0.9 * scale), X)) == 0, "near enough: one search is enough"
     assert np.exp(start_at_spread(RBF(1.0, length_scale_bounds=(0.1, 2.0)), X)) == pytest.approx(2.0), "inside bounds"
+
+
+def test_with_more_rows_the_start_is_chosen_on_a_part_of_them():
+    X, y = far_apart(n=400)
+    kernel = ConstantKernel() * RBF() + WhiteKernel()
+    model = GaussianProcessRegressor(kernel, normalize_y=True)
+    runs = {record.values["run"] for record in model.iterate(X, y)}
+    assert runs == {0}, "one search on all rows"
+    wide = ConstantKernel() * RBF(float(np.sqrt(X.var(axis=0).sum()))) + WhiteKernel()
+    exact = GaussianProcessRegressor(wide, normalize_y=True).fit(X, y)
+    assert model.log_marginal_likelihood_value_ == pytest.approx(exact.log_marginal_likelihood_value_, abs=0.05)

@@ -30,7 +30,7 @@ from margin.kernels.gaussian_process.laplace import LaplaceApproximation, Mode, 
 from margin.kernels.gaussian_process.latent_kernels import LatentKernels
 from margin.kernels.gaussian_process.posterior import posterior_mean, posterior_variance
 from margin.kernels.gaussian_process.search_parameters import SearchParameters
-from margin.kernels.gaussian_process.search_runs import EvaluationRequest, SearchPlan, plan_searches
+from margin.kernels.gaussian_process.search_runs import SCREENED_ROWS, EvaluationRequest, SearchPlan, plan_searches
 from margin.kernels.kernel import Kernel
 from margin.kernels.one_vs_one import pairs_of, votes_with_confidence
 
@@ -282,7 +282,8 @@ class _ClassSearches:
     def _plan(self, model: GaussianProcessClassifier, X: np.ndarray, seed: int) -> SearchPlan:
         restarts = model.n_restarts_optimizer if self.learns else 0
         theta, bounds, rng = self.kernel.theta, self.kernel.bounds, as_generator(seed)
-        also = start_at_spread(self.kernel, X) if isinstance(model.optimizer, str) else ()
+        small = len(X) <= SCREENED_ROWS  # more rows are searched from the kernel's own theta alone
+        also = start_at_spread(self.kernel, X) if small and isinstance(model.optimizer, str) else ()
         return plan_searches(theta, bounds, len(X), n_restarts=restarts, warm_up=None, rng=rng, also=also)
 
     def _replay(self, model: GaussianProcessClassifier, state: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from margin.kernels.gaussian_process.posterior import (
 )
 from margin.kernels.gaussian_process.radial import noise_variance, signal_of
 from margin.kernels.gaussian_process.search_parameters import SearchParameters
-from margin.kernels.gaussian_process.search_runs import EvaluationRequest
+from margin.kernels.gaussian_process.search_runs import SCREENED_ROWS, EvaluationRequest, best_start
 from margin.kernels.kernel import Kernel
 
 __all__ = ["GaussianProcessRegressor", "location_and_scale"]
@@ -106,14 +107,24 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         kernel = with_noise_term(kernel) if learns_noise else kernel
         self.y_mean_, self.y_std_ = location_and_scale(y) if normalizes else (0.0, 1.0)
         X = np.array(X) if self.copy_X_train else X
-        objective = _Exact(kernel, X, (y - self.y_mean_) / self.y_std_, alpha)
-        own_search = isinstance(self.optimizer, str) and state is None
-        also = start_at_spread(kernel, X) if own_search else ()
+        y = (y - self.y_mean_) / self.y_std_
+        also = start_at_spread(kernel, X) if isinstance(self.optimizer, str) and state is None else ()
+        if len(also) and len(X) > SCREENED_ROWS:
+            kernel, also = self._screened(kernel, also, X, y, alpha), ()
+        objective = _Exact(kernel, X, y, alpha)
         self._loop = loop = HyperparameterSearch(self, kernel, len(X), objective, self.warm_up, state, also)
         yield from loop.records(self)
         if sentence := loop.warning(self):
             warn_user(sentence, ConvergenceWarning)
         warn_of_bounds(self, [self.kernel_])
+
+    def _screened(self, kernel: Kernel, also: Any, X: np.ndarray, y: np.ndarray, alpha: Any) -> Kernel:
+        """``kernel`` at its own theta or at the row of ``also``, by searches on every k-th row."""
+        part = slice(None, None, -(-len(X) // SCREENED_ROWS))
+        few = MarginalLikelihood(kernel, X[part], y[part], alpha if np.ndim(alpha) == 0 else alpha[part])
+        starts, bounds = np.concatenate([kernel.theta[None], also]), kernel.bounds
+        found = best_start(starts, bounds, partial(few.at, gradient=True), tol=self.tol, max_iter=self.max_iter)
+        return kernel.clone_with_theta(found)
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, *, with_noise: bool | None = None

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from margin.kernels.gaussian_process.box_search import BoxSearch
 
-__all__ = ["EvaluationRequest", "Restarts", "SearchPlan", "plan_searches"]
+__all__ = ["SCREENED_ROWS", "EvaluationRequest", "Restarts", "SearchPlan", "best_start", "plan_searches"]
 
 Floats = NDArray[np.float64]
 
 COARSE_FROM, COARSE_SHARE = 1600, 4  # rows from which a part is searched first, and the part: a quarter
+SCREENED_ROWS = 250  # beyond so many rows, two starts are compared on a part of them, and one search is run on all
+WORTH = 1.0  # nats by which another start must end higher to be preferred to the user's
 SPREAD = np.log(100.0)  # restarts begin within this factor of the first start
 
 
@@ -122,3 +124,16 @@ class Restarts:
         self.searches.append(
             BoxSearch(start, self.bounds, tol=self.tol, max_evaluations=self.max_iter, curvature=curvature)
         )
+
+
+def best_start(
+    starts: Floats, bounds: Floats, evaluate: Callable[[Floats], Any], *, tol: float, max_iter: int
+) -> Floats:
+    """Of ``starts`` (k, p) the one whose search ends highest by ``evaluate``; the first unless another is worth it."""
+    runs = Restarts(SearchPlan(starts), bounds, 0, tol=tol, max_iter=max_iter)
+    for asked in runs.evaluations():
+        found = evaluate(asked.theta)
+        runs.tell(-found.value, -found.gradient)
+    values = [search.best_value for search in runs.searches]
+    best = int(np.argmin(values))
+    return starts[best if values[best] < values[0] - WORTH else 0]
