@@ -34,7 +34,8 @@ class _LinkedLibrary(JITCodeLibrary):
     def _add_environments(self) -> None:
         """Places for the environments, which Numba fills as soon as a function is compiled."""
         names = [value.name for value in self._final_module.global_variables if value.name.startswith(ENVIRONMENT)]
-        places = parse_assembly("\n".join(f'@"{name}" = common global ptr null' for name in names))
+        # An integer of a pointer's size: older versions of LLVM have no pointers without a type.
+        places = parse_assembly("\n".join(f'@"{name}" = common global i64 0' for name in names))
         self._codegen._add_module(places)
         self._codegen._engine.finalize_object()
 
