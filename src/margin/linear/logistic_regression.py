@@ -93,7 +93,8 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         "auto",
         Choice(*SOLVERS, search=False),
         '"auto" takes "newton-cholesky" for two classes in small tables, else "lbfgs" (preconditioned by the curvature '
-        'of the rows), and "proximal" where the penalty has a corner. "newton-cg" takes products with the Hessian, '
+        "of the rows; after 50 slow steps on a small table of several classes, Newton's method goes on), and "
+        '"proximal" where the penalty has a corner. "newton-cg" takes products with the Hessian, '
         '"sag" and "saga" visit one random row at a time, "liblinear" penalizes the intercept.',
     )
     max_iter: int = parameter(100, Integer(low=0), "Most iterations; 0 shows what the first one starts from.")

@@ -49,7 +49,8 @@ class CovarianceObject(Domain):
 KERNEL_DOMAIN = Optional(Either(Choice(*NAMES), CovarianceObject()))
 KERNEL_SENTENCE = (
     "Covariance function: an object of ours or of scikit-learn's, or the name of one whose amplitude and length scale "
-    "start at the spread of the data; None is scikit-learn's default, ConstantKernel() * RBF()."
+    "start at the spread of the data (a classifier's amplitude stays below 300); None is scikit-learn's default, "
+    "ConstantKernel() * RBF()."
 )
 
 NEAR = np.log(2.0)  # length scales within this factor of the spread of the data are where a search may begin

@@ -25,7 +25,12 @@ class SearchParameters(Declared):
         "Quasi-Newton search within the bounds of the kernel; None keeps the kernel as it is. A function is called as "
         "in scikit-learn, optimizer(objective, theta, bounds=bounds), and gives the best theta and its value.",
     )
-    n_restarts_optimizer: int = parameter(0, Integer(low=0, high=10_000), "Further searches, which begin at random.")
+    n_restarts_optimizer: int = parameter(
+        0,
+        Integer(low=0, high=10_000),
+        "Further searches, which begin at random. Where the length scales are far from the spread of the rows, "
+        "one that begins there is tried as well (by regressors on a part of many rows, by classifiers on few rows).",
+    )
     max_iter: int = parameter(100, Integer(low=1), "Most evaluations of one search.")
     tol: float = parameter(1e-3, Number(low=0), "A search ends when its objective can rise by no more nats than this.")
     verbose: bool | int = parameter(0, Either(Flag(), Integer(low=0)), VERBOSE)
