@@ -482,6 +482,8 @@ def test_infinite_entries_are_the_ends_of_their_column():
     [
         HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=5, max_features=0.5, random_state=3),
         HistGradientBoostingRegressor(max_iter=4, min_samples_leaf=5, l2_regularization=0.7),
+        HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=5, categorical_features=[1, 3]),
+        HistGradientBoostingRegressor(max_iter=4, min_samples_leaf=5, categorical_features=[0], random_state=3),
         GradientBoostingClassifier(n_estimators=4, random_state=0),
     ],
 )
@@ -493,8 +495,14 @@ def test_a_round_in_one_call_gives_the_bits_of_its_steps(model, weighted, monkey
     weight = rng.uniform(0.2, 2, 150) if weighted else None
     if isinstance(model, GradientBoostingClassifier):
         X = np.nan_to_num(X)
+    named = model.get_params().get("categorical_features")
+    if isinstance(named, list):
+        X[:, named] = np.floor(3 * np.abs(X[:, named]))
     monkeypatch.setattr(growing, "FIRST_TREES", 0)
     at_once = model.fit(X, y, sample_weight=weight).trees_
+    asked = at_once["category_row"] >= 0
+    assert asked.any() == isinstance(named, list)
+    assert not asked[at_once["feature"] >= 0].all()
     monkeypatch.setattr(TreeGrower, "grows_rounds", False)
     for name, array in model.fit(X, y, sample_weight=weight).trees_.items():
         np.testing.assert_array_equal(at_once[name], array, err_msg=name)

@@ -7,11 +7,9 @@ import numpy as np
 from margin.trees.binning import Bins
 from margin.trees.boosting.growing import GrownTree
 from margin.trees.boosting.leaf_bounds import enforce_monotone
-from margin.trees.boosting.tree_buffer import STORED_NODE
+from margin.trees.boosting.tree_buffer import NO_SETS, STORED_NODE
 
 __all__ = ["finished_tree"]
-
-NO_SETS = np.zeros((0, 32), dtype=np.uint8)
 
 
 def finished_tree(

@@ -15,7 +15,7 @@ from margin.trees.binning import Bins
 from margin.trees.boosting.bundling import Bundles
 from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, POOL_FULL, PROGRESS, Packing, SplitLimits
 from margin.trees.boosting.packing import choose_packing, packing_bits
-from margin.trees.boosting.tree_buffer import TreeBuffer
+from margin.trees.boosting.tree_buffer import NO_SETS, TreeBuffer
 
 __all__ = ["GrownTree", "TreeGrower", "column_table"]
 
@@ -127,11 +127,11 @@ class TreeGrower:
 
     @property
     def grows_rounds(self) -> bool:
-        """Whether :meth:`grow_round` can be used: the table is small, and no column is of a special kind.
+        """Whether :meth:`grow_round` can be used: the table is small, and columns have no constraints.
 
         It does not depend on how many threads there are: none of these tables is worth a second one.
         """
-        special = (self.category_sets, self.bounds, self.members, self.groups)
+        special = (self.bounds, self.members, self.groups)
         leaves = (len(self.nodes) + 1) // 2
         few = len(self.codes) <= SMALL_ROWS and self.codes.size <= SMALL_CELLS and leaves < FIRST_HISTOGRAMS
         return few and all(part is None for part in special)
@@ -162,20 +162,23 @@ class TreeGrower:
         from margin.trees.boosting.round_kernels import NOT_FINITE, grow_round
 
         gradient, curvature = derivatives[:2]
-        drawing = self.limits.feature_fraction < 1.0 or self.limits.random_ties
-        stored, stops = trees.reserve(len(gradient) * len(self.nodes)), np.empty(len(gradient), dtype=np.int64)
-        leaves: int = grow_round(
+        category_sets = NO_SETS if self.category_sets is None else self.category_sets
+        outputs = len(gradient)
+        stored, stored_sets = trees.reserve(outputs * len(self.nodes), outputs * len(category_sets))
+        stops = np.empty(outputs, dtype=np.int64)
+        leaves, n_sets = grow_round(
             *(self.codes, self.columns, self.rows, self.spare, self.packed),
             packing_bits(len(self.codes), not curvature.shape[1]),
             *(self.limits, self.nodes, self.pool, self.candidates, self.scratch, self.gains, self.gain_bits),
-            *(self.order, self.goes_left, self.waiting, self.free, self.progress, seed if drawing else None, number),
-            *(*derivatives, steps, bins.offsets, bins.edges, stored, trees.n_nodes, stops, predictions),
+            *(self.order, self.goes_left, self.waiting, self.free, self.progress, category_sets, seed, number),
+            *(*derivatives, steps, bins.offsets, bins.edges),
+            *(stored, trees.n_nodes, stored_sets, trees.n_sets, stops, predictions),
         )
         if leaves == NOT_FINITE:
             for own, curved in zip(gradient, curvature):
                 choose_packing(own, curved)  # says so
-        trees.accept(stops)
-        return leaves
+        trees.accept(stops, n_sets)
+        return int(leaves)
 
     def _grow(self, rows: np.ndarray, packing: Packing, seed: int | None) -> None:
         from margin.trees.boosting.growth_kernels import grow

@@ -61,20 +61,33 @@ def _plant(rows, packed, nodes, progress):
 
 
 @njit(**INNER)
+def _store_sets(nodes, count, category_sets, stored, first, stored_sets, first_set):
+    """Store which categories go left, node by node from ``first_set`` on; returns where the next tree's begin."""
+    for number in range(count):
+        stored[first + number].category_row = -1
+        if nodes[number].is_category:
+            stored[first + number].category_row = first_set
+            stored_sets[first_set] = category_sets[number]
+            first_set += 1
+    return first_set
+
+
+@njit(**INNER)
 def _settle(nodes, count, rows, gradient, hessian, weight, steps, offsets, edges, stored, first, predictions):
     """Value and store the nodes of a grown tree, and add its leaves to the predictions of their rows."""
     for number in range(count - 1, -1, -1):  # children have larger numbers
         node, kept = nodes[number], stored[first + number]
         kept.feature, kept.left, kept.right = node.feature, node.left, node.right
-        kept.code, kept.missing_left, kept.category_row = node.code, node.missing_left, -1
+        kept.code, kept.missing_left = node.code, node.missing_left
         kept.gain, kept.n_samples, kept.threshold = node.gain, node.stop - node.start, 0.0
         if node.feature >= 0:
             a, b = stored[first + node.left], stored[first + node.right]
             kept.weight = a.weight + b.weight
             kept.value = (a.weight * a.value + b.weight * b.value) / kept.weight
-            edge = offsets[node.feature] + node.code
-            # Past the last edge lies every known value: the question is whether the value is missing.
-            kept.threshold = edges[edge] if edge < offsets[node.feature + 1] else np.inf
+            if not node.is_category:
+                edge = offsets[node.feature] + node.code
+                # Past the last edge lies every known value: the question is whether the value is missing.
+                kept.threshold = edges[edge] if edge < offsets[node.feature + 1] else np.inf
             continue
         down = curve = heavy = 0.0
         for i in range(node.start, node.stop):
@@ -109,6 +122,7 @@ def grow_round(
     waiting,
     free,
     progress,
+    category_sets,
     seed,
     number,
     gradient,
@@ -120,36 +134,36 @@ def grow_round(
     edges,
     stored,
     first,
+    stored_sets,
+    first_set,
     stops,
     predictions,
 ):
-    """A tree for every row of ``gradient`` (outputs, n), the first being tree ``number``; returns their leaves.
+    """A tree for every row of ``gradient`` (outputs, n), the first being tree ``number``.
 
     Splits are rated by ``curvature``, leaves by ``hessian`` (both (outputs, n), or without rows where they are 1).
-    The nodes are written to ``stored`` from ``first`` on, where each tree ends to ``stops``. ``seed`` is None if
-    nothing is drawn.
+    The nodes are written to ``stored`` from ``first`` on, sets of categories to ``stored_sets`` from ``first_set`` on,
+    and where each tree ends to ``stops``. Returns the leaves of all trees and the end of their sets.
+
+    It is compiled once for all tables: without categorical columns ``category_sets`` has no rows, and ``seed`` is there
+    even if nothing is drawn.
     """
     leaves = 0
     for output in range(gradient.shape[0]):
         own, curved = gradient[output], curvature[output]
         total, total_hessian = _totals(own, curved)
         if not np.isfinite(total):
-            return NOT_FINITE
+            return NOT_FINITE, first_set
         packing = finest_packing(total, total_hessian, own.size, bits)
         pack_rows(own, curved, number + output, packing.dithered, packing, packed)
         _plant(rows, packed, nodes, progress)
-        if seed is None:
-            _grow(
-                *(codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains),
-                *(gain_bits, order, goes_left, waiting, free, progress, None, None, None, None, None, None, None, None),
-            )
-        else:
-            _grow(
-                *(codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains),
-                *(gain_bits, order, goes_left, waiting, free, progress, seed + number + output),
-                *(None, None, None, None, None, None, None),
-            )
+        _grow(
+            *(codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains),
+            *(gain_bits, order, goes_left, waiting, free, progress, seed + number + output),
+            *(None, category_sets, None, None, None, None, None),
+        )
         count = progress[0].n_nodes
+        first_set = _store_sets(nodes, count, category_sets, stored, first, stored_sets, first_set)
         _settle(
             *(nodes, count, rows, own, hessian[output], weight, steps, offsets, edges, stored, first),
             predictions[output],
@@ -157,4 +171,4 @@ def grow_round(
         first += count
         stops[output] = first
         leaves += progress[0].n_leaves
-    return leaves
+    return leaves, first_set

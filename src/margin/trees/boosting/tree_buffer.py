@@ -8,7 +8,7 @@ import numpy as np
 
 from margin.trees.cart.structure import TreeArrays
 
-__all__ = ["PackedTrees", "TreeBuffer", "packed_trees", "tree_at"]
+__all__ = ["NO_SETS", "PackedTrees", "TreeBuffer", "packed_trees", "tree_at"]
 
 # What is stored per node, as in :mod:`margin.trees.cart.structure`; children count from the start of their tree.
 STORED_NODE = np.dtype(
@@ -27,6 +27,8 @@ STORED_NODE = np.dtype(
     ],
     align=True,
 )
+
+NO_SETS = np.zeros((0, 32), dtype=np.uint8)  # no question about categories
 
 # Where the parts of a node's question lie in an integer of PackedTrees.
 CODE_SHIFT, MISSING_SHIFT, CATEGORY_SHIFT, FEATURE_SHIFT = 32, 40, 41, 42
@@ -54,7 +56,7 @@ class TreeBuffer:
         self.n_trees, self.n_nodes, self.n_sets = 0, 0, 0
         self.start = np.zeros(16, dtype=np.int64)
         self.nodes = np.zeros(256, dtype=STORED_NODE)
-        self.category_sets = np.zeros((0, 32), dtype=np.uint8)
+        self.category_sets = NO_SETS
         if trees is not None:
             nodes = np.zeros(len(trees["feature"]), dtype=STORED_NODE)
             for name in STORED_NODE.names or ():
@@ -68,16 +70,17 @@ class TreeBuffer:
             rows[rows >= 0] += self.n_sets
         self._append(nodes, category_sets, np.array([self.n_nodes + len(nodes)]))
 
-    def reserve(self, more: int) -> np.ndarray:
-        """The records from ``n_nodes`` on, room for ``more`` at least; what is written there counts by ``accept``."""
-        self.nodes = _with_room(self.nodes, self.n_nodes, self.n_nodes + more)
-        return self.nodes
+    def reserve(self, nodes: int, sets: int) -> tuple[np.ndarray, np.ndarray]:
+        """Records and category sets with room for so many more; what is written there counts by ``accept``."""
+        self.nodes = _with_room(self.nodes, self.n_nodes, self.n_nodes + nodes)
+        self.category_sets = _with_room(self.category_sets, self.n_sets, self.n_sets + sets)
+        return self.nodes, self.category_sets
 
-    def accept(self, stops: np.ndarray) -> None:
-        """Take the trees, without categories, that were written to :meth:`reserve`'s records and end at ``stops``."""
+    def accept(self, stops: np.ndarray, n_sets: int) -> None:
+        """Take the trees written to what :meth:`reserve` gave, which end at ``stops``; their sets end at ``n_sets``."""
         self.start = _extended(self.start, self.n_trees + 1, stops)
         self.n_trees += len(stops)
-        self.n_nodes = int(stops[-1])
+        self.n_nodes, self.n_sets = int(stops[-1]), int(n_sets)
 
     def _append(self, nodes: np.ndarray, category_sets: np.ndarray, stops: np.ndarray) -> None:
         self.nodes = _extended(self.nodes, self.n_nodes, nodes)
