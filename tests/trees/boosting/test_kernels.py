@@ -13,9 +13,9 @@ from margin.trees.boosting.leaf_kernels import node_means
 from margin.trees.boosting.packing import COUNTED_ROWS, choose_packing
 
 # Kernels that only kernels call, compiled once more with a wrapper for Python.
-add_rows, subtract, unpack = (
-    njit(kernel.py_func, error_model="numpy")
-    for kernel in (histogram_kernels.add_rows, histogram_kernels.subtract, histogram_kernels.unpack)
+add_rows, subtract, take_rows, unpack = (
+    njit(getattr(histogram_kernels, name).py_func, error_model="numpy")
+    for name in ("add_rows", "subtract", "take_rows", "unpack")
 )
 
 
@@ -76,7 +76,11 @@ def test_histogram_and_sibling():
     for j in range(7):
         np.add.at(twin[j], codes[rows[:120], j], cells[rows[:120]])
     np.testing.assert_array_equal(part.reshape(7, 256), twin)
+    taken = whole.copy()
+    take_rows(codes, rows, 0, 120, cells, 0, 3, taken)
+    take_rows(codes, rows, 0, 120, cells, 3, 7, taken)
     subtract(whole, part, 0, 7)
+    np.testing.assert_array_equal(taken, whole)
     rest = np.setdiff1d(np.arange(500), rows[:120])
     for j in range(7):
         other = np.zeros(256, dtype=np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 from margin.core.cached_kernels import njit
 from margin.trees.boosting.kernel_types import ENTRY, INNER
 
-__all__ = ["add_rows", "mix", "pack", "pack_rows", "subtract", "unpack"]
+__all__ = ["add_rows", "mix", "pack", "pack_rows", "subtract", "take_rows", "unpack"]
 
 EIGHT = np.uint64(8)
 NEXT_COLUMN = np.uint64(256)
@@ -80,6 +80,19 @@ def add_rows(codes, rows, start, stop, packed, first, last, histogram):
         offset = low << EIGHT
         for j in range(width):
             histogram[offset + np.uint64(codes[row, low + np.uint64(j)])] += value
+            offset += NEXT_COLUMN
+
+
+@njit(**INNER)
+def take_rows(codes, rows, start, stop, packed, first, last, histogram):
+    """Take the packed ``rows[start:stop]`` out of a histogram: what is left is the sibling of their node."""
+    low, width = np.uint64(first), last - first
+    for i in range(np.uint64(start), np.uint64(stop)):
+        row = np.uint64(rows[i])
+        value = packed[row]
+        offset = low << EIGHT
+        for j in range(width):
+            histogram[offset + np.uint64(codes[row, low + np.uint64(j)])] -= value
             offset += NEXT_COLUMN
 
 
