@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
-from margin.trees.boosting.kernel_types import ENTRY, INNER, MISSING
+from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.trees.boosting.kernel_types import MISSING
 from margin.trees.boosting.split_kernels import UNDECIDED, bounded_gains, first_near, gains_of_cuts
 
 __all__ = ["best_shared_thresholds", "shared_sums", "store"]
 
 
-@njit(**ENTRY)
+@cached_kernel
 def store(codes, columns, stored, conflict):
     """Fill ``stored`` (n, q) from ``codes`` (n, p); mark columns that want a cell another has taken in some row."""
     for i in range(codes.shape[0]):
@@ -26,7 +26,7 @@ def store(codes, columns, stored, conflict):
                 stored[i, at] = np.uint8(columns[j].base + code)
 
 
-@njit(**INNER)
+@inner_kernel
 def shared_sums(histogram, total, base, n_bins, sums):
     """What a column has at most at code k, into ``sums[base + k]`` for every k but the last.
 
@@ -39,7 +39,7 @@ def shared_sums(histogram, total, base, n_bins, sums):
         sums[base + k - 1] = total - above
 
 
-@njit(**INNER)
+@inner_kernel
 def best_shared_thresholds(
     histogram, members, total, columns, packing, limits, node, bounds, sums, gains, gain_bits, candidates, side
 ):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.boosting.histogram_kernels import unpack
-from margin.trees.boosting.kernel_types import INNER, MISSING
+from margin.trees.boosting.kernel_types import MISSING
 from margin.trees.boosting.split_kernels import bounded_gains, first_near, gains_of_cuts
 
 __all__ = ["best_category_split", "category_order", "write_category_set"]
@@ -14,7 +14,7 @@ __all__ = ["best_category_split", "category_order", "write_category_set"]
 SMOOTHING = 10.0  # hessian by which the mean gradient of a category is drawn to zero before categories are ordered
 
 
-@njit(**INNER)
+@inner_kernel
 def category_order(histogram, n_bins, packing, limits, order, keys):
     """Categories by mean gradient, those with few rows (and missing values) as one under the code ``MISSING``.
 
@@ -37,7 +37,7 @@ def category_order(histogram, n_bins, packing, limits, order, keys):
     return count, pooled
 
 
-@njit(**INNER)
+@inner_kernel
 def _insert(order, keys, count, item, key):
     at = count
     while at > 0 and keys[at - 1] > key:
@@ -47,7 +47,7 @@ def _insert(order, keys, count, item, key):
     return count + 1
 
 
-@njit(**INNER)
+@inner_kernel
 def best_category_split(histogram, n_bins, total, packing, limits, node, bounds, sums, order, gains, gain_bits):
     """Best gain of a categorical column and the position in :func:`category_order` after which it is cut."""
     count, pooled = category_order(histogram, n_bins, packing, limits, order, gains)
@@ -62,7 +62,7 @@ def best_category_split(histogram, n_bins, total, packing, limits, node, bounds,
     return first_near(gains, gain_bits, 0, count - 1)
 
 
-@njit(**INNER)
+@inner_kernel
 def write_category_set(histogram, n_bins, last, packing, limits, order, keys, bits):
     """Write which categories go left, and say whether missing ones do; those not seen here go with the missing."""
     count, pooled = category_order(histogram, n_bins, packing, limits, order, keys)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import cached_kernel, inner_kernel
 from margin.trees.boosting.bundle_kernels import best_shared_thresholds
 from margin.trees.boosting.category_kernels import best_category_split
 from margin.trees.boosting.histogram_kernels import add_rows, subtract, take_rows
-from margin.trees.boosting.kernel_types import COMPLETE, ENTRY, INNER, POOL_FULL, SEARCH_WANTED
+from margin.trees.boosting.kernel_types import COMPLETE, POOL_FULL, SEARCH_WANTED
 from margin.trees.boosting.node_kernels import (
     add_children,
     bound_children,
@@ -37,7 +37,7 @@ SHARED_CELLS = 150_000  # rows times columns of a node below which one thread is
 CHUNK = 16
 
 
-@njit(**INNER)
+@inner_kernel
 def _search_columns(
     block,
     first,
@@ -126,7 +126,7 @@ def _search_columns(
             )
 
 
-@njit(**ENTRY)
+@cached_kernel
 def search(
     low,
     high,
@@ -177,7 +177,7 @@ def search(
         )
 
 
-@njit(**ENTRY)
+@cached_kernel
 def grow(
     codes,
     columns,

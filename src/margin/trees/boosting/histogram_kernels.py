@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
-from margin.trees.boosting.kernel_types import ENTRY, INNER
+from margin.core.cached_kernels import cached_kernel, inner_kernel
 
 __all__ = ["add_rows", "mix", "pack", "pack_rows", "subtract", "take_rows", "unpack"]
 
@@ -20,7 +19,7 @@ LOW_HALF = np.uint64(0xFFFFFFFF)
 TWO_TO_MINUS_32 = 2.0**-32
 
 
-@njit(**INNER)
+@inner_kernel
 def mix(x):
     """The finalizer of the splitmix64 generator: neighboring integers become unrelated ones."""
     x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
@@ -29,7 +28,7 @@ def mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(**INNER)
+@inner_kernel
 def pack_rows(gradient, hessian, seed, dithered, packing, packed):
     """Round gradients and hessians to integer units and pack them.
 
@@ -49,7 +48,7 @@ def pack_rows(gradient, hessian, seed, dithered, packing, packed):
         packed[i] = row
 
 
-@njit(**ENTRY)
+@cached_kernel
 def pack(gradient, hessian, seed, packing, packed):
     """:func:`pack_rows` by itself; ``seed`` is None if nothing is rounded at random."""
     if seed is None:
@@ -58,7 +57,7 @@ def pack(gradient, hessian, seed, packing, packed):
         pack_rows(gradient, hessian, seed, True, packing, packed)
 
 
-@njit(**INNER)
+@inner_kernel
 def unpack(total, packing):
     """Gradient, hessian and number of rows in a sum of packed rows."""
     gradient = (total >> packing.gradient_shift) * packing.gradient_unit
@@ -67,7 +66,7 @@ def unpack(total, packing):
     return gradient, hessian, rows
 
 
-@njit(**INNER)
+@inner_kernel
 def add_rows(codes, rows, start, stop, packed, first, last, histogram):
     """Sum the packed ``rows[start:stop]`` per code into stored columns ``first`` to ``last`` of a histogram."""
     for at in range(first * 256, last * 256):
@@ -83,7 +82,7 @@ def add_rows(codes, rows, start, stop, packed, first, last, histogram):
             offset += NEXT_COLUMN
 
 
-@njit(**INNER)
+@inner_kernel
 def take_rows(codes, rows, start, stop, packed, first, last, histogram):
     """Take the packed ``rows[start:stop]`` out of a histogram: what is left is the sibling of their node."""
     low, width = np.uint64(first), last - first
@@ -96,7 +95,7 @@ def take_rows(codes, rows, start, stop, packed, first, last, histogram):
             offset += NEXT_COLUMN
 
 
-@njit(**INNER)
+@inner_kernel
 def subtract(parent, child, first, last):
     """Take ``child`` from ``parent``, in place: what is left is the sibling."""
     for at in range(first * 256, last * 256):

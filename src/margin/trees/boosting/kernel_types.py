@@ -5,7 +5,7 @@ A kernel that takes one table of records compiles several times faster than one 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,6 @@ __all__ = [
     "CODES",
     "COLUMN",
     "COMPLETE",
-    "ENTRY",
-    "INNER",
     "MISSING",
     "NODE",
     "POOL_FULL",
@@ -24,12 +22,6 @@ __all__ = [
     "Packing",
     "SplitLimits",
 ]
-
-# Options of a kernel that Python calls, and of one that only other kernels call: that one has no wrapper for Python
-# (which would take as long to compile as itself) and lies in the JIT cache as part of those that call it. Calling it
-# from Python ends the process.
-ENTRY: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-INNER: dict[str, Any] = {**ENTRY, "cache": False, "no_cpython_wrapper": True}
 
 CODES = 256  # histogram bins per stored column: 255 codes and the missing one
 MISSING = 255  # the code of a missing value

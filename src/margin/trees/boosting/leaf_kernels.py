@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
-from margin.trees.boosting.kernel_types import ENTRY
+from margin.core.cached_kernels import cached_kernel
 
 __all__ = ["add_to_leaves", "leaf_sums", "node_means"]
 
 
-@njit(**ENTRY)
+@cached_kernel
 def leaf_sums(low, high, rows, start, stop, values, sums):
     """Sums of ``values`` over the rows of leaves ``low`` to ``high``, each in the order of the rows."""
     for k in range(low, high):
@@ -20,7 +19,7 @@ def leaf_sums(low, high, rows, start, stop, values, sums):
         sums[k] = total
 
 
-@njit(**ENTRY)
+@cached_kernel
 def add_to_leaves(low, high, rows, start, stop, value, predictions):
     """Add the values of leaves ``low`` to ``high`` to the predictions of their rows."""
     for k in range(low, high):
@@ -28,7 +27,7 @@ def add_to_leaves(low, high, rows, start, stop, value, predictions):
             predictions[np.uint64(rows[i])] += value[k]
 
 
-@njit(**ENTRY)
+@cached_kernel
 def node_means(nodes, value, weight):
     """Fill weight and value of inner nodes, in place: sums and weighted means over the leaves below them."""
     for number in range(nodes.size - 1, -1, -1):  # children have larger numbers

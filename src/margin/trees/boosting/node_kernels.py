@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.boosting.category_kernels import write_category_set
 from margin.trees.boosting.histogram_kernels import mix, unpack
-from margin.trees.boosting.kernel_types import INNER, MISSING
+from margin.trees.boosting.kernel_types import MISSING
 from margin.trees.boosting.split_kernels import TIE, UNDECIDED, leaf_value
 
 __all__ = ["add_children", "bound_children", "keep_best", "make_leaf", "open_node", "partition", "take_next"]
@@ -18,7 +18,7 @@ FLOAT_ROUNDING = 1e-13
 COUNT_ROUNDING = 1e-9  # a fraction times a count that is meant to be an integer
 
 
-@njit(**INNER)
+@inner_kernel
 def open_node(number, side, further, nodes, limits, seed, groups, active, order, candidates):
     """Say whether a split of the node is looked for, and mark the columns it may ask about.
 
@@ -51,7 +51,7 @@ def open_node(number, side, further, nodes, limits, seed, groups, active, order,
     return node.searched
 
 
-@njit(**INNER)
+@inner_kernel
 def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, seed, order, keys, category_sets):
     """Write the best split over all allowed columns into the node, and say whether there is one."""
     node, best, best_gain = nodes[number], -1, -1.0
@@ -93,7 +93,7 @@ def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, s
     return True
 
 
-@njit(**INNER)
+@inner_kernel
 def partition(number, nodes, columns, codes, rows, spare, goes_left, category_sets):
     """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
     node = nodes[number]
@@ -120,7 +120,7 @@ def partition(number, nodes, columns, codes, rows, spare, goes_left, category_se
     return np.int64(left)
 
 
-@njit(**INNER)
+@inner_kernel
 def make_leaf(number, nodes):
     """Forget the split that the node might have made."""
     node = nodes[number]
@@ -128,7 +128,7 @@ def make_leaf(number, nodes):
     node.is_category = node.missing_left = False
 
 
-@njit(**INNER)
+@inner_kernel
 def add_children(number, middle, first, nodes, rows, packed, groups, active):
     """Make the two children and sum their rows, those of the smaller one; returns the smaller and the larger."""
     node, left, right = nodes[number], nodes[first], nodes[first + 1]
@@ -151,7 +151,7 @@ def add_children(number, middle, first, nodes, rows, packed, groups, active):
     return small, large
 
 
-@njit(**INNER)
+@inner_kernel
 def bound_children(node, direction, packing, limits, nodes, bounds):
     """Halfway between the children's values is where each must stop, if the column is monotone."""
     left, right = nodes[node].left, nodes[node].right
@@ -166,7 +166,7 @@ def bound_children(node, direction, packing, limits, nodes, bounds):
         bounds[left, 0], bounds[right, 1] = middle, middle
 
 
-@njit(**INNER)
+@inner_kernel
 def take_next(waiting, count, nodes, limits):
     """Take the node to split next out of ``waiting``: the largest gain, or the last if leaves are not limited."""
     chosen = count - 1

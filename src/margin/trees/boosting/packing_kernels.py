@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from margin.core.cached_kernels import interpreted, njit
-from margin.trees.boosting.kernel_types import INNER, Packing
+from margin.core.cached_kernels import inner_kernel, interpreted
+from margin.trees.boosting.kernel_types import Packing
 
 __all__ = ["finest_packing", "plain_packing"]
 
 
-@njit(**INNER)
+@inner_kernel
 def _unit(total, n, bits):
     """The smallest power of two in which ``n`` numbers of this absolute sum, each rounded up, sum to below 2**bits."""
     room = (1 << bits) - n - 1
@@ -20,7 +20,7 @@ def _unit(total, n, bits):
     return 2.0 ** max(exponent, -1000)
 
 
-@njit(**INNER)
+@inner_kernel
 def finest_packing(total, total_hessian, n, bits):
     """The packing for absolute gradients of this sum and hessians of this sum."""
     constant = bits.hessian == 0

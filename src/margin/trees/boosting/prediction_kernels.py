@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
-from margin.trees.boosting.kernel_types import ENTRY, INNER, MISSING
+from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.trees.boosting.kernel_types import MISSING
 from margin.trees.boosting.tree_buffer import CATEGORY_SHIFT, CODE_SHIFT, FEATURE_SHIFT, MISSING_SHIFT
 
 __all__ = ["add_predictions", "find_leaves"]
@@ -22,7 +22,7 @@ CODE, MISSES, ASKS_CATEGORY, COLUMN = (
 )
 
 
-@njit(**INNER)
+@inner_kernel
 def _leaf_of(codes, i, first, split, category_row, category_set):
     at = np.uint64(first)
     while True:
@@ -40,7 +40,7 @@ def _leaf_of(codes, i, first, split, category_row, category_set):
         at = np.uint64(first) + child + right
 
 
-@njit(**ENTRY)
+@cached_kernel
 def add_predictions(codes, begin, end, start, split, category_row, category_set, value, low, high, total):
     """Add trees ``low`` to ``high`` to ``total`` (outputs, n) for rows ``begin`` to ``end``.
 
@@ -54,7 +54,7 @@ def add_predictions(codes, begin, end, start, split, category_row, category_set,
                 total[output, i] += value[_leaf_of(codes, i, start[tree], split, category_row, category_set)]
 
 
-@njit(**ENTRY)
+@cached_kernel
 def find_leaves(codes, begin, end, start, split, category_row, category_set, leaves):
     """The node in which rows ``begin`` to ``end`` end in every tree, counted from the start of it, into (n, trees)."""
     for block in range(begin, end, BLOCK):

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import cached_kernel, inner_kernel
 from margin.trees.boosting.growth_kernels import grow
 from margin.trees.boosting.histogram_kernels import pack_rows
-from margin.trees.boosting.kernel_types import ENTRY, INNER
 from margin.trees.boosting.node_kernels import make_leaf
 from margin.trees.boosting.packing_kernels import finest_packing
 
@@ -22,7 +21,7 @@ __all__ = ["NOT_FINITE", "StepRules", "grow_round"]
 
 NOT_FINITE = -1  # the gradients' sum is not
 
-_grow = njit(**INNER)(grow.py_func)
+_grow = inner_kernel(grow.py_func)
 
 
 class StepRules(NamedTuple):
@@ -34,7 +33,7 @@ class StepRules(NamedTuple):
     learning_rate: float
 
 
-@njit(**INNER)
+@inner_kernel
 def _totals(gradient, curvature):
     """Sums of absolute gradients and of hessians; rows count where there are none."""
     total = total_hessian = 0.0
@@ -45,7 +44,7 @@ def _totals(gradient, curvature):
     return total, total_hessian if curvature.size else float(gradient.size)
 
 
-@njit(**INNER)
+@inner_kernel
 def _plant(rows, packed, nodes, progress):
     """A root with all rows."""
     total = np.int64(0)
@@ -60,19 +59,20 @@ def _plant(rows, packed, nodes, progress):
     state.small, state.large = -1, -1
 
 
-@njit(**INNER)
+@inner_kernel
 def _store_sets(nodes, count, category_sets, stored, first, stored_sets, first_set):
     """Store which categories go left, node by node from ``first_set`` on; returns where the next tree's begin."""
     for number in range(count):
         stored[first + number].category_row = -1
         if nodes[number].is_category:
             stored[first + number].category_row = first_set
-            stored_sets[first_set] = category_sets[number]
+            for k in range(category_sets.shape[1]):
+                stored_sets[first_set, k] = category_sets[number, k]
             first_set += 1
     return first_set
 
 
-@njit(**INNER)
+@inner_kernel
 def _settle(nodes, count, rows, gradient, hessian, weight, steps, offsets, edges, stored, first, predictions):
     """Value and store the nodes of a grown tree, and add its leaves to the predictions of their rows."""
     for number in range(count - 1, -1, -1):  # children have larger numbers
@@ -102,7 +102,7 @@ def _settle(nodes, count, rows, gradient, hessian, weight, steps, offsets, edges
             predictions[rows[i]] += kept.value
 
 
-@njit(**ENTRY)
+@cached_kernel
 def grow_round(
     codes,
     columns,

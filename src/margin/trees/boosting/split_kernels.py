@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import inner_kernel
 from margin.trees.boosting.histogram_kernels import unpack
-from margin.trees.boosting.kernel_types import INNER, MISSING
+from margin.trees.boosting.kernel_types import MISSING
 
 __all__ = ["TIE", "UNDECIDED", "best_threshold", "bounded_gains", "first_near", "gains_of_cuts", "leaf_value"]
 
@@ -23,7 +23,7 @@ UNDECIDED = -1  # no row of the node misses the column: the larger side takes wh
 TIE = 1.0 + 1e-8  # gains closer than this are equal, and the first counts: rounding shall not choose
 
 
-@njit(**INNER)
+@inner_kernel
 def gains_of_cuts(sums, count, total, packing, limits, gains):
     """The gain of cutting after each of ``count`` cumulated sums, -1 where a side is too small; vectorizable."""
     gradient, hessian, rows = unpack(total, packing)
@@ -43,20 +43,20 @@ def gains_of_cuts(sums, count, total, packing, limits, gains):
         gains[k] = 0.5 * (gain - without) if allowed else -1.0
 
 
-@njit(**INNER)
+@inner_kernel
 def leaf_value(gradient, hessian, limits, lower, upper):
     """The minimizer of the quadratic model within bounds."""
     value = -gradient / (hessian + limits.l2)
     return min(max(value, lower), upper)
 
 
-@njit(**INNER)
+@inner_kernel
 def _drop(gradient, hessian, value, limits):
     """By how much a leaf of this value lowers the quadratic model."""
     return -(gradient * value + 0.5 * (hessian + limits.l2) * value * value)
 
 
-@njit(**INNER)
+@inner_kernel
 def bounded_gains(sums, count, total, packing, limits, direction, lower, upper, gains):
     """The same where leaf values have bounds and must rise (or fall) from left to right."""
     gradient, hessian, rows = unpack(total, packing)
@@ -77,7 +77,7 @@ def bounded_gains(sums, count, total, packing, limits, direction, lower, upper, 
         gains[k] = drop - without
 
 
-@njit(**INNER)
+@inner_kernel
 def first_near(gains, gain_bits, low, high):
     """The largest positive gain of ``low`` to ``high``, or -1, and the first index that has it up to ties.
 
@@ -96,7 +96,7 @@ def first_near(gains, gain_bits, low, high):
     return -1.0, low
 
 
-@njit(**INNER)
+@inner_kernel
 def best_threshold(
     histogram, n_bins, total, packing, limits, direction, node, bounds, sums, last_codes, gains, gain_bits
 ):
