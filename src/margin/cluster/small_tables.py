@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.cluster.kmeans_reference import add_changes, cluster_sums
-from margin.core.threads import blas_threads
+from margin.cluster.kmeans_reference import add_changes, cluster_sums, to_means
 
-__all__ = ["add_changes", "cluster_sums", "reassign"]
+__all__ = ["add_changes", "cluster_sums", "move_centers", "reassign"]
 
 BLOCK_ROWS = 1024  # rows, centers and scores of a block stay in the second-level cache
+
+
+def move_centers(
+    sums: np.ndarray, totals: np.ndarray, counts: np.ndarray, centers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Move ``centers`` to the means of their rows, in place; returns how far each went. Nobody asks for half gaps."""
+    return to_means(sums, totals, counts, centers), np.zeros(len(centers))
 
 
 def reassign(
@@ -34,22 +40,21 @@ def reassign(
     norms = np.einsum("ij,ij->i", centers, centers)[:, None]
     turned = -2.0 * centers
     fell, changed = 0.0, 0
-    with blas_threads(1):  # waking a second thread for so small a product costs more than it gives
-        for start in range(0, len(X), BLOCK_ROWS):
-            part = slice(start, start + BLOCK_ROWS)
-            x, own = X[part] - offset, labels[part]
-            scores = turned @ x.T  # (k, b): squared distances minus |x|^2, minima go along vectors
-            scores += norms
-            if own[0] < 0:  # rows seen for the first time
-                own[:] = scores.argmin(axis=0)
-                fell -= float(weights[part] @ _squared_gaps(x, centers, own))
-                changed += len(own)
-                continue
-            rows = np.flatnonzero(scores[own, np.arange(len(own))] > scores.min(axis=0))
-            if len(rows):
-                best = scores[:, rows].argmin(axis=0).astype(labels.dtype)
-                gain, moves = _move(x[rows], weights[part], centers, own, came_from[part], rows, best)
-                fell, changed = fell + gain, changed + moves
+    for start in range(0, len(X), BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
+        x, own = X[part] - offset, labels[part]
+        scores = turned @ x.T  # (k, b): squared distances minus |x|^2, minima go along vectors
+        scores += norms
+        if own[0] < 0:  # rows seen for the first time
+            own[:] = scores.argmin(axis=0)
+            fell -= float(weights[part] @ _squared_gaps(x, centers, own))
+            changed += len(own)
+            continue
+        rows = np.flatnonzero(scores[own, np.arange(len(own))] > scores.min(axis=0))
+        if len(rows):
+            best = scores[:, rows].argmin(axis=0).astype(labels.dtype)
+            gain, moves = _move(x[rows], weights[part], centers, own, came_from[part], rows, best)
+            fell, changed = fell + gain, changed + moves
     return fell, changed
 
 
