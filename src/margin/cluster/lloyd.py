@@ -50,6 +50,7 @@ class Partition:
         """Give every row to the nearest of these centers."""
         n, k = len(self.X), len(positions)
         self.iteration, self.inertia = 0, 0.0
+        self._choose_loops(k)
         self.centers = np.ascontiguousarray(positions - self.offset)
         self.labels = np.full(n, -1, dtype=np.int32)
         self.upper, self.lower = np.full(n, np.inf), np.zeros(n)
@@ -70,8 +71,7 @@ class Partition:
         self.iteration += 1
         if not self.counts.all():
             self._fill_empty_clusters()
-        loops = self._loops
-        moved, half_gap = loops.move_centers(self.sums, self.totals, self.counts, self.centers)
+        moved, half_gap = self._loops.move_centers(self.sums, self.totals, self.counts, self.centers)
         squares = moved * moved
         self.inertia = max(self.inertia - float(self.totals @ squares), 0.0)
         self.movement = float(squares.sum())
@@ -81,9 +81,8 @@ class Partition:
         if self.iteration % FRESH_SUMS_EVERY == 0:
             self._take_sums()
         elif changed:
-            loops.add_changes(
-                self.X, self.weights, self.offset, self.labels, self.came_from, self.sums, self.totals, self.counts
-            )
+            changes = self.labels, self.came_from, self.sums, self.totals, self.counts
+            self._loops.add_changes(*self._rows, *changes)
         return float(moved.max()), changed
 
     def state(self) -> dict[str, Any]:
@@ -94,26 +93,17 @@ class Partition:
         for name in ARRAYS:
             setattr(self, name, np.array(state[name]))
         self.iteration, self.inertia = int(state["iteration"]), float(state["inertia"])
+        self._choose_loops(len(self.centers))
         return self
 
     def _reassign(self, moved: np.ndarray, half_gap: np.ndarray) -> int:
-        fell, changed = self._loops.reassign(
-            self.X,
-            self.weights,
-            self.offset,
-            self.centers,
-            half_gap,
-            moved,
-            self.labels,
-            self.upper,
-            self.lower,
-            self.came_from,
-        )
+        bounds = self.labels, self.upper, self.lower, self.came_from
+        fell, changed = self._loops.reassign(*self._rows, self.centers, half_gap, moved, *bounds)
         self.inertia -= fell
         return changed
 
     def _take_sums(self) -> None:
-        found = self._loops.cluster_sums(self.X, self.weights, self.offset, self.labels, len(self.centers))
+        found = self._loops.cluster_sums(*self._rows, self.labels, len(self.centers))
         self.sums, self.totals, self.counts = found
 
     def _fill_empty_clusters(self) -> None:
@@ -136,14 +126,15 @@ class Partition:
         anew = float(self.weights @ distances_to(self.X, self.positions, self.labels) ** 2)
         self.inertia = min(self.inertia, anew)
 
-    @property
-    def _loops(self) -> ModuleType:
-        """The inner loops for tables of this size."""
-        if self.X.size * len(self.centers) < COMPILED_WORK:
-            return small_tables
+    def _choose_loops(self, k: int) -> None:
+        """The inner loops for tables of this size, and the rows as these want them."""
+        self._loops: ModuleType = small_tables
+        if self.X.size * k < COMPILED_WORK:
+            self._rows = self.X - self.offset, self.weights, np.zeros(len(self.offset))
+            return
         from margin.cluster import kmeans_kernels
 
-        return kmeans_kernels
+        self._loops, self._rows = kmeans_kernels, (self.X, self.weights, self.offset)
 
 
 def labels_and_inertia(X: np.ndarray, weights: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, float]:
