@@ -8,7 +8,7 @@ import pytest
 
 from margin.cluster import kmeans_reference as reference
 from margin.cluster import lloyd
-from margin.cluster.plusplus import draw_rows, plusplus, random_rows
+from margin.cluster.plusplus import draw_rows, far_rows, plusplus, random_rows
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def reassigned(loops, X, weights, offset, centers, steps=4):
     labels, came_from = np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.int32)
     upper, lower, moved, out = np.full(n, np.inf), np.zeros(n), np.zeros(k), []
     for _ in range(steps):
-        gaps = lloyd._half_gaps(centers)
+        gaps = reference.half_gaps(centers)
         found = loops.reassign(X, weights, offset, centers, gaps, moved, labels, upper, lower, came_from)
         sums, totals, counts = loops.cluster_sums(X, weights, offset, labels, k)
         out.append((*found, labels.copy(), upper.copy(), lower.copy(), came_from.copy(), sums, totals, counts))
@@ -60,6 +60,49 @@ def test_bounds_change_nothing_but_the_work():
         assert fast.inertia == pytest.approx(plain.inertia, rel=1e-12)
     brute = ((X[:, None] - plain.positions) ** 2).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(fast.labels, brute)
+
+
+def test_centers_move_to_the_means_of_their_rows(kernels):
+    X, weights, offset, centers = problem()
+    labels = np.random.default_rng(3).integers(12, size=len(X)).astype(np.int32)  # the last cluster stays empty
+    sums, totals, counts = reference.cluster_sums(X, weights, offset, labels, 13)
+    for loops in (kernels, reference):
+        now = centers.copy()
+        moved, half_gap = loops.move_centers(sums, totals, counts, now)
+        means = [np.average(X[labels == c], axis=0, weights=weights[labels == c]) - offset for c in range(12)]
+        np.testing.assert_allclose(now, [*means, centers[12]], rtol=1e-9)
+        np.testing.assert_allclose(moved, np.linalg.norm(now - centers, axis=1), rtol=1e-12)
+        gaps = np.linalg.norm(now[:, None] - now, axis=2) + np.diag(np.full(13, np.inf))
+        np.testing.assert_allclose(half_gap, gaps.min(axis=1) / 2, rtol=1e-9)
+        assert (half_gap < gaps.min(axis=1) / 2).all()  # a bound, whatever rounding does
+
+
+@pytest.mark.parametrize(("n", "d"), [(640, 4), (1001, 7), (50, 1)])
+def test_compiled_seeds_are_those_of_the_definition(n, d):
+    from margin.cluster import plusplus_kernels
+
+    X, weights, offset, _ = problem(n, d)
+    rng = np.random.default_rng(4)
+    arguments = X, weights, offset, rng.permutation(n), 3, rng.random((12, 4))
+    np.testing.assert_array_equal(plusplus_kernels.far_rows(*arguments), far_rows(*arguments))
+
+
+def test_compiled_seeds_of_rows_that_are_all_alike():
+    from margin.cluster import plusplus_kernels
+
+    order, uniform = np.random.default_rng(0).permutation(70), np.random.default_rng(1).random((5, 3))
+    arguments = np.ones((70, 2)), np.ones(70), np.ones(2), order, 2, uniform
+    np.testing.assert_array_equal(far_rows(*arguments), order[[2, *(uniform[:, 0] * 70).astype(int)]])
+    np.testing.assert_array_equal(plusplus_kernels.far_rows(*arguments), far_rows(*arguments))
+
+
+def test_mean_variance_near_and_far_from_the_origin():
+    X, weights, _, _ = problem(5000)
+    for shift in (0.0, 1e7):
+        moved = X + shift
+        mean = np.average(moved, axis=0, weights=weights)
+        expected = np.average((moved - mean) ** 2, axis=0, weights=weights).mean()
+        assert lloyd.mean_variance(moved, weights, mean) == pytest.approx(expected, rel=1e-9)
 
 
 def test_changes_add_up_to_fresh_sums(kernels):

@@ -14,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from margin.cluster.lloyd import Partition, distances_to, labels_for
+from margin.cluster.lloyd import Partition, distances_to, labels_and_inertia, labels_for, mean_variance
 from margin.cluster.plusplus import draw_rows, plusplus, random_rows
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
@@ -24,6 +24,7 @@ from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike, as_generator, generator_from_state, generator_state
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse, dense_rows
+from margin.core.threads import blas_threads
 
 __all__ = ["KMeans"]
 
@@ -85,7 +86,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Learn the centers from ``X``; ``y`` is ignored."""
-        return self._consume(self.iterate(X, y, sample_weight), X, y)
+        with blas_threads(1):  # as all steps hold it: setting it once is cheaper
+            return self._consume(self.iterate(X, y, sample_weight), X, y)
 
     def iterate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
@@ -109,14 +111,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         best = loop.shown()
         self._learn(given, best)
         # What predict says: bounds and blocks may have settled ties otherwise, and float32 rounds centers.
-        self.labels_ = labels = labels_for(X, self._centers)
-        self.inertia_ = float(weights @ distances_to(X, self._centers, labels) ** 2)
+        self.labels_, self.inertia_ = labels_and_inertia(X, weights, self._centers)
         if not best["settled"]:
             warn_user(
                 f"KMeans: centers still move by more than tol={self.tol:g} after max_iter={self.max_iter} iterations.",
                 ConvergenceWarning,
             )
-        found = len(np.unique(labels))
+        found = len(np.unique(self.labels_))
         if found < self.n_clusters:
             warn_user(
                 f"KMeans: only {found} of n_clusters={self.n_clusters} clusters have rows; X may have too few "
@@ -138,8 +139,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         """Minus the inertia of ``X``, so that larger is better."""
         X = self._checked(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        labels = labels_for(X, self._centers)
-        return -float(weights @ distances_to(X, self._centers, labels) ** 2)
+        return -labels_and_inertia(X, weights, self._centers)[1]
 
     @property
     def _centers(self) -> np.ndarray:
@@ -182,9 +182,9 @@ class _KMeansRestarts:
     def __init__(self, model: KMeans, X: np.ndarray, weights: np.ndarray):
         self.model, self.X, self.weights = model, X, weights
         self.rng = as_generator(model.random_state)
-        self.offset = weights @ X / weights.sum()
-        variance = sum(weights[s : s + 4096] @ (X[s : s + 4096] - self.offset) ** 2 for s in range(0, len(X), 4096))
-        self.movement_bound = model.tol * float(np.mean(variance)) / weights.sum()
+        with blas_threads(1):
+            self.offset = weights @ X / weights.sum()
+            self.movement_bound = model.tol * mean_variance(X, weights, self.offset)
         self.run, self.iteration = 0, 0
         self.settled = False
         self.unchanged = False  # the last iteration moved centers, but no row

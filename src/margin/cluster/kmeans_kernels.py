@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import cached_kernel, njit
+from margin.core.cached_kernels import cached_kernel, inner_kernel, njit
 from margin.core.parallel import over_ranges
 from margin.core.threads import threads_for
 
-__all__ = ["add_changes", "cluster_sums", "reassign"]
+__all__ = ["add_changes", "cluster_sums", "move_centers", "reassign"]
 
 # Sums and minima may be taken in any order (that is what vectorizes them) and there is no NaN in checked data. The
 # order is settled when the code is compiled, not when it runs: the same machine gives the same bits.
@@ -21,6 +21,7 @@ ANY_ORDER = {"reassoc", "contract", "nsz", "nnan"}
 
 CHUNK_ROWS = 4096  # rows per task
 BATCH = 256  # rows per matrix product: rows, centers and scores stay in the second-level cache
+ROUNDING = 2.220446049250313e-16  # of one operation, relative
 MAX_PARTIAL_SUMS = 2**22  # doubles held for sums per chunk (32 MB)
 
 
@@ -33,7 +34,7 @@ def reassign(X, weights, offset, centers, half_gap, moved, labels, upper, lower,
 
     def part(first, last):
         memory = np.empty((BATCH, d)), np.empty(k * BATCH), np.empty((2, BATCH)), np.empty((2, BATCH), dtype=np.int64)
-        _reassign(first, last, *given, np.empty(k), np.empty((k, d)), np.zeros(d), *memory)
+        _reassign(first, last, *given, np.empty(k), np.empty((k, d)), *memory)
 
     over_ranges(part, chunks, threads_for(X.size * k))
     return float(fell.sum()), int(changed.sum())
@@ -48,6 +49,13 @@ def cluster_sums(X, weights, offset, labels, k):
     given = X, weights, offset, labels, sums, totals, counts
     over_ranges(lambda first, last: _cluster_sums(first, last, *given), chunks, threads_for(X.size * k))
     return sums.sum(axis=0), totals.sum(axis=0), counts.sum(axis=0)
+
+
+def move_centers(sums, totals, counts, centers):
+    """See :func:`margin.cluster.kmeans_reference.move_centers`."""
+    moved, half_gap = np.zeros(len(centers)), np.full(len(centers), np.inf)
+    _move_centers(sums, totals, counts, centers, moved, half_gap)
+    return np.sqrt(moved), 0.5 * np.sqrt(half_gap)
 
 
 @cached_kernel
@@ -84,10 +92,26 @@ def _cluster_sums(first, last, X, weights, offset, labels, sums, totals, counts)
                 sums[chunk, c, j] += w * (X[i, j] - offset[j])
 
 
+@cached_kernel
+def _move_centers(sums, totals, counts, centers, moved, half_gap):
+    """``moved`` and ``half_gap`` become squares."""
+    k, d = centers.shape
+    for c in range(k):
+        if counts[c] > 0:
+            for j in range(d):
+                mean = sums[c, j] / totals[c]
+                moved[c] += (mean - centers[c, j]) ** 2
+                centers[c, j] = mean
+        for e in range(c):
+            gap = (1.0 - ROUNDING * (d + 4)) * _squared_distance(centers[c], centers[e])
+            half_gap[c] = gap if gap < half_gap[c] else half_gap[c]
+            half_gap[e] = gap if gap < half_gap[e] else half_gap[e]
+
+
 @njit(cache=True, nogil=True)
 def _reassign(
     first, last, X, weights, offset, centers, half_gap, moved, labels, upper, lower, came_from, fell, changed,
-    norms, doubled, zero, batch, scores, smallest, integers,
+    norms, doubled, batch, scores, smallest, integers,
 ):  # fmt: skip
     n, d = X.shape
     k = centers.shape[0]
@@ -107,17 +131,18 @@ def _reassign(
         waiting = 0
         gain = 0.0
         moves = 0
-        low, high = chunk * CHUNK_ROWS, min(n, (chunk + 1) * CHUNK_ROWS)
-        for i in range(low, high):
+        high = (chunk + 1) * CHUNK_ROWS
+        high = high if high < n else n
+        for i in range(chunk * CHUNK_ROWS, high):
             came_from[i] = -1
             a = labels[i]
             stays = False
             if a >= 0:
                 lower[i] -= second if a == top else moved[top]
                 u = upper[i] + moved[a]
-                bound = max(lower[i], half_gap[a])
+                bound = lower[i] if lower[i] > half_gap[a] else half_gap[a]
                 if bound < u < np.inf:  # an infinite one says that all distances are wanted anyway
-                    u = np.sqrt(_squared_distance(X[i], offset, centers[a]))
+                    u = np.sqrt(_squared_gap(X[i], offset, centers[a]))
                 upper[i] = u
                 stays = u <= bound
             if not stays:
@@ -129,8 +154,8 @@ def _reassign(
                 part = scores[: k * waiting].reshape(k, waiting)
                 np.dot(doubled, batch[:waiting].T, part)
                 g, m = _settle(
-                    batch, part, rows, weights, centers, norms, labels, upper, lower, came_from, largest, zero,
-                    nearest, smallest,
+                    batch, part, rows, weights, centers, norms, labels, upper, lower, came_from, largest, nearest,
+                    smallest,
                 )  # fmt: skip
                 gain += g
                 moves += m
@@ -139,13 +164,11 @@ def _reassign(
         changed[chunk] = moves
 
 
-@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _settle(
-    batch, scores, rows, weights, centers, norms, labels, upper, lower, came_from, largest, zero, nearest, smallest
-):
+@inner_kernel
+def _settle(batch, scores, rows, weights, centers, norms, labels, upper, lower, came_from, largest, nearest, smallest):
     """Nearest and second nearest center of the waiting rows, whose scores (k, waiting) are known."""
     waiting, d = scores.shape[1], batch.shape[1]
-    rounding = (d + 4) * 2.220446049250313e-16
+    rounding = (d + 4) * ROUNDING
     for r in range(waiting):
         nearest[r], smallest[0, r], smallest[1, r] = 0, np.inf, np.inf
     _two_smallest(scores, norms, nearest, smallest[0], smallest[1])
@@ -154,10 +177,10 @@ def _settle(
         i = rows[r]
         arg, best, runner_up = nearest[r], smallest[0, r], smallest[1, r]
         square = _square(batch[r])
-        exact = _squared_distance(batch[r], zero, centers[arg])
+        exact = _squared_distance(batch[r], centers[arg])
         own = labels[i]
         if own >= 0 and own != arg and upper[i] == np.inf:
-            upper[i] = np.sqrt(_squared_distance(batch[r], zero, centers[own]))
+            upper[i] = np.sqrt(_squared_distance(batch[r], centers[own]))
         distance = np.sqrt(exact)
         nearest_other = runner_up
         if own < 0:
@@ -175,12 +198,13 @@ def _settle(
             nearest_other = best
         else:
             upper[i] = distance
-        lower[i] = np.sqrt(max(square + nearest_other - rounding * (square + largest), 0.0))
+        bound = square + nearest_other - rounding * (square + largest)
+        lower[i] = np.sqrt(bound) if bound > 0 else 0.0
     return gain, moves
 
 
-@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _squared_distance(x, offset, center):
+@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+def _squared_gap(x, offset, center):
     total = 0.0
     for j in range(len(x)):
         gap = x[j] - offset[j] - center[j]
@@ -188,7 +212,16 @@ def _squared_distance(x, offset, center):
     return total
 
 
-@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+def _squared_distance(x, center):
+    total = 0.0
+    for j in range(len(x)):
+        gap = x[j] - center[j]
+        total += gap * gap
+    return total
+
+
+@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
 def _square(x):
     total = 0.0
     for j in range(len(x)):
@@ -196,7 +229,7 @@ def _square(x):
     return total
 
 
-@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(nogil=True, fastmath=ANY_ORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
 def _two_smallest(scores, norms, nearest, smallest, second):
     """For every column of ``scores + norms`` the index (of equals the first) and value of the smallest, and the second.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["add_changes", "cluster_sums", "reassign"]
+__all__ = ["add_changes", "cluster_sums", "half_gaps", "move_centers", "reassign", "to_means"]
 
 BLOCK = 4096  # rows whose distances to all centers are held at once
 
@@ -132,3 +132,29 @@ def add_changes(
         np.add.at(counts, clusters, int(sign))
     empty = counts == 0  # what rounding leaves behind in an empty cluster
     sums[empty], totals[empty] = 0.0, 0.0
+
+
+def move_centers(
+    sums: np.ndarray, totals: np.ndarray, counts: np.ndarray, centers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Move ``centers`` to the means of their rows, in place; returns how far each went, and the new half gaps."""
+    moved = to_means(sums, totals, counts, centers)
+    return moved, half_gaps(centers)
+
+
+def to_means(sums: np.ndarray, totals: np.ndarray, counts: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Move ``centers`` of clusters that have rows, in place; returns how far."""
+    filled = counts > 0
+    means = np.where(filled[:, None], sums / np.where(filled, totals, 1.0)[:, None], centers)
+    moved = np.sqrt(_row_squares(means - centers))
+    centers[:] = means
+    return moved
+
+
+def half_gaps(centers: np.ndarray) -> np.ndarray:
+    """Half the distance from every center to the nearest other one, a little less than rounding could make it."""
+    squares = _row_squares(centers)
+    gaps = squares[:, None] + squares - 2 * centers @ centers.T
+    gaps -= (centers.shape[1] + 4) * np.finfo(float).eps * (squares[:, None] + squares)
+    np.fill_diagonal(gaps, np.inf)
+    return 0.5 * np.sqrt(np.maximum(gaps.min(axis=1), 0.0))

@@ -12,8 +12,6 @@ increases.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -22,7 +20,7 @@ import numpy as np
 from margin.cluster import small_tables
 from margin.core.threads import blas_threads
 
-__all__ = ["Partition", "distances_to", "labels_for"]
+__all__ = ["Partition", "distances_to", "labels_and_inertia", "labels_for", "mean_variance"]
 
 COMPILED_WORK = 2**20  # rows x centers x columns from which compiled passes repay loading the compiler
 FRESH_SUMS_EVERY = 32  # iterations after which sums are taken anew, so that rounding in the updates cannot build up
@@ -40,6 +38,7 @@ class Partition:
     def __init__(self, X: np.ndarray, weights: np.ndarray, offset: np.ndarray, *, bounds: bool):
         self.X, self.weights, self.offset, self.bounds = X, weights, offset, bounds
         self.came_from = np.full(len(X), -1, dtype=np.int32)
+        self.movement = np.inf
 
     def start(self, positions: np.ndarray) -> Partition:
         """Begin with these centers."""
@@ -50,11 +49,13 @@ class Partition:
     def assign(self, positions: np.ndarray) -> Partition:
         """Give every row to the nearest of these centers."""
         n, k = len(self.X), len(positions)
-        self.iteration, self.inertia, self.movement = 0, 0.0, np.inf
+        self.iteration, self.inertia = 0, 0.0
+        self._choose_loops(k)
         self.centers = np.ascontiguousarray(positions - self.offset)
         self.labels = np.full(n, -1, dtype=np.int32)
         self.upper, self.lower = np.full(n, np.inf), np.zeros(n)
-        self._reassign(np.zeros(k))
+        with blas_threads(1):  # the loops call it on threads of their own, or for products too small for more
+            self._reassign(np.zeros(k), np.zeros(k))
         return self
 
     @property
@@ -63,29 +64,25 @@ class Partition:
 
     def step(self) -> tuple[float, int]:
         """Means, then nearest centers. Returns the largest movement of a center and the number of rows that changed."""
-        with blas_threads(1):  # once for all parts: each would set it, and products of centers are too small for more
+        with blas_threads(1):
             return self._step()
 
     def _step(self) -> tuple[float, int]:
         self.iteration += 1
-        if (self.counts == 0).any():
+        if not self.counts.all():
             self._fill_empty_clusters()
-        filled = self.counts > 0
-        means = np.where(filled[:, None], self.sums / np.where(filled, self.totals, 1.0)[:, None], self.centers)
-        moved = np.sqrt(((means - self.centers) ** 2).sum(axis=1))
-        self.inertia = max(self.inertia - float(self.totals @ moved**2), 0.0)
-        self.movement = float(moved @ moved)
-        self.centers = means
+        moved, half_gap = self._loops.move_centers(self.sums, self.totals, self.counts, self.centers)
+        squares = moved * moved
+        self.inertia = max(self.inertia - float(self.totals @ squares), 0.0)
+        self.movement = float(squares.sum())
         if not self.bounds:
-            self.upper[:], self.lower[:] = np.inf, 0.0
-        changed = self._reassign(moved)
+            self.upper[:], self.lower[:], half_gap[:] = np.inf, 0.0, 0.0
+        changed = self._reassign(moved, half_gap)
         if self.iteration % FRESH_SUMS_EVERY == 0:
             self._take_sums()
         elif changed:
-            with self._loops() as loops:
-                loops.add_changes(
-                    self.X, self.weights, self.offset, self.labels, self.came_from, self.sums, self.totals, self.counts
-                )
+            changes = self.labels, self.came_from, self.sums, self.totals, self.counts
+            self._loops.add_changes(*self._rows, *changes)
         return float(moved.max()), changed
 
     def state(self) -> dict[str, Any]:
@@ -96,30 +93,17 @@ class Partition:
         for name in ARRAYS:
             setattr(self, name, np.array(state[name]))
         self.iteration, self.inertia = int(state["iteration"]), float(state["inertia"])
+        self._choose_loops(len(self.centers))
         return self
 
-    def _reassign(self, moved: np.ndarray) -> int:
-        bounds = self.bounds and self._compiled
-        half_gap = _half_gaps(self.centers) if bounds else np.zeros(len(self.centers))
-        with self._loops() as loops:
-            fell, changed = loops.reassign(
-                self.X,
-                self.weights,
-                self.offset,
-                self.centers,
-                half_gap,
-                moved,
-                self.labels,
-                self.upper,
-                self.lower,
-                self.came_from,
-            )
+    def _reassign(self, moved: np.ndarray, half_gap: np.ndarray) -> int:
+        bounds = self.labels, self.upper, self.lower, self.came_from
+        fell, changed = self._loops.reassign(*self._rows, self.centers, half_gap, moved, *bounds)
         self.inertia -= fell
         return changed
 
     def _take_sums(self) -> None:
-        with self._loops() as loops:
-            found = loops.cluster_sums(self.X, self.weights, self.offset, self.labels, len(self.centers))
+        found = self._loops.cluster_sums(*self._rows, self.labels, len(self.centers))
         self.sums, self.totals, self.counts = found
 
     def _fill_empty_clusters(self) -> None:
@@ -142,31 +126,42 @@ class Partition:
         anew = float(self.weights @ distances_to(self.X, self.positions, self.labels) ** 2)
         self.inertia = min(self.inertia, anew)
 
-    @property
-    def _work(self) -> int:
-        return self.X.size * len(self.centers)
-
-    @property
-    def _compiled(self) -> bool:
-        return self._work >= COMPILED_WORK
-
-    @contextmanager
-    def _loops(self) -> Iterator[ModuleType]:
-        """The inner loops for tables of this size, on as many threads as they are worth."""
-        if not self._compiled:
-            yield small_tables
+    def _choose_loops(self, k: int) -> None:
+        """The inner loops for tables of this size, and the rows as these want them."""
+        self._loops: ModuleType = small_tables
+        if self.X.size * k < COMPILED_WORK:
+            self._rows = self.X - self.offset, self.weights, np.zeros(len(self.offset))
             return
         from margin.cluster import kmeans_kernels
 
-        # BLAS on one thread: the compiled loops call it from their own.
-        with blas_threads(1):
-            yield kmeans_kernels
+        self._loops, self._rows = kmeans_kernels, (self.X, self.weights, self.offset)
+
+
+def labels_and_inertia(X: np.ndarray, weights: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, float]:
+    """The index of the nearest center for every row, and the weighted sum of the squared distances to them."""
+    partition = Partition(X, weights, positions.mean(axis=0), bounds=False).assign(positions)
+    return partition.labels, partition.inertia
 
 
 def labels_for(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """The index of the nearest center for every row."""
-    partition = Partition(X, np.ones(len(X)), positions.mean(axis=0), bounds=False)
-    return partition.assign(positions).labels
+    return labels_and_inertia(X, np.ones(len(X)), positions)[0]
+
+
+def mean_variance(X: np.ndarray, weights: np.ndarray, mean: np.ndarray) -> float:
+    """The weighted variance of a column in the mean over all columns, to some ten digits.
+
+    >>> mean_variance(np.array([[1.0, 0.0], [3.0, 4.0]]), np.ones(2), np.array([2.0, 2.0]))
+    2.5
+    """
+    squares = float(weights @ np.einsum("ij,ij->i", X, X))
+    found = squares - float(weights.sum()) * float(mean @ mean)
+    if not found > 1e-6 * squares:  # too many digits were lost: rows far from the origin
+        found = 0.0
+        for start in range(0, len(X), 4096):
+            part = slice(start, start + 4096)
+            found += float(weights[part] @ ((X[part] - mean) ** 2).sum(axis=1))
+    return found / (float(weights.sum()) * X.shape[1])
 
 
 def distances_to(X: np.ndarray, positions: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -176,12 +171,3 @@ def distances_to(X: np.ndarray, positions: np.ndarray, labels: np.ndarray) -> np
         part = slice(start, start + 4096)
         found[part] = np.sqrt(((X[part] - positions[labels[part]]) ** 2).sum(axis=1))
     return found
-
-
-def _half_gaps(centers: np.ndarray) -> np.ndarray:
-    """Half the distance from every center to the nearest other one, a little less than rounding could make it."""
-    squares = (centers**2).sum(axis=1)
-    gaps = squares[:, None] + squares - 2 * centers @ centers.T
-    gaps -= (centers.shape[1] + 4) * np.finfo(float).eps * (squares[:, None] + squares)
-    np.fill_diagonal(gaps, np.inf)
-    return 0.5 * np.sqrt(np.maximum(gaps.min(axis=1), 0.0))

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from margin.cluster.lloyd import COMPILED_WORK
 from margin.core.threads import blas_threads
 
-__all__ = ["draw_rows", "plusplus", "random_rows"]
+__all__ = ["draw_rows", "far_rows", "plusplus", "random_rows"]
 
 
 def plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -34,13 +35,29 @@ def plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generato
 
 def _plusplus(X: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     order = _order_of_values(X)
-    x, weights = X[order] - weights @ X / weights.sum(), weights[order]
-    squares = (x**2).sum(axis=1)
-    chosen = [int(_draw(weights, 1, rng)[0])]
+    first = int(_draw(weights[order], rng.random(1))[0])
+    given = X, weights, weights @ X / weights.sum(), order, first, rng.random((k - 1, 2 + int(np.log(k))))
+    if X.size * k < COMPILED_WORK:
+        return far_rows(*given)
+    from margin.cluster import plusplus_kernels
+
+    return plusplus_kernels.far_rows(*given)
+
+
+def far_rows(
+    X: np.ndarray, weights: np.ndarray, offset: np.ndarray, order: np.ndarray, first: int, uniform: np.ndarray
+) -> np.ndarray:
+    """``order[first]``, then for every row of ``uniform`` the best of as many candidates as it has numbers in [0, 1).
+
+    Rows are looked through in the given order, and measured from ``offset``. Compiled it stands in
+    :mod:`margin.cluster.plusplus_kernels`; a test holds the two together.
+    """
+    x, weights = X[order] - offset, weights[order]
+    squares = np.einsum("ij,ij->i", x, x)
+    chosen = [first]
     nearest = _squared_distances(x, squares, chosen)[0]
-    trials = 2 + int(np.log(k))
-    for _ in range(1, k):
-        candidates = _draw(weights * nearest, trials, rng)
+    for numbers in uniform:
+        candidates = _draw(weights * nearest, numbers)
         distances = _squared_distances(x, squares, candidates)  # (trials, n)
         np.minimum(nearest, distances, out=distances)
         best = int((distances @ weights).argmin())
@@ -61,7 +78,7 @@ def draw_rows(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.nd
     """A random sample of rows: different ones if all weights are equal, else in proportion to the weights."""
     if (weights == weights[0]).all():
         return np.sort(rng.choice(len(weights), size=size, replace=False, shuffle=False))
-    return np.sort(_draw(weights, size, rng))
+    return np.sort(_draw(weights, rng.random(size)))
 
 
 def _order_of_values(X: np.ndarray) -> np.ndarray:
@@ -69,12 +86,13 @@ def _order_of_values(X: np.ndarray) -> np.ndarray:
     return np.argsort(X @ np.cos(np.arange(1.0, X.shape[1] + 1)), kind="stable")
 
 
-def _draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+def _draw(weights: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+    """Indices in proportion to ``weights``, one for every number of ``uniform`` in [0, 1)."""
     cumulated = np.cumsum(weights)
     if cumulated[-1] <= 0:  # every row lies on a center already: any will do
-        return rng.integers(len(weights), size=size)
+        return (uniform * len(weights)).astype(np.intp)
     # A draw of exactly the total would fall behind the last row with weight.
-    return np.searchsorted(cumulated, rng.random(size) * cumulated[-1], side="right").clip(max=len(weights) - 1)
+    return np.searchsorted(cumulated, uniform * cumulated[-1], side="right").clip(max=len(weights) - 1)
 
 
 def _squared_distances(x: np.ndarray, squares: np.ndarray, rows: list[int] | np.ndarray) -> np.ndarray:

@@ -12,11 +12,12 @@ and a last line of ones, so that constants are part of the products.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sl
+from scipy.linalg.lapack import dtrtri
 
 __all__ = ["SHAPES", "Components", "Diagonal", "Full", "Spherical", "Sums", "Tied"]
 
@@ -33,7 +34,7 @@ class Sums:
     second: np.ndarray
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        return Sums(self.weight + other.weight, self.first + other.first, self.second + other.second)
 
 
 class Components(ABC):
@@ -114,10 +115,12 @@ class Full(Components):
 
     def _prepare(self) -> None:
         k, d = self.means.shape
-        self.factors = np.stack([_cholesky(c, i) for i, c in enumerate(self.covariances)])
-        whiten = np.stack([sl.solve_triangular(L, np.eye(d), lower=True) for L in self.factors])  # z = W (x - m)
-        offsets = -np.einsum("kde,ke->kd", whiten, self.means)
-        self.product = np.concatenate([whiten, offsets[:, :, None]], axis=2).reshape(k * d, d + 1)
+        self.factors = _choleskys(self.covariances)
+        self.product = np.empty((k * d, d + 1))
+        whiten, offsets = np.split(self.product.reshape(k, d, d + 1), [d], axis=2)
+        for inverse, factor in zip(whiten, self.factors):  # z = W (x - m)
+            inverse[:] = _inverse_triangle(factor)
+        np.negative(whiten @ self.means[:, :, None], out=offsets)
         self.log_det = 2 * np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
 
     def squared_distances(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
@@ -162,9 +165,8 @@ class Tied(Components):
     covariance_axes = "dd"
 
     def _prepare(self) -> None:
-        d = self.means.shape[1]
         self.factor = _cholesky(self.covariances)
-        self.whiten = sl.solve_triangular(self.factor, np.eye(d), lower=True)
+        self.whiten = _inverse_triangle(self.factor)
         self.white_means = self.means @ self.whiten.T
         self.log_det = np.full(len(self.means), 2 * np.log(self.factor.diagonal()).sum())
 
@@ -271,10 +273,22 @@ def _cholesky(matrix: np.ndarray, component: int | None = None) -> np.ndarray:
         raise ValueError(_not_positive(component)) from None
 
 
+def _choleskys(matrices: np.ndarray) -> np.ndarray:
+    """The factors of all matrices (k, d, d) in one call: for small ones it takes longer than the work."""
+    try:
+        return np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return np.stack([_cholesky(matrix, i) for i, matrix in enumerate(matrices)])  # says which one it is
+
+
+def _inverse_triangle(factor: np.ndarray) -> np.ndarray:
+    """The inverse of a lower triangle without zeros on its diagonal."""
+    return np.asarray(dtrtri(factor, lower=1)[0])
+
+
 def _inverse_factor(covariance: np.ndarray, component: int | None = None) -> np.ndarray:
     """The upper triangle U with U U' the inverse."""
-    factor = _cholesky(covariance, component)
-    return np.asarray(sl.solve_triangular(factor, np.eye(len(factor)), lower=True)).T
+    return _inverse_triangle(_cholesky(covariance, component)).T
 
 
 def _not_positive(component: int | None) -> str:

@@ -13,7 +13,7 @@ log-likelihood and these sums; no array larger than a block of rows times ``k d`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
 
@@ -90,10 +90,11 @@ def maximization(mixture: MixtureParameters, sums: Sums, reg_covar: float) -> Mi
 def mixture_of(X: np.ndarray, resp: np.ndarray, shape: type[Components], reg_covar: float) -> MixtureParameters:
     """M step for responsibilities (n, k) given from outside: first the means, then everything relative to them."""
     k, d = resp.shape[1], X.shape[1]
-    about = MixtureParameters(np.full(k, 1 / k), shape.standard(k, d), X.mean(axis=0, dtype=np.float64))
-    sums = sums_of(X, resp, about)
-    means = sums.first / (sums.weight + NOBODY)[:, None]
-    about = replace(about, components=shape(means, about.components.covariances))
+    offset = X.mean(axis=0, dtype=np.float64)
+    blocks = zip(range(0, len(X), BLOCK), _centered(X, offset, slice(0, len(X))))
+    first = reduce(add, (x @ resp[start : start + BLOCK] for start, x in blocks)).T  # with the weights as last column
+    means = first[:, :-1] / (first[:, -1:] + NOBODY)
+    about = MixtureParameters(np.full(k, 1 / k), shape(means, shape.standard(k, d).covariances), offset)
     return maximization(about, sums_of(X, resp, about), reg_covar)
 
 

@@ -80,6 +80,16 @@ def test_equal_distances_come_in_the_order_of_the_rows(metric, algorithm, path):
     np.testing.assert_array_equal(found.distances, distances)
 
 
+def test_many_queries_of_a_tree_keep_their_order_and_ties_that_of_the_rows():
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(200, 3)), rng.normal(size=(400, 3))
+    X[:40], Q[::3] = X[40:80], X[rng.integers(80, size=134)]  # a few queries have equally near rows, most have none
+    expected = by_definition(cdist(Q, X), 5)
+    for found in (nearest(X, Q, 5, algorithm="kd_tree"), nearest(X, Q[:7], 5, algorithm="kd_tree")):
+        np.testing.assert_allclose(found.distances, expected[0][: len(found.distances)], atol=1e-12)
+        np.testing.assert_array_equal(found.indices, expected[1][: len(found.indices)])
+
+
 def test_all_rows_equal(path):
     found = nearest(np.full((500, 3), 0.1), np.zeros((4, 3)), 5, algorithm="brute")
     np.testing.assert_array_equal(found.indices, np.tile(np.arange(5), (4, 1)))

@@ -370,14 +370,16 @@ def test_light_steps_give_the_bits_of_torch(ours, theirs):
         groups = [{"params": weights, "weight_decay": 0.1}, {"params": biases, "weight_decay": 0.0}]
         optimizer = kind(groups, 0.05, betas=(0.8, 0.95), eps=1e-6, fused=True)
         X = torch.randn(20, 5)
-        for step in range(6):
+        for step in range(8):
             for p in net.parameters():
                 p.grad = None
             for group in optimizer.param_groups:
                 group["lr"] = 0.05 / (1 + step)
             (net(X) - X.sum(dim=1, keepdim=True)).square().mean().backward()
-            if step == 3:
-                net[2].bias.grad = None  # a parameter may have no gradient
+            if step in (3, 4):
+                net[2 * (step - 3)].bias.grad = None  # a parameter may have no gradient, then another one
+            if step == 6:
+                optimizer.load_state_dict(optimizer.state_dict())  # what is remembered may be replaced
             optimizer.step()
         memory = [value for p in net.parameters() for value in optimizer.state[p].values()]
         return [p.detach() for p in net.parameters()] + memory

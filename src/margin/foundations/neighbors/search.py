@@ -93,8 +93,7 @@ class NeighborIndex:
         m = candidates.shape[1]
         of_query = np.repeat(np.arange(len(queries)), m)
         powers = self._pair_powers(queries, of_query, candidates.ravel()).reshape(-1, m)
-        order = np.lexsort((candidates, powers), axis=1)[:, :k]
-        powers, index = (np.take_along_axis(side, order, axis=1) for side in (powers, candidates))
+        powers, index = _ranked(powers, candidates, k)
         doubtful = np.flatnonzero(~(powers[:, -1] < bound))
         for part in self._ball_parts(len(doubtful)):
             rows = doubtful[part]
@@ -110,8 +109,7 @@ class NeighborIndex:
         powers = np.full((len(queries), k), np.inf)
         index = np.full((len(queries), k), len(self.points), dtype=np.int64)
         scan(self.points, queries, self.exponent, powers, index)
-        order = np.lexsort((index, powers), axis=1)
-        return np.take_along_axis(powers, order, axis=1), np.take_along_axis(index, order, axis=1)
+        return _ranked(powers, index, k)
 
     def _ball(
         self, queries: np.ndarray, powers: np.ndarray, offset: int = 0
@@ -155,3 +153,15 @@ class NeighborIndex:
         threads = min(threads_for(work), len(queries))
         with blas_threads(1):
             return parallel_map(function, np.array_split(queries, threads), threads)
+
+
+def _ranked(powers: np.ndarray, index: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k`` smallest of every row, ascending by power and then by index; rows of a tree mostly are already."""
+    wrong = np.flatnonzero(~(powers[:, 1:] > powers[:, :-1]).all(axis=1))
+    if 2 * len(wrong) > len(powers):
+        order = np.lexsort((index, powers), axis=1)[:, :k]
+        return np.take_along_axis(powers, order, axis=1), np.take_along_axis(index, order, axis=1)
+    order = np.lexsort((index[wrong], powers[wrong]), axis=1)
+    for side in (powers, index):
+        side[wrong] = np.take_along_axis(side[wrong], order, axis=1)
+    return powers[:, :k].copy(), index[:, :k].copy()

@@ -18,6 +18,9 @@ from margin.neural.training.batches import Batch, Batches
 
 __all__ = ["RowBatches", "Rows", "SparseRows", "TensorRows"]
 
+# Tables up to this size are brought into the order of a pass at once, which is cheaper than gathering every batch.
+COPIED_BYTES = 2**21
+
 
 class Rows(ABC):
     """Something with rows of which a batch can be taken."""
@@ -140,7 +143,8 @@ class RowBatches(Batches):
             return self.everything
         if self.offset == 0:
             self._shuffle()
-        batch = self.rows.batch(self.permutation[self.offset : self.offset + self.batch_size])
+        here = slice(self.offset, self.offset + self.batch_size)
+        batch = self.rows.batch(self.permutation[here]) if self.shuffled is None else self.shuffled.batch(here)
         self.offset += self.batch_size
         if self.offset >= len(self.rows):
             self._begin()
@@ -163,8 +167,11 @@ class RowBatches(Batches):
     def _begin(self) -> None:
         self.offset = 0
         self.permutation = torch.empty(0, dtype=torch.int64)
+        self.shuffled: Rows | None = None
 
     def _shuffle(self) -> None:
         self.before = generator_array(self.order)
         n = len(self.rows)
         self.permutation = torch.randperm(n, generator=self.order) if self.shuffle else torch.arange(n)
+        if isinstance(self.rows, TensorRows) and sum(t.nbytes for t in self.rows.tensors) <= COPIED_BYTES:
+            self.shuffled = self.rows.take(self.permutation)

@@ -10,6 +10,7 @@ hundred rows. They are those that torch would record, in the same order, so the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -40,23 +41,24 @@ def written_gradient(module: nn.Module, objective: Objective) -> Callable[[Batch
     usual = module.dropout.p == 0 and type(module.activation) in ACTIVATION_BACKWARD
     if not usual or not all(p.requires_grad and p.device.type == "cpu" for p in module.parameters()):
         return None
-    layers, derivative = list(module.linears), ACTIVATION_BACKWARD[type(module.activation)]
+    # Looking parameters up in a module takes longer than adding a bias.
+    weights, biases = ([getattr(layer, name) for layer in module.linears] for name in ("weight", "bias"))
+    activation, derivative = module.activation.forward, ACTIVATION_BACKWARD[type(module.activation)]
     two_classes = isinstance(module, TwoClassMLP)
 
-    @torch.no_grad()
     def gradient(batch: Batch) -> dict[str, Mean]:
-        X, y = batch.tensors
-        activations = [X]
-        for layer in layers[:-1]:
-            z = functional.linear(activations[-1], layer.weight, layer.bias)
-            activations.append(module.activation.forward(z))
-        outputs = functional.linear(activations[-1], layers[-1].weight, layers[-1].bias)
-        loss, above = loss_of(functional.pad(outputs, (1, 0)) if two_classes else outputs, y, batch)
-        above = above[:, 1:].contiguous() if two_classes else above  # sums of strided numbers have other bits
-        for k in range(len(layers) - 1, -1, -1):
-            layers[k].weight.grad, layers[k].bias.grad = above.t() @ activations[k], above.sum(dim=0)
-            if k:
-                above = derivative(above @ layers[k].weight, activations[k])
+        with torch.no_grad():
+            X, y = batch.tensors
+            activations = [X]
+            for W, b in zip(weights[:-1], biases):
+                activations.append(activation(functional.linear(activations[-1], W, b)))
+            outputs = functional.linear(activations[-1], weights[-1], biases[-1])
+            loss, above = loss_of(torch.constant_pad_nd(outputs, (1, 0)) if two_classes else outputs, y, batch)
+            above = above[:, 1:].contiguous() if two_classes else above  # sums of strided numbers have other bits
+            for k in range(len(weights) - 1, -1, -1):
+                weights[k].grad, biases[k].grad = above.t() @ activations[k], above.sum(dim=0)
+                if k:
+                    above = derivative(above @ weights[k], activations[k])
         return {"loss": loss}
 
     return gradient
@@ -82,10 +84,15 @@ def _squared_error(outputs: Tensor, Y: Tensor, batch: Batch) -> tuple[Mean, Tens
 
 def _mean(losses: Tensor, batch: Batch) -> tuple[Mean, Tensor]:
     """The weighted mean of the losses of all rows, and its derivative by each of them."""
-    one: Any = torch.ones((), dtype=losses.dtype)
+    one = _one(losses.dtype)
     if batch.weight is None:
         return Mean(losses.sum(), float(len(losses))), (one / float(len(losses))).expand(len(losses))
     return Mean(losses @ batch.weight, batch.mass), batch.weight * (one / batch.mass)
+
+
+@cache
+def _one(dtype: torch.dtype) -> Any:
+    return torch.ones((), dtype=dtype)
 
 
 LOSSES: dict[Objective, Callable[[Tensor, Tensor, Batch], tuple[Mean, Tensor]]] = {
