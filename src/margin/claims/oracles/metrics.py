@@ -54,6 +54,7 @@ def rates_at_thresholds(seed: int) -> Verdict:
         recall=near(sweep["recall"], [theirs.recall_score(y, p) for p in said], tolerance=1e-12),
         alarms=near(sweep["false_positive_rate"], [p[y == 0].mean() for p in said], tolerance=1e-12),
         accuracy=near(sweep["accuracy"], [theirs.accuracy_score(y, p) for p in said], tolerance=1e-12),
+        all_positive=equal(float(ours.threshold_sweep(y, score)["threshold"][0]), -np.inf),
         every_score=near(ours.threshold_sweep(y, score)["threshold"][1:], np.unique(score), tolerance=0),
     )
 
@@ -119,7 +120,8 @@ def sets_of_rows(seed: int) -> Verdict:
 
 @oracle(*(f"{PATH}.{name}" for name in ("f1", "pair_count", "expected_calibration_error", "r2", "explained_ratio",
                                         "squared_correlation", "mcfadden_r2", "specificity", "log_loss",
-                                        "negative_predictive_value", "cost_at_threshold")), f"{PATH}.density.perplexity")  # fmt: skip
+                                        "negative_predictive_value", "cost_at_threshold",
+                                        "density.perplexity")))  # fmt: skip
 def more_scores(seed: int) -> Verdict:
     """scikit-learn's with weights where it has them; else sums over pairs, bins and rows."""
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ PATH = "margin.selection"
 
 def _table(seed: int, n: int = 41) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng([seed, 5])
-    X = rng.normal(size=(n, 3)) + [1.0, -2.0, 0.5]
+    X = rng.normal(size=(n, 3)) + np.array([1.0, -2.0, 0.5])
     return X, X @ [1.5, -0.7, 0.2] + 3 + 0.3 * rng.normal(size=n)
 
 
@@ -82,7 +82,7 @@ def scores_of_folds(seed: int) -> Verdict:
 
 @oracle(f"{PATH}.overfitting_starts", f"{PATH}.corrected_paired_test", f"{PATH}.best_of_many", f"{PATH}.expected_risk")
 def judged_losses(seed: int) -> Verdict:
-    """Curves drawn by hand; the corrected test by SciPy's t law; the best of many by the law of a binomial's minimum."""
+    """Curves drawn by hand; the corrected test by SciPy's t law; the best of many by the law of a minimum."""
     rng = np.random.default_rng(seed)
     train, rises = np.linspace(5.0, 1.0, 12), [4.0, 3.0, 2.0, 2.5, 2.4, 2.3, 2.9, 3.0, 3.1, 3.2, 3.3, 3.4]
     late, level = [9.0, 8, 7, 6, 5, 4, 3, 2, 1.0, 1.5, 1.6, 1.7], np.r_[train[:3], np.full(9, 4.5)]
@@ -92,7 +92,7 @@ def judged_losses(seed: int) -> Verdict:
     t = (a - b).mean() / np.sqrt(stats.tvar(a - b) * (1 / 9 + 30 / 70))
     best, fresh = best_of_many(0.3, 8, 25, repeats=3000, random_state=seed)
     law = stats.binom(25, 0.3).sf(np.arange(25)) ** 8  # of the least of eight: the chance that it is larger than k
-    problem = RegressionProblem(lambda rng, n: rng.random((n, 1)), lambda X: 2 * X[:, 0], lambda X: 0.4)
+    problem = RegressionProblem(lambda rng, n: rng.random((n, 1)), lambda X: 2 * X[:, 0], lambda _: 0.4)
     model = LinearRegression
     risk, error = expected_risk(model, problem, n_rows=30, n_sets=60, n_test=60, random_state=seed)
     again = [expected_risk(model, problem, n_rows=30, n_sets=8, n_test=40, random_state=seed + k) for k in range(12)]
