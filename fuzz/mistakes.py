@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from fuzz.equal_changes import EQUAL
+
 __all__ = ["Mutant", "apply", "definition_of", "functions_of", "mutants_of", "watch"]
 
 SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
@@ -26,38 +28,16 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
 GUARD = re.compile(  # names of guards and limits
     r"EPS|TOL|TIE$|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LEAST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
 )
+# Constants for rounding, for what stands where nothing is divided, and for the choice between two ways to one result.
+# They are guards only where they are an operand themselves.
+CONSTANT_GUARD = re.compile(
+    r"^eps$|ROUNDING|CANCELLATION|NEVER_ZERO|NOBODY|FITTED|SAME_ERRORS|MANY_EDGES|WORK_PER|^FEW$|SAFETY|DIFFERENCE$|EDGE$"
+)
+# Calls and arguments that only say how much work there is, so how many threads share it: the result is the same bits.
+SHARING = frozenset({"threads_for", "_threads", "_work"})
+SHARED_WORK = frozenset({"work", "threads", "n_jobs", "n_threads"})
 # Draws whose law is the same with the other sign; "normal" only where neither mean nor deviation is given.
 SYMMETRIC = frozenset({"standard_normal", "_normal", "randn", "randn_like", "standard_cauchy", "standard_t"})
-EQUAL = {  # changes after which a function returns the same, by a proof that is given: function, changed line, reason
-    ("margin.foundations.linalg.determinants", "adjugate", "i - j"): "(-1)^(i - j) is (-1)^(i + j)",
-    ("margin.foundations.linalg.orthogonal", "random_orthogonal", "Q / np.sign(np.diag(R))"): "1 / s is s for s = +-1",
-    ("margin.foundations.linalg.operators", "laplacian", "total.shape[1]"): "the matrix is square",
-    ("margin.foundations.probability.heavy", "_quantile", "np.clip(q, 1e-300, 1) + 0.5"): "tan has the period pi",
-    (
-        "margin.foundations.probability.heavy",
-        "_sample",
-        "self.scale / rng.standard_cauchy(n)",
-    ): "one over a standard Cauchy variable is one",
-    ("margin.kernels.hard_margin", "is_separable", "X + X.mean(axis=0)"): "the plane's offset takes up any shift",
-    (
-        "margin.kernels.hard_margin",
-        "is_separable",
-        "(X - X.mean(axis=0)) * np.where(spread > 0, spread, 1.0)",
-    ): "the plane's weights take up any positive factor of a column",
-    ("margin.kernels.hard_margin", "is_separable", "labels[:, None]"): "a plane that parts -1 from 1 parts 1 from -1",
-    ("margin.kernels.hard_margin", "is_separable", "2.0"): "a constant column may be divided by anything",
-    (
-        "margin.kernels.hard_margin",
-        "_begin",
-        "loop.pairs[pair][1]",
-    ): "all labels turn, and a plane parts them as before",
-    ("margin.kernels.optimality", "offset_between", "epsilon / np.sign(beta[inside])"): "1 / s is s for s = +-1",
-    ("margin.neural.nets.ensemble", "forward", "self.weights[1]"): "every layer has as many members",
-    ("margin.neural.theory.pieces", "linear_pieces", "len(network.weights) + 1"): "a slice may end past the end",
-    ("margin.reduction.topology", "betti", "len(rows) + 1"): "a bound on the rank, which no graph reaches",
-    ("margin.reduction.isomap", "_threads", "float(n) ** 2 / 100"): "only how many threads share the work",
-    ("margin.reduction.isomap", "_threads", "float(n) ** 2"): "only how many threads share the work",
-}
 WATCHER = "__margin_watcher__"  # a global name for the time of a run
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good
 
@@ -91,13 +71,15 @@ def functions_of(cited: Any) -> list[FunctionType]:
 def mutants_of(function: FunctionType) -> Iterator[Mutant]:
     """Every mistake this module knows for one function."""
     node = definition_of(function)
-    if node is None:
+    if node is None or function.__name__ in SHARING:
         return
-    left_alone = _left_alone(node)
+    left_alone, deviates = _left_alone(node), _symmetric_names(node)
     for index, part in enumerate(ast.walk(node)):
         if part in left_alone:
             continue
         for number, (kind, changed) in enumerate(_changes(part)):
+            if kind == "sign" and isinstance(part, ast.BinOp) and deviates & _factors(part.right):
+                continue
             text = ast.unparse(changed)
             if (function.__module__, function.__name__, text) not in EQUAL:
                 yield Mutant(function, kind, getattr(part, "lineno", node.lineno), text, (index, number))
@@ -210,12 +192,57 @@ def _left_alone(node: ast.AST) -> set[ast.AST]:
             roots.append(part)  # how far a progress bar runs, how near is near enough
         elif isinstance(part, ast.BinOp) and any(GUARD.search(n.id) for n in ast.walk(part) if isinstance(n, ast.Name)):
             roots.append(part)
-        elif isinstance(part, ast.If) and any(isinstance(child, ast.Raise) for child in part.body):
+        elif isinstance(part, ast.BinOp) and any(_is_guard(side) for side in (part.left, part.right)):
+            left.add(part)  # not what is inside it
+        elif isinstance(part, ast.Call) and _name_of(part.func) in SHARING:
+            roots += [*part.args, *part.keywords]
+        elif isinstance(part, ast.keyword) and part.arg in SHARED_WORK:
+            roots.append(part)
+        elif isinstance(part, ast.If) and (_refuses(part) or _only_warns(part)):
             roots.append(part.test)
         for root in roots:
             if root is not None:
                 left.update(ast.walk(root))
     return left
+
+
+def _refuses(part: ast.If) -> bool:
+    return any(isinstance(child, ast.Raise) for child in part.body)
+
+
+def _only_warns(part: ast.If) -> bool:
+    """Whether nothing but a warning hangs on a condition: then no result does."""
+    calls = [child.value for child in part.body if isinstance(child, ast.Expr) and isinstance(child.value, ast.Call)]
+    return len(calls) == len(part.body) and not part.orelse and all("warn" in _name_of(call.func) for call in calls)
+
+
+def _is_guard(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and CONSTANT_GUARD.search(node.id) is not None
+
+
+def _name_of(function: ast.AST) -> str:
+    return str(getattr(function, "attr", getattr(function, "id", "")))
+
+
+def _symmetric_names(node: ast.AST) -> set[str]:
+    """Names that stand for a normal deviate and are read once: with the other sign it is as good there."""
+    drawn: list[str] = []
+    for part in ast.walk(node):
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call) and isinstance(part.targets[0], ast.Name):
+            drawn += [part.targets[0].id] * (_name_of(part.value.func) in SYMMETRIC)
+    seen = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in drawn]
+    reads = [part.id for part in seen if isinstance(part.ctx, ast.Load)]
+    writes = [part.id for part in seen if isinstance(part.ctx, ast.Store)]
+    return {name for name in drawn if reads.count(name) == 1 and writes.count(name) == 1}
+
+
+def _factors(node: ast.AST) -> set[str]:
+    """Names that an expression is proportional to."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _factors(node.left) | _factors(node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _factors(node.left)
+    return {node.id} if isinstance(node, ast.Name) else set()
 
 
 def _draws_symmetric(node: ast.AST) -> bool:

@@ -26,6 +26,7 @@ from margin import atlas, claims, experiments
 from margin.claims import oracles
 from margin.claims.citations import resolve
 
+CHECKS = ("margin.experiments.", "margin.claims.")  # cited, but the check itself, or data made for it
 NOTICED, MISSED = "noticed", "missed"
 # Processor seconds for a check with a mistake: times as long as without. A busy machine must not count as a notice.
 LEAST_LIMIT, SLOWER, MOST_LIMIT = 5.0, 10.0, 120.0
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _try_row(row: atlas.Row, most: int, rng: random.Random, limit: float, verbose: bool) -> list[dict[str, Any]]:
-    cited = [path for path in row.code if not path.startswith("margin.experiments.")]  # those are the check itself
+    cited = [path for path in row.code if not path.startswith(CHECKS)]
     functions = [f for path in cited for f in functions_of(resolve(path))]
     possible = [m for f in functions for m in mutants_of(f)]
     if not possible:

@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn import svm as peers
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.gaussian_process import GaussianProcessRegressor as PeerProcess
 from sklearn.gaussian_process import kernels as peer_kernels
+from sklearn.kernel_ridge import KernelRidge as PeerRidge
 from sklearn.metrics import pairwise
 
 from margin import kernels as ours
@@ -192,4 +194,61 @@ def gaussian_process(seed: int) -> Verdict:
         parts[f"likelihood_{normalized}"] = near(
             model.log_marginal_likelihood(), theirs.log_marginal_likelihood(), tolerance=1e-6
         )
-    return every(**parts)
+    noisy = {"kernel": kernel + peer_kernels.WhiteKernel(0.3), "alpha": 1e-6, "optimizer": None, "normalize_y": True}
+    model, theirs = (m(**noisy).fit(X, 5 * y) for m in (ours.GaussianProcessRegressor, PeerProcess))
+    stds = [m.predict(fresh, return_std=True)[1] for m in (model, theirs)]
+    return every(**parts, noise=near(stds[0], stds[1], tolerance=1e-6))
+
+
+@oracle("margin.kernels.KernelRegression")
+def weighted_means(seed: int) -> Verdict:
+    """Weights times kernel values written out, for one and two targets; far from all rows the nearest one answers."""
+    X, _, w, fresh = clouds(seed, 25)
+    rng = np.random.default_rng(seed)
+    Y, parts = rng.normal(size=(25, 2)) + 4, {}
+    w = np.asarray(w if w is not None else rng.uniform(0.3, 2.0, size=25), dtype=float)
+    w[3] = 0.0
+    K = np.exp(-0.6 * cdist(fresh, X, "sqeuclidean"))
+    for name, y in (("two", Y), ("one", Y[:, 0])):
+        mean = ours.KernelRegression(gamma=0.6).fit(X, y, w)
+        total = ours.KernelRegression(gamma=0.6, normalize=False).fit(X, y, w)
+        plain = ours.KernelRegression(gamma=0.6).fit(X, y)
+        sums = (K * w) @ y
+        parts[f"{name}_mean"] = near(mean.predict(fresh), (sums.T / (K @ w)).T, tolerance=1e-8)
+        parts[f"{name}_sum"] = near(total.predict(fresh), sums, tolerance=1e-8)
+        parts[f"{name}_plain"] = near(plain.predict(fresh), ((K @ y).T / K.sum(axis=1)).T, tolerance=1e-8)
+        far = X[7] + 1e4 * (X[7] - X.mean(axis=0))
+        nearest = np.argmin(np.where(w > 0, cdist(far[None], X)[0], np.inf))
+        parts[f"{name}_far"] = near(mean.predict(far[None])[0], y[nearest], tolerance=1e-8)
+    return every(**parts, rows=equal(len(mean.X_fit_), 24))
+
+
+@oracle("margin.kernels.RBF", "margin.kernels.Kernel", "margin.kernels.KernelRidge")
+def kernels_and_their_algebra(seed: int) -> Verdict:
+    """Values by scikit-learn's kernels; slopes in the logarithms of the widths by differences; ridge with weights."""
+    rng = np.random.default_rng(seed)
+    X, Z, W, Y = (rng.normal(size=size) for size in ((8, 2), (4, 2), (8, 8), (8, 2)))
+    W, w = W + W.T, rng.uniform(0.3, 2.0, size=8)
+    kernel, theirs = ours.RBF([0.7, 1.6]), peer_kernels.RBF([0.7, 1.6])
+    sides = [kernel.clone_with_theta(kernel.theta + step) for step in (*(1e-5 * np.eye(2)), *(-1e-5 * np.eye(2)))]
+    heights = [float((W * side(X)).sum()) for side in sides]
+    mixed, peer_mixed = 2.0 * kernel**1.5 + 0.3, 2.0 * theirs**1.5 + 0.3
+    ridge, peer_ridge = (
+        model(0.4, kernel="rbf", gamma=0.8).fit(X, Y, sample_weight=w) for model in (ours.KernelRidge, PeerRidge)
+    )
+    alone = ours.KernelRidge(0.4, kernel="rbf", gamma=0.8).fit(X, Y[:, 0])
+    return every(
+        across=near(kernel(X, Z), theirs(X, Z), tolerance=1e-12),
+        inside=near(kernel(X), theirs(X), tolerance=1e-9),
+        by_gamma=near(ours.RBF.from_gamma(0.7)(X, Z), pairwise.rbf_kernel(X, Z, 0.7), tolerance=1e-12),
+        slope=near(kernel.gradient(X, W), [(heights[k] - heights[k + 2]) / 2e-5 for k in range(2)], tolerance=1e-6),
+        theta=near(kernel.theta, theirs.theta, tolerance=1e-12),
+        bounds=near(kernel.bounds, theirs.bounds, tolerance=1e-12),
+        count=equal((kernel.n_dims, ours.RBF(0.7).clone_with_theta(np.log([0.5])).length_scale), (2, 0.5)),
+        mixed=near(mixed(X, Z), peer_mixed(X, Z), tolerance=1e-12),
+        ridge=near(ridge.predict(Z), peer_ridge.predict(Z), tolerance=1e-8),
+        duals=near(ridge.dual_coef_, peer_ridge.dual_coef_, tolerance=1e-8),
+        alone=near(
+            alone.predict(Z), PeerRidge(0.4, kernel="rbf", gamma=0.8).fit(X, Y[:, 0]).predict(Z), tolerance=1e-8
+        ),
+    )

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
+import torch
+from scipy import special
 
 from margin.claims.oracles import oracle
-from margin.core.verdict import Verdict, every, near
+from margin.core.verdict import Verdict, equal, every, near
+from margin.representation.clip import zero_shot_probabilities
+from margin.representation.contrastive import clip_loss, nt_xent
 from margin.representation.metric_learning import nca_objective
+from margin.representation.riemannian import curve_length, geodesic_curve, local_metric
 
 
 @oracle("margin.representation.metric_learning.nca_objective")
@@ -28,3 +36,57 @@ def neighbors_of_the_same_class(seed: int) -> Verdict:
     ]
     wanted = [[(value(A + h) - value(A - h)) / 2e-5 for h in row] for row in steps]
     return every(value=near(found, value(A), tolerance=1e-9), slope=near(slope, wanted, tolerance=1e-6))
+
+
+@oracle(*(f"margin.representation.riemannian.{name}" for name in ("local_metric", "curve_length", "geodesic_curve")))
+def lengths_piece_by_piece(seed: int) -> Verdict:
+    """The metric entry by entry at points away from the rows; lengths as sums; shortest curves are no longer."""
+    rng = np.random.default_rng(seed)
+    X, points, curve = rng.normal(size=(7, 3)), rng.normal(size=(4, 3)) + 0.4, rng.normal(size=(5, 3))
+    metric = local_metric(X, sigma=0.8, rho=0.3)
+    wanted = np.empty((4, 3))
+    for i, d in np.ndindex(4, 3):
+        weights = [np.exp(-sum((x - points[i]) ** 2) / (2 * 0.64)) for x in X]
+        wanted[i, d] = 1 / (sum(w * (x[d] - points[i, d]) ** 2 for w, x in zip(weights, X)) + 0.3)
+    length = sum(
+        np.sqrt(float(metric((a + b) / 2) @ (b - a) ** 2)) for a, b in pairwise(curve)
+    )  # fmt: skip
+    flat = lambda points: np.ones(np.shape(points))  # noqa: E731
+    bent = np.linspace(0, 1, 9)[:, None] * np.array([1.0, 2.0, 0.0]) + 0.2 * rng.normal(size=(9, 3))
+    bent[0], bent[-1] = 0.0, [1.0, 2.0, 0.0]
+    straight = geodesic_curve(bent[0], bent[-1], flat, 8, start=bent)
+    shortest = geodesic_curve(X[0], X[1], metric, 8)
+    return every(
+        metric=near(metric(points), wanted, tolerance=1e-10),
+        length=near(curve_length(curve, metric), length, tolerance=1e-10),
+        straight=near(straight, np.linspace(bent[0], bent[-1], 9), tolerance=1e-3),
+        ends=near(shortest[[0, -1]], X[:2], tolerance=1e-12),
+        shorter=equal(curve_length(shortest, metric) <= curve_length(np.linspace(X[0], X[1], 9), metric) + 1e-9, True),
+    )
+
+
+@oracle("margin.representation.clip.zero_shot_probabilities", "margin.representation.contrastive.nt_xent",
+        "margin.representation.contrastive.clip_loss")  # fmt: skip
+def pairs_by_torch(seed: int) -> Verdict:
+    """Cross-entropies of torch over every pair; rows so far from all names that only differences count."""
+    g = torch.Generator().manual_seed(seed)
+    a, b = (torch.nn.functional.normalize(torch.randn(5, 3, generator=g).double(), dim=1) for _ in range(2))
+    images, texts = 40 * a.numpy(), b.numpy()[:4]
+    wanted = special.softmax(0.1 * images @ texts.T, axis=1)
+    lost = partial(torch.nn.functional.cross_entropy, reduction="none")
+    z = torch.cat([a, b])
+    logits = z @ z.T / 0.4
+    logits.fill_diagonal_(-torch.inf)
+    partner = torch.cat([torch.arange(5) + 5, torch.arange(5)])
+    table = 7.0 * a @ b.T
+    both = [lost(t, torch.arange(5)) for t in (table, table.T)]
+    return every(
+        names=near(zero_shot_probabilities(images, texts, 0.1), wanted, tolerance=1e-9),
+        shifted=near(
+            zero_shot_probabilities(np.ones((2, 1)), np.array([[900.0], [901.0]]), 1.0),
+            np.tile(special.softmax([0.0, 1.0]), (2, 1)),
+            tolerance=1e-9,
+        ),
+        views=near(nt_xent(3 * z, 0.4).numpy(), lost(logits, partner).numpy(), tolerance=1e-9),
+        captions=near(clip_loss(2 * a, b, 7.0).numpy(), ((both[0] + both[1]) / 2).numpy(), tolerance=1e-9),
+    )

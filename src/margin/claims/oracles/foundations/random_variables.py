@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise
 
 from margin.claims.chance import plausible, rate
 from margin.claims.oracles import oracle
-from margin.core.verdict import Verdict, equal, every, near
+from margin.core.verdict import Verdict, equal, every, near, raises
 from margin.foundations import probability as ours
 from margin.foundations.probability import feature_maps, kernels
 
@@ -76,12 +76,16 @@ def tables_of_masses(seed: int) -> Verdict:
         one_hot=near(law.log_prob_one_hot(rows), np.log(p[[[2, 0], [1, 1]]]), tolerance=1e-12),
         drawn=plausible(stats.chisquare(counts, 4000 * p).pvalue),
         fit=near(ours.Categorical.fit([0, 2, 2, 0, 2]).p, [0.4, 0.0, 0.6], tolerance=1e-12),
+        too_few_classes=raises(ValueError, lambda: ours.Categorical.fit([0, 3], n_classes=3), match="n_classes=3"),
         more_classes=near(ours.Categorical.fit([0, 2, 2, 0, 2], n_classes=4).p, [0.4, 0, 0.6, 0], tolerance=1e-12),
         seen_moments=near([seen.mean, seen.variance], [data.mean(), data.var()], tolerance=1e-12),
         seen_masses=near(seen.pmf([1.0, 2.5, 4.0]), [0.4, 0.2, 0.0], tolerance=1e-12),
         seen_ladder=near(seen.cdf([0.9, 1.0, 2.9, 5.0]), [0.0, 0.4, 0.6, 1.0], tolerance=1e-12),
         quantiles=near(seen.quantile([0.0, 0.4, 0.41, 0.8, 1.0]), [1.0, 1.0, 2.5, 3.0, 5.0], tolerance=1e-12),
         resampled=rate(float(np.mean(drawn == 1.0)), 0.4, 4000),
+        ends=equal(
+            (ours.Empirical([4.0, 2.0, 7.0]).support.low, ours.Empirical([4.0, 2.0, 7.0]).support.high), (2.0, 7.0)
+        ),
         again=equal(np.sort(ours.Empirical.fit(data).data).tolist(), np.sort(data).tolist()),
     )
 
@@ -142,11 +146,13 @@ def densities_of_sums(seed: int) -> Verdict:
     total = stats.norm(0.2, np.sqrt(0.25 + 0.49))
     grid = np.linspace(-6, 7, 1301)
     noised = ours.noised_density(f.pdf, 0.9, grid)
+    wide = ours.noised_density(f.pdf, 2.5, np.linspace(-20, 21, 2000))
     narrow = ours.noised_density(f.pdf, 0.02, np.linspace(-1.5, 2.4, 3000))
     return every(
         places=near([z[0], z[-1], len(z)], [-10 + 11 / 1500, 12 - 11 / 1500, 2999], tolerance=1e-9),
         sums=near(density, total.pdf(z), tolerance=1e-6),
         noised=near(noised, stats.norm(0.4, np.sqrt(0.25 + 0.81)).pdf(grid), tolerance=1e-6),
+        wide=near(wide, stats.norm(0.4, np.sqrt(0.25 + 6.25)).pdf(np.linspace(-20, 21, 2000)), tolerance=1e-6),
         narrow=near(narrow, stats.norm(0.4, np.sqrt(0.2504)).pdf(np.linspace(-1.5, 2.4, 3000)), tolerance=3e-4),
         masses=near(ours.convolve_masses([0.2, 0.8], [0.1, 0.3, 0.6]), [0.02, 0.14, 0.36, 0.48], tolerance=1e-12),
     )

@@ -121,6 +121,7 @@ def means_of_distributions(seed: int) -> Verdict:
         ours.barycenter(images[:, 0], 0.01, [3.0, 1.0], debiased=debiased, max_iter=300).image
         for debiased in (True, False)
     )
+    ended = ours.barycenter(images[:, 0], 0.05, tol=1e-4, max_iter=400)
     spread = [float((p.sum(axis=1) * (grid - p.sum(axis=1) @ grid) ** 2).sum()) for p in (sharp, blurred)]
     return every(
         total=near(masses.sum(), 1.0, tolerance=1e-12),
@@ -132,5 +133,6 @@ def means_of_distributions(seed: int) -> Verdict:
         columns=near([p.sum(axis=0) @ grid for p in (sharp, blurred)], [9.0, 9.0], tolerance=0.02),
         # Each image has variance 2 in grid steps; entropy of 0.01 on the unit square adds half of 0.01 * 20^2.
         width=near(spread, [2.0, 4.0], tolerance=0.15),
+        ended=equal((ended.change <= 1e-4, ended.n_iter < 400), (True, True)),
         mass=near([sharp.sum(), blurred.sum()], [1.0, 1.0], tolerance=1e-12),
     )

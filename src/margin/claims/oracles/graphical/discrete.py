@@ -193,7 +193,7 @@ def scores_from_counts(seed: int) -> Verdict:
 def independence_by_tables(seed: int) -> Verdict:
     """SciPy's likelihood ratio in every stratum of the condition, added up; a stratum lacks a state of one column."""
     rng = np.random.default_rng(seed)
-    rows = np.stack([rng.integers(3, size=300), rng.integers(2, size=300), rng.integers(2, size=300)], axis=1)
+    rows = np.stack([rng.integers(3, size=300), rng.integers(4, size=300), rng.integers(2, size=300)], axis=1)
     rows[(rows[:, 2] == 1) & (rows[:, 0] == 2), 0] = 0
     parts = [
         stats.chi2_contingency(stats.contingency.crosstab(*rows[rows[:, 2] == c, :2].T).count, correction=False,

@@ -85,6 +85,11 @@ def families_by_scipy(seed: int) -> Verdict:
             parts[f"{key}_density"] = near(np.exp(q.log_prob(z)), q.weights @ densities, tolerance=1e-9)
     narrow = variational.fit_variational(height, slope, 2, random_state=seed)
     full = variational.fit_variational(height, slope, 2, "full", random_state=seed)
+    asked: list[int] = []
+    several = variational.fit_variational(
+        lambda z: (asked.append(len(np.atleast_2d(z))), height(z))[1], slope, 2, "mixture", n_draws=8, n_components=3,
+        max_iter=2, random_state=seed,
+    )  # fmt: skip
     best = 0.5 * np.log(np.linalg.det(np.diag(1 / np.diag(precision))) / np.linalg.det(target.cov))
     return every(
         **parts,
@@ -92,6 +97,7 @@ def families_by_scipy(seed: int) -> Verdict:
         covariance=near(full.q.covariance, target.cov, tolerance=1e-3),
         tight=near(full.elbo, 0.9, tolerance=1e-4),
         narrow=near(np.diag(narrow.q.covariance), 1 / np.diag(precision), tolerance=1e-3),
+        asked=equal(several.n_evaluations, sum(asked)),
         gap=near(narrow.elbo, 0.9 + best, tolerance=1e-3),
         path=near(full.trace[-1], full.elbo, tolerance=1e-6),
     )

@@ -30,6 +30,7 @@ def activations_by_torch(seed: int) -> Verdict:
     x = torch.cat([3 * normal(seed, 40), torch.tensor([-800.0, -40.0, 0.0, 40.0, 800.0], dtype=torch.float64)])
     z = torch.cat([3 * normal(seed, 4, 5), 900 + 5 * normal(seed + 1, 1, 5)])
     x.requires_grad_()
+    large = torch.tensor([1e16, 1e16 + 2], dtype=torch.float64)  # two neighbors whose difference is exact
     jumps = torch.tensor([-2.0, -1e-9, 0.0, 1e-9, 3.0], dtype=torch.float64)
     by_hand = {
         "gelu": functional.gelu(x),
@@ -53,6 +54,7 @@ def activations_by_torch(seed: int) -> Verdict:
         softmax=same(softmax(z, dim=1), torch.softmax(z, dim=1)),
         log_softmax=same(log_softmax(z, dim=1), torch.log_softmax(z, dim=1)),
         logsumexp=same(logsumexp(z, dim=1), torch.logsumexp(z, dim=1)),
+        large=same(log_softmax(large), torch.log_softmax(large - 1e16, dim=0)),
         jacobian=same(softmax_jacobian(torch.softmax(z[0], dim=0)), jacobian),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import interpolate
-from scipy.special import comb
+from scipy.special import comb, expit
 
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, above, below, equal, every, near
@@ -92,6 +92,10 @@ def cut_into_regions(seed: int) -> Verdict:
         constant=near(A @ x + c, network(x[None])[0], tolerance=1e-9),
         along=near(regions.along_line(network, x, way)(t), network(x + t[:, None] * way), tolerance=1e-9),
         cells=equal(len(regions.hyperplane_cells(w, b)), 1 + 4 + 6),
+        signs=equal(
+            {tuple(s) for s in np.sign(far[:4000] @ w.T + b)} <= {tuple(s) for s in regions.hyperplane_cells(w, b)},
+            True,
+        ),
         seen=equal(seen <= 11, True),
     )
 
@@ -119,6 +123,18 @@ def approximations(seed: int) -> Verdict:
     cell = lambda p: p[:, 0] - 2 * p[:, 1]  # noqa: E731
     walls = approximation.walls_network(cell, -1.0, 2.0, 3)
     middles = np.array([[i, j] for i in (-0.5, 0.5, 1.5) for j in (-0.5, 0.5, 1.5)])
+    soft, width = approximation.step_network(f, a, b, 6, steepness=7.0), (b - a) / 6
+    rise = lambda t: expit(7.0 / width * (x - t))  # noqa: E731
+    starts, ends = np.r_[a - width, a + width * np.arange(1, 6)], np.r_[a + width * np.arange(1, 6), b + width]
+    bumps = sum(f(m) * (rise(s) - rise(e)) for m, s, e in zip(inside, starts, ends))
+    mild, spots = approximation.walls_network(cell, -1.0, 2.0, 3, steepness=4.0), middles + 0.3
+    lines_at = np.array([-2.0, 0.0, 1.0, 3.0])
+    first, second = (expit(4.0 * (spots[:, [k]] - lines_at)) for k in range(2))
+    by_walls = sum(
+        cell(np.array([[i - 0.5, j - 0.5]]))
+        * expit(4.0 * (first[:, i] - first[:, i + 1] + second[:, j] - second[:, j + 1] - 1.5))
+        for i in range(3) for j in range(3)
+    )  # fmt: skip
     z = np.linspace(-1, 1, 30)
     fitted, rank = approximation.random_feature_fit(z, z**2, 8, np.tanh, np.random.default_rng(seed))
     again = np.random.default_rng(seed)
@@ -133,6 +149,8 @@ def approximations(seed: int) -> Verdict:
         lines=near(lines(x)[:, 0], interpolate.interp1d(knots, f(knots))(x), tolerance=1e-9),
         bernstein=near(bump(at), [(np.exp(k / 7) * comb(7, k) * v**k * (1 - v) ** (7 - k)).sum() for v in at],
                        tolerance=1e-9),
+        soft=near(soft(x)[:, 0], bumps, tolerance=1e-9),
+        soft_walls=near(mild(spots)[:, 0], by_walls, tolerance=1e-9),
         walls=near(walls(middles)[:, 0], cell(middles), tolerance=1e-6),
         features=near(fitted, hidden @ np.linalg.lstsq(hidden, z**2, rcond=None)[0], tolerance=1e-6),
         rank=equal(rank, int(np.linalg.matrix_rank(hidden))),

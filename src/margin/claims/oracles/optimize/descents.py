@@ -79,6 +79,8 @@ def _first_steps(A: np.ndarray, b: np.ndarray, start: np.ndarray) -> dict[str, V
         lambda k: np.linalg.norm(np.linalg.solve(A + k * np.eye(len(A)), grad(start))) - 0.3 * gap, 0.0, 1e9
     )
     ball = f(start - np.linalg.solve(A + shift * np.eye(len(A)), grad(start)))
+    doubled = [record["step_size"] for record in trust.trust_region(f, grad, start, hess=hess, radius=gap / 20)][1:4]
+    twice = list(trust.trust_region(f, grad, start, hess=hess, radius=0.45 * gap))
     slope = grad(start)
     along = f(start - 0.3 * gap * slope / np.linalg.norm(slope))
     cauchy = f(start - (slope @ slope) / (slope @ A @ slope) * slope)
@@ -89,6 +91,9 @@ def _first_steps(A: np.ndarray, b: np.ndarray, start: np.ndarray) -> dict[str, V
         "radius": near(bound[1]["step_size"], 0.3 * gap, tolerance=1e-6 * gap),
         "no_better_than_the_ball": below(ball, inside[1]["value"] + 1e-9),
         "better_than_the_gradient": below(inside[1]["value"], max(along, cauchy) + 1e-9),
+        "doubled_at_once": near(twice[2]["value"], f(best), tolerance=1e-8 * (1 + abs(f(best)))),
+        # The model is the function itself, so that nothing speaks against twice the radius.
+        "doubled": near(np.array(doubled) / gap, [0.05, 0.1, 0.2], tolerance=1e-6),
         "inside": below(inside[1]["step_size"], 0.3 * gap * (1 + 1e-9)),
     }
 
@@ -230,6 +235,10 @@ def steps_along_directions(seed: int) -> Verdict:
             f"{name}_flat": equal(one.flat_enough, abs(float(grad(end) @ p)) <= 0.9 * abs(slope)),
         }
     long = line_searches.line_search(f, grad, x, p, method="bracket", first=1.999 * exact)
+    parts["bracketed"] = near(long.alpha / exact, 1.999, tolerance=1e-12)
+    edge = line_searches.line_search(lambda v: float((v[0] - 1) ** 2), lambda v: 2 * (v - 1), np.zeros(1), np.ones(1),
+                                     method="bracket", first=1.99995)  # fmt: skip
+    parts["not_enough"] = equal(edge.sufficient_decrease, False)
     parts["barely_down"] = equal(long.sufficient_decrease, f(x + long.alpha * p) <= f(x) + 1e-4 * long.alpha * slope)
     rate = schedules.inverse_time(0.9 / float(np.linalg.eigvalsh(A)[-1]), half_life=2.0)
     point, path = x, [f(x)]

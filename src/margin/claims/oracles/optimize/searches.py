@@ -88,6 +88,10 @@ def steps_along_a_line(seed: int) -> Verdict:
         parts[f"bracket_{k}"] = equal(bool(a < b < c and phi(b) <= phi(a) and phi(b) <= phi(c)), True)
         parts[f"lowest_{k}"] = below(abs(slope(low)), 1e-4)
     # (t - 1)^2 - 1 falls by 0.1 of the slope's promise up to t = 1.8; at 4, 2, then 1 it must end at 1.
+    square = lambda t: line_searches.Probe(t, (t - 1) ** 2, 2 * (t - 1), np.zeros(1))  # noqa: E731
+    stopped = line_searches.strong_wolfe(square, square(0.0), first=1.35, c1=0.4, c2=0.45)  # flat, but not low enough
+    tripled = line_searches.bracket(lambda t: (t - 10) ** 2, 1.0)
+    golden = (1 + 5**0.5) / 2
     halved = line_searches.backtracking(lambda t: (t - 1) ** 2 - 1, 0.0, -2.0, first=4.0)
     # Just below the start but far above the line: refused, and the half of it taken.
     shallow = line_searches.backtracking(lambda t: -5e-5 * t if t > 0.7 else -t, 0.0, -1.0, first=1.0)
@@ -97,6 +101,8 @@ def steps_along_a_line(seed: int) -> Verdict:
         **parts,
         halved=near(halved, (1.0, -1.0), tolerance=1e-12),
         shallow=near(shallow, (0.5, -0.5), tolerance=1e-12),
+        low_enough=below(stopped.alpha if stopped else np.inf, 1.2),
+        tripled=near(tripled, (2 + 2 * golden, 3 + 4 * golden, 5 + 7 * golden), tolerance=1e-9),
         steep=near(steep, (0.25, -1.25e-4), tolerance=1e-12),
     )
 
@@ -160,6 +166,27 @@ def flows(seed: int) -> Verdict:
     )
 
 
+def _generations(seed: int) -> dict[str, Verdict]:
+    """The same draws, generation by generation: mutations narrow, the best two stay, steps are those of the best."""
+    f, low, high = lambda x: float((x[0] - 1.0) ** 2 + abs(x[1])), np.array([-2.0, 1.0]), np.array([3.0, 5.0])
+    told = list(evolution.genetic(f, np.stack([low, high], axis=1), rng=np.random.default_rng(seed), population=9,
+                                  generations=4, mutation=0.3))  # fmt: skip
+    rng = np.random.default_rng(seed)
+    people = low + (high - low) * rng.random((9, 2))
+    best = [min(people, key=f)]
+    for width in (0.8, 0.6, 0.4, 0.2):
+        heights = np.array([f(x) for x in people])
+        made = evolution._children(people, heights, 7, 0.3 * width * (high - low), rng)
+        people = np.vstack([people[np.argsort(heights, kind="stable")[:2]], np.clip(made, low, high)])
+        best.append(min(people, key=f))
+    steps = [0.0, *(float(np.linalg.norm(b - a)) for a, b in pairwise(best))]
+    return {
+        "best": near([record.x for record in told], best, tolerance=1e-12),
+        "values": near([record["value"] for record in told], [f(x) for x in best], tolerance=1e-12),
+        "steps": near([record["step_size"] for record in told], steps, tolerance=1e-12),
+    }
+
+
 @oracle(f"{PATH}.evolution.genetic", f"{PATH}.interior_point.quadratic_program")
 def populations_and_programs(seed: int) -> Verdict:
     """How often the function is asked, that nothing leaves the box, and a program against SciPy's."""
@@ -179,6 +206,7 @@ def populations_and_programs(seed: int) -> Verdict:
     rules = [{"type": "ineq", "fun": lambda x: h - G @ x}, {"type": "eq", "fun": lambda x: A @ x}]
     theirs = optimize.minimize(lambda x: 0.5 * x @ P @ x + q @ x, np.zeros(3), constraints=rules, tol=1e-12)
     return every(
+        **_generations(seed),
         records=equal([record.iteration for record in records], list(range(41))),
         asked=equal(len(asked), 30 + 40 * 27),
         inside=equal(bool((people >= [-2, -1]).all() and (people <= [3, 0]).all()), True),

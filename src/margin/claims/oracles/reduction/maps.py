@@ -243,6 +243,7 @@ def unmixed_signals(seed: int) -> Verdict:
         parts[f"units_{fun}"] = near(np.std(model.transform(X), axis=0), np.ones(3), tolerance=1e-8)
         back = model.inverse_transform(model.transform(X))
         parts[f"back_{fun}"] = near(back, X, tolerance=1e-8)
+        parts[f"whitening_{fun}"] = near(np.abs(model.whitening_), np.abs(theirs.whitening_), tolerance=1e-8)
     return every(**parts)
 
 
