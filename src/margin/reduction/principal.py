@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, qr, svd
+from scipy.linalg import qr, svd
 
 from margin.core.arguments import finite
+from margin.reduction.few_eigenvectors import few_largest
 from margin.reduction.scatter import scatter
 
 __all__ = ["SOLVERS", "PrincipalComponents", "enough", "principal_components", "projected_variance", "signed"]
@@ -148,7 +149,7 @@ def _largest(gram: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The ``k`` largest eigenvalues, falling and never negative, and their eigenvectors as columns."""
     size = len(gram)
     if size >= FEW_OF[1] and k * FEW_OF[0] <= size:
-        values, vectors = eigh(gram, subset_by_index=[size - k, size - 1], check_finite=False)
+        values, vectors = few_largest(gram, k)
     else:
         values, vectors = np.linalg.eigh(gram)
         values, vectors = values[size - k :], vectors[:, size - k :]
