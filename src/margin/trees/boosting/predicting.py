@@ -13,6 +13,7 @@ from margin.trees.boosting.tree_buffer import PackedTrees
 __all__ = ["add_trees", "leaves_of"]
 
 WORK_PER_WALK = 30.0  # basic operations per row and tree
+BLOCK = 128  # rows that go down one tree before the next is looked at
 
 
 def add_trees(codes: np.ndarray, trees: PackedTrees, low: int, high: int, predictions: np.ndarray) -> None:
@@ -23,7 +24,7 @@ def add_trees(codes: np.ndarray, trees: PackedTrees, low: int, high: int, predic
     start, split, row, category_set, value = trees
 
     def add(begin: int, end: int) -> None:
-        kernel(codes, begin, end, start, split, row, category_set, value, low, high, predictions)
+        kernel(codes, begin, end, start, split, row, category_set, value, low, high, predictions, *_block())
 
     over_ranges(add, len(codes), threads_for(WORK_PER_WALK * len(codes) * (high - low)))
 
@@ -37,7 +38,12 @@ def leaves_of(codes: np.ndarray, trees: PackedTrees) -> np.ndarray:
     leaves = np.empty((len(codes), len(start) - 1), dtype=np.int32)
 
     def find(begin: int, end: int) -> None:
-        kernel(codes, begin, end, start, split, row, category_set, leaves)
+        kernel(codes, begin, end, start, split, row, category_set, leaves, *_block())
 
     over_ranges(find, len(codes), threads_for(WORK_PER_WALK * leaves.size))
     return leaves
+
+
+def _block() -> tuple[np.ndarray, np.ndarray]:
+    """Memory for the rows that step together."""
+    return np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.uint64)
