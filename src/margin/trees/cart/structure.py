@@ -127,8 +127,9 @@ def apply(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
 
 def apply_all(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
     """The number of the leaf that every row of float64 ``X`` reaches in every tree, int32 (n, trees)."""
-    if _are_few(trees, X):
-        return np.column_stack([_apply_to_few(tree, X) for tree in trees])
+    way = _way_for(trees, X, "walk")
+    if way != "walk":
+        return np.column_stack([_apply_one(tree, X, way) for tree in trees])
     from margin.trees.cart.structure_kernels import walk
 
     leaves, X, nodes = np.empty((len(X), len(trees)), dtype=np.int32), np.ascontiguousarray(X), packed(trees)
@@ -149,9 +150,10 @@ def predict(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
 def sum_values(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
     """The sum over trees of what they predict for every row, (n, outputs)."""
     total = np.zeros((len(X), trees[0]["value"].shape[1]))
-    if _are_few(trees, X):
+    way = _way_for(trees, X, "walk_and_add")
+    if way != "walk_and_add":
         for tree in trees:
-            total += tree["value"][_apply_to_few(tree, X)]
+            total += tree["value"][_apply_one(tree, X, way)]
         return total
     from margin.trees.cart.structure_kernels import walk_and_add
 
@@ -170,31 +172,28 @@ def _block() -> tuple[np.ndarray, np.ndarray]:
     return np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.int64)
 
 
-def _are_few(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
-    """Whether packing the nodes, or bringing the compiled walk, would take longer than walking."""
-    if not _walks_are_compiled(trees, X):
-        return True
-    return NODES_PER_ROW * len(X) * len(trees) < sum(len(tree["feature"]) for tree in trees)
+def _way_for(trees: Sequence[TreeArrays], X: np.ndarray, many: str) -> str:
+    """The compiled walk to take: ``many``, or "walk_few" where packing the nodes would take longer; or "levels".
 
-
-def _walks_are_compiled(trees: Sequence[TreeArrays], X: np.ndarray) -> bool:
-    """Whether to use compiled code: it is there, or there are many rows, or NumPy has walked for long enough."""
+    Compiled code is used if it is there, or there are many rows, or NumPy has walked for long enough.
+    """
     global _walked
+    few = NODES_PER_ROW * len(X) * len(trees) < sum(len(tree["feature"]) for tree in trees)
+    way = "walk_few" if few else many
     if len(X) >= COMPILED_ROWS or _walked >= NUMPY_WALKS or is_compiling_ahead():
-        return True
+        return way
     if "numba" in sys.modules:
         from margin.core.cached_kernels import is_ready
-        from margin.trees.cart import structure_kernels as kernels
+        from margin.trees.cart import structure_kernels
 
-        if all(is_ready(kernel) for kernel in (kernels.walk, kernels.walk_and_add, kernels.walk_few)):
-            _walked = NUMPY_WALKS
-            return True
+        if is_ready(getattr(structure_kernels, way)):
+            return way
     _walked += len(trees)
-    return False
+    return "levels"
 
 
-def _apply_to_few(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
-    if len(X) < COMPILED_ROWS and _walked < NUMPY_WALKS and not is_compiling_ahead():
+def _apply_one(tree: TreeArrays, X: np.ndarray, way: str) -> np.ndarray:
+    if way == "levels":
         return _apply_by_levels(tree, X)
     from margin.trees.cart.structure_kernels import walk_few
 
