@@ -137,6 +137,47 @@ def test_a_second_process_loads_and_an_edited_callee_is_compiled_again(source, t
     assert run(source, **given) == [26, 0, 1]
 
 
+STEPS = [
+    f"for k in range({n}, i): total = total + values[k] / {n + 1} if values[k] > total else total - values[k] * {n}"
+    for n in range(12)
+]
+FACTORY = """
+import sys
+import numpy as np
+from margin.core.cached_kernels import cached_kernel, inner_kernel
+
+def adder(amount):
+    @inner_kernel
+    def part(values, i):  # so long that it is called, not copied into its caller
+        total = 0.0
+        {steps}
+        return 0.0 * total + i + amount
+
+    @cached_kernel
+    def whole(values, found):
+        for i in range(len(values)):
+            found[i] = part(values, i) + part(found, i) - i
+
+    return whole
+
+for amount in sys.argv[1:]:
+    found = np.zeros(2)
+    adder(float(amount))(np.array([10.0, 20.0]), found)
+    print(*found, end=" ")
+"""
+
+
+def test_kernels_of_one_factory_that_two_processes_compiled_are_not_taken_for_each_other(tmp_path):
+    """Numba numbers functions within a process: both had the same name, and whoever loaded both ran one of them."""
+    path = tmp_path / "factory.py"
+    path.write_text(FACTORY.format(steps="\n        ".join(STEPS)), encoding="utf-8")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "given")}
+    for amounts in ((1,), (2,), (1, 2), (2, 1)):
+        command = [sys.executable, str(path), *map(str, amounts)]
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert [float(word) for word in found.stdout.split()] == [i + 2 * a for a in amounts for i in range(2)]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the folder is named by XDG_CACHE_HOME on Linux only")
 def test_the_folder_is_private_and_damaged_files_are_made_again(source, tmp_path):
     home = {"XDG_CACHE_HOME": str(tmp_path / "home"), "NUMBA_CACHE_DIR": "", "PYTHONDONTWRITEBYTECODE": "1"}

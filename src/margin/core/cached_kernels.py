@@ -24,6 +24,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 
 from margin.core.jit_cache import fingerprint, private_folder
+from margin.core.kernel_names import NamedCompiler
 from margin.core.linked_kernels import LinkedCompiler
 
 __all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit"]
@@ -40,8 +41,7 @@ def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
     if function is None:
         return lambda given: njit(given, cache=cache, **options)
     decorate: Any = numba.njit
-    if options.get("no_cpython_wrapper"):
-        options["pipeline_class"] = LinkedCompiler
+    options["pipeline_class"] = LinkedCompiler if options.get("no_cpython_wrapper") else NamedCompiler
     dispatcher = decorate(**{"error_model": "numpy", **options})(function)
     if cache:
         dispatcher._cache = _KernelCache(dispatcher)

@@ -14,6 +14,8 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import AnnotateTypes
 
+from margin.core.kernel_names import name_by_code
+
 __all__ = ["LinkedCompiler"]
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba begins the names of what holds a function's Python objects
@@ -57,6 +59,7 @@ class LinkedCompiler(CompilerBase):
     """Numba's own steps, with a library of the kind above."""
 
     def define_pipelines(self) -> list[Any]:
+        name_by_code(self.state)
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
         steps.add_pass_after(_BeLinked, AnnotateTypes)
         steps.finalize()
