@@ -18,21 +18,25 @@ __all__ = ["cases"]
 def cases(quick: bool) -> list[Case]:
     small = 10 if quick else 1
     found = [_pca(n // small, p, k) for n, p, k in ((200_000, 32, 10), (60_000, 784, 20), (2000, 5000, 20))]
+    found.append(_pca(2000 // small, 5000, 20, falling=True))
     found += [_ica(100_000 // small, 20), _mds(300 if quick else 1000)]
     found += [_isomap(n) for n in ((1000,) if quick else (1000, 2000, 4000))]
     return [*found, *neighbor_maps.cases(quick)]
 
 
-def _pca(n: int, p: int, k: int) -> Case:
+def _pca(n: int, p: int, k: int, falling: bool = False) -> Case:
+    """Noise of nearly equal variances, or variances that fall as those of pictures do, like one over the square."""
+
     def data() -> np.ndarray:
         rng = np.random.default_rng(0)
-        return (rng.normal(size=(n, p)) * np.linspace(3, 0.5, p) + rng.normal(size=p)).astype(np.float32)
+        deviations = 1 / np.arange(1.0, p + 1) if falling else np.linspace(3, 0.5, p)
+        return (rng.normal(size=(n, p)) * deviations + rng.normal(size=p)).astype(np.float32)
 
     def fit(module: str, X: np.ndarray) -> Any:
         return __import__(module, fromlist=["PCA"]).PCA(n_components=k).fit(X)
 
     return Case(
-        f"PCA, {k} components, float32",
+        f"PCA, {k} components, {'falling variances, ' if falling else ''}float32",
         f"{n} x {p}",
         data,
         lambda X: PCA(n_components=k).fit(X),

@@ -117,7 +117,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
                 f"KMeans: centers still move by more than tol={self.tol:g} after max_iter={self.max_iter} iterations.",
                 ConvergenceWarning,
             )
-        found = len(np.unique(self.labels_))
+        found = np.count_nonzero(np.bincount(self.labels_))
         if found < self.n_clusters:
             warn_user(
                 f"KMeans: only {found} of n_clusters={self.n_clusters} clusters have rows; X may have too few "

@@ -53,12 +53,14 @@ def far_rows(
     :mod:`margin.cluster.plusplus_kernels`; a test holds the two together.
     """
     x, weights = X[order] - offset, weights[order]
-    squares = np.einsum("ij,ij->i", x, x)
-    chosen = [first]
-    nearest = _squared_distances(x, squares, chosen)[0]
+    squares, ones = np.einsum("ij,ij->i", x, x)[:, None], np.ones((len(x), 1))
+    # |x - y|^2 as one product: (x, |x|^2, 1)'(-2 y, 1, |y|^2).
+    left, right = np.hstack([x, squares, ones]), np.hstack([-2.0 * x, ones, squares]).T
+    chosen, candidates = [first], np.array([first])
+    nearest = _squared_distances(left, right, candidates)[0]
     for numbers in uniform:
         candidates = _draw(weights * nearest, numbers)
-        distances = _squared_distances(x, squares, candidates)  # (trials, n)
+        distances = _squared_distances(left, right, candidates)  # (trials, n)
         np.minimum(nearest, distances, out=distances)
         best = int((distances @ weights).argmin())
         chosen.append(int(candidates[best]))
@@ -82,8 +84,11 @@ def draw_rows(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.nd
 
 
 def _order_of_values(X: np.ndarray) -> np.ndarray:
-    """An order of the rows that depends on their values only: along one fixed direction in general position."""
-    return np.argsort(X @ np.cos(np.arange(1.0, X.shape[1] + 1)), kind="stable")
+    """An order of the rows that depends on their values only: along one fixed direction in general position.
+
+    Rows at the same place are the same row: it does not matter which of them comes first.
+    """
+    return np.argsort(X @ np.cos(np.arange(1.0, X.shape[1] + 1)))
 
 
 def _draw(weights: np.ndarray, uniform: np.ndarray) -> np.ndarray:
@@ -92,13 +97,10 @@ def _draw(weights: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     if cumulated[-1] <= 0:  # every row lies on a center already: any will do
         return (uniform * len(weights)).astype(np.intp)
     # A draw of exactly the total would fall behind the last row with weight.
-    return np.searchsorted(cumulated, uniform * cumulated[-1], side="right").clip(max=len(weights) - 1)
+    return np.minimum(np.searchsorted(cumulated, uniform * cumulated[-1], side="right"), len(weights) - 1)
 
 
-def _squared_distances(x: np.ndarray, squares: np.ndarray, rows: list[int] | np.ndarray) -> np.ndarray:
-    products = x[rows] @ x.T
-    products *= 2.0
-    found = np.add.outer(squares[rows], squares)
-    found -= products
+def _squared_distances(left: np.ndarray, right: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    found = left[rows] @ right
     found[np.arange(len(rows)), rows] = 0.0
     return np.maximum(found, 0.0, out=found)

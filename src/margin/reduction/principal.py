@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import qr, svd
 
 from margin.core.arguments import finite
-from margin.reduction.few_eigenvectors import few_largest
+from margin.reduction.few_eigenvectors import few_largest, few_largest_of_product
 from margin.reduction.scatter import scatter
 
 __all__ = ["SOLVERS", "PrincipalComponents", "enough", "principal_components", "projected_variance", "signed"]
@@ -65,7 +65,8 @@ def principal_components(
     With ``fraction`` only as many are given as reach this fraction of the variance. ``solver`` "covariance_eigh" takes
     the eigenvectors of the smaller Gram matrix of the centered rows, :math:`p \times p` or :math:`n \times n`: fast, at
     half the digits. "full" decomposes the centered rows: slower, and precise for small variances too. "auto" begins
-    with the first and turns to the second where a variance asked for is lost in rounding. The divisor of the variances
+    with the first and turns to the second where a variance asked for is lost in rounding. A few components of a wide
+    table whose variances fall need products with the rows only, no Gram matrix. The divisor of the variances
     is ``n - ddof``. The largest entry of a component is positive.
 
     >>> found = principal_components(np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]), k=1)
@@ -126,13 +127,15 @@ def _by_eigh(X: np.ndarray, k: int, fraction: float | None) -> _Decomposition:
         return _Decomposition(mean, squares[:kept], vectors[:, :kept].T, float(np.trace(S)), constant)
     mean = X.mean(axis=0, dtype=np.float64)
     centered = X - mean.astype(X.dtype)
-    K = centered @ centered.T
-    _refuse_non_finite(K)
-    squares, vectors = _largest(K, k)
-    kept = enough(squares, float(np.trace(K)), fraction)
+    lengths = np.matmul(centered[:, None, :], centered[:, :, None])[:, 0, 0]  # BLAS keeps more digits than einsum
+    _refuse_non_finite(lengths)
+    total = float(lengths.sum(dtype=np.float64))
+    found = few_largest_of_product(centered, k)
+    squares, vectors = _largest(centered @ centered.T, k) if found is None else _falling(*found)
+    kept = enough(squares, total, fraction)
     # X'u has the length of its singular value; QR keeps directions orthonormal even where that is rounding.
     directions, _ = qr(centered.T @ vectors[:, :kept], mode="economic", overwrite_a=True, check_finite=False)
-    return _Decomposition(mean, squares[:kept], directions.T, float(np.trace(K)))
+    return _Decomposition(mean, squares[:kept], directions.T, total)
 
 
 def _by_svd(X: np.ndarray, k: int, fraction: float | None) -> _Decomposition:
@@ -153,6 +156,11 @@ def _largest(gram: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     else:
         values, vectors = np.linalg.eigh(gram)
         values, vectors = values[size - k :], vectors[:, size - k :]
+    return _falling(values, vectors)
+
+
+def _falling(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rising eigenvalues and their vectors the other way round, rounding below zero cut off."""
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 

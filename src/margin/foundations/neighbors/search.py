@@ -9,6 +9,7 @@ always in the order of the rows.
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from types import ModuleType
 from typing import Any
@@ -139,11 +140,16 @@ class NeighborIndex:
         return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= COMPILED_WORK
 
     def _loops(self, pairs: int) -> ModuleType:
-        if not self._compiled(pairs):
+        if not self._compiled(pairs) and not self._is_ready():
             return scan_reference
         from margin.foundations.neighbors import scan_kernels
 
         return scan_kernels
+
+    def _is_ready(self) -> bool:
+        """Whether compiled loops are there anyway: the bits are the same, so nothing but the time depends on it."""
+        kernels = sys.modules.get("margin.foundations.neighbors.scan_kernels")
+        return kernels is not None and self.points.dtype == np.float64 and bool(kernels.pair_powers.overloads)
 
     def _shared_out(self, queries: np.ndarray, function: Any) -> list[Any]:
         """``function`` of as many parts of the queries as there are threads worth waking."""
