@@ -185,4 +185,17 @@ EQUAL = {
         "score_samples",
         "radius",
     ): "which of two exact ways is taken, and how many rows a block has",
+    (
+        "margin.neural.initialize.signal",
+        "signal_through_depth",
+        "f[-2]",
+    ): "only a shape is read, and all layers have one",
+    ("margin.trees.cart.plotting", "plot_tree", "0.5"): "how strong a color is, and white around a picture",
+    ("margin.trees.cart.plotting", "plot_tree", "1.2"): "how strong a color is, and white around a picture",
+    ("margin.trees.cart.plotting", "plot_tree", "1.0"): "white around a picture",
+    ("margin.trees.cart.plotting", "plot_tree", "1.6"): "how thick a frame is",
+    ("margin.trees.cart.plotting", "plot_tree", "5.0"): "how thick a line is",
+    ("margin.trees.cart.plotting", "plot_tree", "1.7"): "how large letters are",
+    ("margin.trees.cart.plotting", "plot_tree", "fontsize"): "how large letters are",
+    ("margin.trees.cart.plotting", "plot_tree", "0.85 / fontsize"): "how large letters are",
 }

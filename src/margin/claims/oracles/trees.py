@@ -11,6 +11,7 @@ from margin import trees as ours
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.trees.cart import pruning
+from margin.trees.cart.plotting import node_positions, plot_tree
 from margin.trees.cart.structure import n_leaves
 from margin.trees.multiway.gains import gain_of_counts
 
@@ -134,3 +135,34 @@ def first_round_of_boosting(seed: int) -> Verdict:
         said=equal(model.predict(X).tolist(), proba.argmax(axis=1).tolist()),
         score=near(model.score(X, y), np.mean(proba.argmax(axis=1) == y), tolerance=1e-12),
     )
+
+
+@oracle("margin.trees.cart.plotting.plot_tree", "margin.trees.multiway.c45_growing.grow")
+def drawn_and_grown(seed: int) -> Verdict:
+    """Texts stand at their nodes and words in the middle of their lines; a tree of one question asks one question."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    y = ((X[:, 0] > 0) & (X[:, 1] > -0.3)).astype(int)
+    model = ours.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    axis = plot_tree(model._tree, names=["a", "b", "c"], axis=Figure().subplots())
+    places, parents = node_positions(model._tree), np.flatnonzero(model._tree["feature"] >= 0)
+    boxes = [text for text in axis.texts if text.get_text() not in ("yes", "no")]
+    words = {"yes": "left", "no": "right"}
+    told = {(text.get_text(), *text.get_position()) for text in axis.texts if text.get_text() in words}
+    middles = {(word, *((places[node] + places[model._tree[side][node]]) / 2))
+               for node in parents for word, side in words.items()}  # fmt: skip
+    ends = [line.get_xydata() for line in axis.lines]
+    joined = [places[[node, model._tree[side][node]]] for node in parents for side in ("left", "right")]
+    lines = [len(ours.C45(max_depth=k, confidence=None).fit(X, y).text().splitlines()) for k in (1, None)]
+    return every(
+        boxes=near([box.get_position() for box in boxes], places, tolerance=1e-12),
+        counts=equal([int(box.get_text().split("\n")[-1].split()[0]) for box in boxes],
+                     [int(n) for n in model._tree["n_samples"]]),
+        words=equal(len(told ^ middles), 0),
+        lines=near(ends, joined, tolerance=1e-12),
+        inside=equal(bool(axis.get_xlim()[0] < places[:, 0].min() and axis.get_xlim()[1] > places[:, 0].max()
+                          and axis.get_ylim()[0] < places[:, 1].min() and axis.get_ylim()[1] > 0), True),
+        one_question=equal((lines[0], lines[1] > 2), (2, True)),
+    )  # fmt: skip
