@@ -198,4 +198,5 @@ EQUAL = {
     ("margin.trees.cart.plotting", "plot_tree", "1.7"): "how large letters are",
     ("margin.trees.cart.plotting", "plot_tree", "fontsize"): "how large letters are",
     ("margin.trees.cart.plotting", "plot_tree", "0.85 / fontsize"): "how large letters are",
+    ("margin.text.masked_language_model", "iterate", "arrays[1]"): "tokens and segments have as many rows",
 }
