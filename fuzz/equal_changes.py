@@ -199,4 +199,17 @@ EQUAL = {
     ("margin.trees.cart.plotting", "plot_tree", "fontsize"): "how large letters are",
     ("margin.trees.cart.plotting", "plot_tree", "0.85 / fontsize"): "how large letters are",
     ("margin.text.masked_language_model", "iterate", "arrays[1]"): "tokens and segments have as many rows",
+    (
+        "margin.generative.flows.layers",
+        "__init__",
+        "torch.arange(n_features) - parity",
+    ): "odd stays odd, even stays even",
+    (
+        "margin.trees.forest.bootstrap",
+        "sample_counts",
+        "keys[:, None] - np.arange(1, draws + 1, dtype=np.uint64) * STEP",
+    ): ("counters that are hashed: any that differ are as good"),
+    ("margin.trees.forest.bootstrap", "sample_counts", "np.arange(1, draws + 1, dtype=np.uint64)"): (
+        "counters that are hashed: any that differ are as good"
+    ),
 }
