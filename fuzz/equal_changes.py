@@ -185,4 +185,31 @@ EQUAL = {
         "score_samples",
         "radius",
     ): "which of two exact ways is taken, and how many rows a block has",
+    (
+        "margin.neural.initialize.signal",
+        "signal_through_depth",
+        "f[-2]",
+    ): "only a shape is read, and all layers have one",
+    ("margin.trees.cart.plotting", "plot_tree", "0.5"): "how strong a color is, and white around a picture",
+    ("margin.trees.cart.plotting", "plot_tree", "1.2"): "how strong a color is, and white around a picture",
+    ("margin.trees.cart.plotting", "plot_tree", "1.0"): "white around a picture",
+    ("margin.trees.cart.plotting", "plot_tree", "1.6"): "how thick a frame is",
+    ("margin.trees.cart.plotting", "plot_tree", "5.0"): "how thick a line is",
+    ("margin.trees.cart.plotting", "plot_tree", "1.7"): "how large letters are",
+    ("margin.trees.cart.plotting", "plot_tree", "fontsize"): "how large letters are",
+    ("margin.trees.cart.plotting", "plot_tree", "0.85 / fontsize"): "how large letters are",
+    ("margin.text.masked_language_model", "iterate", "arrays[1]"): "tokens and segments have as many rows",
+    (
+        "margin.generative.flows.layers",
+        "__init__",
+        "torch.arange(n_features) - parity",
+    ): "odd stays odd, even stays even",
+    (
+        "margin.trees.forest.bootstrap",
+        "sample_counts",
+        "keys[:, None] - np.arange(1, draws + 1, dtype=np.uint64) * STEP",
+    ): ("counters that are hashed: any that differ are as good"),
+    ("margin.trees.forest.bootstrap", "sample_counts", "np.arange(1, draws + 1, dtype=np.uint64)"): (
+        "counters that are hashed: any that differ are as good"
+    ),
 }

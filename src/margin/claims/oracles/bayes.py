@@ -54,3 +54,28 @@ def gaussian_naive_bayes(seed: int) -> Verdict:
     smooth = [m(var_smoothing=0.02).fit(X, y) for m in (ours.GaussianNB, naive_bayes.GaussianNB)]
     parts["smooth"] = near(smooth[0].var_, smooth[1].var_, tolerance=1e-6)
     return every(**parts)
+
+
+@oracle(*(f"margin.bayes.{name}" for name in ("CategoricalNB", "MultinomialNB", "BernoulliNB")))
+def counted_classes(seed: int) -> Verdict:
+    """scikit-learn's with weights, smoothing that is not 1, given priors, and rows that come in two parts."""
+    rng = np.random.default_rng(seed)
+    X, w, y = rng.poisson(1.2, size=(40, 4)), rng.uniform(0.3, 2.0, size=40), np.arange(40) % 3
+    X[:3] = [[5, 5, 5, 5], [0, 0, 0, 0], [1, 2, 3, 4]]
+    fresh, parts = np.minimum(rng.poisson(1.2, size=(9, 4)), 4), {}
+    cases = {"CategoricalNB": {}, "MultinomialNB": {}, "BernoulliNB": {"binarize": 0.5}}
+    for name, options in cases.items():
+        for priors in ({}, {"fit_prior": False}, {"class_prior": [0.5, 0.2, 0.3]}):
+            model, theirs = (
+                getattr(m, name)(alpha=0.7, **options, **priors).fit(X, y, sample_weight=w) for m in (ours, naive_bayes)
+            )
+            key = f"{name}_{next(iter(priors), 'learned')}"
+            parts[key] = near(model.predict_log_proba(fresh), theirs.predict_log_proba(fresh), tolerance=1e-8)
+            parts[f"{key}_prior"] = near(model.class_log_prior_, theirs.class_log_prior_, tolerance=1e-10)
+        flat = [np.concatenate([np.ravel(p) for p in m.feature_log_prob_]) for m in (model, theirs)]
+        parts[f"{name}_logs"] = near(flat[0], flat[1], tolerance=1e-10)
+        halves = getattr(ours, name)(alpha=0.7, **options).partial_fit(X[:25], y[:25], classes=[0, 1, 2])
+        halves.partial_fit(X[25:], y[25:])
+        whole = getattr(ours, name)(alpha=0.7, **options).fit(X, y)
+        parts[f"{name}_parts"] = near(halves.predict_proba(fresh), whole.predict_proba(fresh), tolerance=1e-10)
+    return every(**parts)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.linear_model import Ridge
+import torch
+from scipy import linalg
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.meta import ZeroShot
+from margin.meta.domains import coral, importance_weights
+from margin.meta.similarity import pair_logits
 
 
 @oracle("margin.meta.zero_shot.ZeroShot")
@@ -24,3 +28,26 @@ def attributes_by_ridge_regression(seed: int) -> Verdict:
         attributes=near(model.predict_attributes(X), said, tolerance=1e-8),
         classes=equal(model.predict(X).tolist(), [list(attributes)[k] for k in distance.argmin(axis=1)]),
     )
+
+
+@oracle("margin.meta.domains.coral", "margin.meta.domains.importance_weights", "margin.meta.similarity.pair_logits")
+def rows_of_another_domain(seed: int) -> Verdict:
+    """Moved rows have the other mean and covariance; weights are odds of scikit-learn's regression; logits by hand."""
+    rng = np.random.default_rng(seed)
+    source = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3)) + 1.0
+    target = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3)) - 2.0
+    moved, exact = coral(source, target), coral(source, target, shrinkage=1e-10)
+    roots = [linalg.sqrtm(np.cov(X.T) + 0.001 * np.eye(3)).real for X in (source, target)]
+    rows = np.vstack([source[:20, :1], target[:, :1]])
+    theirs = LogisticRegression(C=0.4, tol=1e-10).fit(rows, np.repeat([0, 1], [20, 50]))
+    odds = np.exp(theirs.decision_function(source[:20, :1]))
+    a, b = torch.tensor([[1.0, 2.0], [0.5, -1.0]]), torch.tensor([[0.0, 4.0], [0.5, 1.0]])
+    return every(
+        mean=near(exact.mean(axis=0), target.mean(axis=0), tolerance=1e-8),
+        covariance=near(np.cov(exact.T), np.cov(target.T), tolerance=1e-6),
+        moved=near(moved, (source - source.mean(axis=0)) @ np.linalg.inv(roots[0]) @ roots[1] + target.mean(axis=0),
+                   tolerance=1e-6),
+        weights=near(importance_weights(source[:20, :1], target[:, :1], 0.4), odds / odds.mean(),
+                     tolerance=1e-3 * float(odds.max() / odds.mean())),
+        logits=near(pair_logits(a, b, 0.7, 2.5).numpy(), [2.5 - 0.7 * 5.0, 2.5 - 0.7 * 4.0], tolerance=1e-5),
+    )  # fmt: skip

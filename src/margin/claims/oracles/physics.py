@@ -9,6 +9,7 @@ from scipy.integrate import quad, solve_ivp
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.physics import burgers, inverse, ode, pde, steps
+from margin.physics.pinn import PINN, Condition
 from margin.physics.tableaus import EXPLICIT
 
 PATH = "margin.physics"
@@ -151,4 +152,18 @@ def shocks(seed: int) -> Verdict:
             c + s * 2 * c + viscosity * 4 * s,
             tolerance=1e-9,
         ),
+    )
+
+
+@oracle(f"{PATH}.pinn.PINN")
+def boxes_of_networks(seed: int) -> Verdict:
+    """A network is told the box of all points and conditions; where a coordinate does not vary it is 1 wide."""
+    rng = np.random.default_rng(seed)
+    X, ends = np.column_stack([rng.uniform(2, 3, size=12), np.full(12, 0.7)]), np.array([[1.0, 0.7], [5.0, 0.7]])
+    model = PINN(None, Condition(ends, [0.5, -1.0]), hidden_layer_sizes=(3,), max_iter=2, random_state=seed).fit(X)
+    return every(
+        low=near(model.network_["low"], [1.0, 0.7], tolerance=1e-6),
+        high=near(model.network_["high"], [5.0, 1.7], tolerance=1e-6),
+        sizes=equal(list(model.network_["sizes"]), [2, 3, 1]),
+        values=equal(model.predict(X).shape, (12,)),
     )

@@ -7,12 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from scipy import special
+from scipy import special, stats
 
+from margin.claims.chance import plausible
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.representation.clip import zero_shot_probabilities
 from margin.representation.contrastive import clip_loss, nt_xent
+from margin.representation.factors import FactorModel
 from margin.representation.metric_learning import nca_objective
 from margin.representation.riemannian import curve_length, geodesic_curve, local_metric
 
@@ -89,4 +91,20 @@ def pairs_by_torch(seed: int) -> Verdict:
         ),
         views=near(nt_xent(3 * z, 0.4).numpy(), lost(logits, partner).numpy(), tolerance=1e-9),
         captions=near(clip_loss(2 * a, b, 7.0).numpy(), ((both[0] + both[1]) / 2).numpy(), tolerance=1e-9),
+    )
+
+
+@oracle("margin.representation.factors.FactorModel")
+def ratings_by_hand(seed: int) -> Verdict:
+    """Products of two rows plus two biases; first factors normal with deviation 0.3."""
+    model = FactorModel(400, 300, 5, seed=seed)
+    with torch.no_grad():
+        model.user_bias.copy_(torch.arange(400) / 10)
+        model.item_bias.copy_(torch.arange(300) / -7)
+    users, items = model.users.detach().numpy(), model.items.detach().numpy()
+    wanted = [users[3] @ items[7] + 0.3 - 1.0, users[9] @ items[0] + 0.9]
+    return every(
+        ratings=near(model(torch.tensor([3, 9]), torch.tensor([7, 0])).detach().numpy(), wanted, tolerance=1e-5),
+        users=plausible(stats.kstest(users.ravel() / 0.3, "norm").pvalue),
+        items=plausible(stats.kstest(items.ravel() / 0.3, "norm").pvalue),
     )

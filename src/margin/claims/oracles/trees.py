@@ -8,10 +8,14 @@ from sklearn import naive_bayes
 from sklearn import tree as theirs
 
 from margin import trees as ours
+from margin.claims.chance import plausible
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
 from margin.trees.cart import pruning
+from margin.trees.cart.plotting import node_positions, plot_tree
 from margin.trees.cart.structure import n_leaves
+from margin.trees.columns import feature_count
+from margin.trees.forest.bootstrap import sample_counts
 from margin.trees.multiway.gains import gain_of_counts
 
 
@@ -133,4 +137,61 @@ def first_round_of_boosting(seed: int) -> Verdict:
         proba=near(model.predict_proba(X), proba, tolerance=1e-9),
         said=equal(model.predict(X).tolist(), proba.argmax(axis=1).tolist()),
         score=near(model.score(X, y), np.mean(proba.argmax(axis=1) == y), tolerance=1e-12),
+    )
+
+
+@oracle("margin.trees.cart.plotting.plot_tree", "margin.trees.multiway.c45_growing.grow")
+def drawn_and_grown(seed: int) -> Verdict:
+    """Texts stand at their nodes and words in the middle of their lines; a tree of one question asks one question."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    y = ((X[:, 0] > 0) & (X[:, 1] > -0.3)).astype(int)
+    model = ours.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    axis = plot_tree(model._tree, names=["a", "b", "c"], axis=Figure().subplots())
+    places, parents = node_positions(model._tree), np.flatnonzero(model._tree["feature"] >= 0)
+    boxes = [text for text in axis.texts if text.get_text() not in ("yes", "no")]
+    words = {"yes": "left", "no": "right"}
+    told = {(text.get_text(), *text.get_position()) for text in axis.texts if text.get_text() in words}
+    middles = {(word, *((places[node] + places[model._tree[side][node]]) / 2))
+               for node in parents for word, side in words.items()}  # fmt: skip
+    ends = [line.get_xydata() for line in axis.lines]
+    joined = [places[[node, model._tree[side][node]]] for node in parents for side in ("left", "right")]
+    lines = [len(ours.C45(max_depth=k, confidence=None).fit(X, y).text().splitlines()) for k in (1, None)]
+    return every(
+        boxes=near([box.get_position() for box in boxes], places, tolerance=1e-12),
+        counts=equal([int(box.get_text().split("\n")[-1].split()[0]) for box in boxes],
+                     [int(n) for n in model._tree["n_samples"]]),
+        words=equal(len(told ^ middles), 0),
+        lines=near(ends, joined, tolerance=1e-12),
+        inside=equal(bool(axis.get_xlim()[0] < places[:, 0].min() and axis.get_xlim()[1] > places[:, 0].max()
+                          and axis.get_ylim()[0] < places[:, 1].min() and axis.get_ylim()[1] > 0), True),
+        one_question=equal((lines[0], lines[1] > 2), (2, True)),
+    )  # fmt: skip
+
+
+@oracle(*(f"margin.trees.{name}" for name in ("class_entropy", "split_information", "columns.feature_count",
+                                              "forest.bootstrap.sample_counts", "best_threshold")))  # fmt: skip
+def counts_and_cuts(seed: int) -> Verdict:
+    """Entropies by SciPy with weights and missing values, rules for columns, draws by their law, cuts by trying all."""
+    rng = np.random.default_rng(seed)
+    y, w = np.array(["a", "b", "a", "c", "b", "a"]), np.array([1.0, 2.0, 0.5, 1.5, 1.0, 0.7])
+    feature = np.array([1.0, np.nan, 2.0, 2.0, 1.0, 3.0])
+    x, labels = rng.normal(size=25), rng.integers(3, size=25)
+    cuts = np.sort(x)[:-1] + np.diff(np.sort(x)) / 2
+    tables = [np.array([np.bincount(labels[side], minlength=3) for side in (x <= c, x > c)], dtype=float) for c in cuts]
+    scores = np.array([gain_and_ratio(table) for table in tables])
+    by_gain, by_ratio = (ours.best_threshold(x, labels, criterion=c) for c in ("gain", "gain_ratio"))
+    drawn = sample_counts(np.arange(1, 301, dtype=np.uint64) * np.uint64(7919 + seed), 9, 20)
+    rules = {None: 10, "sqrt": 3, "log2": 3, "third": 3, 0.45: 4, 4: 4, 99: 10, 0.01: 1}
+    return every(
+        entropy=near(ours.class_entropy(y, w), bits([2.2, 3.0, 1.5]), tolerance=1e-12),
+        information=near(ours.split_information(feature, w), bits([2.0, 2.0, 2.0, 0.7]), tolerance=1e-12),
+        gain=near([by_gain.value, by_gain.gain], [cuts[scores[:, 0].argmax()], scores[:, 0].max()], tolerance=1e-9),
+        ratio=near([by_ratio.value, by_ratio.ratio], [cuts[scores[:, 1].argmax()], scores[:, 1].max()], tolerance=1e-9),
+        total=near(drawn.sum(axis=1), np.full(300, 20.0), tolerance=0),
+        law=plausible(stats.chisquare(drawn.sum(axis=0)).pvalue),
+        spread=near(drawn.var(), 20 / 9 * 8 / 9, tolerance=0.35),
+        columns=equal([feature_count(rule, 10) for rule in rules], list(rules.values())),
     )

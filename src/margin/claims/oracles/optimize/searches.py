@@ -10,7 +10,7 @@ from scipy import linalg, optimize
 
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, below, equal, every, near
-from margin.optimize import conjugate, derivatives, evolution, flow, interior_point, line_searches, problems
+from margin.optimize import bisect, conjugate, derivatives, evolution, flow, interior_point, line_searches, problems
 from margin.optimize.rate_search import rate_range_test
 from margin.optimize.second_order import escape_direction
 
@@ -219,3 +219,16 @@ def populations_and_programs(seed: int) -> Verdict:
         multipliers=near(P @ solution.x + q + A.T @ solution.equality + G.T @ solution.inequality, np.zeros(3),
                          tolerance=1e-6),
     )  # fmt: skip
+
+
+@oracle(f"{PATH}.bisect")
+def halved_intervals(seed: int) -> Verdict:
+    """SciPy's root; with a coarse tolerance the middle of the last half."""
+    root = float(np.random.default_rng(seed).uniform(0.1, 3.9))
+    half = 0.5 + np.floor(root)  # of the unit interval that is left
+    return every(
+        fine=near(bisect(lambda x: x**3 - root**3, 0.0, 4.0), root, tolerance=1e-10),
+        falling=near(bisect(lambda x: root - x, 0.0, 4.0), root, tolerance=1e-10),
+        coarse=near(bisect(lambda x: x - root, 0.0, 4.0, tol=1.0), half, tolerance=1e-12),
+        at_the_end=equal((bisect(lambda x: x, 0.0, 4.0), bisect(lambda x: x - 4, 0.0, 4.0)), (0.0, 4.0)),
+    )

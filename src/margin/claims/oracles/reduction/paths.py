@@ -12,6 +12,7 @@ from margin import reduction as ours
 from margin.claims.oracles import oracle
 from margin.claims.oracles.reduction.projections import rows, same_up_to_sign
 from margin.core.verdict import Verdict, equal, every, near
+from margin.reduction.topology import straight_homotopy
 
 
 @oracle("margin.reduction.Isomap")
@@ -65,3 +66,25 @@ def _in_sight(X: np.ndarray, fresh: np.ndarray, given: dict[str, object]) -> np.
         return fresh
     metric = "cityblock" if given.get("metric") == "manhattan" else "euclidean"
     return fresh[cdist(fresh, X, metric).min(axis=1) < 0.99 * float(str(given["radius"]))]
+
+
+@oracle("margin.reduction.topology.straight_homotopy")
+def mixed_values(seed: int) -> Verdict:
+    x, t = np.random.default_rng(seed).normal(size=4), 0.3
+    return near(straight_homotopy(np.sin, np.exp)(x, t), 0.7 * np.sin(x) + 0.3 * np.exp(x), tolerance=1e-12)
+
+
+@oracle("margin.reduction.UMAP")
+def epochs_one_by_one(seed: int) -> Verdict:
+    """As many epochs as asked for, ten per record; groups that are far apart stay neighbors of themselves."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([rng.normal(size=(12, 3)), rng.normal(size=(12, 3)) + 40.0])
+    model = ours.UMAP(n_neighbors=4, n_epochs=13, random_state=seed)
+    told = [(record.iteration, record.total) for record in model.iterate(X)]
+    long = ours.UMAP(n_neighbors=4, n_epochs=60, random_state=seed).fit(X)
+    gaps = cdist(long.embedding_, long.embedding_) + np.diag(np.full(24, np.inf))
+    return every(
+        records=equal(told, [(10, 13), (13, 13)]),
+        shape=equal(model.embedding_.shape, (24, 2)),
+        groups=equal(((gaps.argmin(axis=1) < 12) == (np.arange(24) < 12)).all().item(), True),
+    )
