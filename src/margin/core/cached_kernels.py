@@ -24,8 +24,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 
 from margin.core.jit_cache import fingerprint, private_folder
-from margin.core.kernel_names import NamedCompiler
 from margin.core.linked_kernels import LinkedCompiler
+from margin.core.named_kernels import NamedCompiler
 
 __all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit"]
 

@@ -14,7 +14,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import AnnotateTypes
 
-from margin.core.kernel_names import name_by_code
+from margin.core.named_kernels import name_by_code
 
 __all__ = ["LinkedCompiler"]
 
