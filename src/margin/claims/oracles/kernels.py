@@ -232,7 +232,8 @@ def kernels_and_their_algebra(seed: int) -> Verdict:
     kernel, theirs = ours.RBF([0.7, 1.6]), peer_kernels.RBF([0.7, 1.6])
     sides = [kernel.clone_with_theta(kernel.theta + step) for step in (*(1e-5 * np.eye(2)), *(-1e-5 * np.eye(2)))]
     heights = [float((W * side(X)).sum()) for side in sides]
-    mixed, peer_mixed = 2.0 * kernel**1.5 + 0.3, 2.0 * theirs**1.5 + 0.3
+    mixed: Any = 2.0 * kernel**1.5 + 0.3
+    peer_mixed = 2.0 * theirs**1.5 + 0.3
     ridge, peer_ridge = (
         model(0.4, kernel="rbf", gamma=0.8).fit(X, Y, sample_weight=w) for model in (ours.KernelRidge, PeerRidge)
     )
