@@ -78,9 +78,9 @@ def store_mistakes(results: list[dict[str, Any]], seed: int, minutes: float, rem
     return save_findings(
         "mutation",
         "Mistakes planted behind rows",
-        protocol=f"Rows in a random order (seed {seed}, not looked at before) over all areas, at most three mistakes "
-        "each, drawn at random from the expressions that the check evaluates; rows whose check takes at most ten "
-        f"seconds, for about {minutes:g} minutes of a full machine. {remark}".strip(),
+        protocol=f"Rows in a random order (seed {seed}, a draw that nobody had looked at) over all areas, at most "
+        "three mistakes each, drawn at random from the expressions that the row's check and its oracles evaluate; rows "
+        f"whose check takes at most ten seconds, for about {minutes:g} minutes of a busy machine. {remark}".strip(),
         command=f"python -m fuzz.mutants --per-row 3 --seed {seed} --seconds 10 --minutes {minutes:g} --out FILE",
         findings=findings,
         raw=results,

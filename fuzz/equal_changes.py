@@ -86,7 +86,6 @@ EQUAL = {
     ): "the shift is a normal deviate under a linear map",
     ("margin.linear.spline_regression", "_knots", "len(distinct) + 1"): "a bound that only rounding reaches",
     ("margin.linear.spline_regression", "_knots", "wanted"): "a guard against rounding",
-    ("margin.metrics.probabilities", "log_loss", "1 + eps"): "a probability of one costs nothing but rounding",
     ("margin.mixture.em", "mixture_of", "1 * k"): "weights are set anew by the step that follows",
     (
         "margin.mixture.em",

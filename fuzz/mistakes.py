@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from fuzz.equal_changes import EQUAL
+from fuzz.not_planted import SHARING, draws_symmetric, factors, left_alone, symmetric_names
 
 __all__ = ["Mutant", "apply", "definition_of", "functions_of", "mutants_of", "watch"]
 
@@ -25,19 +25,6 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mult: ast.Div,
     ast.Div: ast.Mult,
 }
-GUARD = re.compile(  # names of guards and limits
-    r"EPS|TOL|TIE$|TINY|SMALL|WITHIN|NOTHING|NEGLIGIBLE|MOST|LEAST|LIMIT|tol$|tolerance|tiny|negligible|max_iter"
-)
-# Constants for rounding, for what stands where nothing is divided, and for the choice between two ways to one result.
-# They are guards only where they are an operand themselves.
-CONSTANT_GUARD = re.compile(
-    r"^eps$|ROUNDING|CANCELLATION|NEVER_ZERO|NOBODY|FITTED|SAME_ERRORS|MANY_EDGES|WORK_PER|^FEW$|SAFETY|DIFFERENCE$|EDGE$"
-)
-# Calls and arguments that only say how much work there is, so how many threads share it: the result is the same bits.
-SHARING = frozenset({"threads_for", "_threads", "_work"})
-SHARED_WORK = frozenset({"work", "threads", "n_jobs", "n_threads"})
-# Draws whose law is the same with the other sign; "normal" only where neither mean nor deviation is given.
-SYMMETRIC = frozenset({"standard_normal", "_normal", "randn", "randn_like", "standard_cauchy", "standard_t"})
 WATCHER = "__margin_watcher__"  # a global name for the time of a run
 SMALL = 1e-4  # smaller constants are tolerances and guards, whose double is as good
 
@@ -73,12 +60,12 @@ def mutants_of(function: FunctionType) -> Iterator[Mutant]:
     node = definition_of(function)
     if node is None or function.__name__ in SHARING:
         return
-    left_alone, deviates = _left_alone(node), _symmetric_names(node)
+    alone, deviates = left_alone(node), symmetric_names(node)
     for index, part in enumerate(ast.walk(node)):
-        if part in left_alone:
+        if part in alone:
             continue
         for number, (kind, changed) in enumerate(_changes(part)):
-            if kind == "sign" and isinstance(part, ast.BinOp) and deviates & _factors(part.right):
+            if kind == "sign" and isinstance(part, ast.BinOp) and deviates & factors(part.right):
                 continue
             text = ast.unparse(changed)
             if (function.__module__, function.__name__, text) not in EQUAL:
@@ -158,12 +145,12 @@ def _changed(value: Any, changes: Mapping[ast.AST, Any]) -> Any:
 def _changes(part: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(part, ast.BinOp) and type(part.op) in SWAPPED and not _is_text(part) and not _adds_nothing(part):
         kind = "sign" if isinstance(part.op, ast.Add | ast.Sub) else "factor"
-        if kind == "factor" or not _draws_symmetric(part.right):
+        if kind == "factor" or not draws_symmetric(part.right):
             yield kind, ast.BinOp(part.left, SWAPPED[type(part.op)](), part.right)
         if isinstance(part.op, ast.Mult):
             yield "factor", part.left if not isinstance(part.left, ast.Constant) else part.right
     elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) and not isinstance(part.operand, ast.Constant):
-        if not _draws_symmetric(part.operand):
+        if not draws_symmetric(part.operand):
             yield "sign", part.operand
     elif isinstance(part, ast.keyword) and part.arg == "axis":
         axis = _number(part.value)
@@ -174,85 +161,6 @@ def _changes(part: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         yield "index", ast.Subscript(part.value, ast.Constant(index + 1 if index >= 0 else index - 1), part.ctx)
     elif isinstance(part, ast.Constant) and type(part.value) is float and abs(part.value) >= SMALL:
         yield "factor", ast.Constant(2 * part.value if part.value != 0 else 1.0)
-
-
-def _left_alone(node: ast.AST) -> set[ast.AST]:
-    """Defaults, annotations, messages and the conditions of refusals: what they say is not the equation."""
-    left: set[ast.AST] = set()
-    for part in ast.walk(node):
-        roots: list[ast.AST | None] = []
-        if isinstance(part, ast.FunctionDef | ast.Lambda):
-            roots += [*part.args.defaults, *part.args.kw_defaults, *(a.annotation for a in part.args.args)]
-            roots += [getattr(part, "returns", None), *getattr(part, "decorator_list", [])]
-        elif isinstance(part, ast.AnnAssign):
-            roots.append(part.annotation)
-        elif isinstance(part, ast.Raise | ast.JoinedStr | ast.Assert):
-            roots.append(part)
-        elif isinstance(part, ast.keyword) and part.arg in ("total", "atol", "rtol", "tol", "tolerance"):
-            roots.append(part)  # how far a progress bar runs, how near is near enough
-        elif isinstance(part, ast.BinOp) and any(GUARD.search(n.id) for n in ast.walk(part) if isinstance(n, ast.Name)):
-            roots.append(part)
-        elif isinstance(part, ast.BinOp) and any(_is_guard(side) for side in (part.left, part.right)):
-            left.add(part)  # not what is inside it
-        elif isinstance(part, ast.Call) and _name_of(part.func) in SHARING:
-            roots += [*part.args, *part.keywords]
-        elif isinstance(part, ast.keyword) and part.arg in SHARED_WORK:
-            roots.append(part)
-        elif isinstance(part, ast.If) and (_refuses(part) or _only_warns(part)):
-            roots.append(part.test)
-        for root in roots:
-            if root is not None:
-                left.update(ast.walk(root))
-    return left
-
-
-def _refuses(part: ast.If) -> bool:
-    return any(isinstance(child, ast.Raise) for child in part.body)
-
-
-def _only_warns(part: ast.If) -> bool:
-    """Whether nothing but a warning hangs on a condition: then no result does."""
-    calls = [child.value for child in part.body if isinstance(child, ast.Expr) and isinstance(child.value, ast.Call)]
-    return len(calls) == len(part.body) and not part.orelse and all("warn" in _name_of(call.func) for call in calls)
-
-
-def _is_guard(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and CONSTANT_GUARD.search(node.id) is not None
-
-
-def _name_of(function: ast.AST) -> str:
-    return str(getattr(function, "attr", getattr(function, "id", "")))
-
-
-def _symmetric_names(node: ast.AST) -> set[str]:
-    """Names that stand for a normal deviate and are read once: with the other sign it is as good there."""
-    drawn: list[str] = []
-    for part in ast.walk(node):
-        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call) and isinstance(part.targets[0], ast.Name):
-            drawn += [part.targets[0].id] * (_name_of(part.value.func) in SYMMETRIC)
-    seen = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in drawn]
-    reads = [part.id for part in seen if isinstance(part.ctx, ast.Load)]
-    writes = [part.id for part in seen if isinstance(part.ctx, ast.Store)]
-    return {name for name in drawn if reads.count(name) == 1 and writes.count(name) == 1}
-
-
-def _factors(node: ast.AST) -> set[str]:
-    """Names that an expression is proportional to."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return _factors(node.left) | _factors(node.right)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return _factors(node.left)
-    return {node.id} if isinstance(node, ast.Name) else set()
-
-
-def _draws_symmetric(node: ast.AST) -> bool:
-    """Whether a normal deviate is drawn here: with the other sign it is as good, so that nobody could notice."""
-    for call in (part for part in ast.walk(node) if isinstance(part, ast.Call)):
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        is_standard = not call.args and {keyword.arg for keyword in call.keywords} <= {"size"}
-        if name in SYMMETRIC or (name == "normal" and is_standard):
-            return True
-    return False
 
 
 def _adds_nothing(part: ast.BinOp) -> bool:
@@ -269,7 +177,8 @@ def _is_text(part: ast.BinOp) -> bool:
 
 def _number(node: ast.AST) -> Any:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        return -node.operand.value if type(node.operand.value) in (int, float) else None
+        value: Any = node.operand.value
+        return -value if type(value) in (int, float) else None
     return node.value if isinstance(node, ast.Constant) and type(node.value) in (int, float) else None
 
 

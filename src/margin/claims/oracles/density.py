@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import stats
 from sklearn import neighbors
@@ -66,10 +68,11 @@ def _allowed_errors(X: np.ndarray, weights: np.ndarray, fresh: np.ndarray) -> di
     far = np.vstack([fresh, fresh[:3] + 1.5])
     for name, allowed in {"atol": {"atol": 1e-3}, "rtol": {"rtol": 1e-2}, "both": {"atol": 1e-4, "rtol": 1e-2}}.items():
         for unit in (1.0, 10.0):
-            options = dict(allowed) | ({"atol": allowed["atol"] / unit**3} if "atol" in allowed else {})
+            options: dict[str, Any] = dict(allowed) | ({"atol": allowed["atol"] / unit**3} if "atol" in allowed else {})
+            ways: list[tuple[str, dict[str, Any]]] = [("brute", {}), ("kd_tree", options)]
             exact, quick = (
                 KernelDensity(bandwidth=0.3 * unit, algorithm=way, leaf_size=5, **given).fit(unit * X, None, weights)
-                for way, given in (("brute", {}), ("kd_tree", options))
+                for way, given in ways
             )
             p, q = (np.exp(model.score_samples(unit * far)) for model in (exact, quick))
             most = options.get("atol", 0.0) + options.get("rtol", 0.0) * p

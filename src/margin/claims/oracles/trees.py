@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn import naive_bayes
 from sklearn import tree as theirs
@@ -40,7 +41,7 @@ def weakest_links(seed: int) -> Verdict:
     )
 
 
-def bits(counts: np.ndarray) -> float:
+def bits(counts: ArrayLike) -> float:
     return float(stats.entropy(np.asarray(counts, dtype=float), base=2)) if np.sum(counts) else 0.0
 
 

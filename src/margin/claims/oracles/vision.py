@@ -62,13 +62,13 @@ def gradients_pixel_by_pixel(seed: int) -> Verdict:
     blocks = np.minimum(blocks / np.linalg.norm(blocks, axis=-1, keepdims=True), 0.2)
     blocks = blocks / np.linalg.norm(blocks, axis=-1, keepdims=True)
     a = rng.normal(size=(6, 4))
-    b = np.vstack([a[[3, 1]] + 0.1, a[4] + 0.3, a[4] - 0.3, rng.normal(size=(2, 4)) + 9])
-    gaps = np.sqrt(((a[:, None] - b) ** 2).sum(axis=2))
+    others = np.vstack([a[[3, 1]] + 0.1, a[4] + 0.3, a[4] - 0.3, rng.normal(size=(2, 4)) + 9])
+    gaps = np.sqrt(((a[:, None] - others) ** 2).sum(axis=2))
     pairs = [(i, int(row.argmin())) for i, row in enumerate(gaps)
              if np.sort(row)[0] < 0.6 * np.sort(row)[1] and gaps[:, row.argmin()].argmin() == i]  # fmt: skip
     return every(
         cells=near(cell_histograms(images, (tall, wide), bins), wanted, tolerance=1e-10),
         blocks=near(hog(images, (tall, wide), bins, (2, 2)).reshape(2, 2, -1), blocks, tolerance=1e-3),
-        pairs=equal(match_descriptors(a, b, 0.6).tolist(), [list(pair) for pair in pairs]),
-        none=equal(len(match_descriptors(a, b[:1])), 0),
+        pairs=equal(match_descriptors(a, others, 0.6).tolist(), [list(pair) for pair in pairs]),
+        none=equal(len(match_descriptors(a, others[:1])), 0),
     )

@@ -168,7 +168,7 @@ def multinomial(seed: int) -> Verdict:
     draws = law.sample(4000, np.random.default_rng(seed))
     return every(
         mass=near(law.log_prob(rows), theirs.logpmf(rows), tolerance=1e-10),
-        impossible=equal(law.log_prob([[7, 0, 0], [5.5, 0.5, 0], [8, -2, 0]]).tolist(), [-np.inf] * 3),
+        impossible=equal(law.log_prob(np.array([[7, 0, 0], [5.5, 0.5, 0], [8, -2, 0]])).tolist(), [-np.inf] * 3),
         mean=near(law.mean, 6 * p, tolerance=1e-12),
         covariance=near(law.covariance, theirs.cov(), tolerance=1e-12),
         draws=near(draws.mean(axis=0), 6 * p, tolerance=6 * np.sqrt(6 / 4 / 4000)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,13 @@ def layers_and_jacobians(seed: int) -> Verdict:
             for p in layer.parameters():
                 nn.init.normal_(p, std=0.5)
             z, log_determinant = layer(x)
-            J = torch.func.vmap(torch.func.jacrev(lambda row, layer=layer: layer(row[None])[0][0]))(x)
+            image = partial(_image_of_a_row, layer)
+            J = torch.func.vmap(torch.func.jacrev(image))(x)
             tolerance = 1e-4 if name == "continuous" else 1e-8
             parts[f"{name}_determinant"] = same(log_determinant, torch.linalg.slogdet(J)[1], tolerance)
             parts[f"{name}_back"] = same(layer.inverse(z), x, 1e-4 if name == "continuous" else 1e-6)
             density = -0.5 * (z**2).sum(dim=1) - 1.5 * math.log(2 * math.pi) + torch.linalg.slogdet(J)[1]
-            told = equations.change_of_variables(lambda row, layer=layer: layer(row[None])[0][0], x)
+            told = equations.change_of_variables(image, x)
             parts[f"{name}_density"] = same(told, density)
         first = [PlanarLayer(400) for _ in range(2)]
     kept = [torch.equal(layers[name](x)[0][:, k], x[:, k]) for name, k in (("affine", 1), ("affine_other", 0),
@@ -70,6 +72,11 @@ def layers_and_jacobians(seed: int) -> Verdict:
         directions=plausible(stats.kstest(torch.cat([p.w for p in first]).detach().numpy() * 20, "norm").pvalue),
         pushes=plausible(stats.kstest(torch.cat([p.u for p in first]).detach().numpy() * 200, "norm").pvalue),
     )
+
+
+def _image_of_a_row(layer: Any, row: torch.Tensor) -> torch.Tensor:
+    image: torch.Tensor = layer(row[None])[0][0]
+    return image
 
 
 def _slopes(spline: Any) -> np.ndarray:

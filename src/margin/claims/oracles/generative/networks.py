@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from scipy import stats
@@ -27,11 +29,11 @@ def layers_of_a_game(seed: int) -> Verdict:
     z, x, label, parts = normals(seed, 4, 3), normals(seed + 1, 4, 5), torch.tensor([0, 2, 1, 2]), {}
     for classes in (0, 3):
         for bounded in (False, True):
-            maker = MLPGenerator(3, [6, 7], 5, classes, bounded).double()
-            judge = MLPDiscriminator(5, [6], classes).double()
+            maker: Any = MLPGenerator(3, [6, 7], 5, classes, bounded).double()
+            judge: Any = MLPDiscriminator(5, [6], classes).double()
             given = (label,) if classes else ()
             made, told = z, x
-            if maker.classes is not None and judge.classes is not None:
+            if classes:
                 made = torch.cat([z, maker.classes.weight[label]], dim=1)
                 told = torch.cat([x, judge.classes.weight[label]], dim=1)
             for k, layer in enumerate(maker.layers):
@@ -49,7 +51,7 @@ def layers_of_a_game(seed: int) -> Verdict:
 @oracle(f"{PATH}.diffusion.networks.TransformerDenoiser", f"{PATH}.diffusion.objective.denoising_loss")
 def denoisers_by_hand(seed: int) -> Verdict:
     """Patches of an image that is not square; errors of every kind of prediction with the draws of the same noise."""
-    net = TransformerDenoiser((2, 4, 6), 8, depth=1, heads=2, patch=2, n_classes=3).double()
+    net: Any = TransformerDenoiser((2, 4, 6), 8, depth=1, heads=2, patch=2, n_classes=3).double()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         nn.init.normal_(net.positions)
@@ -75,7 +77,7 @@ def denoisers_by_hand(seed: int) -> Verdict:
 def _losses(seed: int) -> dict[str, Verdict]:
     schedule, x_0 = noise_schedule("linear", 50), normals(seed, 6, 3)
     weight, parts = torch.linspace(0.5, 2.0, 51).double(), {}
-    module = lambda x, level, label: torch.tanh(x) + level[:, None]  # noqa: E731,ARG005
+    module: Any = lambda x, level, label: torch.tanh(x) + level[:, None]  # noqa: E731,ARG005
     for prediction in ("epsilon", "x0", "v"):
         found = denoising_loss(
             module, (x_0,), torch.Generator().manual_seed(seed), schedule=schedule, prediction=prediction,

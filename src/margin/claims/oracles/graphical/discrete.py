@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from scipy import stats
@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 
 from margin.claims.oracles import oracle
 from margin.core.verdict import Verdict, equal, every, near
-from margin.graphical import chains, crf, fields, hidden_markov, independence, scores
+from margin.graphical import chains, crf, fields, hidden_markov, independence, scores, structure
 from margin.graphical.network import DiscreteNetwork
 
 PATH = "margin.graphical"
@@ -206,4 +206,27 @@ def independence_by_tables(seed: int) -> Verdict:
         statistic=near(found.statistic, statistic, tolerance=1e-8),
         freedom=equal(found.degrees_of_freedom, freedom),
         p_value=near(found.p_value, stats.chi2(freedom).sf(statistic), tolerance=1e-10),
+    )
+
+
+@oracle(f"{PATH}.structure.greedy_steps")
+def moves_of_a_search(seed: int) -> Verdict:
+    """Every move is the change from one graph to the next, and the best of all single changes without a cycle."""
+    rng = np.random.default_rng(seed)
+    table = {(i, frozenset(p)): float(rng.normal()) for i in range(3) for n in range(3)
+             for p in combinations([j for j in range(3) if j != i], n)}  # fmt: skip
+    moves = list(structure.greedy_steps(3, lambda i, parents: table[i, frozenset(parents)]))
+    graphs = [{(p, child) for child, parents in move.parents.items() for p in parents} for move in moves]
+    told = []
+    for move, (before, after) in zip(moves[1:], pairwise(graphs)):
+        changes = {"add": after - before, "remove": before - after}
+        edges = changes["remove"] if move.action == "remove" else changes["add"]
+        given = {move.edge, tuple(reversed(move.edge))} if move.action not in ("add", "remove") else {move.edge}
+        told.append(len(edges) == 1 and edges <= given)
+    totals = [sum(table[i, frozenset(p for p, c in graph if c == i)] for i in range(3)) for graph in graphs]
+    return every(
+        edges=equal(told, [True] * len(told)),
+        scores=near([move.score for move in moves], totals, tolerance=1e-9),
+        rising=equal(all(b > a for a, b in pairwise(totals)), True),
+        start=equal((moves[0].action, moves[0].edge, graphs[0]), ("start", None, set())),
     )

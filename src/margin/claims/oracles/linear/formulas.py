@@ -32,7 +32,8 @@ PATH = "margin.linear"
 def losses_of_labels(seed: int) -> Verdict:
     """Value, gradient and all second derivatives by torch, with weights, with and without an intercept."""
     rng = np.random.default_rng(seed)
-    X, w, parts = rng.normal(size=(9, 3)) + 0.5, rng.uniform(0.3, 2.0, size=9), {}
+    X, w = rng.normal(size=(9, 3)) + 0.5, rng.uniform(0.3, 2.0, size=9)
+    parts: dict[str, Verdict] = {}
     for columns in (1, 3):
         y, theta, direction = (
             np.arange(9) % max(columns, 2),

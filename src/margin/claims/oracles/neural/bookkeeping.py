@@ -24,11 +24,11 @@ from margin.neural.theory.perceptron import perceptron_rule
         f"{PATH}.autodiff.graph.graph_entries")  # fmt: skip
 def counted_and_traced(seed: int) -> Verdict:
     """Activations near either end of a range that does not begin at 0; Rosenblatt's rule row by row; a whole tape."""
-    net, x = nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 1)), 3 * normal(seed, 40, 2).float()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        net[0].reset_parameters()
-    h = torch.tanh(x @ net[0].weight.T + net[0].bias).detach().numpy()
+        first, x = nn.Linear(2, 5), 3 * normal(seed, 40, 2).float()
+    net = nn.Sequential(first, nn.Tanh(), nn.Linear(5, 1))
+    h = torch.tanh(x @ first.weight.T + first.bias).detach().numpy()
     rng = np.random.default_rng(seed)
     X, true = rng.normal(size=(30, 2)) + 0.5, np.array([1.0, -0.8])
     y = (X @ true > 0.1).astype(int)

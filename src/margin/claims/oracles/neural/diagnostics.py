@@ -52,5 +52,6 @@ def correlations_of_curves(seed: int) -> Verdict:
     changes = sum(a * b < 0 for a, b in pairwise(curve))
     return every(
         lags=near(shattering.autocorrelation(curve, 7), lags, tolerance=1e-9),
+        zeros=near(float(shattering.sign_changes(np.array([1.0, 0.0, -1.0, 2.0]))), 1.0, tolerance=1e-9),
         changes=near(float(shattering.sign_changes(curve)), float(changes), tolerance=1e-9),
     )

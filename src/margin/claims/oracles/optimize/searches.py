@@ -90,6 +90,8 @@ def steps_along_a_line(seed: int) -> Verdict:
     # (t - 1)^2 - 1 falls by 0.1 of the slope's promise up to t = 1.8; at 4, 2, then 1 it must end at 1.
     square = lambda t: line_searches.Probe(t, (t - 1) ** 2, 2 * (t - 1), np.zeros(1))  # noqa: E731
     stopped = line_searches.strong_wolfe(square, square(0.0), first=1.35, c1=0.4, c2=0.45)  # flat, but not low enough
+    high = lambda t: line_searches.Probe(t, 50 * (t - 1) ** 2, 100 * (t - 1), np.zeros(1))  # noqa: E731
+    taken = line_searches.strong_wolfe(high, high(0.0), first=1.3, c1=0.1, c2=0.45)  # good enough as it is
     tripled = line_searches.bracket(lambda t: (t - 10) ** 2, 1.0)
     golden = (1 + 5**0.5) / 2
     halved = line_searches.backtracking(lambda t: (t - 1) ** 2 - 1, 0.0, -2.0, first=4.0)
@@ -102,6 +104,7 @@ def steps_along_a_line(seed: int) -> Verdict:
         halved=near(halved, (1.0, -1.0), tolerance=1e-12),
         shallow=near(shallow, (0.5, -0.5), tolerance=1e-12),
         low_enough=below(stopped.alpha if stopped else np.inf, 1.2),
+        taken=near(taken.alpha if taken else np.inf, 1.3, tolerance=1e-12),
         tripled=near(tripled, (2 + 2 * golden, 3 + 4 * golden, 5 + 7 * golden), tolerance=1e-9),
         steep=near(steep, (0.25, -1.25e-4), tolerance=1e-12),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
@@ -23,7 +24,7 @@ def distances_along_a_graph(seed: int) -> Verdict:
     lengths = np.unique(pdist(X))
     radius = float(lengths[150:152].mean())  # between two distances: rounding decides nothing
     city = float(np.unique(pdist(X, "cityblock"))[150:152].mean())
-    settings = {
+    settings: dict[str, dict[str, Any]] = {
         "neighbors": {"n_neighbors": 6}, "radius": {"n_neighbors": None, "radius": radius},
         "brute": {"n_neighbors": 6, "neighbors_algorithm": "brute"}, "city": {"n_neighbors": 7, "metric": "manhattan"},
         "city_radius": {"n_neighbors": None, "radius": city, "metric": "manhattan"},
@@ -60,12 +61,12 @@ def distances_along_a_graph(seed: int) -> Verdict:
     )
 
 
-def _in_sight(X: np.ndarray, fresh: np.ndarray, given: dict[str, object]) -> np.ndarray:
+def _in_sight(X: np.ndarray, fresh: np.ndarray, given: dict[str, Any]) -> np.ndarray:
     """Rows with a neighbor inside the radius: scikit-learn has no place for others."""
     if "radius" not in given:
         return fresh
     metric = "cityblock" if given.get("metric") == "manhattan" else "euclidean"
-    return fresh[cdist(fresh, X, metric).min(axis=1) < 0.99 * float(str(given["radius"]))]
+    return fresh[cdist(fresh, X, metric).min(axis=1) < 0.99 * given["radius"]]
 
 
 @oracle("margin.reduction.topology.straight_homotopy")

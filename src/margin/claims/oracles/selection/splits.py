@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import stats
 from sklearn.linear_model import LinearRegression, Ridge
@@ -37,7 +39,8 @@ def parts_of_a_table(seed: int) -> Verdict:
     X, y = _table(seed)
     labels = np.repeat([0, 1, 2], [22, 12, 7])
     parts: dict[str, Verdict] = {}
-    for name, options in {"plain": {}, "by_class": {"stratify": labels}, "in_order": {"shuffle": False}}.items():
+    ways: dict[str, dict[str, Any]] = {"plain": {}, "by_class": {"stratify": labels}, "in_order": {"shuffle": False}}
+    for name, options in ways.items():
         A, B, a, b, rows, others = train_test_split(
             X, y, np.arange(41), test_size=0.3, random_state=seed, **options
         )  # fmt: skip
@@ -92,7 +95,7 @@ def judged_losses(seed: int) -> Verdict:
     t = (a - b).mean() / np.sqrt(stats.tvar(a - b) * (1 / 9 + 30 / 70))
     best, fresh = best_of_many(0.3, 8, 25, repeats=3000, random_state=seed)
     law = stats.binom(25, 0.3).sf(np.arange(25)) ** 8  # of the least of eight: the chance that it is larger than k
-    problem = RegressionProblem(lambda rng, n: rng.random((n, 1)), lambda X: 2 * X[:, 0], lambda _: 0.4)
+    problem = RegressionProblem(lambda rng, n: rng.random((n, 1)), lambda X: 2 * X[:, 0], 0.4)
     model = LinearRegression
     risk, error = expected_risk(model, problem, n_rows=30, n_sets=60, n_test=60, random_state=seed)
     again = [expected_risk(model, problem, n_rows=30, n_sets=8, n_test=40, random_state=seed + k) for k in range(12)]
@@ -102,7 +105,7 @@ def judged_losses(seed: int) -> Verdict:
         no_gain=equal(overfitting_starts(level, rises, 3), None),
         back_again=equal([overfitting_starts(train, dips, k) for k in (1, 2, 5)], [2, None, None]),
         statistic=near(found.statistic, t, tolerance=1e-10),
-        df=equal(float(found.df), 8.0),
+        df=equal(found.df, 8),
         p_value=near(found.p_value, 2 * stats.t(8).sf(abs(t)), tolerance=1e-10),
         best=average(best, float(law.sum() / 25)),
         fresh=average(fresh, 0.3),

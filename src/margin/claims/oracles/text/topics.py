@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn import decomposition
 
@@ -17,8 +19,15 @@ def topics_by_scikit_learn(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     X = rng.poisson(1.5, size=(17, 8)).astype(float)
     X[:, 0] += 1
-    limits = {"max_doc_update_iter": 400, "mean_change_tol": 1e-9, "total_samples": 90.0, "random_state": 0}
-    priors = {"doc_topic_prior": 0.4, "topic_word_prior": 0.3}
+    limits: dict[str, Any] = {
+        "max_doc_update_iter": 400,
+        "mean_change_tol": 1e-9,
+        "total_samples": 90.0,
+        "random_state": 0,
+    }
+    priors: dict[str, Any] = {"doc_topic_prior": 0.4, "topic_word_prior": 0.3}
+    model: Any
+    theirs: Any
     model, theirs = (
         kind(3, batch_size=6, **limits, **priors).partial_fit(X)
         for kind in (LatentDirichletAllocation, decomposition.LatentDirichletAllocation)
