@@ -44,17 +44,19 @@ def _models_that_take(arguments: list[Any]) -> list[str]:
 @claim("supervised-learning")
 def one_interface_learns_from_pairs(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(60, 3))
-    real, label = X @ [1.0, 2.0, 3.0], (X[:, 0] > 0).astype(int)
+    X, fresh = rng.normal(size=(240, 3)), rng.normal(size=(1000, 3))
+    line, side = (lambda A: A @ [1.0, 2.0, 3.0]), (lambda A: (A[:, 0] > 0).astype(int))
+    real, label = line(X), side(X)
     models = [(LinearRegression(), real), (Ridge(), real), (SplineRegression(), real), (LogisticRegression(), label)]
-    fresh = rng.normal(size=(40, 3))
     said = [model.fit(X, y).predict(fresh) for model, y in models]
-    targets = [real, np.column_stack([real, label]), label, np.arange(60) % 3, (X > 0).astype(int)]
+    targets = [real, np.column_stack([real, label]), label, np.arange(240) % 3, (X > 0).astype(int)]
     problems = ["univariate regression", "multivariate regression", "binary classification"]
     return every(
-        learned=near(said[0], fresh @ [1.0, 2.0, 3.0], tolerance=1e-9),
-        nearly=every(**{type(m).__name__: above(m.score(X, y), 0.9) for m, y in models}),
-        shapes=equal([s.shape for s in said], [(40,)] * 4),
+        learned=near(said[0], line(fresh), tolerance=1e-9),
+        nearly=every(
+            **{type(m).__name__: above(m.score(fresh, (side if y is label else line)(fresh)), 0.9) for m, y in models}
+        ),
+        shapes=equal([s.shape for s in said], [(1000,)] * 4),
         problems=equal(
             [recipe(y).problem for y in targets],
             [*problems, "multiclass classification", "multilabel classification"],

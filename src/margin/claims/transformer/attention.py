@@ -263,7 +263,7 @@ def without_a_mask_attention_only_permutes(seed: int) -> Verdict:
     from margin.neural.attention import sinusoidal
 
     layer, second = heads(seed, 8, 2), heads(seed + 1, 8, 2)
-    x = draw(seed, 1, 6, 8)
+    x = 2 * draw(seed, 1, 6, 8)  # scores of the size of one or more: weights that are not all the same
     order = torch.from_numpy(np.roll(np.arange(6), 2))
     f = lambda z, causal=False: second(layer(z, causal=causal), causal=causal)  # noqa: E731
     free = gap(f(x[:, order]), f(x)[:, order])
@@ -278,7 +278,8 @@ def without_a_mask_attention_only_permutes(seed: int) -> Verdict:
     return corrected(
         truth,
         also_with_a_mask=below(masked, 1e-6),
-        invariant=below(gap(f(x[:, order]), f(x)), 1e-6),
+        # Of one layer: each averages the tokens, and after two they are so alike that any order would do.
+        invariant=below(gap(layer(x[:, order]), layer(x)), 1e-6),
     )
 
 
