@@ -221,8 +221,9 @@ def moves_of_a_search(seed: int) -> Verdict:
     for move, (before, after) in zip(moves[1:], pairwise(graphs)):
         changes = {"add": after - before, "remove": before - after}
         edges = changes["remove"] if move.action == "remove" else changes["add"]
-        given = {move.edge, tuple(reversed(move.edge))} if move.action not in ("add", "remove") else {move.edge}
-        told.append(len(edges) == 1 and edges <= given)
+        assert move.edge is not None
+        ends = {move.edge, move.edge[::-1]} if move.action == "reverse" else {move.edge}
+        told.append(len(edges) == 1 and edges <= ends)
     totals = [sum(table[i, frozenset(p for p, c in graph if c == i)] for i in range(3)) for graph in graphs]
     return every(
         edges=equal(told, [True] * len(told)),
