@@ -75,7 +75,7 @@ def an_encoder_learns_from_hidden_words_and_is_fine_tuned(seed: int) -> Verdict:
 
     texts = stories(seed, 60)
     model = MaskedLanguageModel(
-        d_model=32, n_heads=2, n_blocks=1, context=16, max_iter=35, learning_rate_init=0.01, next_sentence=True,
+        d_model=32, n_heads=2, n_blocks=1, context=16, max_iter=70, learning_rate_init=0.01, next_sentence=True,
         random_state=seed,
     )  # fmt: skip
     *_, last = model.iterate(texts)
