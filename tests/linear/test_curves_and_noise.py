@@ -148,6 +148,25 @@ def test_a_huge_penalty_leaves_a_line_per_column_whatever_the_units(seed):
         np.testing.assert_allclose(model.predict(X * units), line, atol=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_lines_are_found_with_more_knots_than_rows(seed):
+    rng = np.random.default_rng(seed)
+    X, new = rng.normal(size=(30, 3)), rng.normal(size=(50, 3))
+    model = SplineRegression().fit(X, X @ [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(model.predict(new), new @ [1.0, 2.0, 3.0], atol=1e-8)
+
+
+def test_columns_of_two_values_have_lines_only():
+    X = RNG.integers(0, 2, size=(80, 2)).astype(float)
+    y = X @ [1.0, -2.0] + RNG.normal(size=80)
+    line = LinearRegression().fit(X, y).predict(X)
+    constant_and_double = np.column_stack([X, np.ones(80), X[:, 0]])
+    for rows in (X, constant_and_double):
+        model = SplineRegression().fit(rows, y)
+        assert model.df_ == pytest.approx(2.0)
+        np.testing.assert_allclose(model.predict(rows), line, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     "model",
     [

@@ -110,8 +110,9 @@ class SplineRegression(RegressorMixin, Estimator):
         design = np.hstack([natural_spline_design(x, knots) for x, knots in zip(X.T, self.knots_)])
         m = moments(design, np.asarray(y, dtype=np.float64)[:, None], weights)
         values, self.smoothing_, self.df_, self.gcv_ = _smooth(
-            m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, _comparable_roughness(self.knots_), self.smoothing
-        )
+            m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, _comparable_roughness(self.knots_), _lines(self.knots_),
+            self.smoothing,
+        )  # fmt: skip
         self.intercept_ = float(m.mean_y[0] - m.mean_x @ values)
         self.values_ = np.split(values, np.cumsum([len(knots) for knots in self.knots_])[:-1])
         return self
@@ -140,28 +141,48 @@ def _comparable_roughness(knots: list[np.ndarray]) -> np.ndarray:
     return block_diag(*(unit**3 * roughness(k) for unit, k in zip(units, knots)))
 
 
+def _lines(knots: list[np.ndarray]) -> np.ndarray:
+    """(all knots, columns): the straight line of every column, which no penalty touches."""
+    return block_diag(*((k - k.mean())[:, None] / max(np.ptp(k), np.finfo(float).tiny) for k in knots))
+
+
+def _pseudo_inverse(A: np.ndarray) -> tuple[np.ndarray, int]:
+    """Of the scatter of lines, and its rank: a line that is a sum of others counts once."""
+    size = np.where(A.diagonal() > 0, np.sqrt(np.maximum(A.diagonal(), 0.0)), 1.0)
+    values, axes = np.linalg.eigh(A / np.outer(size, size))
+    kept = values > DEPENDENT
+    T = axes[:, kept] / np.sqrt(values[kept]) / size[:, None]
+    return T @ T.T, int(kept.sum())
+
+
 def _smooth(
-    S: np.ndarray, b: np.ndarray, yy: float, weight: float, K: np.ndarray, smoothing: Any
+    S: np.ndarray, b: np.ndarray, yy: float, weight: float, K: np.ndarray, lines: np.ndarray, smoothing: Any
 ) -> tuple[np.ndarray, float, float, float]:
     """Values at the knots, penalty, degrees of freedom and GCV error, for scatter ``S`` and roughness ``K``."""
-    balance = float(np.trace(S)) / max(float(np.trace(K)), np.finfo(float).tiny)
-    size, axes = np.linalg.eigh(S + balance * K)
-    kept = size > DEPENDENT * max(size[-1], 0.0)
+    balance = float(np.trace(S)) / float(np.trace(K)) if K.any() else 1.0
+    # Lines are fitted first and taken out of the scatter and the target. What rounding leaves of their roughness would,
+    # times a large penalty, flatten them, most of all if there are more knots than rows.
+    along = S @ lines
+    inverse, n_lines = _pseudo_inverse(lines.T @ along)
+    slopes = inverse @ (lines.T @ b)
+    bent, left = S - along @ inverse @ along.T, b - along @ slopes
+    size, axes = np.linalg.eigh(bent + balance * K)
+    kept = size > DEPENDENT * max(size[-1], float(np.abs(S).max()))
     T = axes[:, kept] / np.sqrt(size[kept])
-    # In these coordinates S is diag(s) and balance K is diag(1 - s): every penalty is solved by division.
-    s, U = np.linalg.eigh(T.T @ S @ T)
+    # In these coordinates the rest is diag(s) and balance K is diag(1 - s): every penalty is solved by division.
+    s, U = np.linalg.eigh(T.T @ bent @ T)
     s = np.clip(s, 0.0, 1.0)
-    # Straight lines have no roughness; what rounding leaves of it would, times a huge penalty, flatten them.
-    s[1.0 - s <= len(s) * np.finfo(float).eps] = 1.0
-    turned = U.T @ (T.T @ b)
+    turned = U.T @ (T.T @ left)
     tried = SMOOTHING_GRID if isinstance(smoothing, str) else np.array([smoothing / balance])
     shrink = 1.0 / (s[:, None] + tried * (1.0 - s[:, None]))  # (m, k)
-    df = (s[:, None] * shrink).sum(axis=0)
-    rss = yy - (2 * turned[:, None] ** 2 * shrink - s[:, None] * (turned[:, None] * shrink) ** 2).sum(axis=0)
+    df = n_lines + (s[:, None] * shrink).sum(axis=0)
+    rss = yy - slopes @ (lines.T @ b)
+    rss = rss - (2 * turned[:, None] ** 2 * shrink - s[:, None] * (turned[:, None] * shrink) ** 2).sum(axis=0)
     # Where hardly a degree of freedom is left both parts of the ratio vanish, and it says nothing about new rows.
     freedom = weight - 1.0 - df
     usable = freedom > SMALLEST_FREEDOM * weight
     error = np.where(usable, weight * np.maximum(rss, ROUNDING * yy) / np.where(usable, freedom, 1.0) ** 2, np.inf)
     best = int(np.argmin(error)) if usable.any() else len(tried) - 1
     values = T @ (U @ (turned * shrink[:, best]))
+    values += lines @ (slopes - inverse @ (along.T @ values))
     return values, float(tried[best] * balance), float(df[best]), float(error[best])

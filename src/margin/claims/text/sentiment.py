@@ -19,9 +19,19 @@ BAD, GOOD = ("dull", "cold", "silly", "flat", "gray", "loud"), ("warm", "clever"
 
 
 def reviews(rng: np.random.Generator, n: int) -> tuple[list[str], np.ndarray]:
-    """Sentences with two words of praise or blame among others, and whether it is praise."""
+    """Sentences with two words of praise or blame and at times one of the other kind, and whether it is praise.
+
+    Without the other kind a network may take every text without praise for blame, and no word decides that.
+    """
     good = rng.integers(2, size=n)
-    words = [[*rng.choice(NEUTRAL, rng.integers(3, 8)), *rng.choice((BAD, GOOD)[label], 2)] for label in good]
+    words = [
+        [
+            *rng.choice(NEUTRAL, rng.integers(3, 8)),
+            *rng.choice((BAD, GOOD)[label], 2),
+            *rng.choice((GOOD, BAD)[label], rng.integers(2)),
+        ]
+        for label in good
+    ]
     return [" ".join(rng.permutation(some)) for some in words], good
 
 
@@ -31,11 +41,13 @@ def the_class_of_a_text_follows_from_its_words(seed: int) -> Verdict:
     X, y = reviews(rng, 200)
     new, truth = reviews(rng, 200)
     model = TextClassifier(
-        "transformer", d_model=16, n_heads=2, max_iter=8, learning_rate_init=0.01, random_state=seed
+        "transformer", d_model=16, n_heads=2, max_iter=12, learning_rate_init=0.01, random_state=seed
     ).fit(X, y)
     p = model.predict_proba(new)
     deciding = [model.influential_tokens(text, n=1)[0][0] in (BAD, GOOD)[label] for text, label in zip(new, truth)]
-    tuned, untuned = fine_tuned(seed, pretrained=True), fine_tuned(seed, pretrained=False)
+    tuned = fine_tuned(seed, pretrained=True)
+    # Words without labels are guessed by chance, all right or all wrong: the mean of several starts is near one half.
+    untuned = float(np.mean([fine_tuned(STARTS * seed + k, pretrained=False) for k in range(STARTS)]))
     return every(
         probabilities=equal(bool(((p > 0) & (p < 1)).all()), True),
         accuracy=above(model.score(new, truth), 0.85),
@@ -46,6 +58,7 @@ def the_class_of_a_text_follows_from_its_words(seed: int) -> Verdict:
 
 
 MASK = 13  # token 0 begins a review, 1 to 6 are words of blame, 7 to 12 of praise
+STARTS = 8
 LABELED = 2  # words of either kind that occur in labeled reviews; tests are made of the others
 
 
@@ -60,14 +73,14 @@ def fine_tuned(seed: int, *, pretrained: bool) -> float:
     """Accuracy on reviews whose words had no labels; pre-training has seen all words, but no labels."""
     rng = np.random.default_rng(seed)
     model = small_bert(MASK + 1, seed)
-    given = [mask_tokens(ids(rng, 32, 0, 6)[0], MASK, rate=0.3, random_state=rng) for _ in range(120)]
+    steps = 120 if pretrained else 0
+    given = [mask_tokens(ids(rng, 32, 0, 6)[0], MASK, rate=0.3, random_state=rng) for _ in range(steps)]
 
     def masked(step: int) -> Tensor:
         inputs, targets, positions = (torch.from_numpy(part) for part in given[step])
         return masked_token_loss(model(inputs).tokens, targets, positions)
 
-    if pretrained:
-        train(model, masked, len(given))
+    train(model, masked, steps)
     head = build(lambda: nn.Linear(model.config.d_model, 1), seed)  # the added output layer
     tokens, good = (torch.from_numpy(part) for part in ids(rng, 64, 0, LABELED))
 

@@ -75,7 +75,7 @@ def an_encoder_learns_from_hidden_words_and_is_fine_tuned(seed: int) -> Verdict:
 
     texts = stories(seed, 60)
     model = MaskedLanguageModel(
-        d_model=32, n_heads=2, n_blocks=1, context=16, max_iter=35, learning_rate_init=0.01, next_sentence=True,
+        d_model=32, n_heads=2, n_blocks=1, context=16, max_iter=70, learning_rate_init=0.01, next_sentence=True,
         random_state=seed,
     )  # fmt: skip
     *_, last = model.iterate(texts)
@@ -84,7 +84,9 @@ def an_encoder_learns_from_hidden_words_and_is_fine_tuned(seed: int) -> Verdict:
         again = margin.load(Path(folder) / "bert.safetensors")
     asked = "the cat [MASK] the dog"
     (guesses,) = again.fill(asked, n=5)
-    pretrained, fresh = fine_tuned(again, again.weights_, seed), fine_tuned(again, None, seed)
+    pretrained = fine_tuned(again, again.weights_, seed)
+    # Without pre-training the new nouns are guessed; all of them rightly by chance, but not from eight starts.
+    fresh = float(np.mean([fine_tuned(again, None, 8 * seed + k) for k in range(8)]))
     return every(
         below_unigrams=below(last.values["masked_loss"], 0.6 * word_entropy(texts)),
         next_sentence=below(last.values["next_sentence_loss"], 0.8 * math.log(2)),
