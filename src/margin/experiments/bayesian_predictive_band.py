@@ -43,7 +43,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         return -0.5 * float(np.sum((y - network(x, theta)) ** 2)) / NOISE**2
 
     prior_sd = np.repeat([2.0, 2.0, 1.0], HIDDEN)
-    n_samples, burn_in, thin = (200, 1200, 4) if fast else (400, 20_000, 50)
+    n_samples, burn_in, thin = (300, 4000, 8) if fast else (400, 20_000, 50)
     draws = elliptical_slice_samples(log_likelihood, prior_sd, n_samples, rng, burn_in=burn_in, thin=thin)
     curves = np.array([network(GRID, theta) for theta in draws])
     linear_mean, linear_sd = linear_posterior(bumps(x), y, 0.5, NOISE**2).predict(bumps(GRID))
