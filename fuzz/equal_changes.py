@@ -90,7 +90,7 @@ EQUAL = {
     (
         "margin.mixture.em",
         "mixture_of",
-        "sums.first * (sums.weight + NOBODY)[:, None]",
+        "first[:, :-1] * (first[:, -1:] + NOBODY)",
     ): "only about which points sums are taken; the step that follows is the same",
     (
         "margin.neural.convolution.pooling",
