@@ -116,9 +116,9 @@ def _regressed_score(seed: int) -> float:
     from margin.neural.estimators import MLPRegressor
 
     rng = np.random.default_rng(seed)
-    x = clean_mixture().sample(2000, seeded(seed)).numpy()
+    x = clean_mixture().sample(6000, seeded(seed)).numpy()
     y = x + SIGMA * rng.standard_normal(x.shape)
-    net = MLPRegressor((32,), max_iter=30, learning_rate_init=0.01, batch_size=100, random_state=seed)
+    net = MLPRegressor((32,), max_iter=30, learning_rate_init=0.01, batch_size=200, random_state=seed)
     net.set_params(learning_rate="cosine").fit(y, x[:, 0])
     test = noisy_mixture().sample(1000, seeded(seed + 1))
     scores = noisy_mixture().score(test)[:, 0].numpy()

@@ -78,7 +78,7 @@ def the_weight_is_the_sum_of_the_gradients(seed: int) -> Verdict:
         sum=near(total, weight, tolerance=1e-6),
         mean_times_z=near(z * mean, weight, tolerance=1e-6),
         maps=near(z * grad_cam(net, net[3], x, 0), cam.detach(), tolerance=1e-10),
-        weights_are_not_zero=above(float(weight.abs().min()), 1e-4),
+        weights_are_not_zero=above(float(weight.abs().max()), 1e-2),
     )
     return corrected(
         truth,

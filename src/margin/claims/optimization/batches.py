@@ -98,7 +98,7 @@ def a_batch_estimates_the_gradient_after_scaling(seed: int) -> Verdict:
     full = problem.gradient(theta) * 12
     sums = np.array([3 * problem.gradient(theta, np.array(rows)) for rows in combinations(range(12), 3)])
 
-    rate = inverse_time(0.1, half_life=20)
+    rate = inverse_time(0.1, half_life=100)
 
     def run(order: int, size: int, epochs: int = 10) -> np.ndarray:
         rng = np.random.default_rng([seed, order])
@@ -109,7 +109,7 @@ def a_batch_estimates_the_gradient_after_scaling(seed: int) -> Verdict:
             problem.value,
             problem.gradient,
             [0.0, 0.0],
-            learning_rate=inverse_time(0.1, half_life=20),
+            learning_rate=inverse_time(0.1, half_life=100),
             max_iter=10,
             tol=0.0,
         )
