@@ -177,3 +177,27 @@ def test_samples_of_rows():
     assert len(set(draw_rows(np.ones(50), 50, np.random.default_rng(0)).tolist())) == 50
     firsts = [random_rows(weights, 2, np.random.default_rng(s)).tolist() for s in range(200)]
     assert {frozenset(rows) for rows in firsts} == {frozenset({1, 2})}
+
+
+def test_small_tables_are_summed_on_one_blas_thread_by_iterate_too(monkeypatch):
+    """The bits of a product depend on how many threads make it."""
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    from margin.cluster import KMeans, small_tables
+
+    seen = []
+
+    def watched(function):
+        def call(*arguments):
+            seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+            return function(*arguments)
+
+        return call
+
+    for name in small_tables.__all__:
+        monkeypatch.setattr(small_tables, name, watched(getattr(small_tables, name)))
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    with threadpool_limits(2, user_api="blas"):
+        for _ in KMeans(3, n_init=1, random_state=0).iterate(X):
+            pass
+    assert set(seen) == {1}

@@ -42,8 +42,9 @@ class Partition:
 
     def start(self, positions: np.ndarray) -> Partition:
         """Begin with these centers."""
-        self.assign(positions)
-        self._take_sums()
+        with blas_threads(1):
+            self.assign(positions)
+            self._take_sums()
         return self
 
     def assign(self, positions: np.ndarray) -> Partition:

@@ -279,6 +279,7 @@ def the_derivative_in_an_early_layer_is_a_product(seed: int) -> Verdict:
     of_theta = [slope(v1, 2), slope(v1, 2) * slope(v2, 3), chain_rule]  # df_2, df_3 and df_4 in theta
     truth = every(
         product=near(product.detach().numpy(), by_autodiff.numpy(), tolerance=1e-12),
+        # Steep or flat, but by more than rounding, which is 1e-16.
         every_factor_changes=above(min(float(part.moved.abs().max()) for part in moved[1:]), 1e-9),
         scalar=near((y(v1 + h) - y(v1 - h)) / (2 * h), chain_rule, tolerance=1e-6),
     )
