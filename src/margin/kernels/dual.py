@@ -77,6 +77,7 @@ class DualProblem:
         self.cache: ColumnCache | None = None
         self.matrix: Floats | None = None  # of a small problem
         self.violation = violation(*self._directions())
+        self._offset: float | None = None  # once it has been asked for since the last step
 
     @property
     def solved(self) -> bool:
@@ -93,6 +94,13 @@ class DualProblem:
             return dual_objective(self.score, self.beta, self.target, self.epsilon)
         return self.gained
 
+    @property
+    def offset(self) -> float:
+        """The constant b of the machine; scores of departed variables are those of the time they left."""
+        if self._offset is None:
+            self._offset = offset_between(self.score, self.beta, self.low, self.high, self.epsilon)
+        return self._offset
+
     def step(self) -> None:
         """Choose a working set, solve it, and bring the scores of all active variables up to date."""
         with blas_threads(1):
@@ -101,10 +109,10 @@ class DualProblem:
     def step_on_one_thread(self) -> None:
         """The same where BLAS is held at one thread already: limiting it costs more than a step of a small problem."""
         self.iteration += 1
+        self._offset = None
         if self.columns.n <= WHOLE_ROWS:
-            before = self.objective
             self._solve_everything()
-            self._judge_gain(self.objective - before)
+            self._judge_gain(self.objective - self.climbed)
             self.violation = violation(*self._directions())
             return
         self._renew()
@@ -122,6 +130,7 @@ class DualProblem:
     def complete(self) -> None:
         """Bring the scores of those that left up to date: everyone is active again."""
         if self.removed:
+            self._offset = None
             with blas_threads(1):
                 for rows, then in self.removed:
                     changed = np.flatnonzero(self.beta != then)
@@ -163,7 +172,7 @@ class DualProblem:
         self.climbed, self.highest = float(state["climbed"]), float(state["highest"])
         self.without_gain = int(state["without_gain"])
         self.removed = [(np.array(left["rows"]), np.array(left["beta"])) for left in state["removed"]]
-        self.cache = None
+        self.cache, self._offset = None, None
         with blas_threads(1):
             if state["cache"] is not None:
                 self._open_cache().restore(state["cache"])
@@ -304,10 +313,9 @@ def objectives(problem: DualProblem) -> tuple[float, float]:
     While variables have left, their slacks are those of the time they left; a solved problem has no such ones.
     """
     beta, epsilon = problem.beta, problem.epsilon
-    offset = offset_between(problem.score, beta, problem.low, problem.high, epsilon)
     dual = problem.objective
-    quadratic = float(problem.target @ beta) - epsilon * float(np.abs(beta).sum()) - dual
-    return quadratic + slack_cost(problem.score, offset, problem.low, problem.high, epsilon), dual
+    quadratic = float(problem.target @ beta) - dual - (epsilon * float(np.abs(beta).sum()) if epsilon > 0 else 0.0)
+    return quadratic + slack_cost(problem.score, problem.offset, problem.low, problem.high, epsilon), dual
 
 
 def _largest(values: Floats, count: int) -> Indices:

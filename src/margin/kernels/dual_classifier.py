@@ -27,7 +27,6 @@ from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
 from margin.kernels.kernel_model import KernelModel, as_rows, columns_for, dense, kept_rows, linear_weights
 from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
-from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
 
 __all__ = ["COST", "DualClassifier", "PairLoop", "describe", "finite_cost", "solve_some"]
@@ -140,10 +139,13 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self._loop = loop = PairLoop(self, X, counted, codes, classes, bounds, kernel)
         if state is not None:
             loop.restore(state)
+        learned = False
         for record in loop.iterations():
             self._learn(loop)
+            learned = True
             yield record
-        self._learn(loop)
+        if not learned:  # the state of a finished fit
+            self._learn(loop)
         if loop.unsolved:
             limit = "the limit of rounding" if self.max_iter < 0 else f"max_iter={self.max_iter} working sets"
             warn_user(
@@ -274,7 +276,7 @@ class PairLoop:
         return {
             "rows": self.members(pair)[used],
             "values": problem.beta[used],
-            "offset": offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon),
+            "offset": problem.offset,
             "iteration": problem.iteration,
             **{name: numbers[name] for name in NUMBERS},
         }

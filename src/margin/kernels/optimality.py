@@ -18,8 +18,10 @@ Floats = NDArray[np.float64]
 
 def directions(score: Floats, beta: Floats, low: Floats, high: Floats, epsilon: float) -> tuple[Floats, Floats]:
     """How much each variable wants to rise (-inf if it cannot) and, negated, to fall (+inf if it cannot)."""
-    up = score - epsilon * np.where(beta >= 0, 1.0, -1.0)
-    down = score - epsilon * np.where(beta > 0, 1.0, -1.0)
+    up = down = score
+    if epsilon > 0:
+        up = score - epsilon * np.where(beta >= 0, 1.0, -1.0)
+        down = score - epsilon * np.where(beta > 0, 1.0, -1.0)
     return np.where(beta < high, up, -np.inf), np.where(beta > low, down, np.inf)
 
 
@@ -40,9 +42,12 @@ def idle(up: Floats, down: Floats) -> NDArray[np.bool_]:
 def offset_between(score: Floats, beta: Floats, low: Floats, high: Floats, epsilon: float) -> float:
     """The offset b: the mean over variables strictly inside their box, on which it is exact, else the middle of
     the interval that optimality allows."""
-    inside = (beta > low) & (beta < high) & ((beta != 0) | (epsilon == 0))
-    if inside.any():
-        return float(np.mean(score[inside] - epsilon * np.sign(beta[inside])))
+    inside = (beta > low) & (beta < high)
+    if epsilon > 0:
+        inside &= beta != 0
+    count = np.count_nonzero(inside)
+    if count:
+        return float(score[inside].sum() - epsilon * np.sign(beta[inside]).sum()) / count
     up, down = directions(score, beta, low, high, epsilon)
     ends = [end for end in (up.max(), down.min()) if np.isfinite(end)]
     return float(np.mean(ends)) if ends else 0.0
@@ -50,7 +55,8 @@ def offset_between(score: Floats, beta: Floats, low: Floats, high: Floats, epsil
 
 def dual_objective(score: Floats, beta: Floats, target: Floats, epsilon: float) -> float:
     r""":math:`t^\top\beta - \tfrac12\beta^\top K\beta - \epsilon\|\beta\|_1`, maximized; :math:`K\beta = t - s`."""
-    return float(0.5 * beta @ (target + score) - epsilon * np.abs(beta).sum())
+    smooth = 0.5 * float(beta @ (target + score))
+    return smooth - epsilon * float(np.abs(beta).sum()) if epsilon > 0 else smooth
 
 
 def slack_cost(score: Floats, offset: float, low: Floats, high: Floats, epsilon: float) -> float:
@@ -58,5 +64,6 @@ def slack_cost(score: Floats, offset: float, low: Floats, high: Floats, epsilon:
 
     Infinite bounds (a hard margin) cost infinitely much as long as a slack is positive.
     """
-    above, below = np.maximum(score - offset - epsilon, 0), np.maximum(offset - score - epsilon, 0)
-    return sum(float(bound[excess > 0] @ excess[excess > 0]) for bound, excess in ((high, above), (-low, below)))
+    above, below = score - (offset + epsilon), (offset - epsilon) - score
+    late, early = above > 0, below > 0
+    return float(high[late] @ above[late]) - float(low[early] @ below[early])

@@ -26,7 +26,6 @@ from margin.data.splits import stratified_fold_numbers
 from margin.kernels.dual_classifier import COST, DualClassifier, PairLoop, finite_cost, solve_some
 from margin.kernels.kernel_model import expansion
 from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes, votes_with_confidence
-from margin.kernels.optimality import offset_between
 from margin.kernels.platt import fit_sigmoid, sigmoid_probability
 
 __all__ = ["SVC"]
@@ -160,8 +159,7 @@ class SVC(DualClassifier):
     def _own_decisions(self, loop: PairLoop, pair: int) -> NDArray[np.float64]:
         problem = loop.problem
         assert problem is not None
-        offset = offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon)
-        return problem.target - problem.score + offset
+        return problem.target - problem.score + problem.offset
 
     def _held_out_decisions(self, loop: PairLoop, pair: int, folds: int) -> NDArray[np.float64]:
         members = loop.members(pair)
@@ -173,12 +171,11 @@ class SVC(DualClassifier):
             problem = loop.problem_of(pair, ~held)
             while not solve_some(problem, self.max_iter):
                 pass
-            offset = offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon)
             used = problem.beta != 0
             new, known = loop.rows[members[held]], loop.rows[members[~held][used]]
             if isinstance(loop.kernel, str):
                 values = loop.X[np.ix_(new, known)] @ problem.beta[used]
             else:
                 values = expansion(loop.kernel, loop.X[new], loop.X[known], problem.beta[used][None, :])[:, 0]
-            decision[held] = values + offset
+            decision[held] = values + problem.offset
         return decision

@@ -26,7 +26,6 @@ from margin.kernels.dual import DualProblem
 from margin.kernels.dual_classifier import COST, MAX_ITER, describe, finite_cost, solve_some
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import KernelModel, as_rows, columns_for, dense, kept_rows, linear_weights
-from margin.kernels.optimality import offset_between
 from margin.kernels.precision import column_dtype
 
 __all__ = ["SVR"]
@@ -127,8 +126,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         self.support_ = rows[used]
         self.support_vectors_ = kept_rows(kernel, X, self.support_)
         self.dual_coef_ = as_rows(problem.beta[used][None, :], self.support_vectors_)
-        offset = offset_between(problem.score, problem.beta, problem.low, problem.high, problem.epsilon)
-        self.intercept_ = np.array([offset])
+        self.intercept_ = np.array([problem.offset])
         numbers = describe(problem)
         self.objective_, self.gap_, self.violation_ = (numbers[name] for name in ("objective", "gap", "violation"))
         self.n_iter_, self.fit_status_ = problem.iteration, int(not problem.solved)
