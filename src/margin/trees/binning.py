@@ -118,7 +118,7 @@ def apply_bins(X: np.ndarray, bins: Bins, order: str = "C") -> np.ndarray:
     X = np.asarray(X, dtype=np.float64)
     codes = np.empty(X.shape, dtype=np.uint8, order="F" if order == "F" else "C")
     if X.size < COMPILED_CODES:
-        for column in range(X.shape[1]):
+        for column in range(X.shape[1] if len(X) else 0):
             codes[:, column] = _codes(X[:, column], bins.of(column), bool(bins.categorical[column]))
         return codes
     from margin.trees.binning_kernels import fill_codes_by_column, fill_codes_by_row
@@ -188,8 +188,8 @@ def _cuts(values: np.ndarray, weights: np.ndarray, max_bins: int) -> np.ndarray:
     heavy = weights > 2 * weights.sum() / max_bins  # fewer than half of the bins, so each can be fenced on both sides
     if not heavy.any():
         before = np.cumsum(weights) - weights / 2
-        last = np.unique(np.searchsorted(before, weights.sum() * np.arange(1, max_bins) / max_bins)) - 1
-        last = last[(last >= 0) & (last < len(values) - 1)]
+        last = np.searchsorted(before, weights.sum() * np.arange(max_bins) / max_bins) - 1  # from -1 on, ascending
+        last = last[1:][(last[1:] > last[:-1]) & (last[1:] < len(values) - 1)]
         return midpoint(values[last], values[last + 1])
     light = np.where(heavy, 0.0, weights)
     before = np.cumsum(light) - light / 2

@@ -69,5 +69,5 @@ def best_shared_thresholds(
             )
         gain, cut = first_near(gains, gain_bits, low, high)
         candidates[side, j].gain = gain
-        candidates[side, j].code = cut - low
+        candidates[side, j].cut = cut - low
         candidates[side, j].missing_side = UNDECIDED

@@ -106,11 +106,11 @@ def _search_columns(
             if not best.allowed:
                 continue
             if category_sets is not None and column.categorical:
-                best.gain, best.code = best_category_split(
+                best.gain, best.cut = best_category_split(
                     own, column.n_bins, total, packing, limits, number, bounds, sums, buffer, gain, bits
                 )
                 continue
-            best.gain, best.code, best.missing_side = best_threshold(
+            best.gain, best.cut, best.missing_side = best_threshold(
                 own,
                 column.n_bins,
                 total,
@@ -120,7 +120,6 @@ def _search_columns(
                 number,
                 bounds,
                 sums,
-                buffer,
                 gain,
                 bits,
             )

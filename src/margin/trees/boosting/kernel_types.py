@@ -62,7 +62,7 @@ NODE = np.dtype(
 CANDIDATE = np.dtype(
     [
         ("gain", np.float64),
-        ("code", np.int64),
+        ("cut", np.int64),  # the number of the last code on the left among those that the node has, see code_of_cut
         ("missing_side", np.int64),  # 1 left, 0 right, UNDECIDED if the node has no missing value
         ("allowed", np.bool_),
     ],

@@ -10,7 +10,7 @@ from margin.core.cached_kernels import inner_kernel
 from margin.trees.boosting.category_kernels import write_category_set
 from margin.trees.boosting.histogram_kernels import mix, unpack
 from margin.trees.boosting.kernel_types import MISSING
-from margin.trees.boosting.split_kernels import TIE, UNDECIDED, leaf_value
+from margin.trees.boosting.split_kernels import TIE, UNDECIDED, code_of_cut, leaf_value
 
 __all__ = ["add_children", "bound_children", "keep_best", "make_leaf", "open_node", "partition", "take_next"]
 
@@ -75,19 +75,23 @@ def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, s
     if best < 0 or not (best_gain > limits.min_gain and best_gain > rounding):
         return False
     candidate, column = candidates[side, best], columns[best]
-    node.gain, node.feature, node.code, node.is_category = best_gain, best, candidate.code, column.categorical
+    node.gain, node.feature, node.is_category, code = best_gain, best, column.categorical, candidate.cut
     histogram, offset = pool[node.histogram], column.stored * 256
     if category_sets is not None and column.categorical:
         own = histogram[offset : offset + 256]
         bits = category_sets[number]
-        node.missing_left = write_category_set(own, column.n_bins, candidate.code, packing, limits, order, keys, bits)
+        node.code = code
+        node.missing_left = write_category_set(own, column.n_bins, code, packing, limits, order, keys, bits)
         return True
+    if column.base < 0:
+        code = code_of_cut(histogram[offset : offset + 256], column.n_bins, code)
+    node.code = code
     node.missing_left = candidate.missing_side == 1
     if candidate.missing_side == UNDECIDED:
         # The larger side; a column that shares a stored one has on the left all rows that are not above the code.
         offset += column.base if column.base > 0 else 0
         right = np.int64(0)
-        for k in range(candidate.code + 1, column.n_bins):
+        for k in range(code + 1, column.n_bins):
             right += histogram[offset + k]
         node.missing_left = 2 * unpack(node.total - right, packing)[2] > rows
     return True

@@ -17,7 +17,7 @@ from margin.core.cached_kernels import inner_kernel
 from margin.trees.boosting.histogram_kernels import unpack
 from margin.trees.boosting.kernel_types import MISSING
 
-__all__ = ["TIE", "UNDECIDED", "best_threshold", "bounded_gains", "first_near", "gains_of_cuts", "leaf_value"]
+__all__ = ["TIE", "UNDECIDED", "best_threshold", "bounded_gains", "code_of_cut", "first_near", "gains_of_cuts", "leaf_value"]
 
 UNDECIDED = -1  # no row of the node misses the column: the larger side takes what will miss it later
 TIE = 1.0 + 1e-8  # gains closer than this are equal, and the first counts: rounding shall not choose
@@ -97,20 +97,20 @@ def first_near(gains, gain_bits, low, high):
 
 
 @inner_kernel
-def best_threshold(
-    histogram, n_bins, total, packing, limits, direction, node, bounds, sums, last_codes, gains, gain_bits
-):
-    """Best gain of a numeric column, the last code on the left, and the side of missing values.
+def best_threshold(histogram, n_bins, total, packing, limits, direction, node, bounds, sums, gains, gain_bits):
+    """Best gain of a numeric column, the cut that has it, and the side of missing values.
 
     Only codes that the node has are looked at: a cut after any other divides its rows in the same way as one of these.
+    A cut is the number of the last of them on the left. Which code that is is asked for one column alone, the best
+    (:func:`code_of_cut`): to write it down here, beside the sum, would take half as long again.
     """
     missing = histogram[MISSING]
-    running, count = np.int64(0), np.int64(0)
-    for k in range(n_bins):
+    running, count = np.int64(0), np.uint64(0)
+    for k in range(np.uint64(n_bins)):
         running += histogram[k]
-        sums[count], last_codes[count] = running, k
-        count += histogram[k] != 0
-    best, code, side = -1.0, np.int64(0), UNDECIDED
+        sums[count] = running
+        count += np.uint64(histogram[k] != 0)
+    best, best_cut, side = -1.0, np.int64(0), UNDECIDED
     # Missing values on the right, where they may also be alone; then on the left.
     for missing_left in range(1 if missing == 0 else 2):
         if missing_left == 1:
@@ -121,8 +121,19 @@ def best_threshold(
         else:
             lower, upper = bounds[node, 0], bounds[node, 1]
             bounded_gains(sums, count, total, packing, limits, direction, lower, upper, gains)
-        gain, cut = first_near(gains, gain_bits, 0, count)
+        gain, cut = first_near(gains, gain_bits, 0, np.int64(count))
         if missing_left == 0 or gain > best * TIE:
-            best, code = gain, last_codes[cut]
+            best, best_cut = gain, cut
             side = UNDECIDED if missing == 0 else missing_left
-    return best, code, side
+    return best, best_cut, side
+
+
+@inner_kernel
+def code_of_cut(histogram, n_bins, cut):
+    """The code number ``cut`` among those that a node has."""
+    found = np.int64(-1)
+    for k in range(n_bins):
+        found += histogram[k] != 0
+        if found == cut:
+            return k
+    return np.int64(0)
