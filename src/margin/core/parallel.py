@@ -11,15 +11,17 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any, TypeVar
 
 from margin.core.threads import available, threads_for
 
-__all__ = ["map_in_order", "over_ranges", "parallel_map", "worker_count"]
+__all__ = ["assisted", "map_in_order", "over_ranges", "parallel_map", "worker_count"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -95,6 +97,28 @@ def over_ranges(function: Callable[[int, int], Any], n: int, threads: int) -> No
     """
     threads = max(1, min(threads, n))
     parallel_map(lambda i: function(n * i // threads, n * (i + 1) // threads), range(threads), threads)
+
+
+@contextmanager
+def assisted(assist: Callable[[], bool], threads: int) -> Iterator[None]:
+    """While the caller works, up to ``threads - 1`` other threads call ``assist`` until it returns True.
+
+    What they do for the caller is between its compiled code and ``assist`` (:mod:`margin.core.team_kernels`), which
+    must return True soon after the caller is done: nobody waits for them here.
+    """
+
+    def work() -> None:
+        _this_thread.works = True
+        try:
+            while not assist():
+                time.sleep(0)  # whoever else wants the processor goes first
+        finally:
+            _this_thread.works = False
+
+    if not getattr(_this_thread, "works", False):
+        for _ in range(threads - 1):
+            _helpers().submit(copy_context().run, work)
+    yield
 
 
 _this_thread = threading.local()  # ``works`` while it runs a part of a parallel map

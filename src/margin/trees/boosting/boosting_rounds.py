@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.chunks import map_row_chunks
+from margin.core.parallel import over_ranges
 from margin.core.records import Record
+from margin.core.threads import threads_for
 from margin.trees.binning import Bins, apply_bins
 from margin.trees.boosting.bundling import Bundles, bundled, stored_splits
 from margin.trees.boosting.cost_pruning import prune_grown
@@ -23,7 +24,8 @@ from margin.trees.boosting.tree_buffer import TreeBuffer, packed_trees
 
 __all__ = ["BoostingData", "BoostingRounds", "BoostingSettings"]
 
-EVALUATION_WORK = 30.0  # basic operations per prediction
+EVALUATION_WORK = 60.0  # basic operations per prediction
+EVALUATED_TOGETHER = 16_384  # predictions: what is computed from them stays in the second cache
 HISTORY = ("losses", "held_losses", "in_bag", "out_of_bag", "improvement", "scores")  # one number per round
 SHARING_CELLS = 2**18  # rows times columns below which shared columns save less than their kernels take to compile
 
@@ -255,10 +257,13 @@ class BoostingRounds:
         y, F, n = self.data.y, _rows_first(self.predictions), len(self.data.y)
         gradient, hessian = _rows_first(self.gradient), _rows_first(self.hessian)
 
-        def part(rows: slice) -> None:
-            self.loss_of_row[rows], gradient[rows], hessian[rows] = loss.evaluate(y[rows], F[rows])
+        def part(low: int, high: int) -> None:
+            for start in range(low, high, step):
+                rows = slice(start, min(start + step, high))
+                self.loss_of_row[rows], gradient[rows], hessian[rows] = loss.evaluate(y[rows], F[rows])
 
-        map_row_chunks(part, n, EVALUATION_WORK * self.predictions.size)
+        step = max(1, EVALUATED_TOGETHER // len(self.predictions))
+        over_ranges(part, n, threads_for(EVALUATION_WORK * self.predictions.size))
         return _mean(self.loss_of_row, self.data.weight)
 
     def _held_loss(self) -> list[float]:

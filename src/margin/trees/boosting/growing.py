@@ -9,11 +9,21 @@ from typing import Any
 import numpy as np
 
 from margin.core.compiling_ahead import is_compiling_ahead
-from margin.core.parallel import over_ranges
+from margin.core.parallel import assisted, over_ranges
 from margin.core.threads import WORK_PER_THREAD, threads_for
 from margin.trees.binning import Bins
 from margin.trees.boosting.bundling import Bundles
-from margin.trees.boosting.kernel_types import CANDIDATE, CODES, COLUMN, NODE, POOL_FULL, PROGRESS, Packing, SplitLimits
+from margin.trees.boosting.kernel_types import (
+    CANDIDATE,
+    CODES,
+    COLUMN,
+    COMPLETE,
+    NODE,
+    POOL_FULL,
+    PROGRESS,
+    Packing,
+    SplitLimits,
+)
 from margin.trees.boosting.packing import choose_packing, packing_bits
 from margin.trees.boosting.tree_buffer import NO_SETS, TreeBuffer
 
@@ -21,6 +31,10 @@ __all__ = ["GrownTree", "TreeGrower", "column_table"]
 
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
+PATIENCE = 4_000  # looks for work, some 20 nanoseconds each, after which a thread lets others go first
+WORK_PER_CELL = 16.0  # of growing a tree: a few levels, each with its histograms
+WORK_PER_ROW = 4.0  # of a sum over the rows of every leaf
+MOST_RANGES = 16  # of rows that threads take, each with a histogram of its own
 UNLIMITED = np.iinfo(np.int64).max
 ROOT = np.zeros((), dtype=NODE)
 ROOT["feature"] = ROOT["left"] = ROOT["right"] = -1
@@ -80,15 +94,20 @@ class TreeGrower:
         self.codes, self.columns, self.limits, self.groups = codes, columns, limits, groups
         n, q = codes.shape
         p, capacity = len(columns), _capacity(limits, n)
-        threads = threads_for(2.0 * n * q)
-        self.threads = threads
+        self.threads, self.leaf_threads = threads_for(WORK_PER_CELL * n * q), threads_for(WORK_PER_ROW * n)
         self.packed = np.empty(n, dtype=np.int64)
         self.rows, self.spare = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
         self.nodes = np.zeros(capacity, dtype=NODE)
         histograms = min(FIRST_HISTOGRAMS, limits.max_leaves + 1)
         self.pool = np.empty((histograms, q * CODES), dtype=np.int64)
         self.candidates = np.zeros((2, p), dtype=CANDIDATE)
-        blocks = q + threads
+        blocks = q + self.threads
+        ranges = min(self.threads, MOST_RANGES)
+        self.lefts = np.empty(ranges, dtype=np.int64)
+        # With more columns than this, threads take columns.
+        self.parts = np.empty(
+            (ranges if q < 16 * self.threads else 1, q * CODES if self.threads > 1 else 0), dtype=np.int64
+        )
         self.scratch, self.gains = np.empty((blocks, 2, CODES), dtype=np.int64), np.empty((blocks, CODES))
         self.gain_bits = self.gains.view(np.int64)
         self.order, self.goes_left = np.empty(max(p, CODES), dtype=np.int64), np.empty(CODES, dtype=np.uint64)
@@ -111,7 +130,7 @@ class TreeGrower:
         rows = np.arange(len(gradient), dtype=np.int32) if rows is None else rows.astype(np.int32)
         packing = choose_packing(gradient, hessian)
         self._pack(gradient, hessian, number, packing)
-        self.progress[0] = (1, 1, 0, 0, 0, -1, -1)
+        self.progress[0] = (1, 1, 0, 0, 0)
         self.nodes[0] = ROOT  # whatever the tree before made of it: a root that is not split is a leaf
         root, total = self.nodes[0], self.packed if len(rows) == len(self.packed) else self.packed[rows]
         root["stop"], root["total"] = len(rows), total.sum()
@@ -181,32 +200,27 @@ class TreeGrower:
         return int(leaves)
 
     def _grow(self, rows: np.ndarray, packing: Packing, seed: int | None) -> None:
-        from margin.trees.boosting.growth_kernels import grow
+        while self._grow_until_full(rows, packing, seed) == POOL_FULL:
+            self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
 
-        shared = None if self.threads == 1 else 1
-        while outcome := grow(
-            *(self.codes, self.columns, rows, self.spare, self.packed, packing, self.limits, self.nodes, self.pool),
-            *(self.candidates, self.scratch, self.gains, self.gain_bits, self.order, self.goes_left, self.waiting),
-            *(self.free, self.progress, seed, shared, self.category_sets, self.bounds, self.members),
-            *(self.member_start, self.groups, self.active),
-        ):
-            if outcome == POOL_FULL:
-                self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
-            else:
-                self._search(rows, packing)
+    def _grow_until_full(self, rows: np.ndarray, packing: Packing, seed: int | None) -> int:
+        """Grow on as far as the pool goes; other threads, if there are any, take part in large searches."""
+        from margin.core.team_kernels import OVER, new_board
+        from margin.trees.boosting.growth_kernels import THREADS, grow
 
-    def _search(self, rows: np.ndarray, packing: Packing) -> None:
-        """Histograms and best splits of the nodes that ``progress`` names; each thread takes some of the columns."""
-        from margin.trees.boosting.growth_kernels import CHUNK, search
-
-        q = self.codes.shape[1]
-        blocks = min(q, -(-q // (CHUNK * self.threads)) * self.threads)
-        given = (
-            *(blocks, self.progress, self.codes, self.columns, rows, self.packed, packing, self.limits, self.nodes),
-            *(self.pool, self.candidates, self.scratch, self.gains, self.gain_bits, self.category_sets, self.bounds),
-            *(self.members, self.member_start),
-        )
-        over_ranges(lambda low, high: search(low, high, *given), blocks, self.threads)
+        before = (self.codes, self.columns, rows, self.spare, self.packed, packing, self.limits, self.nodes, self.pool)
+        before += (self.candidates, self.scratch, self.gains, self.gain_bits, self.order, self.goes_left, self.waiting)
+        before += (self.free, self.progress, seed)
+        after = (self.category_sets, self.bounds, self.members, self.member_start, self.groups, self.active)
+        if self.threads == 1:
+            return int(grow(*before, None, 0, *after, None, None))
+        board, shared = new_board(), (self.lefts, self.parts)
+        board[THREADS] = self.threads
+        try:
+            with assisted(lambda: grow(*before, board, PATIENCE, *after, *shared) == COMPLETE, self.threads):
+                return int(grow(*before, board, 0, *after, *shared))
+        finally:
+            board[OVER] = 1
 
     def _pack(self, gradient: np.ndarray, hessian: np.ndarray, seed: int, packing: Packing) -> None:
         """Gradient, hessian and count of every row into ``packed``."""
@@ -247,7 +261,7 @@ class TreeGrower:
 
     def _over_leaves(self, kernel: Any, leaves: int, arguments: tuple[Any, ...]) -> None:
         """Call ``kernel(low, high, ...)``; each thread takes a range of leaves."""
-        over_ranges(lambda low, high: kernel(low, high, *arguments), leaves, self.threads)
+        over_ranges(lambda low, high: kernel(low, high, *arguments), leaves, self.leaf_threads)
 
 
 def _capacity(limits: SplitLimits, n: int) -> int:

@@ -5,7 +5,7 @@ other one by subtraction.
 
 What only some tables need is an argument that may be None (``category_sets`` without categorical columns, ``members``
 without shared columns, ``bounds`` without monotone constraints, ``groups`` without interaction constraints, ``seed``
-if nothing is drawn, ``shared`` on one thread): Numba compiles one version per combination that is met, each without
+if nothing is drawn, ``board`` on one thread): Numba compiles one version per combination that is met, each without
 what it does not need.
 """
 
@@ -13,28 +13,44 @@ from __future__ import annotations
 
 import numpy as np
 
+from margin.core.atomic_kernels import pause
 from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.core.team_kernels import claim, finish, is_over, offer, wait_for
 from margin.trees.boosting.bundle_kernels import best_shared_thresholds
 from margin.trees.boosting.category_kernels import best_category_split
-from margin.trees.boosting.histogram_kernels import add_rows, subtract, take_rows
-from margin.trees.boosting.kernel_types import COMPLETE, POOL_FULL, SEARCH_WANTED
+from margin.trees.boosting.histogram_kernels import add_parts, add_rows, subtract, take_rows
+from margin.trees.boosting.kernel_types import COMPLETE, IDLE, POOL_FULL
 from margin.trees.boosting.node_kernels import (
     add_children,
     bound_children,
     keep_best,
     make_leaf,
+    mark_sides,
     open_node,
     partition,
     take_next,
 )
+from margin.trees.boosting.sharing_kernels import (
+    ARGUMENTS,
+    CHUNK,
+    DIVIDE,
+    FILL,
+    KIND,
+    PLACE,
+    SEARCH,
+    describe_rows,
+    take_part,
+)
 from margin.trees.boosting.split_kernels import best_threshold
 
-__all__ = ["grow", "search"]
+__all__ = ["THREADS", "grow"]
 
-SHARED_CELLS = 150_000  # rows times columns of a node below which one thread is faster
-# Columns that are searched together. Their histograms lie 2 KiB apart: the same codes of more columns than this would
-# compete for the same places of the first cache (32 KiB, 8 ways).
-CHUNK = 16
+# Rows times columns of a node below which one thread is faster; finding the cuts takes as long as so many more rows.
+SHARED_CELLS, ROWS_OF_SEARCH = 16_000, 400
+SHARED_ROWS = 4_096  # of a node, for each thread, from which on threads share them
+# What the board says of a search: the siblings, or the root and -1, and how many blocks of columns there are.
+SMALL, LARGE, BLOCKS, FILLED = ARGUMENTS, ARGUMENTS + 1, ARGUMENTS + 2, ARGUMENTS + 3
+THREADS = ARGUMENTS + 4  # of the whole fit
 
 
 @inner_kernel
@@ -44,6 +60,7 @@ def _search_columns(
     last,
     small,
     large,
+    filled,
     codes,
     columns,
     rows,
@@ -60,8 +77,12 @@ def _search_columns(
     bounds,
     members,
     member_start,
+    parts,
 ):
-    """Histograms and best splits of two siblings in some stored columns; ``large`` is -1 for the root alone."""
+    """Histograms and best splits of two siblings in some stored columns; ``large`` is -1 for the root alone.
+
+    The histograms of ranges of the smaller one's rows are in ``parts`` if it is ``filled``.
+    """
     sums, buffer, gain, bits = scratch[block, 0], scratch[block, 1], gains[block], gain_bits[block]
     for side in range(2):
         number = small if side == 0 else large
@@ -71,7 +92,9 @@ def _search_columns(
         histogram = pool[node.histogram]
         if not node.searched:
             continue
-        if side == 0:
+        if parts is not None and side == 0 and filled:
+            add_parts(parts, first, last, histogram)
+        elif side == 0:
             add_rows(codes, rows, node.start, node.stop, packed, first, last, histogram)
         elif nodes[small].searched:
             subtract(histogram, pool[nodes[small].histogram], first, last)
@@ -125,15 +148,13 @@ def _search_columns(
             )
 
 
-@cached_kernel
-def search(
-    low,
-    high,
-    blocks,
-    progress,
+@inner_kernel
+def _work(
+    board,
     codes,
     columns,
     rows,
+    spare,
     packed,
     packing,
     limits,
@@ -143,23 +164,91 @@ def search(
     scratch,
     gains,
     gain_bits,
+    goes_left,
     category_sets,
     bounds,
     members,
     member_start,
+    lefts,
+    parts,
 ):
-    """Search blocks ``low`` to ``high`` of the columns, cut into ``blocks``, for the two nodes of ``progress``."""
-    small, large, q = progress[0].small, progress[0].large, codes.shape[1]
-    for block in range(low, high):
-        _search_columns(
-            block,
-            q * block // blocks,
-            q * (block + 1) // blocks,
-            small,
-            large,
+    """Take blocks of what the board offers until none is left; returns how many."""
+    taken, block, q = 0, claim(board), codes.shape[1]
+    while block >= 0:
+        if board[KIND] == SEARCH:
+            blocks = board[BLOCKS]
+            _search_columns(
+                block,
+                q * block // blocks,
+                q * (block + 1) // blocks,
+                board[SMALL],
+                board[LARGE],
+                board[FILLED] != 0,
+                codes,
+                columns,
+                rows,
+                packed,
+                packing,
+                limits,
+                nodes,
+                pool,
+                candidates,
+                scratch,
+                gains,
+                gain_bits,
+                category_sets,
+                bounds,
+                members,
+                member_start,
+                parts,
+            )
+        else:
+            take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
+        finish(board)
+        taken += 1
+        block = claim(board)
+    return taken
+
+
+@inner_kernel
+def _assist(
+    board,
+    patience,
+    codes,
+    columns,
+    rows,
+    spare,
+    packed,
+    packing,
+    limits,
+    nodes,
+    pool,
+    candidates,
+    scratch,
+    gains,
+    gain_bits,
+    goes_left,
+    category_sets,
+    bounds,
+    members,
+    member_start,
+    lefts,
+    parts,
+):
+    """Take part in what ``grow`` offers on the board; returns whether it is over.
+
+    It comes back before that if there has been nothing to do for ``patience`` looks.
+    """
+    idle = 0
+    while idle < patience:
+        if is_over(board):
+            return True
+        taken = _work(
+            board,
             codes,
             columns,
             rows,
+            spare,
             packed,
             packing,
             limits,
@@ -169,11 +258,20 @@ def search(
             scratch,
             gains,
             gain_bits,
+            goes_left,
             category_sets,
             bounds,
             members,
             member_start,
+            lefts,
+            parts,
         )
+        if taken == 0:
+            idle += 1
+            pause()
+        else:
+            idle = 0
+    return False
 
 
 @cached_kernel
@@ -197,69 +295,165 @@ def grow(
     free,
     progress,
     seed,
-    shared,
+    board,
+    patience,
     category_sets,
     bounds,
     members,
     member_start,
     groups,
     active,
+    lefts,
+    parts,
 ):
-    """Grow a tree from its root ``nodes[0]``; returns whether it is COMPLETE, and what it needs if it is not.
+    """Grow a tree from its root ``nodes[0]``; returns whether it is COMPLETE or the pool is full.
 
-    With a larger pool, which begins with what the old one held, or after ``search``, the same call goes on where it
-    stopped. In the end ``rows`` are ordered by leaf.
+    With a larger pool, which begins with what the old one held, the same call goes on where it stopped. In the end
+    ``rows`` are ordered by leaf. Work that is large enough is offered on the ``board`` to other threads. These make the
+    same call with a ``patience`` above 0 (:func:`_assist`): another kernel would be compiled from the same parts.
     """
+    if board is not None and patience > 0:
+        over = _assist(
+            board,
+            patience,
+            codes,
+            columns,
+            rows,
+            spare,
+            packed,
+            packing,
+            limits,
+            nodes,
+            pool,
+            candidates,
+            scratch,
+            gains,
+            gain_bits,
+            goes_left,
+            category_sets,
+            bounds,
+            members,
+            member_start,
+            lefts,
+            parts,
+        )
+        return COMPLETE if over else IDLE
     state, q = progress[0], codes.shape[1]
     n_nodes, n_leaves, n_waiting = state.n_nodes, state.n_leaves, state.n_waiting
     n_free, n_histograms = state.n_free, state.n_histograms
-    small, large, at_root, outcome = state.small, state.large, n_histograms == 0, COMPLETE
-    searched = small >= 0  # the call before stopped for it
-    state.small = -1
-    while searched or at_root or (n_waiting > 0 and n_leaves < limits.max_leaves):
-        if not searched:
-            if at_root:
-                n_histograms, at_root, small, large = np.int64(1), False, np.int64(0), np.int64(-1)
-            else:
-                if n_free == 0 and n_histograms == pool.shape[0]:
-                    outcome = POOL_FULL
-                    break
-                number = take_next(waiting, n_waiting, nodes, limits)
-                n_waiting -= 1
-                node = nodes[number]
-                middle = partition(number, nodes, columns, codes, rows, spare, goes_left, category_sets)
-                if middle - node.start < limits.min_leaf or node.stop - middle < limits.min_leaf:
-                    make_leaf(number, nodes)  # rows were counted by an estimate, which was too high
-                    free[n_free] = node.histogram
-                    n_free += 1
-                    continue
-                small, large = add_children(number, middle, n_nodes, nodes, rows, packed, groups, active)
-                nodes[large].histogram = node.histogram
-                n_nodes += 2
-                n_leaves += 1
-                if bounds is not None:
-                    bound_children(number, columns[node.feature].monotone, packing, limits, nodes, bounds)
-            found, further = False, n_leaves < limits.max_leaves
-            for side in range(2):
-                child = small if side == 0 else large
-                if child >= 0:
-                    found |= open_node(child, side, further, nodes, limits, seed, groups, active, order, candidates)
-            if large >= 0:
-                if not found:
-                    free[n_free] = nodes[large].histogram
-                    n_free += 1
-                elif n_free > 0:
-                    n_free -= 1
-                    nodes[small].histogram = free[n_free]
-                else:
-                    nodes[small].histogram = n_histograms
-                    n_histograms += 1
-            if not found:
-                continue
-            if shared is not None and (nodes[small].stop - nodes[small].start) * q > SHARED_CELLS:
-                state.small, state.large, outcome = small, large, SEARCH_WANTED
+    at_root, outcome, threads = n_histograms == 0, COMPLETE, np.int64(1)
+    if board is not None:
+        threads = board[THREADS]
+    while at_root or (n_waiting > 0 and n_leaves < limits.max_leaves):
+        if at_root:
+            n_histograms, at_root, small, large = np.int64(1), False, np.int64(0), np.int64(-1)
+        else:
+            if n_free == 0 and n_histograms == pool.shape[0]:
+                outcome = POOL_FULL
                 break
-            blocks = (q + CHUNK - 1) // CHUNK
+            number = take_next(waiting, n_waiting, nodes, limits)
+            n_waiting -= 1
+            node = nodes[number]
+            column = mark_sides(number, nodes, columns, goes_left, category_sets)
+            if board is not None and node.stop - node.start > SHARED_ROWS * threads:
+                for kind in range(DIVIDE, PLACE + 1):
+                    describe_rows(board, kind, node.start, node.stop, lefts.size, column)
+                    offer(board, lefts.size)
+                    _work(
+                        board,
+                        codes,
+                        columns,
+                        rows,
+                        spare,
+                        packed,
+                        packing,
+                        limits,
+                        nodes,
+                        pool,
+                        candidates,
+                        scratch,
+                        gains,
+                        gain_bits,
+                        goes_left,
+                        category_sets,
+                        bounds,
+                        members,
+                        member_start,
+                        lefts,
+                        parts,
+                    )
+                    wait_for(board, lefts.size)
+                middle = node.start
+                for k in range(lefts.size):
+                    middle += lefts[k]
+            else:
+                middle = partition(node.start, node.stop, column, codes, rows, spare, goes_left)
+            if middle - node.start < limits.min_leaf or node.stop - middle < limits.min_leaf:
+                make_leaf(number, nodes)  # rows were counted by an estimate, which was too high
+                free[n_free] = node.histogram
+                n_free += 1
+                continue
+            small, large = add_children(number, middle, n_nodes, nodes, rows, packed, groups, active)
+            nodes[large].histogram = node.histogram
+            n_nodes += 2
+            n_leaves += 1
+            if bounds is not None:
+                bound_children(number, columns[node.feature].monotone, packing, limits, nodes, bounds)
+        found, further = False, n_leaves < limits.max_leaves
+        for side in range(2):
+            child = small if side == 0 else large
+            if child >= 0:
+                found |= open_node(child, side, further, nodes, limits, seed, groups, active, order, candidates)
+        if large >= 0:
+            if not found:
+                free[n_free] = nodes[large].histogram
+                n_free += 1
+            elif n_free > 0:
+                n_free -= 1
+                nodes[small].histogram = free[n_free]
+            else:
+                nodes[small].histogram = n_histograms
+                n_histograms += 1
+        if not found:
+            continue
+        count = nodes[small].stop - nodes[small].start
+        blocks = (q + CHUNK - 1) // CHUNK
+        if board is not None and threads > 1 and (count + ROWS_OF_SEARCH) * q > SHARED_CELLS:
+            filled = nodes[small].searched and parts.shape[0] > 1 and count > SHARED_ROWS * threads
+            for searches in range(0 if filled else 1, 2):
+                if searches == 0:
+                    blocks = parts.shape[0]
+                    describe_rows(board, FILL, nodes[small].start, nodes[small].stop, blocks, 0)
+                else:
+                    blocks = max((q + CHUNK - 1) // CHUNK, min(q, threads))
+                    board[SMALL], board[LARGE], board[BLOCKS], board[FILLED] = small, large, blocks, filled
+                    board[KIND] = SEARCH
+                offer(board, blocks)
+                _work(
+                    board,
+                    codes,
+                    columns,
+                    rows,
+                    spare,
+                    packed,
+                    packing,
+                    limits,
+                    nodes,
+                    pool,
+                    candidates,
+                    scratch,
+                    gains,
+                    gain_bits,
+                    goes_left,
+                    category_sets,
+                    bounds,
+                    members,
+                    member_start,
+                    lefts,
+                    parts,
+                )
+                wait_for(board, blocks)
+        else:
             for block in range(blocks):
                 _search_columns(
                     block,
@@ -267,6 +461,7 @@ def grow(
                     q * (block + 1) // blocks,
                     small,
                     large,
+                    False,
                     codes,
                     columns,
                     rows,
@@ -283,8 +478,8 @@ def grow(
                     bounds,
                     members,
                     member_start,
+                    parts,
                 )
-        searched = False
         for side in range(2):
             child = small if side == 0 else large
             if child < 0:

@@ -10,7 +10,7 @@ import numpy as np
 
 from margin.core.cached_kernels import cached_kernel, inner_kernel
 
-__all__ = ["add_rows", "mix", "pack", "pack_rows", "subtract", "take_rows", "unpack"]
+__all__ = ["add_parts", "add_rows", "mix", "pack", "pack_rows", "subtract", "take_rows", "unpack"]
 
 EIGHT = np.uint64(8)
 NEXT_COLUMN = np.uint64(256)
@@ -80,6 +80,16 @@ def add_rows(codes, rows, start, stop, packed, first, last, histogram):
         for j in range(width):
             histogram[offset + np.uint64(codes[row, low + np.uint64(j)])] += value
             offset += NEXT_COLUMN
+
+
+@inner_kernel
+def add_parts(parts, first, last, histogram):
+    """The sum of histograms of ranges of rows."""
+    for at in range(first * 256, last * 256):
+        histogram[at] = parts[0, at]
+    for part in range(1, parts.shape[0]):
+        for at in range(first * 256, last * 256):
+            histogram[at] += parts[part, at]
 
 
 @inner_kernel

@@ -14,11 +14,11 @@ __all__ = [
     "CODES",
     "COLUMN",
     "COMPLETE",
+    "IDLE",
     "MISSING",
     "NODE",
     "POOL_FULL",
     "PROGRESS",
-    "SEARCH_WANTED",
     "Packing",
     "SplitLimits",
 ]
@@ -77,14 +77,12 @@ PROGRESS = np.dtype(
         ("n_waiting", np.int64),  # nodes that could be split
         ("n_free", np.int64),  # histograms that were given back
         ("n_histograms", np.int64),  # histograms ever in use
-        ("small", np.int64),  # the siblings, or the root and -1, whose columns several threads search
-        ("large", np.int64),
     ]
 )
 
-# What a call of ``grow`` ends with: the tree is complete, the pool of histograms is too small to go on, or the columns
-# of two nodes are many enough to be searched by several threads before it goes on.
-COMPLETE, POOL_FULL, SEARCH_WANTED = 0, 1, 2
+# What a call of ``grow`` ends with: the tree is complete, the pool of histograms is too small to go on, or there was
+# nothing to assist with for a while.
+COMPLETE, POOL_FULL, IDLE = 0, 1, 2
 
 
 class Packing(NamedTuple):

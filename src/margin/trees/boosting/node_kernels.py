@@ -12,7 +12,16 @@ from margin.trees.boosting.histogram_kernels import mix, unpack
 from margin.trees.boosting.kernel_types import MISSING
 from margin.trees.boosting.split_kernels import TIE, UNDECIDED, code_of_cut, leaf_value
 
-__all__ = ["add_children", "bound_children", "keep_best", "make_leaf", "open_node", "partition", "take_next"]
+__all__ = [
+    "add_children",
+    "bound_children",
+    "keep_best",
+    "make_leaf",
+    "mark_sides",
+    "open_node",
+    "partition",
+    "take_next",
+]
 
 FLOAT_ROUNDING = 1e-13
 COUNT_ROUNDING = 1e-9  # a fraction times a count that is meant to be an integer
@@ -98,21 +107,27 @@ def keep_best(number, side, nodes, columns, candidates, packing, limits, pool, s
 
 
 @inner_kernel
-def partition(number, nodes, columns, codes, rows, spare, goes_left, category_sets):
-    """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
+def mark_sides(number, nodes, columns, goes_left, category_sets):
+    """1 for every stored code that goes left in the split of a node; returns the stored column."""
     node = nodes[number]
     column = columns[node.feature]
     first_right, last_right = np.int64(node.code), np.int64(MISSING)
     if column.base >= 0:  # in a shared column all codes but its own mean the lowest one
         first_right, last_right = column.base + first_right, column.base + column.n_bins - 1
-    one = np.uint64(1)
-    for k in range(256):  # 1 for every stored code that goes left
+    for k in range(256):
         goes_left[k] = 0 if first_right < k <= last_right else 1
         if category_sets is not None and node.is_category:
             goes_left[k] = (category_sets[number, k >> 3] >> (k & 7)) & 1
     goes_left[MISSING] = 1 if node.missing_left else 0
-    stored, left, right = np.uint64(column.stored), np.uint64(node.start), np.uint64(0)
-    for i in range(np.uint64(node.start), np.uint64(node.stop)):
+    return column.stored
+
+
+@inner_kernel
+def partition(start, stop, column, codes, rows, spare, goes_left):
+    """Bring the rows that go left before the others, both in their old order; returns where the others begin."""
+    one = np.uint64(1)
+    stored, left, right = np.uint64(column), np.uint64(start), np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
         row = rows[i]
         side = goes_left[codes[np.uint64(row), stored]]
         rows[left] = row  # left <= i: nothing unread is overwritten

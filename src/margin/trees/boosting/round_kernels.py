@@ -56,7 +56,6 @@ def _plant(rows, packed, nodes, progress):
     root.start, root.stop, root.depth, root.histogram, root.total = 0, rows.size, 0, 0, total
     root.searched = False
     state.n_nodes, state.n_leaves, state.n_waiting, state.n_free, state.n_histograms = 1, 1, 0, 0, 0
-    state.small, state.large = -1, -1
 
 
 @inner_kernel
@@ -160,7 +159,7 @@ def grow_round(
         _grow(
             *(codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains),
             *(gain_bits, order, goes_left, waiting, free, progress, seed + number + output),
-            *(None, category_sets, None, None, None, None, None),
+            *(None, 0, category_sets, None, None, None, None, None, None, None),
         )
         count = progress[0].n_nodes
         first_set = _store_sets(nodes, count, category_sets, stored, first, stored_sets, first_set)

@@ -17,7 +17,16 @@ from margin.core.cached_kernels import inner_kernel
 from margin.trees.boosting.histogram_kernels import unpack
 from margin.trees.boosting.kernel_types import MISSING
 
-__all__ = ["TIE", "UNDECIDED", "best_threshold", "bounded_gains", "code_of_cut", "first_near", "gains_of_cuts", "leaf_value"]
+__all__ = [
+    "TIE",
+    "UNDECIDED",
+    "best_threshold",
+    "bounded_gains",
+    "code_of_cut",
+    "first_near",
+    "gains_of_cuts",
+    "leaf_value",
+]
 
 UNDECIDED = -1  # no row of the node misses the column: the larger side takes what will miss it later
 TIE = 1.0 + 1e-8  # gains closer than this are equal, and the first counts: rounding shall not choose

@@ -1,0 +1,96 @@
+"""Work on rows that threads share, against NumPy, and trees that are the same on any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from margin.core.cached_kernels import cached_kernel
+from margin.core.parallel import assisted
+from margin.core.team_kernels import OVER, claim, finish, is_over, new_board, offer, wait_for
+from margin.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from margin.trees.boosting import growing
+from margin.trees.boosting.sharing_kernels import DIVIDE, FILL, PLACE, describe_rows, take_part
+
+
+@cached_kernel
+def lead(kind, start, stop, blocks, stored, board, codes, rows, spare, packed, goes_left, lefts, parts):
+    describe_rows(board, kind, start, stop, blocks, stored)
+    offer(board, blocks)
+    block = claim(board)
+    while block >= 0:
+        take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
+        finish(board)
+        block = claim(board)
+    wait_for(board, blocks)
+
+
+@cached_kernel
+def follow(board, codes, rows, spare, packed, goes_left, lefts, parts):
+    for _ in range(1000):
+        if is_over(board):
+            return True
+        block = claim(board)
+        if block >= 0:
+            take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
+            finish(board)
+    return False
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("columns", [3, 21])
+@pytest.mark.parametrize(("start", "stop"), [(0, 5000), (100, 101), (7, 4001)])
+def test_rows_are_counted_and_divided_as_by_numpy(threads, columns, start, stop):
+    rng = np.random.default_rng(columns)
+    codes = rng.integers(0, 256, size=(5000, columns)).astype(np.uint8)
+    rows, packed = rng.permutation(5000).astype(np.int32), rng.integers(-1000, 1000, size=5000)
+    goes_left, stored = rng.integers(0, 2, size=256).astype(np.uint64), 2
+    lefts, parts = np.empty(4, dtype=np.int64), np.empty((4, columns * 256), dtype=np.int64)
+    before, board = rows.copy(), new_board()
+    given = (board, codes, rows, np.empty_like(rows), packed, goes_left, lefts, parts)
+    with assisted(lambda: bool(follow(*given)), threads):
+        for kind in (FILL, DIVIDE, PLACE):
+            lead(kind, start, stop, 4, stored, *given)
+    board[OVER] = 1
+
+    own = before[start:stop]
+    histogram = np.zeros((columns, 256), dtype=np.int64)
+    for j in range(columns):
+        np.add.at(histogram[j], codes[own, j], packed[own])
+    np.testing.assert_array_equal(parts.sum(axis=0).reshape(columns, 256), histogram)
+    left = goes_left[codes[own, stored]] == 1
+    assert lefts.sum() == left.sum()
+    np.testing.assert_array_equal(rows[start:stop], np.concatenate([own[left], own[~left]]))
+    np.testing.assert_array_equal(np.delete(rows, np.s_[start:stop]), np.delete(before, np.s_[start:stop]))
+
+
+@pytest.mark.parametrize("columns", [4, 60])
+def test_trees_are_the_same_on_any_number_of_threads(columns, monkeypatch):
+    """Few columns: threads take rows. Many: they take columns. Some values are missing, one column is categories."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, columns)).round(2)
+    X[:, 1] = rng.integers(0, 9, size=len(X))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 0]) * np.nan_to_num(X[:, 2]) + (X[:, 1] == 4) + rng.normal(size=len(X))
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(growing, "threads_for", lambda work, threads=threads: threads)
+        model = HistGradientBoostingRegressor(max_iter=3, categorical_features=[1], early_stopping=False).fit(X, y)
+        found.append(model.trees_)
+    for other in found[1:]:
+        for name, array in found[0].items():
+            np.testing.assert_array_equal(array, other[name], err_msg=name)
+
+
+def test_a_pool_that_fills_up_is_made_larger_on_several_threads(monkeypatch):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(3000, 8)), rng.integers(0, 2, size=3000)
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr(growing, "threads_for", lambda work, threads=threads: threads)
+        monkeypatch.setattr(growing, "SMALL_CELLS", 0)
+        settings = {"max_leaf_nodes": None, "min_samples_leaf": 2, "max_iter": 2, "early_stopping": False}
+        model = HistGradientBoostingClassifier(**settings).fit(X, y)
+        assert np.diff(model.trees_["start"]).max() > 2 * growing.FIRST_HISTOGRAMS
+        found.append(model.predict_proba(X))
+    np.testing.assert_array_equal(*found)
