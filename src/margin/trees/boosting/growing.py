@@ -208,7 +208,17 @@ class TreeGrower:
         from margin.core.team_kernels import OVER, new_board
         from margin.trees.boosting.growth_kernels import THREADS, grow
 
-        before = (self.codes, self.columns, rows, self.spare, self.packed, packing, self.limits, self.nodes, self.pool)
+        before: tuple[Any, ...] = (
+            self.codes,
+            self.columns,
+            rows,
+            self.spare,
+            self.packed,
+            packing,
+            self.limits,
+            self.nodes,
+            self.pool,
+        )
         before += (self.candidates, self.scratch, self.gains, self.gain_bits, self.order, self.goes_left, self.waiting)
         before += (self.free, self.progress, seed)
         after = (self.category_sets, self.bounds, self.members, self.member_start, self.groups, self.active)
