@@ -8,7 +8,7 @@ from tests.trees.cart.test_structure import awkward_table
 
 from margin.trees import DecisionTreeClassifier, RandomForestClassifier
 from margin.trees.cart import walking
-from margin.trees.cart.keyed_trees import MAX_CODE, SLOTS_PER_TREE, keyed_trees, walk_rows
+from margin.trees.cart.keyed_trees import MAX_CODE, keyed_trees, walk_rows
 from margin.trees.cart.walking import COMPILED_ROWS, apply, predict
 from margin.trees.category_encoding import encode_numbers
 
@@ -134,12 +134,13 @@ def test_missing_values_take_a_slot_only_where_there_are_some():
     assert len(keyed_trees(trees, rows).slots) == 1 + 3
 
 
-@pytest.mark.parametrize(("columns", "categorical", "largest"), [(3, [0, 2], 254), (3 * SLOTS_PER_TREE, [0], MAX_CODE)])
-def test_many_categories_and_many_columns_are_walked_as_floats(columns, categorical, largest):
+@pytest.mark.parametrize(("columns", "largest", "way"), [(3, 254, "walk_keyed"), (100, MAX_CODE, "walk")])
+def test_many_categories_and_many_columns_are_walked_as_floats(columns, largest, way):
     rng = np.random.default_rng(7)
-    trees = [random_tree(rng, 400, columns, categorical) for _ in range(2)]
-    rows = awkward_rows(rng, COMPILED_ROWS, columns, categorical, largest)
-    assert keyed_trees(trees, rows) is None
+    trees = [random_tree(rng, 400, columns, [0, 2]) for _ in range(2)]
+    rows = awkward_rows(rng, COMPILED_ROWS, columns, [0, 2], largest)
+    assert walking._way_for(trees, rows) == way
+    assert (keyed_trees(trees, rows) is None) == (largest > MAX_CODE)
     leaves = walking.apply_all(trees, rows)
     expected = [[brute_leaf(tree, row) for tree in trees] for row in rows[:300]]
     np.testing.assert_array_equal(leaves[:300], expected)

@@ -12,7 +12,6 @@ from margin.trees.cart.structure import TreeArrays
 __all__ = ["KeyedTrees", "keyed_trees", "walk_rows"]
 
 MAX_CODE = 61  # the largest category whose bit fits: the sign is free, and no set is the greatest integer
-SLOTS_PER_TREE = 32  # beyond so many, making keys takes longer than a quicker walk saves
 KEY_BYTES = 1 << 18  # of the rows that pass all trees before the next ones do: they stay in the second-level cache
 BLOCK = 128  # rows that step together: enough to wait for, few enough that they stay in the first cache
 NO_LEAVES, NO_VALUES = np.zeros((0, 0), dtype=np.int32), np.zeros((0, 0))
@@ -27,7 +26,7 @@ class KeyedTrees(NamedTuple):
 
 
 def keyed_trees(trees: Sequence[TreeArrays], X: np.ndarray) -> KeyedTrees | None:
-    """``trees`` for the rows of ``X``; None where that is not possible (a set of many categories) or does not pay."""
+    """``trees`` for the rows of ``X``; None if these have a category beyond :data:`MAX_CODE`, which no key can hold."""
     from margin.trees.cart.keyed_kernels import pack_nodes
 
     start, set_start = _starts(trees, "feature"), _starts(trees, "category_set")
@@ -48,7 +47,7 @@ def keyed_trees(trees: Sequence[TreeArrays], X: np.ndarray) -> KeyedTrees | None
         nodes,
     )
     slots = slots[:used]
-    if used > SLOTS_PER_TREE * len(trees) or _largest_code(X, slots) > MAX_CODE:
+    if _largest_code(X, slots) > MAX_CODE:
         return None
     return KeyedTrees(slots, (2 * start[:-1]).astype(np.uint64), nodes)
 

@@ -7,7 +7,7 @@ rows or the number of threads.
 by levels   NumPy, all rows one level at a time: before anything is compiled
 by one      compiled, row by row, the arrays of a tree as they are: few rows
 by keys     compiled, one comparison of integers per step (:mod:`margin.trees.cart.keyed_trees`): many rows
-by floats   compiled, the table as it is: many rows of many columns, or sets of many categories
+by floats   compiled, the table as it is: many rows, but few trees for so many columns; or many categories
 ==========  ==========================================================================================================
 """
 
@@ -35,8 +35,9 @@ NUMPY_WALKS = 3000
 _walked = 0  # by NumPy in this process
 
 BLOCK = 256  # rows that step together: enough to wait for, few enough that they stay in the first caches
-# What a walk by keys costs before it begins, and what it then saves, counted in nodes that are packed in the same time.
+# What a walk of many rows costs before it begins, and what it then saves, in nodes that are packed in the same time.
 NODES_PER_TABLE, NODES_PER_TREE, NODES_PER_WALK = 4500, 250, 8
+COLUMNS_PER_STEP = 1.5  # of a row that are made keys in the time that keys save at a node
 CHUNK = 2048  # rows that a thread takes at a time
 WORK_PER_WALK = 200.0  # basic operations per row and tree
 
@@ -68,10 +69,10 @@ def apply(tree: TreeArrays, X: np.ndarray) -> np.ndarray:
 def apply_all(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
     """The number of the leaf that every row of float64 ``X`` reaches in every tree, int32 (n, trees)."""
     way = _way_for(trees, X)
-    if way != "walk_keyed":
+    if way in ("levels", "walk_few"):
         return np.column_stack([_apply_one(tree, X, way) for tree in trees])
     leaves, X = np.empty((len(X), len(trees)), dtype=np.int32), np.ascontiguousarray(X)
-    keyed = keyed_trees(trees, X)
+    keyed = keyed_trees(trees, X) if way == "walk_keyed" else None
     nodes = packed(trees) if keyed is None else ()
 
     def walk_chunk(rows: slice) -> None:
@@ -93,12 +94,12 @@ def sum_values(trees: Sequence[TreeArrays], X: np.ndarray) -> np.ndarray:
     """The sum over trees of what they predict for every row, (n, outputs)."""
     total = np.zeros((len(X), trees[0]["value"].shape[1]))
     way = _way_for(trees, X)
-    if way != "walk_keyed":
+    if way in ("levels", "walk_few"):
         for tree in trees:
             total += tree["value"][_apply_one(tree, X, way)]
         return total
     X = np.ascontiguousarray(X)
-    keyed = keyed_trees(trees, X)
+    keyed = keyed_trees(trees, X) if way == "walk_keyed" else None
     add_chunk = _adding_floats(trees, X, total) if keyed is None else _adding_keyed(trees, keyed, X, total)
     _in_chunks(add_chunk, len(X), WORK_PER_WALK * len(X) * len(trees))
     return total
@@ -131,14 +132,16 @@ def _walk_floats(X: np.ndarray, nodes: tuple[np.ndarray, ...], leaves: np.ndarra
 
 
 def _way_for(trees: Sequence[TreeArrays], X: np.ndarray) -> str:
-    """The way to take: "walk_keyed", or "walk_few" where making keys would take longer; or "levels".
+    """The way to take, by the name of its kernel: "walk_keyed", "walk" (by floats), "walk_few" (by one); or "levels".
 
     Compiled code is used if it is there, or there are many rows, or NumPy has walked for long enough.
     """
     global _walked
-    saved = len(trees) * (NODES_PER_TREE + NODES_PER_WALK * len(X))
-    few = saved < NODES_PER_TABLE + sum(len(tree["feature"]) for tree in trees)
-    way = "walk_few" if few else "walk_keyed"
+    nodes = sum(len(tree["feature"]) for tree in trees)
+    steps = len(trees) * np.log2(nodes / len(trees))
+    way = "walk_keyed" if X.shape[1] <= COLUMNS_PER_STEP * steps else "walk"
+    if len(trees) * (NODES_PER_TREE + NODES_PER_WALK * len(X)) < NODES_PER_TABLE + nodes:
+        way = "walk_few"
     if len(X) >= COMPILED_ROWS or _walked >= NUMPY_WALKS or is_compiling_ahead() or _is_compiled(way):
         return way
     _walked += len(trees)
@@ -149,10 +152,11 @@ def _is_compiled(way: str) -> bool:
     if "numba" not in sys.modules:
         return False
     from margin.core.cached_kernels import is_ready
-    from margin.trees.cart.keyed_kernels import pack_nodes, walk_keyed
-    from margin.trees.cart.walking_kernels import walk_few
+    from margin.trees.cart import keyed_kernels, walking_kernels
 
-    return is_ready(walk_few) if way == "walk_few" else is_ready(pack_nodes) and is_ready(walk_keyed)
+    if way == "walk_keyed":
+        return is_ready(keyed_kernels.pack_nodes) and is_ready(keyed_kernels.walk_keyed)
+    return is_ready(getattr(walking_kernels, way))
 
 
 def _apply_one(tree: TreeArrays, X: np.ndarray, way: str) -> np.ndarray:
