@@ -18,7 +18,7 @@ import numpy as np
 from margin.core.verdict import Verdict, above, below, every
 from margin.data.generators import friedman
 from margin.trees import RandomForestRegressor
-from margin.trees.cart.structure import predict
+from margin.trees.cart.walking import predict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

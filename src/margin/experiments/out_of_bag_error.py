@@ -14,7 +14,7 @@ import numpy as np
 from margin.core.verdict import Verdict, above, below, every, near
 from margin.data import load
 from margin.trees import RandomForestClassifier
-from margin.trees.cart.structure import predict
+from margin.trees.cart.walking import predict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

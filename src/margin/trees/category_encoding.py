@@ -132,8 +132,13 @@ def encode_numbers(X: np.ndarray, categories: Mapping[int, Any]) -> np.ndarray:
         if not len(known):  # the column was missing in every training row
             X[:, column] = np.nan
             continue
-        code = np.minimum(np.searchsorted(known, X[:, column]), len(known) - 1)
-        X[:, column] = np.where(known[code] == X[:, column], code, np.nan)
+        x = np.ascontiguousarray(X[:, column])
+        if known[0] == 0 and known[-1] == len(known) - 1 and np.array_equal(known, np.arange(len(known))):
+            is_known = (x >= 0) & (x < len(known)) & (x == np.floor(x))  # the numbers are codes: nothing to look up
+            X[:, column] = np.where(is_known, x + 0.0, np.nan)  # 0.0 for -0.0
+            continue
+        code = np.minimum(np.searchsorted(known, x), len(known) - 1)
+        X[:, column] = np.where(known[code] == x, code, np.nan)
     return X
 
 

@@ -89,7 +89,7 @@ def test_own_trees_take_a_shorter_way_to_the_same_model(load, monkeypatch):
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
     learner = OwnTree(max_depth=2, max_features=2, splitter="random")
     short = AdaBoostClassifier(learner, n_estimators=8, random_state=3).fit(X, y)
-    monkeypatch.setattr("margin.trees.boosting.adaboost.TreeLearners.of", lambda *_: None)
+    monkeypatch.setattr("margin.trees.boosting.adaboost_rounds.TreeLearners.of", lambda *_: None)
     long = AdaBoostClassifier(learner, n_estimators=8, random_state=3).fit(X, y)
     for one, other in zip(short.estimators_, long.estimators_, strict=True):
         for name, array in one.tree_.items():
@@ -103,7 +103,7 @@ def test_own_trees_take_a_shorter_way_to_the_same_model(load, monkeypatch):
 def test_own_regression_trees_take_the_same_way(monkeypatch):
     X, y = load_diabetes(return_X_y=True)
     short = AdaBoostRegressor(n_estimators=8, random_state=3).fit(X, y)
-    monkeypatch.setattr("margin.trees.boosting.adaboost.TreeLearners.of", lambda *_: None)
+    monkeypatch.setattr("margin.trees.boosting.adaboost_rounds.TreeLearners.of", lambda *_: None)
     monkeypatch.setattr("margin.trees.boosting.adaboost.all_own_trees", lambda _: False)
     long = AdaBoostRegressor(n_estimators=8, random_state=3).fit(X, y)
     np.testing.assert_array_equal(short.predict(X), long.predict(X))

@@ -17,7 +17,7 @@ from sklearn.tree import export_text
 from margin.store import save
 from margin.trees import GradientBoostingClassifier, GradientBoostingRegressor
 from margin.trees.cart.structure import depth
-from margin.trees.cart.structure import predict as walk
+from margin.trees.cart.walking import predict as walk
 
 
 def few_values(n=600, seed=0):

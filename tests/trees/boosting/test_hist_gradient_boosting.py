@@ -17,7 +17,7 @@ from margin.data.splits import hold_out
 from margin.trees import GradientBoostingClassifier, HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from margin.trees.boosting import growing
 from margin.trees.boosting.growing import TreeGrower
-from margin.trees.cart.structure import predict as walk
+from margin.trees.cart.walking import predict as walk
 
 
 def friedman(n=600, seed=0):

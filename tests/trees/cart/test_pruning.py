@@ -5,7 +5,8 @@ import pytest
 
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.cart.pruning import cost_complexity_path, leaf_counts, prune_by_cost, prune_by_error
-from margin.trees.cart.structure import n_leaves, predict, subtree
+from margin.trees.cart.structure import n_leaves, subtree
+from margin.trees.cart.walking import predict
 
 
 def small_tree(seed, classify=True):

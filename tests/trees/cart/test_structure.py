@@ -1,23 +1,11 @@
-"""A tree as arrays: walking, paths, cutting, and the compiled walks against NumPy's."""
-
-import sys
+"""A tree as arrays: paths, cutting, drawing."""
 
 import numpy as np
 import pytest
 
-from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier
-from margin.trees.cart import structure
-from margin.trees.cart.structure import (
-    COMPILED_ROWS,
-    apply,
-    decision_path,
-    depths,
-    leaf,
-    n_leaves,
-    parents,
-    predict,
-    subtree,
-)
+from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from margin.trees.cart.structure import depths, leaf, n_leaves, parents, subtree
+from margin.trees.cart.walking import apply, decision_path, predict
 from margin.trees.category_encoding import encode_numbers
 
 
@@ -35,61 +23,6 @@ def grown():
     X, y = awkward_table()
     model = DecisionTreeClassifier(categorical_features=[2], random_state=0).fit(X, y)
     return model, encode_numbers(X, model.categories_), y
-
-
-def brute_leaf(tree, row):
-    node = 0
-    while tree["feature"][node] >= 0:
-        x = row[tree["feature"][node]]
-        if np.isnan(x):
-            left = tree["missing_left"][node]
-        elif tree["category_row"][node] >= 0:
-            bits = np.unpackbits(tree["category_set"][tree["category_row"][node]], bitorder="little")
-            left = bits[int(x)] == 1
-        else:
-            left = x <= tree["threshold"][node]
-        node = int(tree["left" if left else "right"][node])
-    return node
-
-
-def test_every_way_of_walking_reaches_the_same_leaf(grown, monkeypatch):
-    model, rows, _ = grown
-    expected = [brute_leaf(model.tree_, row) for row in rows]
-    assert apply(model.tree_, rows).tolist() == expected
-    many = np.tile(rows, (COMPILED_ROWS // len(rows) + 1, 1))
-    assert apply(model.tree_, many)[: len(rows)].tolist() == expected
-    monkeypatch.delitem(sys.modules, "numba")  # as in a process that has compiled nothing
-    assert apply(model.tree_, rows).tolist() == expected
-
-
-def test_a_sum_over_trees_is_the_same_for_few_and_many_rows(grown, monkeypatch):
-    model, rows, _ = grown
-    many = np.tile(rows, (COMPILED_ROWS // len(rows) + 1, 1))
-    total = structure.sum_values([model.tree_, model.tree_], many)
-    np.testing.assert_array_equal(total[: len(rows)], 2 * predict(model.tree_, rows))
-    monkeypatch.setattr("margin.core.threads.WORK_PER_THREAD", 1)
-    monkeypatch.setenv("MARGIN_NUM_THREADS", "2")
-    np.testing.assert_array_equal(structure.sum_values([model.tree_, model.tree_], many), total)
-    monkeypatch.delitem(sys.modules, "numba")
-    np.testing.assert_array_equal(structure.sum_values([model.tree_] * 2, rows), total[: len(rows)])
-
-
-def test_one_row_and_many_reach_the_same_leaves_of_a_forest():
-    X, y = awkward_table(3, n=1500)
-    model = RandomForestClassifier(5, categorical_features=[2], random_state=0).fit(X, y)
-    rows = encode_numbers(X, model.categories_)
-    expected = np.array([[brute_leaf(tree, row) for tree in model.trees_] for row in rows[:100]])
-    together = structure.apply_all(model.trees_, rows)
-    np.testing.assert_array_equal(together[:100], expected)
-    np.testing.assert_array_equal(
-        np.vstack([structure.apply_all(model.trees_, row[None]) for row in rows[:100]]), expected
-    )
-    shares = structure.sum_values(model.trees_, rows)
-    np.testing.assert_array_equal(
-        np.vstack([structure.sum_values(model.trees_, row[None]) for row in rows[:100]]), shares[:100]
-    )
-    values = [tree["value"][together[:, k]] for k, tree in enumerate(model.trees_)]
-    np.testing.assert_array_equal(shares, ((((0 + values[0]) + values[1]) + values[2]) + values[3]) + values[4])
 
 
 def test_decision_path_holds_the_leaf_and_all_above(grown):

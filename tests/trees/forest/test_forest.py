@@ -23,7 +23,8 @@ from margin.trees import (
     RandomForestRegressor,
 )
 from margin.trees.cart.pruning import prune_by_cost
-from margin.trees.cart.structure import n_leaves, predict
+from margin.trees.cart.structure import n_leaves
+from margin.trees.cart.walking import predict
 from margin.trees.forest.bootstrap import sample_counts, tree_keys
 
 

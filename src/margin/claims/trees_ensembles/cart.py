@@ -8,7 +8,7 @@ from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, equal, every, near
 from margin.data import load
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor
-from margin.trees.cart.structure import apply
+from margin.trees.cart.walking import apply
 from margin.trees.multiway.gains import class_entropy
 
 __all__: list[str] = []

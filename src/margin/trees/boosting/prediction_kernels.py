@@ -25,7 +25,7 @@ CODE, MISSES, ASKS_CATEGORY, COLUMN = (
 def _walk_block(codes, first, count, root, split, category_row, category_set, at, walking):
     """Bring rows ``first`` to ``first + count`` from ``root`` to their leaves, in ``at``.
 
-    As in :mod:`margin.trees.cart.structure_kernels` all rows take one step before any takes the next, and those in a
+    As in :mod:`margin.trees.cart.walking_kernels` all rows take one step before any takes the next, and those in a
     leaf drop out.
     """
     for k in range(count):

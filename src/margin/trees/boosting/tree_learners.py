@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
 from margin.trees.binning import SUBSAMPLE
-from margin.trees.cart import structure
+from margin.trees.cart import walking
 from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.cart.growing import first_state, grow_trees, weighted_rules
 from margin.trees.cart.growth_limits import growth_rules
@@ -62,7 +62,7 @@ class TreeLearners:
         learner.n_features_in_ = data.X.shape[1]
         if learner.ccp_alpha > 0:
             learner._tree = prune_by_cost(learner._tree, learner.ccp_alpha)
-            leaf = structure.apply(learner._tree, data.X)
+            leaf = walking.apply(learner._tree, data.X)
         else:
             leaf = np.empty(len(weight), dtype=np.int64)
             leaf[grown.rows] = grown.leaf_of_rows()
@@ -81,11 +81,11 @@ def votes(learners: Sequence[Any], weights: np.ndarray, classes: np.ndarray, X: 
         value = np.zeros((len(said), len(classes)))
         value[np.arange(len(said)), said] = weight
         trees.append({**learner._tree, "value": value})
-    return structure.sum_values(trees, encode_numbers(X, learners[0].categories_))
+    return walking.sum_values(trees, encode_numbers(X, learners[0].categories_))
 
 
 def answers(learners: Sequence[Any], X: np.ndarray) -> np.ndarray:
     """What every learner says, (n, learners)."""
     trees = [learner._tree for learner in learners]
-    leaves = structure.apply_all(trees, encode_numbers(X, learners[0].categories_))
+    leaves = walking.apply_all(trees, encode_numbers(X, learners[0].categories_))
     return np.column_stack([tree["value"][leaf, 0] for tree, leaf in zip(trees, leaves.T, strict=True)])

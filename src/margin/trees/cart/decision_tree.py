@@ -25,7 +25,7 @@ from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import seed_from
 from margin.core.sparse_input import allow_sparse
-from margin.trees.cart import explaining, structure
+from margin.trees.cart import explaining, structure, walking
 from margin.trees.cart.growing import grow_tree
 from margin.trees.cart.growth_limits import GrowthLimits, growth_rules
 from margin.trees.cart.impurity_importance import impurity_importance
@@ -104,12 +104,12 @@ class _DecisionTree(GrowthLimits, MultiOutputMixin, Estimator):
     def apply(self, X: Any) -> np.ndarray:
         """The number of the leaf that every row reaches."""
         rows = encoded_rows(self, X)
-        return structure.apply(self._tree, rows)
+        return walking.apply(self._tree, rows)
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Which nodes every row passes, sparse (n, nodes)."""
         rows = encoded_rows(self, X)
-        return structure.decision_path(self._tree, rows)
+        return walking.decision_path(self._tree, rows)
 
     def get_depth(self) -> int:
         """The most questions between the root and a leaf."""
@@ -140,7 +140,7 @@ class _DecisionTree(GrowthLimits, MultiOutputMixin, Estimator):
             self._tree = prune_by_error(self._tree, rows, target)
         elif method == "cost-complexity":
             candidates = [prune_by_cost(self._tree, alpha) for alpha in cost_complexity_path(self._tree)["ccp_alphas"]]
-            errors = [self._error(structure.predict(tree, rows), target) for tree in candidates]
+            errors = [self._error(walking.predict(tree, rows), target) for tree in candidates]
             best = min(errors)
             self._tree = [tree for tree, error in zip(candidates, errors) if error <= best][-1]
         else:
@@ -219,7 +219,7 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
     def predict_proba(self, X: Any) -> Any:
         """The weighted fractions of the classes in every row's leaf, (n, classes); of several targets a list."""
         rows = encoded_rows(self, X)
-        parts = fraction_parts(structure.predict(self._tree, rows), self.classes_)
+        parts = fraction_parts(walking.predict(self._tree, rows), self.classes_)
         return parts if isinstance(self.classes_, list) else parts[0]
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -229,7 +229,7 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
     def predict(self, X: Any) -> np.ndarray:
         """The most frequent class of every row's leaf, (n,) or (n, targets)."""
         rows = encoded_rows(self, X)
-        return labels_of(structure.predict(self._tree, rows), self.classes_)
+        return labels_of(walking.predict(self._tree, rows), self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -276,7 +276,7 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
     def predict(self, X: Any) -> np.ndarray:
         """The mean (or median) of every row's leaf, (n,) or (n, targets)."""
         rows = encoded_rows(self, X)
-        value = structure.predict(self._tree, rows)
+        value = walking.predict(self._tree, rows)
         return value[:, 0] if value.shape[1] == 1 else value
 
     def _held_back_targets(self, y: np.ndarray) -> np.ndarray:

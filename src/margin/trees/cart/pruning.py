@@ -16,7 +16,8 @@ import heapq
 
 import numpy as np
 
-from margin.trees.cart.structure import TreeArrays, apply, parents, subtree
+from margin.trees.cart.structure import TreeArrays, parents, subtree
+from margin.trees.cart.walking import apply
 
 __all__ = ["cost_complexity_path", "leaf_counts", "prune_by_cost", "prune_by_error", "summed_below"]
 

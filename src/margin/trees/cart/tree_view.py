@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from margin.trees.cart import structure
+from margin.trees.cart import structure, walking
 from margin.trees.cart.impurity_importance import impurity_importance
 from margin.trees.cart.several_targets import TargetClasses, stacked_fractions
 
@@ -98,15 +98,15 @@ class TreeView(Mapping[str, np.ndarray]):
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of every row."""
-        return structure.apply(self._arrays, _rows(X)).astype(np.intp)
+        return walking.apply(self._arrays, _rows(X)).astype(np.intp)
 
     def predict(self, X: Any) -> np.ndarray:
         """The value of every row's leaf, (n, classes) or (n, 1)."""
-        return structure.predict(self._arrays, _rows(X))
+        return walking.predict(self._arrays, _rows(X))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Which nodes every row passes, sparse (n, nodes)."""
-        return structure.decision_path(self._arrays, _rows(X))
+        return walking.decision_path(self._arrays, _rows(X))
 
     def compute_node_depths(self) -> np.ndarray:
         """Depth of every node, the root's being 1."""

@@ -26,7 +26,7 @@ from margin.core.parameters import VERBOSE, attribute, default, parameter
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse
-from margin.trees.cart import structure
+from margin.trees.cart import walking
 from margin.trees.cart.decision_tree import (
     CLASS_CRITERION,
     NUMBER_CRITERION,
@@ -205,12 +205,12 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
     def apply(self, X: Any) -> np.ndarray:
         """The leaf that every row reaches in every tree, (n, trees)."""
         rows = encoded_rows(self, X)
-        return structure.apply_all(self.trees_, rows)
+        return walking.apply_all(self.trees_, rows)
 
     def decision_path(self, X: Any) -> tuple[sp.csr_matrix, np.ndarray]:
         """Which nodes every row passes, sparse (n, nodes of all trees), and where the nodes of every tree begin."""
         rows = encoded_rows(self, X)
-        paths = [structure.decision_path(tree, rows) for tree in self.trees_]
+        paths = [walking.decision_path(tree, rows) for tree in self.trees_]
         return sp.hstack(paths, format="csr"), np.cumsum([0] + [path.shape[1] for path in paths])
 
     def __sklearn_tags__(self) -> Any:
@@ -220,7 +220,7 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
 
     def _average(self, X: Any) -> np.ndarray:
         rows = encoded_rows(self, X)
-        return structure.sum_values(self.trees_, rows) / len(self.trees_)
+        return walking.sum_values(self.trees_, rows) / len(self.trees_)
 
     def _learn(self, loop: ForestGrowth, data: TrainingData) -> None:
         self.trees_, self._seed, self._sampling = loop.trees[:], loop.seed, loop.sampling
@@ -304,7 +304,7 @@ class ForestClassifier(ClassifierMixin, _Forest):
         classes = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
         counts = [np.zeros((len(rows), len(labels)), dtype=np.int64) for labels in classes]
         for tree in self.trees_:
-            for count, part in zip(counts, fraction_parts(structure.predict(tree, rows), self.classes_)):
+            for count, part in zip(counts, fraction_parts(walking.predict(tree, rows), self.classes_)):
                 count[np.arange(len(rows)), part.argmax(axis=1)] += 1
         return counts if isinstance(self.classes_, list) else counts[0]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from margin.core.parallel import map_in_order, worker_count
 from margin.core.records import Record
-from margin.trees.cart import structure
+from margin.trees.cart import structure, walking
 from margin.trees.cart.growing import GrownTrees, grow_trees, weighted_rules
 from margin.trees.cart.growth_limits import growth_rules
 from margin.trees.cart.pruning import prune_by_cost
@@ -98,7 +98,7 @@ class ForestGrowth:
 
     def _judge(self, tree: Mapping[str, np.ndarray], counts: np.ndarray) -> None:
         left_out = np.flatnonzero(counts == 0)
-        self.judged.add(left_out, structure.predict(tree, self.data.X[left_out]))
+        self.judged.add(left_out, walking.predict(tree, self.data.X[left_out]))
 
     def go_on(self, trees: list[Mapping[str, np.ndarray]], sampling: Sampling | None) -> None:
         """Start from ``trees`` of an earlier fit; their samples are drawn again to see which rows they left out."""

@@ -1,4 +1,4 @@
-"""Walking rows down trees, compiled by Numba: the same leaves as :func:`margin.trees.cart.structure.apply` finds.
+"""Walking rows down trees, compiled by Numba: the table as it is; see :mod:`margin.trees.cart.walking`.
 
 A node is two integers of eight bytes side by side, so that one access to memory brings all of a question: the threshold
 (a float's bits; the row of the set where the question is about categories), and the first child, whether missing values
@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from margin.core.cached_kernels import cached_kernel, inner_kernel
-from margin.trees.cart.structure import BLOCK
+from margin.trees.cart.walking import BLOCK
 
-__all__ = ["walk", "walk_and_add", "walk_few"]
+__all__ = ["walk", "walk_few"]
 
 MISSING_RIGHT, CATEGORY, COLUMN = np.uint64(32), np.uint64(33), np.uint64(34)  # shifts; the child is below
 CHILD, BYTE, ZERO, ONE, TWO, THREE, SEVEN = (np.uint64(k) for k in (0xFFFFFFFF, 0xFF, 0, 1, 2, 3, 7))
@@ -63,19 +63,6 @@ def walk(X, roots, nodes, thresholds, category_set, leaves, at, walking):
             _walk_block(X, first, count, root, nodes, thresholds, category_set, at, walking)
             for k in range(count):
                 leaves[first + k, tree] = at[k] - root
-
-
-@cached_kernel
-def walk_and_add(X, roots, nodes, thresholds, category_set, value, total, at, walking):
-    """Add the value of every row's leaf in every tree, the trees in their order, to ``total`` (n, outputs)."""
-    for tree in range(roots.size):
-        for first in range(0, X.shape[0], BLOCK):
-            rest = X.shape[0] - first
-            count = rest if rest < BLOCK else BLOCK
-            _walk_block(X, first, count, roots[tree], nodes, thresholds, category_set, at, walking)
-            for k in range(count):
-                for output in range(value.shape[1]):
-                    total[first + k, output] += value[at[k], output]
 
 
 @cached_kernel
