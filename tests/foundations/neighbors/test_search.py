@@ -30,9 +30,12 @@ def by_definition(D, k):
 
 @pytest.fixture(params=["numpy", "compiled"])
 def path(request, monkeypatch):
-    """Small problems run in NumPy by default; both paths are tested."""
+    """Small problems run in NumPy and SciPy by default; both paths are tested."""
     if request.param == "compiled":
         monkeypatch.setattr(search, "COMPILED_WORK", 0)
+        monkeypatch.setattr(search, "TREE_WORK", 0)
+    else:
+        monkeypatch.setattr(search.tile_tree, "is_ready", lambda: False)
     return request.param
 
 
