@@ -30,16 +30,16 @@ SAMPLE = 1024  # rows from which center and scale are taken; any near the points
 
 def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """``m`` likely nearest points of every query, (len(queries), m), and a lower bound on the power of all others."""
-    from margin.foundations.neighbors.scan_kernels import keep_smallest
+    from margin.foundations.neighbors.scan_kernels import LANES, keep_smallest
 
     frame = _frame(points, queries)
     scores = np.full((len(queries), m), np.inf, dtype=np.float32)
     index = np.zeros((len(queries), m), dtype=np.int64)
-    radius = 0.0
+    radius, least = 0.0, np.empty(LANES, dtype=np.float32)
     for block in _blocks(points, frame):
         radius = max(radius, block.radius)
         for part, products in _products(block, frame):
-            keep_smallest(products, block.half_squares, block.first, scores[part], index[part])
+            keep_smallest(products, block.half_squares, block.first, scores[part], index[part], least)
     if m == len(points):
         return index, np.full(len(queries), np.inf)
     with np.errstate(invalid="ignore", over="ignore"):

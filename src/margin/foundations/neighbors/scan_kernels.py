@@ -10,36 +10,97 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import cached_kernel, inner_kernel, njit
 
-__all__ = ["keep_smallest", "pair_powers", "scan"]
+__all__ = ["insert", "keep_smallest", "pair_powers", "scan"]
 
 LANES = 64
+SHORT = 32  # numbers kept up to which a sorted list is at least as fast as a heap (measured)
+ABOVE, TINY = np.float32(1e-6), np.float32(1e-30)  # what makes any finite float32 larger
 CHECK_EVERY = 32  # columns after which a group whose every power exceeds the bound is given up
 
+ONE = np.uint64(1)
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # every six bits in a row differ from all others
+BIT_OF_PRODUCT = np.argsort([(int(DE_BRUIJN) << bit) % 2**64 >> 58 for bit in range(64)])
 
-@njit(cache=True, nogil=True)
-def keep_smallest(products, half_squares, first, scores, index):
-    """Scores ``half_squares[j] - products[q, j]`` enter the heap of query q where they are smaller than its largest."""
-    n = products.shape[1]
+
+@cached_kernel
+def keep_smallest(products, half_squares, first, scores, index, least):
+    """Scores ``half_squares[j] - products[q, j]`` enter row q of ``scores`` where they are smaller than its largest.
+
+    A row is a heap, or a list in ascending order if it is short; ``least`` (LANES,) is overwritten.
+    """
+    n, m = products.shape[1], scores.shape[1]
     whole = n - n % LANES
+    largest = m - 1 if m <= SHORT else 0
     for q in range(products.shape[0]):
-        row, heap, where = products[q], scores[q], index[q]
+        row, kept, where = products[q], scores[q], index[q]
+        if m <= SHORT and kept[0] == np.inf:
+            _begin(row, half_squares, whole, kept, where, least)
         for start in range(0, whole, LANES):
             part, squares = row[start : start + LANES], half_squares[start : start + LANES]
-            bound = heap[0]
+            bound = kept[largest]
             hit = np.int32(0)
             for lane in range(LANES):
                 hit = np.int32(hit | (np.int32(1) if squares[lane] - part[lane] < bound else np.int32(0)))
             if hit:
+                hits = np.uint64(0)
                 for lane in range(LANES):
+                    hits |= np.uint64(squares[lane] - part[lane] < bound) << np.uint64(lane)
+                while hits:
+                    lane = _first_bit(hits)
+                    hits &= hits - ONE
                     score = squares[lane] - part[lane]
-                    if score < heap[0]:
-                        _replace_largest(heap, where, score, first + start + lane)
+                    if score < kept[largest]:
+                        _keep(kept, where, score, first + start + lane)
         for j in range(whole, n):
             score = half_squares[j] - row[j]
-            if score < heap[0]:
-                _replace_largest(heap, where, score, first + j)
+            if score < kept[largest]:
+                _keep(kept, where, score, first + j)
+
+
+@inner_kernel
+def _first_bit(bits):
+    """The number of the lowest bit that is set: a product moves six bits to the top that occur for this one only."""
+    return BIT_OF_PRODUCT[((bits & (~bits + ONE)) * DE_BRUIJN) >> np.uint64(58)]
+
+
+@inner_kernel
+def _begin(row, half_squares, whole, kept, where, least):
+    """Fill ``kept`` with a number just above the m-th of the smallest scores of the 64 lanes: at least m points are
+    below it, and of the others few. A row that began with infinity would let many in, to throw them out again."""
+    m = len(kept)
+    for lane in range(LANES):
+        least[lane] = np.inf
+    for start in range(0, whole, LANES):
+        part, squares = row[start : start + LANES], half_squares[start : start + LANES]
+        for lane in range(LANES):
+            score = squares[lane] - part[lane]
+            least[lane] = score if score < least[lane] else least[lane]
+    for lane in range(LANES):
+        if least[lane] < kept[m - 1]:
+            insert(kept, where, least[lane], 0)
+    above = kept[m - 1] + ABOVE * abs(kept[m - 1]) + TINY
+    for i in range(m):
+        kept[i] = above
+
+
+@inner_kernel
+def _keep(kept, where, score, index):
+    if len(kept) <= SHORT:
+        insert(kept, where, score, index)
+    else:
+        _replace_largest(kept, where, score, index)
+
+
+@inner_kernel
+def insert(values, where, value, index):
+    """Put ``value`` in its place in a list ascending by value, then by index; the last one falls out."""
+    i = len(values) - 1
+    while i > 0 and (values[i - 1] > value or (values[i - 1] == value and where[i - 1] > index)):
+        values[i], where[i] = values[i - 1], where[i - 1]
+        i -= 1
+    values[i], where[i] = value, index
 
 
 @njit(cache=True, nogil=True)
@@ -147,7 +208,7 @@ def _grown(total, gap, exponent):
     return total + size**exponent
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _replace_largest(heap, where, value, index):
     """Put ``value`` in place of the root of a max-heap ordered by value, then by index."""
     k = len(heap)

@@ -25,9 +25,10 @@ __all__ = ["ALGORITHMS", "NeighborIndex"]
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 LEAF_SIZE = 30  # rows of a leaf of a tree
-SPARE = {"filter": 6, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
+SPARE = {"filter": 4, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
 COMPILED_WORK = 2**22  # additions from which loading the compiled loops is repaid
-TREE_WORK = 2**17  # queries times columns times levels, some 10 ms of SciPy's tree, from which that is repaid, too
+JUDGED_WORK = 2**20  # the same for pairs, whose rows NumPy has to collect first
+TREE_WORK = 2**17  # the same for trees: queries times columns times levels, some 10 ms of SciPy's
 TREE_NEIGHBORS = 100  # neighbors up to which inserting each in its place is fast (measured)
 SIMPLE_EXPONENTS = (1.0, 2.0, 3.0, np.inf)  # those for which NumPy and the compiled loops give the same bits
 TREE_COLUMNS = 6  # a tree wins up to so many columns of full-dimensional data (measured)
@@ -99,7 +100,7 @@ class NeighborIndex:
         if tree is not None:
             m = min(k + SPARE["tree"], len(self.points))
             return self._judged(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
-        if not self._compiled(len(queries) * len(self.points)):
+        if not self._compiled(len(queries) * len(self.points), COMPILED_WORK):
             with np.errstate(over="ignore"):  # an infinite power is told below
                 return scan_reference.scan(self._by_column, queries, k, self.exponent)
         if self.exponent == 2.0:
@@ -160,11 +161,11 @@ class NeighborIndex:
     def _pair_powers(self, queries: np.ndarray, of_query: np.ndarray, of_point: np.ndarray) -> np.ndarray:
         return self._loops(len(of_query)).pair_powers(self.points, queries, of_query, of_point, self.exponent)
 
-    def _compiled(self, pairs: int) -> bool:
-        return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= COMPILED_WORK
+    def _compiled(self, pairs: int, enough: int) -> bool:
+        return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= enough
 
     def _loops(self, pairs: int) -> ModuleType:
-        if not self._compiled(pairs) and not self._is_ready():
+        if not self._compiled(pairs, JUDGED_WORK) and not self._is_ready():
             return scan_reference
         from margin.foundations.neighbors import scan_kernels
 

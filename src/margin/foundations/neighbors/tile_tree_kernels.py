@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.foundations.neighbors.scan_kernels import insert
 
 __all__ = ["order_points", "search"]
 
@@ -152,14 +153,4 @@ def _look(tile, numbers, query, near, where, totals):
     if hit:
         for lane in range(lanes):
             if totals[lane] < near[last] or (totals[lane] == near[last] and numbers[lane] < where[last]):
-                _insert(near, where, totals[lane], numbers[lane])
-
-
-@inner_kernel
-def _insert(near, where, power, number):
-    """Put a neighbor in its place, by power and then by number; the last one falls out."""
-    i = len(near) - 1
-    while i > 0 and (near[i - 1] > power or (near[i - 1] == power and where[i - 1] > number)):
-        near[i], where[i] = near[i - 1], where[i - 1]
-        i -= 1
-    near[i], where[i] = power, number
+                insert(near, where, totals[lane], numbers[lane])
