@@ -16,8 +16,9 @@ the search that follows can prove that it missed nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -25,21 +26,21 @@ __all__ = ["ball_pairs", "candidates"]
 
 UNIT = 2.0**-24  # largest relative error of rounding to float32
 QUERIES, POINTS = 1024, 256  # sides of a block of products: 1 MB in float32, half of a second-level cache
+TOGETHER = 64  # points that a compiled loop looks at together
+SHORT = 32  # numbers kept up to which a sorted list is at least as fast as a heap (measured)
 SAMPLE = 1024  # rows from which center and scale are taken; any near the points will do
 
 
 def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """``m`` likely nearest points of every query, (len(queries), m), and a lower bound on the power of all others."""
-    from margin.foundations.neighbors.scan_kernels import LANES, keep_smallest
-
     frame = _frame(points, queries)
     scores = np.full((len(queries), m), np.inf, dtype=np.float32)
     index = np.zeros((len(queries), m), dtype=np.int64)
-    radius, least = 0.0, np.empty(LANES, dtype=np.float32)
+    radius, keep = 0.0, _keeper(m)
     for block in _blocks(points, frame):
         radius = max(radius, block.radius)
         for part, products in _products(block, frame):
-            keep_smallest(products, block.half_squares, block.first, scores[part], index[part], least)
+            keep(*_whole(products, block.half_squares), block.first, scores[part], index[part])
     if m == len(points):
         return index, np.full(len(queries), np.inf)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -63,6 +64,21 @@ def ball_pairs(points: np.ndarray, queries: np.ndarray, powers: np.ndarray) -> t
             found.append((of_query + part.start, of_point + block.first))
     of_query, of_point = (np.concatenate(side) for side in zip(*found))
     return of_query, of_point
+
+
+def _keeper(m: int) -> Callable[..., None]:
+    """The compiled loop that keeps the ``m`` smallest scores of every query."""
+    from margin.foundations.neighbors.scan_kernels import LANES, keep_in_heap, keep_in_list
+
+    return partial(keep_in_list, least=np.empty(LANES, dtype=np.float32)) if m <= SHORT else keep_in_heap
+
+
+def _whole(products: np.ndarray, half_squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both with columns up to a multiple of the points that are looked at together; the new ones are infinitely far."""
+    missing = -len(half_squares) % TOGETHER
+    if not missing:
+        return products, half_squares
+    return np.pad(products, ((0, 0), (0, missing))), np.pad(half_squares, (0, missing), constant_values=np.inf)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ import numpy as np
 
 from margin.core.cached_kernels import cached_kernel, inner_kernel, njit
 
-__all__ = ["insert", "keep_smallest", "pair_powers", "scan"]
+__all__ = ["insert", "keep_in_heap", "keep_in_list", "pair_powers", "scan"]
 
 LANES = 64
-SHORT = 32  # numbers kept up to which a sorted list is at least as fast as a heap (measured)
 ABOVE, TINY = np.float32(1e-6), np.float32(1e-30)  # what makes any finite float32 larger
 CHECK_EVERY = 32  # columns after which a group whose every power exceeds the bound is given up
 
@@ -25,38 +24,52 @@ BIT_OF_PRODUCT = np.argsort([(int(DE_BRUIJN) << bit) % 2**64 >> 58 for bit in ra
 
 
 @cached_kernel
-def keep_smallest(products, half_squares, first, scores, index, least):
-    """Scores ``half_squares[j] - products[q, j]`` enter row q of ``scores`` where they are smaller than its largest.
-
-    A row is a heap, or a list in ascending order if it is short; ``least`` (LANES,) is overwritten.
-    """
-    n, m = products.shape[1], scores.shape[1]
-    whole = n - n % LANES
-    largest = m - 1 if m <= SHORT else 0
+def keep_in_list(products, half_squares, first, scores, index, least):
+    """Scores ``half_squares[j] - products[q, j]`` enter row q of ``scores``, a list in ascending order, where they are
+    smaller than its last. Their number is a multiple of LANES; ``least`` (LANES,) is overwritten."""
+    last = scores.shape[1] - 1
     for q in range(products.shape[0]):
         row, kept, where = products[q], scores[q], index[q]
-        if m <= SHORT and kept[0] == np.inf:
-            _begin(row, half_squares, whole, kept, where, least)
-        for start in range(0, whole, LANES):
+        if kept[0] == np.inf:
+            _begin(row, half_squares, kept, where, least)
+        for start in range(0, len(row), LANES):
             part, squares = row[start : start + LANES], half_squares[start : start + LANES]
-            bound = kept[largest]
-            hit = np.int32(0)
-            for lane in range(LANES):
-                hit = np.int32(hit | (np.int32(1) if squares[lane] - part[lane] < bound else np.int32(0)))
-            if hit:
-                hits = np.uint64(0)
-                for lane in range(LANES):
-                    hits |= np.uint64(squares[lane] - part[lane] < bound) << np.uint64(lane)
-                while hits:
-                    lane = _first_bit(hits)
-                    hits &= hits - ONE
-                    score = squares[lane] - part[lane]
-                    if score < kept[largest]:
-                        _keep(kept, where, score, first + start + lane)
-        for j in range(whole, n):
-            score = half_squares[j] - row[j]
-            if score < kept[largest]:
-                _keep(kept, where, score, first + j)
+            hits = _hits(part, squares, kept[last])
+            while hits:
+                lane = _first_bit(hits)
+                hits &= hits - ONE
+                score = squares[lane] - part[lane]
+                if score < kept[last]:
+                    insert(kept, where, score, first + start + lane)
+
+
+@cached_kernel
+def keep_in_heap(products, half_squares, first, scores, index):
+    """The same where row q of ``scores`` is a heap whose first is the largest."""
+    for q in range(products.shape[0]):
+        row, heap, where = products[q], scores[q], index[q]
+        for start in range(0, len(row), LANES):
+            part, squares = row[start : start + LANES], half_squares[start : start + LANES]
+            hits = _hits(part, squares, heap[0])
+            while hits:
+                lane = _first_bit(hits)
+                hits &= hits - ONE
+                score = squares[lane] - part[lane]
+                if score < heap[0]:
+                    _replace_largest(heap, where, score, first + start + lane)
+
+
+@inner_kernel
+def _hits(part, squares, bound):
+    """Which scores of a group are below ``bound``, a bit for each."""
+    hits = np.uint64(0)
+    hit = np.int32(0)
+    for lane in range(LANES):
+        hit = np.int32(hit | (np.int32(1) if squares[lane] - part[lane] < bound else np.int32(0)))
+    if hit:
+        for lane in range(LANES):
+            hits |= np.uint64(squares[lane] - part[lane] < bound) << np.uint64(lane)
+    return hits
 
 
 @inner_kernel
@@ -66,13 +79,13 @@ def _first_bit(bits):
 
 
 @inner_kernel
-def _begin(row, half_squares, whole, kept, where, least):
+def _begin(row, half_squares, kept, where, least):
     """Fill ``kept`` with a number just above the m-th of the smallest scores of the 64 lanes: at least m points are
     below it, and of the others few. A row that began with infinity would let many in, to throw them out again."""
     m = len(kept)
     for lane in range(LANES):
         least[lane] = np.inf
-    for start in range(0, whole, LANES):
+    for start in range(0, len(row), LANES):
         part, squares = row[start : start + LANES], half_squares[start : start + LANES]
         for lane in range(LANES):
             score = squares[lane] - part[lane]
@@ -83,14 +96,6 @@ def _begin(row, half_squares, whole, kept, where, least):
     above = kept[m - 1] + ABOVE * abs(kept[m - 1]) + TINY
     for i in range(m):
         kept[i] = above
-
-
-@inner_kernel
-def _keep(kept, where, score, index):
-    if len(kept) <= SHORT:
-        insert(kept, where, score, index)
-    else:
-        _replace_largest(kept, where, score, index)
 
 
 @inner_kernel
