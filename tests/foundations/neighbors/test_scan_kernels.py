@@ -60,10 +60,7 @@ def test_keeping_the_smallest(kernels, n, m, way, kind):
     scores, index = np.full((9, m), np.inf, np.float32), np.zeros((9, m), np.int64)
     for part in (slice(0, n // 3 // 64 * 64), slice(n // 3 // 64 * 64, n)):
         given = products[:, part].copy(), half[part], part.start, scores, index
-        if way == "list":
-            kernels.keep_in_list(*given, np.empty(kernels.LANES, np.float32))
-        else:
-            kernels.keep_in_heap(*given)
+        (kernels.keep_in_list if way == "list" else kernels.keep_in_heap)(*given)
     np.testing.assert_array_equal(np.sort(scores, axis=1), np.sort(half - products, axis=1)[:, :m])
     assert way == "heap" or (np.sort(scores, axis=1) == scores).all()
     found = np.isfinite(scores)

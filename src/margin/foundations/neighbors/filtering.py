@@ -16,9 +16,8 @@ the search that follows can prove that it missed nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -33,14 +32,20 @@ SAMPLE = 1024  # rows from which center and scale are taken; any near the points
 
 def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """``m`` likely nearest points of every query, (len(queries), m), and a lower bound on the power of all others."""
+    from margin.foundations.neighbors.scan_kernels import keep_in_heap, keep_in_list
+
+    keep = keep_in_list if m <= SHORT else keep_in_heap
     frame = _frame(points, queries)
     scores = np.full((len(queries), m), np.inf, dtype=np.float32)
     index = np.zeros((len(queries), m), dtype=np.int64)
-    radius, keep = 0.0, _keeper(m)
+    radius = 0.0
     for block in _blocks(points, frame):
         radius = max(radius, block.radius)
         for part, products in _products(block, frame):
-            keep(*_whole(products, block.half_squares), block.first, scores[part], index[part])
+            products, half_squares = _whole(products, block.half_squares)
+            if block.first == 0 and m <= SHORT:
+                scores[part] = _start(products, half_squares, m)
+            keep(products, half_squares, block.first, scores[part], index[part])
     if m == len(points):
         return index, np.full(len(queries), np.inf)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -66,11 +71,13 @@ def ball_pairs(points: np.ndarray, queries: np.ndarray, powers: np.ndarray) -> t
     return of_query, of_point
 
 
-def _keeper(m: int) -> Callable[..., None]:
-    """The compiled loop that keeps the ``m`` smallest scores of every query."""
-    from margin.foundations.neighbors.scan_kernels import LANES, keep_in_heap, keep_in_list
-
-    return partial(keep_in_list, least=np.empty(LANES, dtype=np.float32)) if m <= SHORT else keep_in_heap
+def _start(products: np.ndarray, half_squares: np.ndarray, m: int) -> np.ndarray:
+    """A number (len(products), 1) just above the m-th of the smallest scores of 64 lanes: at least m points are below
+    it, and of the others few. Rows of scores that begin with infinity let many in, to throw them out again."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        least = (half_squares - products).reshape(len(products), -1, TOGETHER).min(axis=1)
+        bound = np.partition(least, m - 1, axis=1)[:, m - 1 : m]
+    return np.where(np.isnan(bound), np.float32(np.inf), np.nextafter(bound, np.float32(np.inf)))
 
 
 def _whole(products: np.ndarray, half_squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

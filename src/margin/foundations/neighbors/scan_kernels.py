@@ -15,7 +15,6 @@ from margin.core.cached_kernels import cached_kernel, inner_kernel, njit
 __all__ = ["insert", "keep_in_heap", "keep_in_list", "pair_powers", "scan"]
 
 LANES = 64
-ABOVE, TINY = np.float32(1e-6), np.float32(1e-30)  # what makes any finite float32 larger
 CHECK_EVERY = 32  # columns after which a group whose every power exceeds the bound is given up
 
 ONE = np.uint64(1)
@@ -24,14 +23,12 @@ BIT_OF_PRODUCT = np.argsort([(int(DE_BRUIJN) << bit) % 2**64 >> 58 for bit in ra
 
 
 @cached_kernel
-def keep_in_list(products, half_squares, first, scores, index, least):
+def keep_in_list(products, half_squares, first, scores, index):
     """Scores ``half_squares[j] - products[q, j]`` enter row q of ``scores``, a list in ascending order, where they are
-    smaller than its last. Their number is a multiple of LANES; ``least`` (LANES,) is overwritten."""
+    smaller than its last. Their number is a multiple of LANES."""
     last = scores.shape[1] - 1
     for q in range(products.shape[0]):
         row, kept, where = products[q], scores[q], index[q]
-        if kept[0] == np.inf:
-            _begin(row, half_squares, kept, where, least)
         for start in range(0, len(row), LANES):
             part, squares = row[start : start + LANES], half_squares[start : start + LANES]
             hits = _hits(part, squares, kept[last])
@@ -76,26 +73,6 @@ def _hits(part, squares, bound):
 def _first_bit(bits):
     """The number of the lowest bit that is set: a product moves six bits to the top that occur for this one only."""
     return BIT_OF_PRODUCT[((bits & (~bits + ONE)) * DE_BRUIJN) >> np.uint64(58)]
-
-
-@inner_kernel
-def _begin(row, half_squares, kept, where, least):
-    """Fill ``kept`` with a number just above the m-th of the smallest scores of the 64 lanes: at least m points are
-    below it, and of the others few. A row that began with infinity would let many in, to throw them out again."""
-    m = len(kept)
-    for lane in range(LANES):
-        least[lane] = np.inf
-    for start in range(0, len(row), LANES):
-        part, squares = row[start : start + LANES], half_squares[start : start + LANES]
-        for lane in range(LANES):
-            score = squares[lane] - part[lane]
-            least[lane] = score if score < least[lane] else least[lane]
-    for lane in range(LANES):
-        if least[lane] < kept[m - 1]:
-            insert(kept, where, least[lane], 0)
-    above = kept[m - 1] + ABOVE * abs(kept[m - 1]) + TINY
-    for i in range(m):
-        kept[i] = above
 
 
 @inner_kernel
