@@ -124,6 +124,22 @@ def test_the_bound_of_the_filter_is_a_bound(seed, d, scale, offset):
         assert powers[q, others].min() >= bound[q] * (1 - 1e-12) - 1e-300
 
 
+@pytest.mark.parametrize("kind", ["normal", "few values", "mostly infinite", "some undefined"])
+def test_the_bound_to_start_with_is_above_enough_scores(kind):
+    rng = np.random.default_rng(0)
+    products, half = rng.normal(size=(50, 256)).astype(np.float32), rng.normal(size=256).astype(np.float32)
+    if kind == "few values":
+        products, half = np.round(products), np.round(half)
+    elif kind == "mostly infinite":
+        half[5:] = np.inf
+    elif kind == "some undefined":
+        products[::2, ::3] = np.nan
+    below = (half - products < filtering._start(products, half, 16)).sum(axis=1)
+    finite = np.isfinite(half - products).sum(axis=1)
+    assert (below >= np.minimum(16, finite)).all()
+    assert kind != "normal" or below.mean() < 32
+
+
 @pytest.mark.parametrize("scale", [1e-160, 1e-30, 1.0, 1e30, 1e150])
 def test_any_scale(scale, path):
     X, Q = table()
