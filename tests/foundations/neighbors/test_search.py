@@ -35,7 +35,8 @@ def path(request, monkeypatch):
         monkeypatch.setattr(search, "COMPILED_WORK", 0)
         monkeypatch.setattr(search, "TREE_WORK", 0)
     else:
-        monkeypatch.setattr(search.tile_tree, "is_ready", lambda: False)
+        for module in (search.tile_tree, filtering):
+            monkeypatch.setattr(module, "is_ready", lambda: False)
     return request.param
 
 
@@ -153,6 +154,21 @@ def test_queries_far_outside_and_on_huge_offsets(path):
         found = nearest(X, far, 3, algorithm="brute")
         powers = ((far[:, None] - X[None]) ** 2).sum(axis=2)
         np.testing.assert_allclose(found.distances**2, np.sort(powers, axis=1)[:, :3], rtol=1e-14)
+
+
+def test_loaded_loops_change_nothing_but_the_time(monkeypatch):
+    X, Q = table(500, 100, 12)
+    X[:100] = X[100:200]  # ties
+    asked, candidates = [], filtering.candidates
+    monkeypatch.setattr(filtering, "candidates", lambda *given: asked.append(1) or candidates(*given))
+    monkeypatch.setattr(filtering, "is_ready", lambda: False)
+    expected = nearest(X, Q, 5)
+    assert not asked
+    monkeypatch.setattr(filtering, "is_ready", lambda: True)
+    found = nearest(X, Q, 5)
+    assert asked
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.distances, expected.distances)
 
 
 def test_threads_change_nothing(monkeypatch):

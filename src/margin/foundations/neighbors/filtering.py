@@ -16,12 +16,13 @@ the search that follows can prove that it missed nothing.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["ball_pairs", "candidates"]
+__all__ = ["ball_pairs", "candidates", "is_ready"]
 
 UNIT = 2.0**-24  # largest relative error of rounding to float32
 QUERIES, POINTS = 1024, 256  # sides of a block of products: 1 MB in float32, half of a second-level cache
@@ -69,6 +70,12 @@ def ball_pairs(points: np.ndarray, queries: np.ndarray, powers: np.ndarray) -> t
             found.append((of_query + part.start, of_point + block.first))
     of_query, of_point = (np.concatenate(side) for side in zip(*found))
     return of_query, of_point
+
+
+def is_ready() -> bool:
+    """Whether the loop for few neighbors has been compiled or loaded by this process."""
+    kernels = sys.modules.get("margin.foundations.neighbors.scan_kernels")
+    return kernels is not None and bool(kernels.keep_in_list.overloads)
 
 
 def _start(products: np.ndarray, half_squares: np.ndarray, m: int) -> np.ndarray:

@@ -27,6 +27,7 @@ ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 LEAF_SIZE = 30  # rows of a leaf of a tree
 SPARE = {"filter": 4, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
 COMPILED_WORK = 2**22  # additions from which loading the compiled loops is repaid
+LOADED_WORK = 2**19  # the same where the loops are loaded already
 JUDGED_WORK = 2**20  # the same for pairs, whose rows NumPy has to collect first
 TREE_WORK = 2**17  # the same for trees: queries times columns times levels, some 10 ms of SciPy's
 TREE_NEIGHBORS = 100  # neighbors up to which inserting each in its place is fast (measured)
@@ -66,7 +67,7 @@ class NeighborIndex:
         else:
             tree = self.tree if self.has_tree else None  # made before several threads ask for it
             answer = partial(self._nearest, k=k, tree=tree)
-        parts = self._shared_out(queries, answer)
+        parts = self._shared_out(queries, answer, self._scan_work(k))
         powers, index = (np.concatenate(side) for side in zip(*parts))
         if not np.isfinite(powers).all():
             raise OverflowError("powers of distances exceed the range of a float64")
@@ -100,7 +101,7 @@ class NeighborIndex:
         if tree is not None:
             m = min(k + SPARE["tree"], len(self.points))
             return self._judged(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
-        if not self._compiled(len(queries) * len(self.points), COMPILED_WORK):
+        if not self._compiled(len(queries) * len(self.points), self._scan_work(k)):
             with np.errstate(over="ignore"):  # an infinite power is told below
                 return scan_reference.scan(self._by_column, queries, k, self.exponent)
         if self.exponent == 2.0:
@@ -164,6 +165,11 @@ class NeighborIndex:
     def _compiled(self, pairs: int, enough: int) -> bool:
         return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= enough
 
+    def _scan_work(self, k: int) -> int:
+        """Additions from which all points are scanned by compiled loops."""
+        short = self.exponent == 2.0 and not self.has_tree and k + SPARE["filter"] <= filtering.SHORT
+        return LOADED_WORK if short and filtering.is_ready() else COMPILED_WORK
+
     def _loops(self, pairs: int) -> ModuleType:
         if not self._compiled(pairs, JUDGED_WORK) and not self._is_ready():
             return scan_reference
@@ -176,10 +182,10 @@ class NeighborIndex:
         kernels = sys.modules.get("margin.foundations.neighbors.scan_kernels")
         return kernels is not None and self.points.dtype == np.float64 and bool(kernels.pair_powers.overloads)
 
-    def _shared_out(self, queries: np.ndarray, function: Any) -> list[Any]:
+    def _shared_out(self, queries: np.ndarray, function: Any, enough: int) -> list[Any]:
         """``function`` of as many parts of the queries as there are threads worth waking."""
         work = queries.size * len(self.points)
-        if work < COMPILED_WORK:  # one thread and no product large enough for BLAS to wake others
+        if work < enough:  # one thread and no product large enough for BLAS to wake others
             return [function(queries)]
         threads = min(threads_for(work), len(queries))
         with blas_threads(1):
