@@ -86,7 +86,7 @@ def _nodes(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     levels: list[np.ndarray] = []
     while not levels or len(low) > 1:
         groups = -(-len(low) // FANOUT)
-        box = np.empty((2, groups * FANOUT, low.shape[1]))
+        box: np.ndarray = np.empty((2, groups * FANOUT, low.shape[1]))
         for side, values, nothing in zip(box, (low, high), (np.inf, -np.inf)):
             side[: len(values)], side[len(values) :] = values, nothing
         box = box.reshape(2, groups, FANOUT, -1)
