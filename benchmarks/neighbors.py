@@ -22,7 +22,7 @@ K = 10
 def cases(quick: bool) -> list[Case]:
     small = 10 if quick else 1
     brute = [(50_000, 5000, 32), (60_000, 2000, 784), (10_000, 5000, 32), (50_000, 5000, 128)]
-    tree = [(200_000, 20_000, 3), (50_000, 5000, 6)]
+    tree = [(200_000, 20_000, 3), (50_000, 5000, 6), (5000, 2000, 6), (50_000, 2000, 6), (500_000, 2000, 6)]
     found = [search(n // small, m // small, d, "brute") for n, m, d in brute]
     found += [search(n // small, m // small, d, "kd_tree") for n, m, d in tree]
     return [*found, manhattan(20_000 // small, 2000 // small, 32), classify(20_000 // small, 5000 // small, 32)]
@@ -52,7 +52,7 @@ def search(n: int, m: int, d: int, algorithm: str) -> Case:
         tuple(peers),
         _recall,
         "neighbors found",
-        first_call=(d == 32 and n > 10_000),
+        first_call=(d == 32 and n > 10_000) or (d == 6 and m == 5000),
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from margin.core.cached_kernels import interpreted
 from margin.foundations.neighbors import scan_reference as reference
 
 EXPONENTS = [1.0, 2.0, 3.0, np.inf]
@@ -45,17 +46,35 @@ def test_scan(kernels, exponent, k):
     compare(np.take_along_axis(powers, order, axis=1), expected[0], **({"rtol": 1e-13} if exponent == 2.5 else {}))
 
 
-@pytest.mark.parametrize("n", [1, 63, 64, 200])
-def test_keep_smallest(kernels, n):
+@pytest.mark.parametrize("n", [64, 192, 896])
+@pytest.mark.parametrize(("m", "way"), [(1, "list"), (5, "list"), (32, "list"), (5, "heap"), (40, "heap")])
+@pytest.mark.parametrize("kind", ["normal", "few values", "with infinities"])
+def test_keeping_the_smallest(kernels, n, m, way, kind):
+    """In two parts, as the blocks of a table come; with infinities a part has fewer scores than are kept."""
     rng = np.random.default_rng(2)
     products, half = rng.normal(size=(9, n)).astype(np.float32), rng.normal(size=n).astype(np.float32)
-    m = min(5, n)
+    if kind == "few values":
+        products, half = np.round(products), np.round(half)
+    elif kind == "with infinities":
+        half[rng.random(n) < 0.9] = np.inf
     scores, index = np.full((9, m), np.inf, np.float32), np.zeros((9, m), np.int64)
-    kernels.keep_smallest(products[:, : n // 2], half[: n // 2], 0, scores, index)
-    kernels.keep_smallest(products[:, n // 2 :], half[n // 2 :], n // 2, scores, index)
-    expected = np.sort(half - products, axis=1)[:, :m]
-    np.testing.assert_array_equal(np.sort(scores, axis=1), expected)
-    np.testing.assert_array_equal(np.take_along_axis(half - products, index, axis=1), scores)
+    for part in (slice(0, n // 3 // 64 * 64), slice(n // 3 // 64 * 64, n)):
+        given = products[:, part].copy(), half[part], part.start, scores, index
+        (kernels.keep_in_list if way == "list" else kernels.keep_in_heap)(*given)
+    np.testing.assert_array_equal(np.sort(scores, axis=1), np.sort(half - products, axis=1)[:, :m])
+    assert way == "heap" or (np.sort(scores, axis=1) == scores).all()
+    found = np.isfinite(scores)
+    np.testing.assert_array_equal(np.take_along_axis(half - products, index, axis=1)[found], scores[found])
+    assert all(len(set(row[kept])) == kept.sum() for row, kept in zip(index, found)), "no point twice"
+
+
+def test_every_bit_has_a_product_of_its_own(kernels):
+    first_bit = interpreted(kernels._first_bit)
+    rng = np.random.default_rng(3)
+    with np.errstate(over="ignore"):  # integers of 64 bits lose what is beyond, as they should
+        for bit in range(64):
+            above = int(rng.integers(2**63)) << bit + 1
+            assert first_bit(np.uint64((1 << bit | above) % 2**64)) == bit
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

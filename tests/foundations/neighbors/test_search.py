@@ -30,9 +30,13 @@ def by_definition(D, k):
 
 @pytest.fixture(params=["numpy", "compiled"])
 def path(request, monkeypatch):
-    """Small problems run in NumPy by default; both paths are tested."""
+    """Small problems run in NumPy and SciPy by default; both paths are tested."""
     if request.param == "compiled":
         monkeypatch.setattr(search, "COMPILED_WORK", 0)
+        monkeypatch.setattr(search, "TREE_WORK", 0)
+    else:
+        for module in (search.tile_tree, filtering):
+            monkeypatch.setattr(module, "is_ready", lambda: False)
     return request.param
 
 
@@ -121,6 +125,22 @@ def test_the_bound_of_the_filter_is_a_bound(seed, d, scale, offset):
         assert powers[q, others].min() >= bound[q] * (1 - 1e-12) - 1e-300
 
 
+@pytest.mark.parametrize("kind", ["normal", "few values", "mostly infinite", "some undefined"])
+def test_the_bound_to_start_with_is_above_enough_scores(kind):
+    rng = np.random.default_rng(0)
+    products, half = rng.normal(size=(50, 256)).astype(np.float32), rng.normal(size=256).astype(np.float32)
+    if kind == "few values":
+        products, half = np.round(products), np.round(half)
+    elif kind == "mostly infinite":
+        half[5:] = np.inf
+    elif kind == "some undefined":
+        products[::2, ::3] = np.nan
+    below = (half - products < filtering._start(products, half, 16)).sum(axis=1)
+    finite = np.isfinite(half - products).sum(axis=1)
+    assert (below >= np.minimum(16, finite)).all()
+    assert kind != "normal" or below.mean() < 32
+
+
 @pytest.mark.parametrize("scale", [1e-160, 1e-30, 1.0, 1e30, 1e150])
 def test_any_scale(scale, path):
     X, Q = table()
@@ -134,6 +154,21 @@ def test_queries_far_outside_and_on_huge_offsets(path):
         found = nearest(X, far, 3, algorithm="brute")
         powers = ((far[:, None] - X[None]) ** 2).sum(axis=2)
         np.testing.assert_allclose(found.distances**2, np.sort(powers, axis=1)[:, :3], rtol=1e-14)
+
+
+def test_loaded_loops_change_nothing_but_the_time(monkeypatch):
+    X, Q = table(500, 100, 12)
+    X[:100] = X[100:200]  # ties
+    asked, candidates = [], filtering.candidates
+    monkeypatch.setattr(filtering, "candidates", lambda *given: asked.append(1) or candidates(*given))
+    monkeypatch.setattr(filtering, "is_ready", lambda: False)
+    expected = nearest(X, Q, 5)
+    assert not asked
+    monkeypatch.setattr(filtering, "is_ready", lambda: True)
+    found = nearest(X, Q, 5)
+    assert asked
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.distances, expected.distances)
 
 
 def test_threads_change_nothing(monkeypatch):

@@ -16,22 +16,26 @@ the search that follows can prove that it missed nothing.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["ball_pairs", "candidates"]
+__all__ = ["ball_pairs", "candidates", "is_ready"]
 
 UNIT = 2.0**-24  # largest relative error of rounding to float32
 QUERIES, POINTS = 1024, 256  # sides of a block of products: 1 MB in float32, half of a second-level cache
+TOGETHER = 64  # points that a compiled loop looks at together
+SHORT = 32  # numbers kept up to which a sorted list is at least as fast as a heap (measured)
 SAMPLE = 1024  # rows from which center and scale are taken; any near the points will do
 
 
 def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """``m`` likely nearest points of every query, (len(queries), m), and a lower bound on the power of all others."""
-    from margin.foundations.neighbors.scan_kernels import keep_smallest
+    from margin.foundations.neighbors.scan_kernels import keep_in_heap, keep_in_list
 
+    keep = keep_in_list if m <= SHORT else keep_in_heap
     frame = _frame(points, queries)
     scores = np.full((len(queries), m), np.inf, dtype=np.float32)
     index = np.zeros((len(queries), m), dtype=np.int64)
@@ -39,7 +43,10 @@ def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndar
     for block in _blocks(points, frame):
         radius = max(radius, block.radius)
         for part, products in _products(block, frame):
-            keep_smallest(products, block.half_squares, block.first, scores[part], index[part])
+            products, half_squares = _whole(products, block.half_squares)
+            if block.first == 0 and m <= SHORT:
+                scores[part] = _start(products, half_squares, m)
+            keep(products, half_squares, block.first, scores[part], index[part])
     if m == len(points):
         return index, np.full(len(queries), np.inf)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -63,6 +70,29 @@ def ball_pairs(points: np.ndarray, queries: np.ndarray, powers: np.ndarray) -> t
             found.append((of_query + part.start, of_point + block.first))
     of_query, of_point = (np.concatenate(side) for side in zip(*found))
     return of_query, of_point
+
+
+def is_ready() -> bool:
+    """Whether the loop for few neighbors has been compiled or loaded by this process."""
+    kernels = sys.modules.get("margin.foundations.neighbors.scan_kernels")
+    return kernels is not None and bool(kernels.keep_in_list.overloads)
+
+
+def _start(products: np.ndarray, half_squares: np.ndarray, m: int) -> np.ndarray:
+    """A number (len(products), 1) just above the m-th of the smallest scores of 64 lanes: at least m points are below
+    it, and of the others few. Rows of scores that begin with infinity let many in, to throw them out again."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        least = (half_squares - products).reshape(len(products), -1, TOGETHER).min(axis=1)
+        bound = np.partition(least, m - 1, axis=1)[:, m - 1 : m]
+    return np.where(np.isnan(bound), np.float32(np.inf), np.nextafter(bound, np.float32(np.inf)))
+
+
+def _whole(products: np.ndarray, half_squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both with columns up to a multiple of the points that are looked at together; the new ones are infinitely far."""
+    missing = -len(half_squares) % TOGETHER
+    if not missing:
+        return products, half_squares
+    return np.pad(products, ((0, 0), (0, missing))), np.pad(half_squares, (0, missing), constant_values=np.inf)
 
 
 @dataclass(frozen=True)

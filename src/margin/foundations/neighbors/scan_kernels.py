@@ -10,36 +10,79 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.cached_kernels import njit
+from margin.core.cached_kernels import cached_kernel, inner_kernel, njit
 
-__all__ = ["keep_smallest", "pair_powers", "scan"]
+__all__ = ["insert", "keep_in_heap", "keep_in_list", "pair_powers", "scan"]
 
 LANES = 64
 CHECK_EVERY = 32  # columns after which a group whose every power exceeds the bound is given up
 
+ONE = np.uint64(1)
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # every six bits in a row differ from all others
+BIT_OF_PRODUCT = np.argsort([(int(DE_BRUIJN) << bit) % 2**64 >> 58 for bit in range(64)])
 
-@njit(cache=True, nogil=True)
-def keep_smallest(products, half_squares, first, scores, index):
-    """Scores ``half_squares[j] - products[q, j]`` enter the heap of query q where they are smaller than its largest."""
-    n = products.shape[1]
-    whole = n - n % LANES
+
+@cached_kernel
+def keep_in_list(products, half_squares, first, scores, index):
+    """Scores ``half_squares[j] - products[q, j]`` enter row q of ``scores``, a list in ascending order, where they are
+    smaller than its last. Their number is a multiple of LANES."""
+    last = scores.shape[1] - 1
+    for q in range(products.shape[0]):
+        row, kept, where = products[q], scores[q], index[q]
+        for start in range(0, len(row), LANES):
+            part, squares = row[start : start + LANES], half_squares[start : start + LANES]
+            hits = _hits(part, squares, kept[last])
+            while hits:
+                lane = _first_bit(hits)
+                hits &= hits - ONE
+                score = squares[lane] - part[lane]
+                if score < kept[last]:
+                    insert(kept, where, score, first + start + lane)
+
+
+@cached_kernel
+def keep_in_heap(products, half_squares, first, scores, index):
+    """The same where row q of ``scores`` is a heap whose first is the largest."""
     for q in range(products.shape[0]):
         row, heap, where = products[q], scores[q], index[q]
-        for start in range(0, whole, LANES):
+        for start in range(0, len(row), LANES):
             part, squares = row[start : start + LANES], half_squares[start : start + LANES]
-            bound = heap[0]
-            hit = np.int32(0)
-            for lane in range(LANES):
-                hit = np.int32(hit | (np.int32(1) if squares[lane] - part[lane] < bound else np.int32(0)))
-            if hit:
-                for lane in range(LANES):
-                    score = squares[lane] - part[lane]
-                    if score < heap[0]:
-                        _replace_largest(heap, where, score, first + start + lane)
-        for j in range(whole, n):
-            score = half_squares[j] - row[j]
-            if score < heap[0]:
-                _replace_largest(heap, where, score, first + j)
+            hits = _hits(part, squares, heap[0])
+            while hits:
+                lane = _first_bit(hits)
+                hits &= hits - ONE
+                score = squares[lane] - part[lane]
+                if score < heap[0]:
+                    _replace_largest(heap, where, score, first + start + lane)
+
+
+@inner_kernel
+def _hits(part, squares, bound):
+    """Which scores of a group are below ``bound``, a bit for each."""
+    hits = np.uint64(0)
+    hit = np.int32(0)
+    for lane in range(LANES):
+        hit = np.int32(hit | (np.int32(1) if squares[lane] - part[lane] < bound else np.int32(0)))
+    if hit:
+        for lane in range(LANES):
+            hits |= np.uint64(squares[lane] - part[lane] < bound) << np.uint64(lane)
+    return hits
+
+
+@inner_kernel
+def _first_bit(bits):
+    """The number of the lowest bit that is set: a product moves six bits to the top that occur for this one only."""
+    return BIT_OF_PRODUCT[((bits & (~bits + ONE)) * DE_BRUIJN) >> np.uint64(58)]
+
+
+@inner_kernel
+def insert(values, where, value, index):
+    """Put ``value`` in its place in a list ascending by value, then by index; the last one falls out."""
+    i = len(values) - 1
+    while i > 0 and (values[i - 1] > value or (values[i - 1] == value and where[i - 1] > index)):
+        values[i], where[i] = values[i - 1], where[i - 1]
+        i -= 1
+    values[i], where[i] = value, index
 
 
 @njit(cache=True, nogil=True)
@@ -147,7 +190,7 @@ def _grown(total, gap, exponent):
     return total + size**exponent
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _replace_largest(heap, where, value, index):
     """Put ``value`` in place of the root of a max-heap ordered by value, then by index."""
     k = len(heap)

@@ -4,28 +4,33 @@ A filter (matrix products in single precision, or a k-d tree) proposes a few mor
 lower bound on the power of all others. Powers of the candidates are then summed in double precision in one fixed
 order. If the last neighbor wanted is strictly below the bound, nothing was missed; otherwise every point in the ball
 through it is looked at. So the answer depends neither on the filter nor on blocks or threads, and equal distances are
-always in the order of the rows.
+always in the order of the rows. The tree that serves many Euclidean queries is exact by itself and needs no judge.
 """
 
 from __future__ import annotations
 
 import sys
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from margin.core.compiling_ahead import is_compiling_ahead
 from margin.core.parallel import parallel_map
 from margin.core.threads import blas_threads, threads_for
-from margin.foundations.neighbors import ball_tree, filtering, kd_tree, scan_reference
+from margin.foundations.neighbors import ball_tree, filtering, kd_tree, scan_reference, tile_tree
 
 __all__ = ["ALGORITHMS", "NeighborIndex"]
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 LEAF_SIZE = 30  # rows of a leaf of a tree
-SPARE = {"filter": 6, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
+SPARE = {"filter": 4, "tree": 1}  # candidates beyond those wanted; more of them fail to be proved less often
 COMPILED_WORK = 2**22  # additions from which loading the compiled loops is repaid
+LOADED_WORK = 2**19  # the same where the loops are loaded already
+JUDGED_WORK = 2**20  # the same for pairs, whose rows NumPy has to collect first
+TREE_WORK = 2**17  # the same for trees: queries times columns times levels, some 10 ms of SciPy's
+TREE_NEIGHBORS = 100  # neighbors up to which inserting each in its place is fast (measured)
 SIMPLE_EXPONENTS = (1.0, 2.0, 3.0, np.inf)  # those for which NumPy and the compiled loops give the same bits
 TREE_COLUMNS = 6  # a tree wins up to so many columns of full-dimensional data (measured)
 BALL_PAIRS = 2**23  # pairs of a query and a point that may be in sight at once
@@ -37,18 +42,32 @@ class NeighborIndex:
     def __init__(self, points: np.ndarray, exponent: float, algorithm: str = "auto", leaf_size: int = LEAF_SIZE):
         self.points, self.exponent, self.leaf_size = points, exponent, leaf_size
         self.trees: ModuleType = ball_tree if algorithm == "ball_tree" else kd_tree
-        self.tree: Any = None
-        if algorithm == "ball_tree":
-            self.tree = ball_tree.build(points, leaf_size, exponent)
-        elif algorithm == "kd_tree" or (algorithm == "auto" and points.shape[1] <= TREE_COLUMNS):
-            self.tree = kd_tree.build(points, leaf_size)
+        few = points.shape[1] <= TREE_COLUMNS
+        self.has_tree = algorithm in ("ball_tree", "kd_tree") or (algorithm == "auto" and few)
+
+    @cached_property
+    def tiles(self) -> tile_tree.TileTree:
+        """Our own tree, which :meth:`nearest` asks where the loops are compiled."""
+        return tile_tree.build(self.points, self.leaf_size)
+
+    @cached_property
+    def tree(self) -> Any:
+        """SciPy's or scikit-learn's tree, made when it is first asked."""
+        if self.trees is ball_tree:
+            return ball_tree.build(self.points, self.leaf_size, self.exponent)
+        return kd_tree.build(self.points, self.leaf_size)
 
     def nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Powers and indices of the ``k`` nearest points of every query (m, d), ascending, (m, k) each."""
         queries = np.ascontiguousarray(queries, dtype=np.float64)
         if not len(queries):
             return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
-        parts = self._shared_out(queries, lambda part: self._nearest(part, k))
+        if self._takes_tiles(queries, k):
+            answer = partial(tile_tree.nearest, self.tiles, k=k)
+        else:
+            tree = self.tree if self.has_tree else None  # made before several threads ask for it
+            answer = partial(self._nearest, k=k, tree=tree)
+        parts = self._shared_out(queries, answer, self._scan_work(k))
         powers, index = (np.concatenate(side) for side in zip(*parts))
         if not np.isfinite(powers).all():
             raise OverflowError("powers of distances exceed the range of a float64")
@@ -66,16 +85,23 @@ class NeighborIndex:
         """Query, point and distance of all pairs at most ``radius`` apart, for sums: in no order, and a distance is as
         exact as the tree that finds it."""
         queries = np.ascontiguousarray(queries, dtype=np.float64)
-        if self.tree is not None and self.trees is kd_tree:
+        if self.has_tree and self.trees is kd_tree:
             return kd_tree.pairs(self.tree, queries, radius, self.exponent, self.leaf_size)
         of_query, of_point, powers = self.within(queries, radius if self.exponent == np.inf else radius**self.exponent)
         return of_query, of_point, powers if self.exponent == np.inf else powers ** (1 / self.exponent)
 
-    def _nearest(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        if self.tree is not None:
+    def _takes_tiles(self, queries: np.ndarray, k: int) -> bool:
+        """Whether the compiled tree answers: where there is much to do, or where it costs nothing to load."""
+        if not self.has_tree or self.trees is ball_tree or self.exponent != 2.0 or k > TREE_NEIGHBORS:
+            return False
+        work = queries.size * np.log2(len(self.points))
+        return work >= TREE_WORK or tile_tree.is_ready() or is_compiling_ahead()
+
+    def _nearest(self, queries: np.ndarray, k: int, tree: Any) -> tuple[np.ndarray, np.ndarray]:
+        if tree is not None:
             m = min(k + SPARE["tree"], len(self.points))
-            return self._judged(queries, k, *self.trees.candidates(self.tree, queries, m, self.exponent))
-        if not self._compiled(len(queries) * len(self.points)):
+            return self._judged(queries, k, *self.trees.candidates(tree, queries, m, self.exponent))
+        if not self._compiled(len(queries) * len(self.points), self._scan_work(k)):
             with np.errstate(over="ignore"):  # an infinite power is told below
                 return scan_reference.scan(self._by_column, queries, k, self.exponent)
         if self.exponent == 2.0:
@@ -116,7 +142,7 @@ class NeighborIndex:
         self, queries: np.ndarray, powers: np.ndarray, offset: int = 0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Query (plus ``offset``), point and power of the pairs with at most the power of the query, sorted."""
-        if self.tree is not None:
+        if self.has_tree:
             of_query, of_point = self.trees.ball_pairs(self.tree, queries, powers, self.exponent)
         elif self.exponent == 2.0:
             of_query, of_point = filtering.ball_pairs(self.points, queries, powers)
@@ -136,11 +162,16 @@ class NeighborIndex:
     def _pair_powers(self, queries: np.ndarray, of_query: np.ndarray, of_point: np.ndarray) -> np.ndarray:
         return self._loops(len(of_query)).pair_powers(self.points, queries, of_query, of_point, self.exponent)
 
-    def _compiled(self, pairs: int) -> bool:
-        return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= COMPILED_WORK
+    def _compiled(self, pairs: int, enough: int) -> bool:
+        return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= enough
+
+    def _scan_work(self, k: int) -> int:
+        """Additions from which all points are scanned by compiled loops."""
+        short = self.exponent == 2.0 and not self.has_tree and k + SPARE["filter"] <= filtering.SHORT
+        return LOADED_WORK if short and filtering.is_ready() else COMPILED_WORK
 
     def _loops(self, pairs: int) -> ModuleType:
-        if not self._compiled(pairs) and not self._is_ready():
+        if not self._compiled(pairs, JUDGED_WORK) and not self._is_ready():
             return scan_reference
         from margin.foundations.neighbors import scan_kernels
 
@@ -151,10 +182,10 @@ class NeighborIndex:
         kernels = sys.modules.get("margin.foundations.neighbors.scan_kernels")
         return kernels is not None and self.points.dtype == np.float64 and bool(kernels.pair_powers.overloads)
 
-    def _shared_out(self, queries: np.ndarray, function: Any) -> list[Any]:
+    def _shared_out(self, queries: np.ndarray, function: Any, enough: int) -> list[Any]:
         """``function`` of as many parts of the queries as there are threads worth waking."""
         work = queries.size * len(self.points)
-        if work < COMPILED_WORK:  # one thread and no product large enough for BLAS to wake others
+        if work < enough:  # one thread and no product large enough for BLAS to wake others
             return [function(queries)]
         threads = min(threads_for(work), len(queries))
         with blas_threads(1):
