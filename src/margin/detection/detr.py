@@ -2,6 +2,10 @@ r"""DETR (Carion et al. 2020): a transformer turns the positions of a feature ma
 
 Learned queries look at the encoded map; each gives a class (or "no object") and a box as fractions of the image. The
 loss matches predictions and objects one to one (:mod:`margin.detection.matching`), so nothing is suppressed.
+
+As in the paper the loss is asked of every layer of the decoder. Other than there, a query's box is told as a change of
+a box of its own, which is learned too and starts somewhere else in the image for every query (Liu et al. 2022): where
+all start alike, which query takes which object is a matter of luck for long, and some starts end far behind others.
 """
 
 from __future__ import annotations
@@ -16,7 +20,12 @@ from margin.detection.backbone import Backbone, Detected, DetectorNetwork, Scene
 from margin.detection.boxes import to_centers, to_corners
 from margin.detection.matching import batch_set_loss
 
-__all__ = ["DETR", "sine_positions"]
+__all__ = ["DETR", "sine_positions", "spread_boxes"]
+
+PLASTIC = 1.324717957244746  # the root of g^3 = g + 1; steps of 1 / g and 1 / g^2 fill a square evenly at every number
+INSIDE = 0.1  # first centers keep this distance to the border, where a sigmoid is flat
+SMALL_CHANGE = 0.1  # factor of the first weights that change a box: at first every query stays where it starts
+FIRST_SIDE = 0.4  # of the boxes that queries start from, as a fraction of the image
 
 
 def sine_positions(height: int, width: int, d: int) -> Tensor:
@@ -31,6 +40,18 @@ def sine_positions(height: int, width: int, d: int) -> Tensor:
     rows, columns = torch.meshgrid(torch.arange(height) + 0.5, torch.arange(width) + 0.5, indexing="ij")
     angles = [part.reshape(-1, 1) * rate for part in (rows, columns)]
     return torch.cat([wave(angle) for angle in angles for wave in (torch.sin, torch.cos)], dim=1)
+
+
+def spread_boxes(n: int) -> Tensor:
+    """Boxes (n, 4) with centers and sides as fractions, whose centers are spread evenly over the image.
+
+    >>> spread_boxes(2)
+    tensor([[0.2549, 0.0698, 0.4000, 0.4000],
+            [0.0098, 0.6397, 0.4000, 0.4000]])
+    """
+    k = torch.arange(1, n + 1, dtype=torch.float64)
+    centers = [(0.5 + k / PLASTIC**power) % 1 for power in (1, 2)]
+    return torch.stack([*centers, *[torch.full_like(k, FIRST_SIDE)] * 2], dim=1).float()
 
 
 class DETR(DetectorNetwork):
@@ -51,21 +72,38 @@ class DETR(DetectorNetwork):
         self.queries = nn.Parameter(torch.randn(n_queries, d))
         self.classify = nn.Linear(d, n_classes + 1)
         self.place = nn.Sequential(nn.Linear(d, d), nn.ReLU(), nn.Linear(d, 4))
+        self.starts = nn.Parameter(torch.logit(spread_boxes(n_queries), eps=INSIDE))
+        with torch.no_grad():
+            self.place[-1].weight.mul_(SMALL_CHANGE)  # type: ignore[operator, union-attr]
+            self.place[-1].bias.zero_()  # type: ignore[operator, union-attr]
 
-    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits (N, queries, classes + 1) and boxes (N, queries, 4), centers and sides as fractions."""
+    def layers(self, images: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """What every layer of the decoder says: logits (N, queries, classes + 1) and boxes (N, queries, 4).
+
+        Boxes have centers and sides as fractions of the image.
+        """
         maps = self.backbone(images)
         tokens = maps.flatten(2).transpose(1, 2) + sine_positions(*image_size(maps), maps.shape[1])
-        memory = self.encoder(tokens)
-        found = self.decoder(self.queries.expand(len(images), -1, -1), memory)
-        return self.classify(found), self.place(found).sigmoid()
+        memory, x = self.encoder(tokens), self.queries.expand(len(images), -1, -1)
+        said: list[tuple[Tensor, Tensor]] = []
+        for layer in self.decoder.layers:
+            x = layer(x, memory)
+            found = self.decoder.norm(x)  # type: ignore[misc]
+            said.append((self.classify(found), (self.starts + self.place(found)).sigmoid()))
+        return said
+
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (N, queries, classes + 1) and boxes (N, queries, 4) of the last layer."""
+        return self.layers(images)[-1]
 
     def losses(self, scene: Scene, noise: torch.Generator) -> dict[str, Tensor]:
-        logits, boxes = self(scene.images)
+        """The mean of the set loss over the layers of the decoder."""
         height, width = image_size(scene.images)
-        size = torch.tensor([width, height, width, height], dtype=boxes.dtype)
-        objects, labels = zip(*(scene.objects(k) for k in range(len(logits))))
-        return {"loss": batch_set_loss(logits, boxes, labels, [to_centers(part) / size for part in objects])}
+        size = torch.tensor([width, height, width, height], dtype=scene.boxes.dtype)
+        objects, labels = zip(*(scene.objects(k) for k in range(len(scene.images))))
+        wanted = [to_centers(part) / size for part in objects]
+        said = [batch_set_loss(logits, boxes, labels, wanted) for logits, boxes in self.layers(scene.images)]
+        return {"loss": torch.stack(said).mean()}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         logits, boxes = self(images)

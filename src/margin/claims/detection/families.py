@@ -23,6 +23,8 @@ SIDE = 24
 EPOCHS = {"r-cnn": 8, "fast-r-cnn": 10, "faster-r-cnn": 12, "yolo": 25, "detr": 12}
 IMAGES = {"detr": 320}  # a transformer needs more of them
 DEFAULT_IMAGES, TEST_IMAGES = 80, 30
+# Attention learns slowly at first and breaks at high rates, so DETR's rate rises over a tenth of the updates.
+OPTIONS: dict[str, Any] = {"detr": {"learning_rate_init": 0.003, "warmup": 0.1, "n_queries": 5}}
 
 
 @cache
@@ -42,8 +44,8 @@ def fitted(seed: int, architecture: str) -> Any:
 
     train, _ = scenes(seed, IMAGES.get(architecture, DEFAULT_IMAGES))
     model = ObjectDetector(
-        architecture, base_channels=8, max_iter=EPOCHS[architecture], batch_size=8,
-        learning_rate_init=0.003 if architecture == "detr" else 0.005, n_queries=5, random_state=seed,
+        architecture, base_channels=8, max_iter=EPOCHS[architecture], batch_size=8, random_state=seed,
+        **OPTIONS.get(architecture, {"learning_rate_init": 0.005}),
     )  # fmt: skip
     return model.fit(train.images, train.boxes)
 
@@ -206,6 +208,6 @@ def predictions_and_objects_are_matched_one_to_one(seed: int) -> Verdict:
         cheapest=near(float(cost[rows, columns].sum()), cheapest, tolerance=1e-12),
         a_set_has_no_order=near(losses[0], losses[1], tolerance=1e-12),
         loss_falls=below(model.loss_curve_[-1], 0.8 * model.loss_curve_[0]),
-        precision=above(precision(seed, "detr"), 0.3),  # an untrained network has 0
+        precision=above(precision(seed, "detr"), 0.5),  # an untrained network has 0
         nothing_is_suppressed=equal(model._ready_module().body.suppresses, False),
     )
