@@ -118,7 +118,9 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
         left.loglog(data["rates"], np.median(data["final"][name], axis=0), "o-", color=color, label=label)
         right.loglog(data["rates"], np.median(data["turn"][name], axis=0), "o-", color=color, label=name)
     left.axhline(np.log(2), color="gray", ls=":", label="guessing")
-    left.set(title="loss at the end, ten hidden layers, median of the starts", xlabel="learning rate", ylabel="cross-entropy")
+    left.set(
+        title="loss at the end, ten hidden layers, median of the starts", xlabel="learning rate", ylabel="cross-entropy"
+    )
     right.set(title="largest turn of the gradient in one step", xlabel="learning rate", ylabel="relative change")
     left.legend()
     right.legend()

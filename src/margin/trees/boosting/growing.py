@@ -209,18 +209,10 @@ class TreeGrower:
         from margin.trees.boosting.growth_kernels import THREADS, grow
 
         before: tuple[Any, ...] = (
-            self.codes,
-            self.columns,
-            rows,
-            self.spare,
-            self.packed,
-            packing,
-            self.limits,
-            self.nodes,
-            self.pool,
+            *(self.codes, self.columns, rows, self.spare, self.packed, packing, self.limits, self.nodes, self.pool),
+            *(self.candidates, self.scratch, self.gains, self.gain_bits, self.order, self.goes_left, self.waiting),
+            *(self.free, self.progress, seed),
         )
-        before += (self.candidates, self.scratch, self.gains, self.gain_bits, self.order, self.goes_left, self.waiting)
-        before += (self.free, self.progress, seed)
         after = (self.category_sets, self.bounds, self.members, self.member_start, self.groups, self.active)
         if self.threads == 1:
             return int(grow(*before, None, 0, *after, None, None))

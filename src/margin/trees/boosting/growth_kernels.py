@@ -55,30 +55,9 @@ THREADS = ARGUMENTS + 4  # of the whole fit
 
 @inner_kernel
 def _search_columns(
-    block,
-    first,
-    last,
-    small,
-    large,
-    filled,
-    codes,
-    columns,
-    rows,
-    packed,
-    packing,
-    limits,
-    nodes,
-    pool,
-    candidates,
-    scratch,
-    gains,
-    gain_bits,
-    category_sets,
-    bounds,
-    members,
-    member_start,
-    parts,
-):
+    block, first, last, small, large, filled, codes, columns, rows, packed, packing, limits, nodes, pool,
+    candidates, scratch, gains, gain_bits, category_sets, bounds, members, member_start, parts,
+):  # fmt: skip
     """Histograms and best splits of two siblings in some stored columns; ``large`` is -1 for the root alone.
 
     The histograms of ranges of the smaller one's rows are in ``parts`` if it is ``filled``.
@@ -110,19 +89,8 @@ def _search_columns(
                 if columns[j].base >= 0:
                     sharing = members[member_start[stored] : member_start[stored + 1]]
                     best_shared_thresholds(
-                        own,
-                        sharing,
-                        total,
-                        columns,
-                        packing,
-                        limits,
-                        number,
-                        bounds,
-                        sums,
-                        gain,
-                        bits,
-                        candidates,
-                        side,
+                        *(own, sharing, total, columns, packing, limits, number, bounds, sums, gain, bits),
+                        *(candidates, side),
                     )
                     continue
             best, column = candidates[side, j], columns[j]
@@ -134,107 +102,41 @@ def _search_columns(
                 )
                 continue
             best.gain, best.cut, best.missing_side = best_threshold(
-                own,
-                column.n_bins,
-                total,
-                packing,
-                limits,
-                column.monotone,
-                number,
-                bounds,
-                sums,
-                gain,
-                bits,
+                own, column.n_bins, total, packing, limits, column.monotone, number, bounds, sums, gain, bits
             )
 
 
 @inner_kernel
 def _work(
-    board,
-    codes,
-    columns,
-    rows,
-    spare,
-    packed,
-    packing,
-    limits,
-    nodes,
-    pool,
-    candidates,
-    scratch,
-    gains,
-    gain_bits,
-    goes_left,
-    category_sets,
-    bounds,
-    members,
-    member_start,
-    lefts,
-    parts,
-):
-    """Take blocks of what the board offers until none is left; returns how many."""
-    taken, block, q = 0, claim(board), codes.shape[1]
+    board, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains,
+    gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts,
+):  # fmt: skip
+    """Take blocks of what the board offers until none is left, or do all that it describes ``alone``; how many."""
+    taken, block, q = 0, np.int64(0) if alone else claim(board), codes.shape[1]
     while block >= 0:
         if board[KIND] == SEARCH:
             blocks = board[BLOCKS]
             _search_columns(
-                block,
-                q * block // blocks,
-                q * (block + 1) // blocks,
-                board[SMALL],
-                board[LARGE],
-                board[FILLED] != 0,
-                codes,
-                columns,
-                rows,
-                packed,
-                packing,
-                limits,
-                nodes,
-                pool,
-                candidates,
-                scratch,
-                gains,
-                gain_bits,
-                category_sets,
-                bounds,
-                members,
-                member_start,
-                parts,
+                *(block, q * block // blocks, q * (block + 1) // blocks, board[SMALL], board[LARGE]),
+                *(board[FILLED] != 0, codes, columns, rows, packed, packing, limits, nodes, pool, candidates),
+                *(scratch, gains, gain_bits, category_sets, bounds, members, member_start, parts),
             )
         else:
             take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
-        finish(board)
         taken += 1
-        block = claim(board)
+        if alone:
+            block = block + 1 if block + 1 < board[BLOCKS] else -1
+        else:
+            finish(board)
+            block = claim(board)
     return taken
 
 
 @inner_kernel
 def _assist(
-    board,
-    patience,
-    codes,
-    columns,
-    rows,
-    spare,
-    packed,
-    packing,
-    limits,
-    nodes,
-    pool,
-    candidates,
-    scratch,
-    gains,
-    gain_bits,
-    goes_left,
-    category_sets,
-    bounds,
-    members,
-    member_start,
-    lefts,
-    parts,
-):
+    board, patience, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains,
+    gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts,
+):  # fmt: skip
     """Take part in what ``grow`` offers on the board; returns whether it is over.
 
     It comes back before that if there has been nothing to do for ``patience`` looks.
@@ -244,27 +146,23 @@ def _assist(
         if is_over(board):
             return True
         taken = _work(
-            board,
-            codes,
-            columns,
-            rows,
-            spare,
-            packed,
-            packing,
-            limits,
-            nodes,
-            pool,
-            candidates,
-            scratch,
-            gains,
-            gain_bits,
-            goes_left,
-            category_sets,
-            bounds,
-            members,
-            member_start,
-            lefts,
-            parts,
+            *(
+                board,
+                False,
+                codes,
+                columns,
+                rows,
+                spare,
+                packed,
+                packing,
+                limits,
+                nodes,
+                pool,
+                candidates,
+                scratch,
+                gains,
+            ),
+            *(gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts),
         )
         if taken == 0:
             idle += 1
@@ -276,36 +174,10 @@ def _assist(
 
 @cached_kernel
 def grow(
-    codes,
-    columns,
-    rows,
-    spare,
-    packed,
-    packing,
-    limits,
-    nodes,
-    pool,
-    candidates,
-    scratch,
-    gains,
-    gain_bits,
-    order,
-    goes_left,
-    waiting,
-    free,
-    progress,
-    seed,
-    board,
-    patience,
-    category_sets,
-    bounds,
-    members,
-    member_start,
-    groups,
-    active,
-    lefts,
-    parts,
-):
+    codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains, gain_bits,
+    order, goes_left, waiting, free, progress, seed, board, patience, category_sets, bounds, members, member_start,
+    groups, active, lefts, parts,
+):  # fmt: skip
     """Grow a tree from its root ``nodes[0]``; returns whether it is COMPLETE or the pool is full.
 
     With a larger pool, which begins with what the old one held, the same call goes on where it stopped. In the end
@@ -314,28 +186,8 @@ def grow(
     """
     if board is not None and patience > 0:
         over = _assist(
-            board,
-            patience,
-            codes,
-            columns,
-            rows,
-            spare,
-            packed,
-            packing,
-            limits,
-            nodes,
-            pool,
-            candidates,
-            scratch,
-            gains,
-            gain_bits,
-            goes_left,
-            category_sets,
-            bounds,
-            members,
-            member_start,
-            lefts,
-            parts,
+            *(board, patience, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
+            *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts),
         )
         return COMPLETE if over else IDLE
     state, q = progress[0], codes.shape[1]
@@ -360,27 +212,9 @@ def grow(
                     describe_rows(board, kind, node.start, node.stop, lefts.size, column)
                     offer(board, lefts.size)
                     _work(
-                        board,
-                        codes,
-                        columns,
-                        rows,
-                        spare,
-                        packed,
-                        packing,
-                        limits,
-                        nodes,
-                        pool,
-                        candidates,
-                        scratch,
-                        gains,
-                        gain_bits,
-                        goes_left,
-                        category_sets,
-                        bounds,
-                        members,
-                        member_start,
-                        lefts,
-                        parts,
+                        *(board, False, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
+                        *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start),
+                        *(lefts, parts),
                     )
                     wait_for(board, lefts.size)
                 middle = node.start
@@ -416,69 +250,34 @@ def grow(
                 n_histograms += 1
         if not found:
             continue
-        count = nodes[small].stop - nodes[small].start
-        blocks = (q + CHUNK - 1) // CHUNK
-        if board is not None and threads > 1 and (count + ROWS_OF_SEARCH) * q > SHARED_CELLS:
+        if board is not None:
+            count = nodes[small].stop - nodes[small].start
+            alone = (count + ROWS_OF_SEARCH) * q < SHARED_CELLS
             filled = nodes[small].searched and parts.shape[0] > 1 and count > SHARED_ROWS * threads
             for searches in range(0 if filled else 1, 2):
                 if searches == 0:
                     blocks = parts.shape[0]
                     describe_rows(board, FILL, nodes[small].start, nodes[small].stop, blocks, 0)
                 else:
-                    blocks = max((q + CHUNK - 1) // CHUNK, min(q, threads))
+                    blocks = max((q + CHUNK - 1) // CHUNK, 1 if alone else min(q, threads))
                     board[SMALL], board[LARGE], board[BLOCKS], board[FILLED] = small, large, blocks, filled
                     board[KIND] = SEARCH
-                offer(board, blocks)
+                if not alone:
+                    offer(board, blocks)
                 _work(
-                    board,
-                    codes,
-                    columns,
-                    rows,
-                    spare,
-                    packed,
-                    packing,
-                    limits,
-                    nodes,
-                    pool,
-                    candidates,
-                    scratch,
-                    gains,
-                    gain_bits,
-                    goes_left,
-                    category_sets,
-                    bounds,
-                    members,
-                    member_start,
-                    lefts,
-                    parts,
+                    *(board, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
+                    *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start),
+                    *(lefts, parts),
                 )
-                wait_for(board, blocks)
+                if not alone:
+                    wait_for(board, blocks)
         else:
+            blocks = (q + CHUNK - 1) // CHUNK
             for block in range(blocks):
                 _search_columns(
-                    block,
-                    q * block // blocks,
-                    q * (block + 1) // blocks,
-                    small,
-                    large,
-                    False,
-                    codes,
-                    columns,
-                    rows,
-                    packed,
-                    packing,
-                    limits,
-                    nodes,
-                    pool,
-                    candidates,
-                    scratch,
-                    gains,
-                    gain_bits,
-                    category_sets,
-                    bounds,
-                    members,
-                    member_start,
-                    parts,
+                    *(block, q * block // blocks, q * (block + 1) // blocks, small, large, False, codes, columns),
+                    *(rows, packed, packing, limits, nodes, pool, candidates, scratch, gains, gain_bits),
+                    *(category_sets, bounds, members, member_start, parts),
                 )
         for side in range(2):
             child = small if side == 0 else large
