@@ -116,3 +116,26 @@ def test_a_forked_process_drops_the_limits_of_threads_it_does_not_have(monkeypat
     assert libraries[0].num_threads == 4
     limit.release(4)
     assert libraries[0].num_threads == 8
+
+
+@pytest.mark.parametrize(
+    ("files", "granted"),
+    [
+        ({"cpu.max": "150000 100000"}, 2),
+        ({"cpu.max": "max 100000"}, None),
+        ({"cpu/cpu.cfs_quota_us": "400000", "cpu/cpu.cfs_period_us": "100000"}, 4),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        ({}, None),
+    ],
+)
+def test_a_container_gets_as_many_threads_as_it_has_time_for(files, granted, tmp_path, monkeypatch):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text + "\n", encoding="ascii")
+    found = threads._granted_cores(str(tmp_path))
+    assert found == granted
+    monkeypatch.setattr(threads, "_granted_cores", lambda: found)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(64), raising=False)
+    for name in threads.LIMITS:
+        monkeypatch.delenv(name, raising=False)
+    assert threads.available() == (64 if granted is None else granted)

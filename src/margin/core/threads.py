@@ -9,12 +9,14 @@ further helps torch on a busy machine; it must be set before Python starts.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 __all__ = ["WORK_PER_THREAD", "available", "blas_threads", "thread_limit", "threads_for", "torch_threads"]
@@ -29,11 +31,27 @@ _limit: ContextVar[int | None] = ContextVar("margin_thread_limit", default=None)
 
 
 def available() -> int:
-    """Threads this process may use: its cores, or fewer if the environment says so."""
+    """Threads this process may use: its cores, or fewer if its container or the environment says so."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = min(cores, _granted_cores() or cores)
     limits = [int(os.environ[name]) for name in LIMITS if os.environ.get(name, "").isdigit()]
     asked = _limit.get()
     return max(1, min([cores, *limits] if asked is None else [cores, *limits, asked]))
+
+
+@cache
+def _granted_cores(folder: str = "/sys/fs/cgroup") -> int | None:
+    """Cores' worth of time that the process's container is granted, rounded up; None if nothing limits it.
+
+    A container sees all cores of its host. With more threads than it has time for, all of them stand still for the rest
+    of every period.
+    """
+    texts = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))  # of control groups 2 and 1
+    for names in texts:
+        with contextlib.suppress(OSError, ValueError):
+            quota, period = (int(x) for name in names for x in Path(folder, name).read_text().split())
+            return -(-quota // period) if quota > 0 else None
+    return None
 
 
 @contextmanager

@@ -34,7 +34,7 @@ FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at o
 PATIENCE = 4_000  # looks for work, some 20 nanoseconds each, after which a thread lets others go first
 WORK_PER_CELL = 16.0  # of growing a tree: a few levels, each with its histograms
 WORK_PER_ROW = 4.0  # of a sum over the rows of every leaf
-MOST_RANGES = 16  # of rows that threads take, each with a histogram of its own
+MOST_THREADS = 16  # that grow one tree: more of them wait for each other, and each needs a histogram of its own
 UNLIMITED = np.iinfo(np.int64).max
 ROOT = np.zeros((), dtype=NODE)
 ROOT["feature"] = ROOT["left"] = ROOT["right"] = -1
@@ -94,7 +94,8 @@ class TreeGrower:
         self.codes, self.columns, self.limits, self.groups = codes, columns, limits, groups
         n, q = codes.shape
         p, capacity = len(columns), _capacity(limits, n)
-        self.threads, self.leaf_threads = threads_for(WORK_PER_CELL * n * q), threads_for(WORK_PER_ROW * n)
+        self.threads = min(threads_for(WORK_PER_CELL * n * q), MOST_THREADS)
+        self.leaf_threads = threads_for(WORK_PER_ROW * n)
         self.packed = np.empty(n, dtype=np.int64)
         self.rows, self.spare = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
         self.nodes = np.zeros(capacity, dtype=NODE)
@@ -102,11 +103,10 @@ class TreeGrower:
         self.pool = np.empty((histograms, q * CODES), dtype=np.int64)
         self.candidates = np.zeros((2, p), dtype=CANDIDATE)
         blocks = q + self.threads
-        ranges = min(self.threads, MOST_RANGES)
-        self.lefts = np.empty(ranges, dtype=np.int64)
+        self.lefts = np.empty(self.threads, dtype=np.int64)
         # With more columns than this, threads take columns.
         self.parts = np.empty(
-            (ranges if q < 16 * self.threads else 1, q * CODES if self.threads > 1 else 0), dtype=np.int64
+            (self.threads if q < 16 * self.threads else 1, q * CODES if self.threads > 1 else 0), dtype=np.int64
         )
         self.scratch, self.gains = np.empty((blocks, 2, CODES), dtype=np.int64), np.empty((blocks, CODES))
         self.gain_bits = self.gains.view(np.int64)

@@ -47,7 +47,7 @@ __all__ = ["THREADS", "grow"]
 
 # Rows times columns of a node below which one thread is faster; finding the cuts takes as long as so many more rows.
 SHARED_CELLS, ROWS_OF_SEARCH = 16_000, 400
-SHARED_ROWS = 4_096  # of a node, for each thread, from which on threads share them
+SHARED_ROWS = 2_048  # of a node, for each thread, from which on threads share them
 # What the board says of a search: the siblings, or the root and -1, and how many blocks of columns there are.
 SMALL, LARGE, BLOCKS, FILLED = ARGUMENTS, ARGUMENTS + 1, ARGUMENTS + 2, ARGUMENTS + 3
 THREADS = ARGUMENTS + 4  # of the whole fit
