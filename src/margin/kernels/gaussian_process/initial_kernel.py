@@ -53,7 +53,7 @@ KERNEL_SENTENCE = (
     "ConstantKernel() * RBF()."
 )
 
-NEAR = np.log(2.0)  # length scales within this factor of the spread of the data are where a search may begin
+NEAR = np.log(1.25)  # length scales within this factor of the spread of the data are where a search may begin
 NOISE_START = 0.1  # a tenth of the variance of the targets, the amplitude of the signal being one
 NOISE_BOUNDS = (1e-8, 1e3)
 # Amplitudes of the named kernels of a classifier: where classes are separable the likelihood grows on and on with the
