@@ -26,7 +26,6 @@ EQUAL = {
         "_begin",
         "loop.pairs[pair][1]",
     ): "all labels turn, and a plane parts them as before",
-    ("margin.kernels.optimality", "offset_between", "epsilon / np.sign(beta[inside])"): "1 / s is s for s = +-1",
     ("margin.neural.nets.ensemble", "forward", "self.weights[1]"): "every layer has as many members",
     ("margin.neural.theory.pieces", "linear_pieces", "len(network.weights) + 1"): "a slice may end past the end",
     ("margin.reduction.topology", "betti", "len(rows) + 1"): "a bound on the rank, which no graph reaches",
@@ -72,7 +71,7 @@ EQUAL = {
     (
         "margin.kernels.dual",
         "step_on_one_thread",
-        "self.objective + before",
+        "self.objective + self.climbed",
     ): "when to give up without gain; optimality ends the search before",
     (
         "margin.kernels.dual",

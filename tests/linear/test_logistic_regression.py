@@ -485,3 +485,15 @@ def test_a_fit_that_changes_its_solver_goes_on_where_it_was_left(stop):
     for _ in second.iterate(X, y, state=state):
         pass
     np.testing.assert_array_equal(second.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "newton-cg"])
+def test_rows_far_on_the_right_side_do_not_end_a_fit_early(solver):
+    """Their gradients vanish: with the tolerance alone a fit ended at two and a half times the smallest objective."""
+    rng = np.random.default_rng(5237)
+    X, y = rng.integers(0, 6, size=(30, 40)).astype(float), np.repeat([0, 1, 2], 10)
+
+    def objective(**settings):
+        return LogisticRegression(C=1000, max_iter=2000, solver=solver, **settings).fit(X, y).objective_
+
+    assert objective() <= 1.1 * objective(tol=1e-10)

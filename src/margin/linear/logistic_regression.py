@@ -81,7 +81,8 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         1e-4,
         Number(low=0),
         "A fit ends when no entry of the gradient of the mean objective (of its smallest subgradient, for L1) exceeds "
-        'this; for "sag" and "saga" when no coefficient changes by more, relative to the largest.',
+        "this, or 40 times as much of the mean objective where that is less than one in 40; "
+        'for "sag" and "saga" when no coefficient changes by more, relative to the largest.',
     )
     fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
     intercept_scaling: float = parameter(
