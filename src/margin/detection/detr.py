@@ -74,8 +74,8 @@ class DETR(DetectorNetwork):
         self.place = nn.Sequential(nn.Linear(d, d), nn.ReLU(), nn.Linear(d, 4))
         self.starts = nn.Parameter(torch.logit(spread_boxes(n_queries), eps=INSIDE))
         with torch.no_grad():
-            self.place[-1].weight.mul_(SMALL_CHANGE)  # type: ignore[operator, union-attr]
-            self.place[-1].bias.zero_()  # type: ignore[operator, union-attr]
+            self.place[-1].weight.mul_(SMALL_CHANGE)  # type: ignore[operator]
+            self.place[-1].bias.zero_()  # type: ignore[operator]
 
     def layers(self, images: Tensor) -> list[tuple[Tensor, Tensor]]:
         """What every layer of the decoder says: logits (N, queries, classes + 1) and boxes (N, queries, 4).

@@ -167,7 +167,7 @@ def variance_falls_like_one_over_n(seed: int) -> Verdict:
     least_squares = LinearRegression(fit_intercept=False)
     variances = [
         bias_variance(
-            least_squares, _plane(p, noise), n_rows=int(n), n_sets=150, n_test=100, random_state=seed
+            least_squares, _plane(p, noise), n_rows=int(n), n_sets=600, n_test=100, random_state=seed
         ).variance
         for n in sizes
     ]

@@ -257,11 +257,15 @@ def bias_correction_uses_powers_of_t(seed: int) -> Verdict:
     norm_rule = 0.1 * np.array([1.0, 100.0]) / np.linalg.norm([1.0, 100.0])
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((40, 2)) * [1.0, 0.01], rng.standard_normal(40)
-    net, start = tanh_network(X, y, 4), rng.standard_normal(network_size(2, 4))
-    loss = {
-        rule: follow(descend(net.value, net.gradient, start, made, learning_rate=0.01, max_iter=300)).value
-        for rule, made in (("adam", Adam()), ("sgd", Descent()))
-    }
+    net = tanh_network(X, y, 4)
+    starts = [rng.standard_normal(network_size(2, 4)) for _ in range(9)]  # the median: from some both are as good
+    loss = [
+        [
+            follow(descend(net.value, net.gradient, start, made, learning_rate=0.01, max_iter=300)).value
+            for made in (Adam(), Descent())
+        ]
+        for start in starts
+    ]
     return corrected(
         every(
             one_rate_per_step=near(ones, np.ones(100), tolerance=1e-12),
@@ -273,7 +277,7 @@ def bias_correction_uses_powers_of_t(seed: int) -> Verdict:
                 torch_path("AdamW", 0.02, 100, weight_decay=0.1),
                 tolerance=1e-10,
             ),
-            trains=below(loss["adam"] / loss["sgd"], 1.0),
+            trains=below(float(np.median([by_adam / by_sgd for by_adam, by_sgd in loss])), 1.0),
             printed_sizes=near([printed[0], printed[9], printed[99]], [31.6, 65.3, 32.4], tolerance=0.05),
         ),
         correction_without_the_power=near((m / 0.1) / np.sqrt(v / 0.001), ones, tolerance=0.1),

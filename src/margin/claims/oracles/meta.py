@@ -34,8 +34,11 @@ def attributes_by_ridge_regression(seed: int) -> Verdict:
 def rows_of_another_domain(seed: int) -> Verdict:
     """Moved rows have the other mean and covariance; weights are odds of scikit-learn's regression; logits by hand."""
     rng = np.random.default_rng(seed)
-    source = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3)) + 1.0
-    target = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3)) - 2.0
+    # Turned and stretched by known factors: a matrix of random numbers may be nearly singular.
+    source, target = (
+        rng.normal(size=(n, 3)) * [0.6, 1.3, 2.1] @ linalg.qr(rng.normal(size=(3, 3)))[0] + shift
+        for n, shift in ((60, 1.0), (50, -2.0))
+    )
     moved, exact = coral(source, target), coral(source, target, shrinkage=1e-10)
     roots = [linalg.sqrtm(np.cov(X.T) + 0.001 * np.eye(3)).real for X in (source, target)]
     rows = np.vstack([source[:20, :1], target[:, :1]])

@@ -66,18 +66,18 @@ def explicit_features_and_kernel_agree(seed: int) -> Verdict:
 @claim("kernel-methods")
 def the_plain_sum_is_no_average(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    X, Z = rng.normal(size=(100, 2)), rng.normal(size=(50, 2))
-    ones, labels = np.ones(100), np.where(X[:, 0] > 0, 1.0, -1.0)
+    X, Z = rng.normal(size=(400, 2)), rng.normal(size=(300, 2))
+    ones, labels = np.ones(400), np.where(X[:, 0] > 0, 1.0, -1.0)
     mean = KernelRegression(kernel=RBF(0.5)).fit(X, ones).predict(Z)
     plain = KernelRegression(kernel=RBF(0.5), normalize=False)
     vote = np.sign(plain.fit(X, labels).predict(Z))
     ridge = KernelRidge(1e-3, kernel=RBF(0.5)).fit(X, labels)
     truth = every(
-        mean_of_ones=near(mean, np.ones(50), tolerance=1e-12),
+        mean_of_ones=near(mean, np.ones(300), tolerance=1e-12),
         vote=above(float(np.mean(vote == np.sign(Z[:, 0]))), 0.9),
         ridge_weights=above(float(np.mean(np.sign(ridge.predict(Z)) == np.sign(Z[:, 0]))), 0.9),
     )
-    return corrected(truth, printed=near(plain.fit(X, ones).predict(Z), np.ones(50), tolerance=0.5))
+    return corrected(truth, printed=near(plain.fit(X, ones).predict(Z), np.ones(300), tolerance=0.5))
 
 
 @claim("polynomial-kernel")

@@ -41,6 +41,12 @@ def _overlapping(seed: int, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(n, 2)) + y[:, None], y
 
 
+def _street(X: np.ndarray, y: np.ndarray, price: float) -> tuple[float, float]:
+    """Margin and sum of slacks of the machine that minimizes |w|^2 + price * sum xi."""
+    model = LinearSVC(C=price / 2, loss="hinge", tol=1e-9).fit(X, y)  # halved
+    return float(1 / np.linalg.norm(model.coef_)), float(np.maximum(0, 1 - y * model.decision_function(X)).sum())
+
+
 def _dual(kernel: Kernel, X: np.ndarray, y: np.ndarray, C: float) -> DualProblem:
     """The dual of a soft-margin machine, not solved yet: all multipliers are zero."""
     low, high = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
@@ -197,9 +203,9 @@ def more_penalty_narrower_margin(seed: int) -> Verdict:
     X, y = _overlapping(seed, told["n"])
     margins, slacks = [], []
     for lam in told["prices"]:
-        model = LinearSVC(C=lam / 2, loss="hinge", tol=1e-9).fit(X, y)  # |w|^2 + lam sum xi, halved
-        margins.append(float(1 / np.linalg.norm(model.coef_)))
-        slacks.append(float(np.maximum(0, 1 - y * model.decision_function(X)).sum()))
+        margin, slack = _street(X, y, lam)
+        margins.append(margin)
+        slacks.append(slack)
     theirs = peer.LinearSVC(C=0.5, loss="hinge", intercept_scaling=100.0, max_iter=200_000, tol=1e-6).fit(X, y)
     w = theirs.coef_[0]
     objective = 0.5 * w @ w + 0.5 * np.maximum(0, 1 - y * theirs.decision_function(X)).sum()
@@ -211,10 +217,11 @@ def more_penalty_narrower_margin(seed: int) -> Verdict:
     ]
     theta, prices = np.array([0.7, -0.4, 0.3]), np.linspace(0.1, 2, len(y))
     written_out = 0.5 * (0.7**2 + 0.4**2) + prices @ np.maximum(0, 1 - y * (X @ theta[:2] + 0.3))
+    wide = np.mean([_street(*_overlapping(seed + 1000 * k, told["n"]), told["prices"][0]) for k in range(12)], axis=0)
     truth = every(
-        # At the smallest price every sample is inside the street: margin and slack hardly depend on the draw.
-        wide_margin=near(margins[0] / told["margins"][0], 1.0, tolerance=0.12),
-        wide_slack=near(slacks[0] / told["slacks"][0], 1.0, tolerance=0.06),
+        # At the smallest price every sample is inside the street; one draw still scatters by a tenth.
+        wide_margin=near(float(wide[0]) / told["margins"][0], 1.0, tolerance=0.12),
+        wide_slack=near(float(wide[1]) / told["slacks"][0], 1.0, tolerance=0.06),
         margins_fall=equal(margins == sorted(margins, reverse=True), True),
         slack_falls=equal(slacks == sorted(slacks, reverse=True), True),
         objective=near(hinge_objective(theta, X, y, prices, intercept=True), written_out, tolerance=1e-10),
