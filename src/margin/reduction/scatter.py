@@ -94,14 +94,14 @@ def _chunk(X: np.ndarray, origin: np.ndarray | None, rows: slice) -> tuple[np.nd
     p, most = X.shape[1], min(BLOCK_ROWS, rows.stop - rows.start)
     sums, buffer = np.zeros(p), np.empty((0 if origin is None else most, p), dtype=X.dtype)
     # Single precision inside a block, double between blocks: one block alone needs no sum.
-    gram = None if most == rows.stop - rows.start and X.dtype == np.float32 else np.zeros((p, p))
-    ones = np.ones(most, dtype=X.dtype)
+    alone = most == rows.stop - rows.start and X.dtype == np.float32
+    gram, ones = np.zeros((0, 0) if alone else (p, p)), np.ones(most, dtype=X.dtype)
     with np.errstate(invalid="ignore", over="ignore"):
         for low in range(rows.start, rows.stop, BLOCK_ROWS):
             high = min(low + BLOCK_ROWS, rows.stop)
             block = X[low:high] if origin is None else np.subtract(X[low:high], origin, out=buffer[: high - low])
             sums += ones[: high - low] @ block
-            if gram is None:
+            if alone:
                 return block.T @ block, sums
             if X.dtype == np.float64 and (block.flags.c_contiguous or block.T.flags.c_contiguous):
                 add_gram(block, gram)
