@@ -264,7 +264,8 @@ class BoostingRounds:
 
         step = max(1, EVALUATED_TOGETHER // len(self.predictions))
         over_ranges(part, n, threads_for(EVALUATION_WORK * self.predictions.size))
-        return _mean(self.loss_of_row, self.data.weight)
+        # Weights of 1 make the same sum, and its divisor is the number of rows.
+        return float(self.loss_of_row.sum() / n) if self.unweighted else _mean(self.loss_of_row, self.data.weight)
 
     def _held_loss(self) -> list[float]:
         y, F = self.data.held_y, _rows_first(self.held_predictions)

@@ -218,9 +218,10 @@ class LogisticLoss(Loss):
     def evaluate(self, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         small = np.exp(-np.abs(F))  # never overflows
         larger = 1.0 / (1.0 + small)  # the probability of the likelier class
-        probability = np.where(F >= 0, larger, small * larger)
+        smaller = small * larger
+        probability = np.where(F >= 0, larger, smaller)
         loss = np.maximum(F, 0.0) - y * F - np.log(larger)
-        return loss, probability - y, small * larger * larger
+        return loss, probability - y, smaller * larger
 
     def answer(self, F: np.ndarray) -> np.ndarray:
         small = np.exp(-np.abs(F))
