@@ -14,7 +14,7 @@ from numba.core import types
 from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import make_array
 
-__all__ = ["add_atomic", "load_atomic", "pause", "store_atomic"]
+__all__ = ["add_atomic", "clear_atomic", "load_atomic", "pause", "store_atomic"]
 
 # A change of what is made of the functions below must change COMPILED_BY of margin.core.jit_cache.
 ORDER, ALIGNMENT = "seq_cst", 8
@@ -37,6 +37,13 @@ def add_atomic(array: Any, at: int, value: int) -> int:
     """Add ``value``; returns what was there before."""
     before = int(array[at])
     array[at] += value
+    return before
+
+
+def clear_atomic(array: Any, at: int, bits: int) -> int:
+    """Set ``bits`` to zero; returns what was there before."""
+    before = int(array[at])
+    array[at] &= ~bits
     return before
 
 
@@ -67,6 +74,7 @@ def _type_of_load(_context: Any) -> Any:
 
 @type_callable(store_atomic)
 @type_callable(add_atomic)
+@type_callable(clear_atomic)
 def _type_of_change(_context: Any) -> Any:
     return lambda array, at, value: types.int64 if _is_shared(array, at, value) else None
 
@@ -87,6 +95,13 @@ def _store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 def _add(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     address = _address(context, builder, signature, args)
     return builder.atomic_rmw("add", address, _value(context, builder, signature, args), ORDER)
+
+
+@lower_builtin(clear_atomic, types.Array, types.Integer, types.Integer)
+def _clear(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    address = _address(context, builder, signature, args)
+    kept = builder.not_(_value(context, builder, signature, args))
+    return builder.atomic_rmw("and", address, kept, ORDER)
 
 
 @type_callable(pause)

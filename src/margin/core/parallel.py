@@ -100,24 +100,24 @@ def over_ranges(function: Callable[[int, int], Any], n: int, threads: int) -> No
 
 
 @contextmanager
-def assisted(assist: Callable[[], bool], threads: int) -> Iterator[None]:
-    """While the caller works, up to ``threads - 1`` other threads call ``assist`` until it returns True.
+def assisted(assist: Callable[[int], bool], threads: int) -> Iterator[None]:
+    """While the caller works, up to ``threads - 1`` others call ``assist`` with their number until it returns True.
 
     What they do for the caller is between its compiled code and ``assist`` (:mod:`margin.core.team_kernels`), which
     must return True soon after the caller is done: nobody waits for them here.
     """
 
-    def work() -> None:
+    def work(number: int) -> None:
         _this_thread.works = True
         try:
-            while not assist():
+            while not assist(number):
                 time.sleep(0)  # whoever else wants the processor goes first
         finally:
             _this_thread.works = False
 
     if not getattr(_this_thread, "works", False):
-        for _ in range(threads - 1):
-            _helpers().submit(copy_context().run, work)
+        for number in range(1, threads):
+            _helpers().submit(copy_context().run, work, number)
     yield
 
 

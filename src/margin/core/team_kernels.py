@@ -8,43 +8,54 @@ from __future__ import annotations
 
 import numpy as np
 
-from margin.core.atomic_kernels import add_atomic, load_atomic, pause, store_atomic
+from margin.core.atomic_kernels import add_atomic, clear_atomic, load_atomic, pause, store_atomic
 from margin.core.cached_kernels import inner_kernel
 
-__all__ = ["JOB", "OVER", "claim", "finish", "is_over", "new_board", "offer", "wait_for"]
+__all__ = ["JOB", "MOST_BLOCKS", "OVER", "claim", "finish", "is_over", "new_board", "offer", "wait_for"]
 
 # Places of the board. Those that change often lie 64 bytes apart, so that no two are in one line of the cache.
-CLAIMS = 0  # how many blocks are offered (upper half) and how many of them are taken (lower half)
-FINISHED = 8  # how many of them are done
+UNTAKEN = 0  # a bit for every block that nobody has taken
+FINISHED = 8  # how many blocks are done
 OVER = 16  # 1: there will be no more work
-JOB = 24  # from here on, what the work is: written before it is offered
+THREADS, BLOCKS = 24, 25  # how many share the work, and into how many blocks it is cut
+JOB = 26  # from here on, what the work is: written before it is offered
 SIZE = 32
-HALF = 32
-LOW_HALF = 0xFFFFFFFF
+MOST_BLOCKS = 62
 NOTHING = -1  # below every block
 
 
-def new_board() -> np.ndarray:
-    """A board that offers nothing yet."""
-    return np.zeros(SIZE, dtype=np.int64)
+def new_board(threads: int) -> np.ndarray:
+    """A board for so many threads that offers nothing yet."""
+    board = np.zeros(SIZE, dtype=np.int64)
+    board[THREADS] = threads
+    return board
 
 
 @inner_kernel
 def offer(board: np.ndarray, blocks: int) -> None:
     """Offer blocks 0 to ``blocks`` of the job written on the board; all of an earlier one are finished."""
+    board[BLOCKS] = blocks
     store_atomic(board, FINISHED, 0)
-    store_atomic(board, CLAIMS, blocks << HALF)
+    store_atomic(board, UNTAKEN, (np.int64(1) << blocks) - 1)
 
 
 @inner_kernel
-def claim(board: np.ndarray) -> int:
-    """A block that nobody has taken, or NOTHING."""
-    claims = load_atomic(board, CLAIMS)
-    if (claims & LOW_HALF) >= (claims >> HALF):
-        return NOTHING
-    claims = add_atomic(board, CLAIMS, 1)
-    block = claims & LOW_HALF
-    return block if block < (claims >> HALF) else NOTHING
+def claim(board: np.ndarray, thread: int) -> int:
+    """A block that nobody has taken, or NOTHING.
+
+    Every ``thread`` begins at another one, the same in every job of as many blocks: what it has written is then in the
+    cache of its own core when it comes to read it.
+    """
+    left = load_atomic(board, UNTAKEN)
+    while left != 0:
+        block = thread * board[BLOCKS] // board[THREADS]
+        while (left >> block) & 1 == 0:
+            block = block + 1 if block < MOST_BLOCKS else 0
+        bit = np.int64(1) << block
+        left = clear_atomic(board, UNTAKEN, bit)
+        if left & bit:
+            return block
+    return NOTHING
 
 
 @inner_kernel

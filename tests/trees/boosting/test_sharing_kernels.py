@@ -15,13 +15,13 @@ from margin.trees.boosting.sharing_kernels import DIVIDE, FILL, PLACE, describe_
 
 @cached_kernel
 def lead(kind, start, stop, blocks, stored, board, codes, rows, spare, packed, goes_left, lefts, parts):
-    describe_rows(board, kind, start, stop, blocks, stored)
+    describe_rows(board, kind, start, stop, stored)
     offer(board, blocks)
-    block = claim(board)
+    block = claim(board, 0)
     while block >= 0:
         take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
         finish(board)
-        block = claim(board)
+        block = claim(board, 0)
     wait_for(board, blocks)
 
 
@@ -30,7 +30,7 @@ def follow(board, codes, rows, spare, packed, goes_left, lefts, parts):
     for _ in range(1000):
         if is_over(board):
             return True
-        block = claim(board)
+        block = claim(board, 1)
         if block >= 0:
             take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts)
             finish(board)
@@ -46,9 +46,9 @@ def test_rows_are_counted_and_divided_as_by_numpy(threads, columns, start, stop)
     rows, packed = rng.permutation(5000).astype(np.int32), rng.integers(-1000, 1000, size=5000)
     goes_left, stored = rng.integers(0, 2, size=256).astype(np.uint64), 2
     lefts, parts = np.empty(4, dtype=np.int64), np.empty((4, columns * 256), dtype=np.int64)
-    before, board = rows.copy(), new_board()
+    before, board = rows.copy(), new_board(threads)
     given = (board, codes, rows, np.empty_like(rows), packed, goes_left, lefts, parts)
-    with assisted(lambda: bool(follow(*given)), threads):
+    with assisted(lambda _: bool(follow(*given)), threads):
         for kind in (FILL, DIVIDE, PLACE):
             lead(kind, start, stop, 4, stored, *given)
     board[OVER] = 1

@@ -31,7 +31,6 @@ __all__ = ["GrownTree", "TreeGrower", "column_table"]
 
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
-PATIENCE = 4_000  # looks for work, some 20 nanoseconds each, after which a thread lets others go first
 WORK_PER_CELL = 16.0  # of growing a tree: a few levels, each with its histograms
 WORK_PER_ROW = 4.0  # of a sum over the rows of every leaf
 MOST_THREADS = 16  # that grow one tree: more of them wait for each other, and each needs a histogram of its own
@@ -206,7 +205,7 @@ class TreeGrower:
     def _grow_until_full(self, rows: np.ndarray, packing: Packing, seed: int | None) -> int:
         """Grow on as far as the pool goes; other threads, if there are any, take part in large searches."""
         from margin.core.team_kernels import OVER, new_board
-        from margin.trees.boosting.growth_kernels import THREADS, grow
+        from margin.trees.boosting.growth_kernels import grow
 
         before: tuple[Any, ...] = (
             *(self.codes, self.columns, rows, self.spare, self.packed, packing, self.limits, self.nodes, self.pool),
@@ -216,10 +215,9 @@ class TreeGrower:
         after = (self.category_sets, self.bounds, self.members, self.member_start, self.groups, self.active)
         if self.threads == 1:
             return int(grow(*before, None, 0, *after, None, None))
-        board, shared = new_board(), (self.lefts, self.parts)
-        board[THREADS] = self.threads
+        board, shared = new_board(self.threads), (self.lefts, self.parts)
         try:
-            with assisted(lambda: grow(*before, board, PATIENCE, *after, *shared) == COMPLETE, self.threads):
+            with assisted(lambda thread: grow(*before, board, thread, *after, *shared) == COMPLETE, self.threads):
                 return int(grow(*before, board, 0, *after, *shared))
         finally:
             board[OVER] = 1

@@ -15,7 +15,7 @@ import numpy as np
 
 from margin.core.atomic_kernels import pause
 from margin.core.cached_kernels import cached_kernel, inner_kernel
-from margin.core.team_kernels import claim, finish, is_over, offer, wait_for
+from margin.core.team_kernels import BLOCKS, MOST_BLOCKS, THREADS, claim, finish, is_over, offer, wait_for
 from margin.trees.boosting.bundle_kernels import best_shared_thresholds
 from margin.trees.boosting.category_kernels import best_category_split
 from margin.trees.boosting.histogram_kernels import add_parts, add_rows, subtract, take_rows
@@ -43,14 +43,14 @@ from margin.trees.boosting.sharing_kernels import (
 )
 from margin.trees.boosting.split_kernels import best_threshold
 
-__all__ = ["THREADS", "grow"]
+__all__ = ["grow"]
 
 # Rows times columns of a node below which one thread is faster; finding the cuts takes as long as so many more rows.
 SHARED_CELLS, ROWS_OF_SEARCH = 16_000, 400
 SHARED_ROWS = 2_048  # of a node, for each thread, from which on threads share them
-# What the board says of a search: the siblings, or the root and -1, and how many blocks of columns there are.
-SMALL, LARGE, BLOCKS, FILLED = ARGUMENTS, ARGUMENTS + 1, ARGUMENTS + 2, ARGUMENTS + 3
-THREADS = ARGUMENTS + 4  # of the whole fit
+# What the board says of a search: the siblings, or the root and -1, and whether histograms of their rows are there.
+SMALL, LARGE, FILLED = ARGUMENTS, ARGUMENTS + 1, ARGUMENTS + 2
+PATIENCE = 4_000  # looks for work, some 20 nanoseconds each, after which a thread lets others go first
 
 
 @inner_kernel
@@ -108,11 +108,11 @@ def _search_columns(
 
 @inner_kernel
 def _work(
-    board, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains,
-    gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts,
+    board, thread, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch,
+    gains, gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts,
 ):  # fmt: skip
     """Take blocks of what the board offers until none is left, or do all that it describes ``alone``; how many."""
-    taken, block, q = 0, np.int64(0) if alone else claim(board), codes.shape[1]
+    taken, block, q = 0, np.int64(0) if alone else claim(board, thread), codes.shape[1]
     while block >= 0:
         if board[KIND] == SEARCH:
             blocks = board[BLOCKS]
@@ -128,41 +128,26 @@ def _work(
             block = block + 1 if block + 1 < board[BLOCKS] else -1
         else:
             finish(board)
-            block = claim(board)
+            block = claim(board, thread)
     return taken
 
 
 @inner_kernel
 def _assist(
-    board, patience, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains,
+    board, thread, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains,
     gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts,
 ):  # fmt: skip
     """Take part in what ``grow`` offers on the board; returns whether it is over.
 
-    It comes back before that if there has been nothing to do for ``patience`` looks.
+    It comes back before that if there has been nothing to do for PATIENCE looks.
     """
     idle = 0
-    while idle < patience:
+    while idle < PATIENCE:
         if is_over(board):
             return True
         taken = _work(
-            *(
-                board,
-                False,
-                codes,
-                columns,
-                rows,
-                spare,
-                packed,
-                packing,
-                limits,
-                nodes,
-                pool,
-                candidates,
-                scratch,
-                gains,
-            ),
-            *(gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts),
+            *(board, thread, False, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
+            *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts),
         )
         if taken == 0:
             idle += 1
@@ -175,18 +160,18 @@ def _assist(
 @cached_kernel
 def grow(
     codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch, gains, gain_bits,
-    order, goes_left, waiting, free, progress, seed, board, patience, category_sets, bounds, members, member_start,
+    order, goes_left, waiting, free, progress, seed, board, thread, category_sets, bounds, members, member_start,
     groups, active, lefts, parts,
 ):  # fmt: skip
     """Grow a tree from its root ``nodes[0]``; returns whether it is COMPLETE or the pool is full.
 
     With a larger pool, which begins with what the old one held, the same call goes on where it stopped. In the end
     ``rows`` are ordered by leaf. Work that is large enough is offered on the ``board`` to other threads. These make the
-    same call with a ``patience`` above 0 (:func:`_assist`): another kernel would be compiled from the same parts.
+    same call with a ``thread`` above 0 (:func:`_assist`): another kernel would be compiled from the same parts.
     """
-    if board is not None and patience > 0:
+    if board is not None and thread > 0:
         over = _assist(
-            *(board, patience, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
+            *(board, thread, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
             *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts),
         )
         return COMPLETE if over else IDLE
@@ -209,12 +194,12 @@ def grow(
             column = mark_sides(number, nodes, columns, goes_left, category_sets)
             if board is not None and node.stop - node.start > SHARED_ROWS * threads:
                 for kind in range(DIVIDE, PLACE + 1):
-                    describe_rows(board, kind, node.start, node.stop, lefts.size, column)
+                    describe_rows(board, kind, node.start, node.stop, column)
                     offer(board, lefts.size)
                     _work(
-                        *(board, False, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
-                        *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start),
-                        *(lefts, parts),
+                        *(board, thread, False, codes, columns, rows, spare, packed, packing, limits, nodes, pool),
+                        *(candidates, scratch, gains, gain_bits, goes_left, category_sets, bounds, members),
+                        *(member_start, lefts, parts),
                     )
                     wait_for(board, lefts.size)
                 middle = node.start
@@ -257,17 +242,18 @@ def grow(
             for searches in range(0 if filled else 1, 2):
                 if searches == 0:
                     blocks = parts.shape[0]
-                    describe_rows(board, FILL, nodes[small].start, nodes[small].stop, blocks, 0)
+                    describe_rows(board, FILL, nodes[small].start, nodes[small].stop, 0)
                 else:
-                    blocks = max((q + CHUNK - 1) // CHUNK, 1 if alone else min(q, threads))
-                    board[SMALL], board[LARGE], board[BLOCKS], board[FILLED] = small, large, blocks, filled
-                    board[KIND] = SEARCH
-                if not alone:
+                    blocks = max(min((q + CHUNK - 1) // CHUNK, MOST_BLOCKS), 1 if alone else min(q, threads))
+                    board[KIND], board[SMALL], board[LARGE], board[FILLED] = SEARCH, small, large, filled
+                if alone:
+                    board[BLOCKS] = blocks
+                else:
                     offer(board, blocks)
                 _work(
-                    *(board, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates),
-                    *(scratch, gains, gain_bits, goes_left, category_sets, bounds, members, member_start),
-                    *(lefts, parts),
+                    *(board, thread, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool),
+                    *(candidates, scratch, gains, gain_bits, goes_left, category_sets, bounds, members),
+                    *(member_start, lefts, parts),
                 )
                 if not alone:
                     wait_for(board, blocks)

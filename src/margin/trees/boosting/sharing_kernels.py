@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from margin.core.cached_kernels import inner_kernel
-from margin.core.team_kernels import JOB
+from margin.core.team_kernels import BLOCKS, JOB
 from margin.trees.boosting.histogram_kernels import add_rows
 
 __all__ = ["ARGUMENTS", "CHUNK", "DIVIDE", "FILL", "KIND", "PLACE", "SEARCH", "describe_rows", "take_part"]
@@ -73,17 +73,16 @@ def _place(block, blocks, start, stop, rows, spare, lefts):
 
 
 @inner_kernel
-def describe_rows(board, kind, start, stop, blocks, stored):
-    """Write on the board what is to be done with rows ``start`` to ``stop``, cut into ``blocks``."""
-    board[KIND], board[ARGUMENTS], board[ARGUMENTS + 1] = kind, start, stop
-    board[ARGUMENTS + 2], board[ARGUMENTS + 3] = blocks, stored
+def describe_rows(board, kind, start, stop, stored):
+    """Write on the board what is to be done with rows ``start`` to ``stop``."""
+    board[KIND], board[ARGUMENTS], board[ARGUMENTS + 1], board[ARGUMENTS + 2] = kind, start, stop, stored
 
 
 @inner_kernel
 def take_part(block, board, codes, rows, spare, packed, goes_left, lefts, parts):
     """One block of the work on rows that the board describes."""
-    kind, start, stop = board[KIND], board[ARGUMENTS], board[ARGUMENTS + 1]
-    blocks, stored = board[ARGUMENTS + 2], board[ARGUMENTS + 3]
+    kind, start, stop, stored = board[KIND], board[ARGUMENTS], board[ARGUMENTS + 1], board[ARGUMENTS + 2]
+    blocks = board[BLOCKS]
     if kind == FILL:
         _fill(block, blocks, start, stop, codes, rows, packed, parts)
     elif kind == DIVIDE:
