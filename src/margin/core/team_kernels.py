@@ -36,7 +36,7 @@ def offer(board: np.ndarray, blocks: int) -> None:
     """Offer blocks 0 to ``blocks`` of the job written on the board; all of an earlier one are finished."""
     board[BLOCKS] = blocks
     store_atomic(board, FINISHED, 0)
-    store_atomic(board, UNTAKEN, (np.int64(1) << blocks) - 1)
+    store_atomic(board, UNTAKEN, (1 << blocks) - 1)
 
 
 @inner_kernel
