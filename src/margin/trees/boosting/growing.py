@@ -31,7 +31,7 @@ __all__ = ["GrownTree", "TreeGrower", "column_table"]
 
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
-WORK_PER_CELL = 16.0  # of growing a tree: a few levels, each with its histograms
+WORK_PER_CELL = 6.5  # of growing a tree: two threads from 600,000 cells on, below which a second one gains nothing
 WORK_PER_ROW = 4.0  # of a sum over the rows of every leaf
 MOST_THREADS = 16  # that grow one tree: more of them wait for each other, and each needs a histogram of its own
 UNLIMITED = np.iinfo(np.int64).max
