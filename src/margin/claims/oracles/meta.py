@@ -99,6 +99,7 @@ def few_examples_by_hand(seed: int) -> Verdict:
     held = FewShotLearner(early_stopping=True, validation_fraction=0.3, **sizes).fit(X, y)
     train, valid = held._split_classes(rows.y, held._seed(None))
     four = np.isin(y, list("rsvz"))
+    first = np.concatenate([np.flatnonzero(y == c)[:n] for c, n in zip("rstu", (6, 5, 7, 5))])
     return every(
         rows=equal((once, twice), (2 * 5 * 2 * 3 * 6, 2 * 2 * 5 * 2 * 3 * 6)),
         rates=near([schedule(t) for t in (0, 3, 9)], [0.002 * (1 + math.cos(math.pi * t / 10)) for t in (0, 3, 9)],
@@ -109,6 +110,7 @@ def few_examples_by_hand(seed: int) -> Verdict:
         few_said=equal(model.predict(X, X[support], y[support]).tolist(), ["svz"[k] for k in few.argmax(axis=1)]),
         descended=near(maml.predict_proba(X, X[support], y[support]), _descended(maml, X, y, support), tolerance=1e-4),
         too_many=raises(ValueError, lambda: maml.predict(X, X[four], y[four]), match="at most ways=3"),
+        too_few=raises(ValueError, lambda: maml.fit(X[first], y[first]), match="= 6 rows; got 2 such classes"),
         held_out=equal([len(np.unique(y[part])) for part in (train, valid)], [6, 3]),
         all_of_a_class=equal(set(y[train]) & set(y[valid]), set()),
         center=near(held.center_, X[train].mean(axis=0), tolerance=1e-4),
