@@ -106,6 +106,7 @@ def few_examples_by_hand(seed: int) -> Verdict:
                    tolerance=1e-9),
         known=near(model.predict_proba(X), softmax(scores, axis=1), tolerance=1e-4),
         said=equal(model.predict(X).tolist(), [CLASSES[k] for k in scores.argmax(axis=1)]),
+        far_away=near(model.predict_proba(1000 * X).sum(axis=1), np.ones(72), tolerance=1e-5),  # scores below -1000
         few=near(model.predict_proba(X, X[support], y[support]), softmax(few, axis=1), tolerance=1e-4),
         few_said=equal(model.predict(X, X[support], y[support]).tolist(), ["svz"[k] for k in few.argmax(axis=1)]),
         descended=near(maml.predict_proba(X, X[support], y[support]), _descended(maml, X, y, support), tolerance=1e-4),
