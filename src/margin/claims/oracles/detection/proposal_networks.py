@@ -50,6 +50,13 @@ def kept(boxes: np.ndarray, odds: np.ndarray) -> np.ndarray:
     return boxes[best[:KEPT]]
 
 
+def outputs(rpn: Any, maps: torch.Tensor) -> list[np.ndarray]:
+    """Scores and offsets (n, height, width, numbers): one matrix at every position of the shared map."""
+    shared = torch.relu(rpn.shared[0](maps)).numpy()
+    return [np.einsum("kc,nchw->nhwk", layer.weight.numpy()[:, :, 0, 0], shared) + layer.bias.numpy()
+            for layer in (rpn.scores, rpn.offsets)]  # fmt: skip
+
+
 @oracle(f"{PATH}.FasterRCNN", f"{PATH}.RPN")
 def proposals_anchor_by_anchor(seed: int) -> Verdict:
     """All anchors are sampled, there being fewer than 256; the second stage is Fast R-CNN's on the proposals."""
@@ -59,9 +66,7 @@ def proposals_anchor_by_anchor(seed: int) -> Verdict:
         layer.bias.copy_(torch.from_numpy(0.5 * rng.normal(size=tuple(layer.bias.shape))))
     scene = scenes(seed)
     maps = net.backbone(scene.images)
-    shared = torch.relu(net.rpn.shared[0](maps)).numpy()
-    said = [np.einsum("kc,nchw->nhwk", layer.weight.numpy()[:, :, 0, 0], shared) + layer.bias.numpy()
-            for layer in (net.rpn.scores, net.rpn.offsets)]  # fmt: skip
+    said = outputs(net.rpn, maps)
     scores, offsets = said[0].reshape(2, -1, 2), said[1].reshape(2, -1, 4)
     anchors, costs, proposals = anchors_by_hand(), [], []
     for k in range(2):
