@@ -132,6 +132,12 @@ def first_round_of_boosting(seed: int) -> Verdict:
         later = ours.GradientBoostingClassifier(n_estimators=1, max_depth=1, learning_rate=1e-12, init=first)
         told = later.fit(table, labels).predict_proba(table)  # the round adds next to nothing
         begun[name] = near(told, first.predict_proba(table), tolerance=1e-6)
+        logs = first.predict_log_proba(table)  # of three classes around 0, of two as log-odds
+        raw = logs - logs.mean(axis=1, keepdims=True) if name == "three" else logs[:, 1] - logs[:, 0]
+        begun[f"{name}_raw"] = near(later.decision_function(table), raw, tolerance=1e-6)
+        if name == "two":  # exp(-y f) is least at half the log-odds
+            halved = later.set_params(loss="exponential").fit(table, labels).decision_function(table)
+            begun["exponential"] = near(halved, raw / 2, tolerance=1e-6)
     return every(
         **begun,
         raised=near(gaps, wanted, tolerance=1e-6),

@@ -80,7 +80,14 @@ def _moves(model: GAN, X: np.ndarray) -> dict[str, Verdict]:
     critic, maker = (player.schedule for player in game.players)
     cosine = lambda t, updates: (1 + np.cos(np.pi * t / (updates * steps))) / 2  # noqa: E731
     rules = game.players[0].objective.keywords["rules"]
+    falling: Any = model.set_params(learning_rate="invscaling", power_t=0.7)._step(module, None, rows, Seeds.of(0))[0]
+    model.set_params(learning_rate="cosine")
+    epochs = [(t, t // 6, t // 3) for t in (2, 5, 6, 13)]  # finished after t updates: six of the critic's in each
     return {
+        "falling_critic": near([falling.players[0].schedule(t) for t, _, _ in epochs],
+                               [0.012 / (1 + 40 * done) ** 0.7 for _, done, _ in epochs], tolerance=1e-9),
+        "falling_maker": near([falling.players[1].schedule(t) for t, _, _ in epochs],
+                              [0.004 / (1 + 40 * done) ** 0.7 for _, _, done in epochs], tolerance=1e-9),
         "critic_rates": near([critic(t) for t in (0, 5, 17)], [0.012 * cosine(t, 2) for t in (0, 5, 17)],
                              tolerance=1e-9),
         "maker_rates": near([maker(t) for t in (0, 5, 8)], [0.004 * cosine(t, 1) for t in (0, 5, 8)], tolerance=1e-9),

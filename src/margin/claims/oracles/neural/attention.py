@@ -16,6 +16,7 @@ from margin.neural.attention.blocks import TransformerBlock
 from margin.neural.attention.cache import KeyValueCache
 from margin.neural.attention.config import TransformerConfig
 from margin.neural.attention.heads import MultiHeadAttention
+from margin.neural.nets.transformer import TransformerStack
 from margin.neural.weights import build
 
 
@@ -37,14 +38,12 @@ def turned(x: Tensor, base: float) -> Tensor:
     return torch.cat([z.real, z.imag], dim=1)
 
 
-def attended(layer: Any, x: Tensor, source: Tensor, seen: Any, bias: Tensor | None = None) -> Tensor:
-    """One sequence (n, d) after attention: a loop over heads, queries and the keys that ``seen(i, j)`` allows."""
-    joined = torch.zeros(len(x), layer.n_heads * layer.d_head, dtype=torch.float64)
+def looked_at(layer: Any, x: Tensor, source: Tensor, seen: Any, bias: Tensor | None = None) -> Tensor:
+    """Weights (heads, n, keys) of one sequence (n, d): loops over heads, queries and the keys that ``seen`` allows."""
+    weights = torch.zeros(layer.n_heads, len(x), len(source), dtype=torch.float64)
     for h in range(layer.n_heads):
-        own = slice(h * layer.d_head, (h + 1) * layer.d_head)
-        group = h // (layer.n_heads // layer.n_kv_heads)
-        shared = slice(group * layer.d_head, (group + 1) * layer.d_head)
-        q, k, v = layer.query(x)[:, own], layer.key(source)[:, shared], layer.value(source)[:, shared]
+        own, shared = _columns(layer, h)
+        q, k = layer.query(x)[:, own], layer.key(source)[:, shared]
         if layer.query_norm is not None:
             q, k = (
                 part / (part.square().mean(dim=1, keepdim=True) + norm.eps).sqrt() * norm.weight
@@ -56,8 +55,20 @@ def attended(layer: Any, x: Tensor, source: Tensor, seen: Any, bias: Tensor | No
             keys = [j for j in range(len(source)) if seen(i, j)]
             scores = k[keys] @ q[i] / math.sqrt(layer.d_head)
             scores = scores if bias is None else scores + bias[h, i, keys]
-            joined[i, own] = torch.softmax(scores, dim=0) @ v[keys]
-    return layer.out(joined)
+            weights[h, i, keys] = torch.softmax(scores, dim=0)
+    return weights
+
+
+def attended(layer: Any, x: Tensor, source: Tensor, seen: Any, bias: Tensor | None = None) -> Tensor:
+    """One sequence (n, d) after attention: every head mixes the values of its own columns."""
+    weights, values = looked_at(layer, x, source, seen, bias), layer.value(source)
+    return layer.out(torch.cat([weights[h] @ values[:, _columns(layer, h)[1]] for h in range(layer.n_heads)], dim=1))
+
+
+def _columns(layer: Any, h: int) -> tuple[slice, slice]:
+    """The columns of a head among the queries, and among keys and values, which heads may share."""
+    group = h // (layer.n_heads // layer.n_kv_heads)
+    return slice(h * layer.d_head, (h + 1) * layer.d_head), slice(group * layer.d_head, (group + 1) * layer.d_head)
 
 
 @oracle(f"{PATH}.attention.heads.MultiHeadAttention")
@@ -120,26 +131,54 @@ def blocks_by_hand(seed: int) -> Verdict:
     return every(**parts)
 
 
+def maps_by_hand(stack: Any, x: Tensor) -> list[Tensor]:
+    """The weights (heads, n, n) of every block that looks back, for one sequence (n, d) that enters the first."""
+    maps = []
+    for block in stack.blocks:
+        h = _normed(block, block.attention_norm, x) if block.config.norm_first else x
+        maps.append(looked_at(block.attention, h, h, lambda i, j: j <= i, _position_bias(block, len(x))))
+        x = _block(block, x, x)
+    return maps
+
+
+@oracle(f"{PATH}.nets.transformer.TransformerStack.attention_maps")
+def maps_of_a_stack(seed: int) -> Verdict:
+    """Two sequences of five tokens: as many as there are heads, fewer than there are tokens."""
+    batch, parts = normal(seed, 2, 5, 8), {}
+    for name, options in (
+        ("alibi", {"position": "alibi"}),
+        ("relative", {"position": "relative", "context": 9, "norm_first": False}),
+        ("turned", {"position": "rope", "qk_norm": True, "norm": "rms"}),
+    ):
+        config = TransformerConfig(8, 2, n_blocks=2, d_ff=11, norm_eps=0.1, activation="relu", **options)
+        stack = spread(lambda c=config: TransformerStack(c, causal=True), seed)
+        wanted = [torch.stack(maps) for maps in zip(*(maps_by_hand(stack, x) for x in batch))]
+        parts[name] = same(torch.stack(stack.attention_maps(batch)), torch.stack(wanted))
+    return every(**parts)
+
+
+def _position_bias(block: Any, n: int) -> Tensor | None:
+    apart = torch.arange(n)[:, None] - torch.arange(n)
+    if block.config.position == "alibi":  # two heads: slopes 2^-4 and 2^-8
+        return -torch.stack([apart.abs() / 16, apart.abs() / 256]).double()
+    return block.relative.table[:, apart + block.config.context - 1] if block.config.position == "relative" else None
+
+
 def _block(block: Any, x: Tensor, memory: Tensor) -> Tensor:
     config, activate = block.config, getattr(functional, block.config.activation)
-    apart = torch.arange(len(x))[:, None] - torch.arange(len(x))
-    bias = None
-    if config.position == "alibi":  # two heads: slopes 2^-4 and 2^-8
-        bias = -torch.stack([apart.abs() / 16, apart.abs() / 256]).double()
-    elif config.position == "relative":
-        bias = block.relative.table[:, apart + config.context - 1]
+    bias = _position_bias(block, len(x))
     seen = [lambda h: attended(block.attention, h, h, lambda i, j: j <= i, bias)]
     seen += [lambda h: attended(block.cross, h, memory, lambda _i, _j: True)] if block.cross is not None else []
     seen += [lambda h: activate(h @ block.feed.up.weight.T + block.feed.up.bias) @ block.feed.down.weight.T
              + block.feed.down.bias]  # fmt: skip
     norms = [block.attention_norm, *([block.cross_norm] if block.cross is not None else []), block.feed_norm]
     for part, norm in zip(seen, norms, strict=True):
-        x = x + part(_normed(norm, x)) if config.norm_first else _normed(norm, x + part(x))
+        x = x + part(_normed(block, norm, x)) if config.norm_first else _normed(block, norm, x + part(x))
     return x
 
 
-def _normed(norm: Any, x: Tensor) -> Tensor:
+def _normed(block: Any, norm: Any, x: Tensor) -> Tensor:
     """Each token less its mean, over its deviation; without the mean where there is no shift."""
     centered = x - x.mean(dim=1, keepdim=True) if isinstance(norm, nn.LayerNorm) else x
-    scaled = centered / (centered.square().mean(dim=1, keepdim=True) + 0.1).sqrt() * norm.weight
+    scaled = centered / (centered.square().mean(dim=1, keepdim=True) + block.config.norm_eps).sqrt() * norm.weight
     return scaled + norm.bias if isinstance(norm, nn.LayerNorm) else scaled
