@@ -32,10 +32,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     test = load("shapes", n_samples=400, noise=0.3, size=SIZE, seed=seed + 900)
     X_test, y_test = test.arrays()
     options: dict[str, Any] = {"batch_size": 20, "learning_rate_init": 0.01, "random_state": seed}
+    # A quick run takes smaller batches: from 40 images, as many updates as a network needs to have learned them.
+    shape_options = options | {"batch_size": 10 if fast else 20}
     for n in sizes:
         X, y = load("shapes", n_samples=n, noise=0.3, size=SIZE, seed=seed).arrays()
-        cnn = CNNClassifier(SHAPE_LAYERS, image_shape=(SIZE, SIZE), max_iter=1200 // n if fast else 40, **options)
-        mlp = MLPClassifier((64,), max_iter=2400 // n if fast else 80, **options)
+        cnn = CNNClassifier(SHAPE_LAYERS, image_shape=(SIZE, SIZE), max_iter=1800 // n if fast else 40, **shape_options)
+        mlp = MLPClassifier((64,), max_iter=1800 // n if fast else 80, **shape_options)
         data["shapes"]["cnn"].append(cnn.fit(X, y).score(X_test, y_test))
         data["shapes"]["mlp"].append(mlp.fit(X, y).score(X_test, y_test))
     images = np.pad(load_digits().images, ((0, 0), (2, 2), (2, 2)))
