@@ -157,7 +157,7 @@ def _nearer_than_noise(prediction: str, seed: int) -> dict[str, float]:
 
     options: dict[str, Any] = {"prediction": prediction, "n_steps": 50, "random_state": seed, **FAST}
     moons, pixels = two_moons(seed, 400), digits(seed, 500)[0]
-    made = DiffusionModel((64,), max_iter=40, **options).fit(moons).sample(400, random_state=seed)
+    made = DiffusionModel((64, 64), max_iter=70, **options).fit(moons).sample(400, random_state=seed)
     drawn = DiffusionModel((256,), max_iter=25, **{**options, "learning_rate_init": 5e-3}).fit(pixels)
     return {
         "moons": squared_mmd(made, moons, MOON_WIDTH) / squared_mmd(independent(moons, seed, 400), moons, MOON_WIDTH),

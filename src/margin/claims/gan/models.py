@@ -18,17 +18,19 @@ def generated_rows_approach_the_data(seed: int) -> Verdict:
 
     rng = np.random.default_rng(seed)
     X = rng.normal([3.0, -1.0], [1.0, 0.5], size=(500, 2))
-    model = GAN(4, (32,), max_iter=40, random_state=seed)
+    # The penalty damps the turns of the game around its equilibrium: with a tenth of it the deviations still swing
+    # between 0.5 and 1.7 times those of the data after 40 epochs.
+    model = GAN(4, (32,), penalty_weight=1.0, max_iter=40, random_state=seed)
     records = list(model.iterate(X))
     made = model.sample(1000, random_state=seed)
     start = GAN(4, (32,), max_iter=1, batch_size=500, random_state=seed, weight_average=None).fit(X)
     untrained = start.sample(1000, random_state=seed)
     return every(
-        mean=near((made.mean(axis=0) - X.mean(axis=0)) / X.std(axis=0), np.zeros(2), tolerance=0.5),
-        deviation=near(made.std(axis=0) / X.std(axis=0), np.ones(2), tolerance=0.6),
+        mean=near((made.mean(axis=0) - X.mean(axis=0)) / X.std(axis=0), np.zeros(2), tolerance=0.3),
+        deviation=near(made.std(axis=0) / X.std(axis=0), np.ones(2), tolerance=0.4),
         discriminator_guesses=near(float(model.discriminate(X).mean()), 0.5, tolerance=0.15),
         logged=within(records[-1]["discriminator_fake"], 0.3, 0.7),
-        nearer_than_before=below(frechet(made, X), 0.5 * frechet(untrained, X)),
+        nearer_than_before=below(frechet(made, X), 0.3 * frechet(untrained, X)),
     )
 
 
