@@ -67,7 +67,8 @@ def styles_can_be_mixed_between_coarse_and_fine_layers(seed: int) -> Verdict:
 
     X, _ = digits(seed, 600)
     model = GAN(16, (16, 16), architecture="style", image_shape=(8, 8), max_iter=10, random_state=seed)
-    model.set_params(learning_rate_init=5e-3, batch_size=40, weight_average=0.9).fit(X)
+    # A stronger penalty than usual damps the game, so that so short a fit ends alike from every start.
+    model.set_params(learning_rate_init=5e-3, batch_size=40, weight_average=0.9, penalty_weight=1.0).fit(X)
     made = model.sample(300, random_state=seed)
     rng = np.random.default_rng(seed)
     Z, Z_fine = rng.normal(size=(2, 40, 16))
@@ -76,7 +77,7 @@ def styles_can_be_mixed_between_coarse_and_fine_layers(seed: int) -> Verdict:
     return every(
         in_range=within(float(np.abs(made - 0.5).max()), 0.0, 0.5 + 1e-6),
         # Repeating the mean image is as far away as the total variance of the data.
-        nearer_than_the_mean_image=below(frechet(made, X), 0.75 * float(X.var(axis=0).sum())),
+        nearer_than_the_mean_image=below(frechet(made, X), 0.6 * float(X.var(axis=0).sum())),
         one_convolution_per_row=below(_modulation_error(seed), 1e-5),
         all_coarse_is_the_first=near(model.mix_styles(Z, Z_fine, n_coarse=4), ours, tolerance=1e-6),
         no_coarse_is_the_second=near(model.mix_styles(Z, Z_fine, n_coarse=0), theirs, tolerance=1e-6),
