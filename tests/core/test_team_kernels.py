@@ -7,9 +7,10 @@ import threading
 import numpy as np
 import pytest
 
+from margin.core import parallel
 from margin.core.atomic_kernels import add_atomic, clear_atomic, load_atomic, pause, store_atomic
 from margin.core.cached_kernels import interpreted, njit
-from margin.core.parallel import assisted, parallel_map
+from margin.core.parallel import assisted
 from margin.core.team_kernels import JOB, OVER, claim, finish, is_over, new_board, offer, wait_for
 
 
@@ -87,16 +88,14 @@ def test_those_who_assist_leave_when_it_is_over():
     assert not any(seen[:-1])
 
 
-def test_nobody_is_called_from_within_parallel_work():
+def test_nobody_is_called_from_within_parallel_work(monkeypatch):
     """There is one level of parallel work: a fit on a thread of another fit's has that thread alone."""
-    called = []
-
-    def inner(_):
-        with assisted(lambda thread: called.append(thread) is None, 4):
-            pass
-
-    parallel_map(inner, range(4), threads=2)
-    assert not called
+    asked = []
+    monkeypatch.setattr(parallel, "_helpers", lambda: asked.append(1) or pytest.fail("a helper was asked for"))
+    monkeypatch.setattr(parallel._this_thread, "works", True, raising=False)
+    with assisted(lambda _: True, 4):
+        pass
+    assert not asked
 
 
 @njit(nogil=True)

@@ -11,7 +11,10 @@ import numpy as np
 from margin.core.atomic_kernels import add_atomic, clear_atomic, load_atomic, pause, store_atomic
 from margin.core.cached_kernels import inner_kernel
 
-__all__ = ["JOB", "MOST_BLOCKS", "OVER", "claim", "finish", "is_over", "new_board", "offer", "wait_for"]
+__all__ = [
+    *("BLOCKS", "JOB", "MOST_BLOCKS", "OVER", "THREADS"),
+    *("claim", "finish", "is_over", "new_board", "offer", "wait_for"),
+]
 
 # Places of the board. Those that change often lie 64 bytes apart, so that no two are in one line of the cache.
 UNTAKEN = 0  # a bit for every block that nobody has taken

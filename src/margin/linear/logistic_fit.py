@@ -78,12 +78,19 @@ class LogisticFit:
             self.separated = bool(self._margins().min() > 0)
 
     @property
-    def converged(self) -> bool:
-        # Where nearly all rows are far on the right side, gradients vanish long before the end: they are then held
-        # against what is left of the objective.
+    def wanted(self) -> float:
+        """The residual at which the fit ends.
+
+        Where nearly all rows are far on the right side, gradients vanish long before the end: they are then held
+        against what is left of the objective.
+        """
         relative = isinstance(self.solver, _StochasticSolver)
         left = 1.0 if relative else min(1.0, self.solver.value / SMALL_OBJECTIVE)
-        return bool(self.solver.residual <= self.model.tol * left or self.solver.stuck)
+        return float(self.model.tol * left)
+
+    @property
+    def converged(self) -> bool:
+        return bool(self.solver.residual <= self.wanted or self.solver.stuck)
 
     @property
     def finished(self) -> bool:

@@ -81,7 +81,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         1e-4,
         Number(low=0),
         "A fit ends when no entry of the gradient of the mean objective (of its smallest subgradient, for L1) exceeds "
-        "this, or 40 times as much of the mean objective where that is less than one in 40; "
+        "this, or, where the mean objective is below 0.025, as small a part of this as it is of 0.025; "
         'for "sag" and "saga" when no coefficient changes by more, relative to the largest.',
     )
     fit_intercept: bool = parameter(True, Flag(), "Whether a constant is fitted.")
@@ -151,8 +151,8 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
             )
         elif not loop.converged:
             warn_user(
-                f"LogisticRegression: gradient {loop.solver.residual:.2g} above tol={self.tol:g} after "
-                f"{loop.iteration} iterations; raise max_iter or scale the columns.",
+                f"LogisticRegression: gradient {loop.solver.residual:.2g} above {loop.wanted:.2g}, which "
+                f"tol={self.tol:g} asks for, after {loop.iteration} iterations; raise max_iter or scale the columns.",
                 ConvergenceWarning,
             )
 

@@ -32,6 +32,7 @@ __all__ = ["GrownTree", "TreeGrower", "column_table"]
 EMPTY = np.zeros(0)
 FIRST_HISTOGRAMS = 64  # of the pool, which grows when more leaves are open at once
 WORK_PER_CELL = 6.5  # of growing a tree: two threads from 600,000 cells on, below which a second one gains nothing
+COLUMNS_PER_THREAD = 16  # with so many for each, threads take columns; with fewer, rows
 WORK_PER_ROW = 4.0  # of a sum over the rows of every leaf
 MOST_THREADS = 16  # that grow one tree: more of them wait for each other, and each needs a histogram of its own
 UNLIMITED = np.iinfo(np.int64).max
@@ -103,10 +104,8 @@ class TreeGrower:
         self.candidates = np.zeros((2, p), dtype=CANDIDATE)
         blocks = q + self.threads
         self.lefts = np.empty(self.threads, dtype=np.int64)
-        # With more columns than this, threads take columns.
-        self.parts = np.empty(
-            (self.threads if q < 16 * self.threads else 1, q * CODES if self.threads > 1 else 0), dtype=np.int64
-        )
+        by_rows = self.threads > 1 and q < COLUMNS_PER_THREAD * self.threads
+        self.parts = np.empty((self.threads, q * CODES) if by_rows else (1, 0), dtype=np.int64)
         self.scratch, self.gains = np.empty((blocks, 2, CODES), dtype=np.int64), np.empty((blocks, CODES))
         self.gain_bits = self.gains.view(np.int64)
         self.order, self.goes_left = np.empty(max(p, CODES), dtype=np.int64), np.empty(CODES, dtype=np.uint64)
