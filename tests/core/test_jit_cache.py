@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 from margin.core import jit_cache
-from margin.core.cached_kernels import CompileNotice, inner_kernel, is_ready, njit
+from margin.core.cached_kernels import CompileNotice, cached_kernel, inner_kernel, is_ready, njit, separate_kernel
 from margin.core.jit_cache import fingerprint, is_private, private_folder
+from margin.core.linked_kernels import SeparateCompiler
 
 
 def test_every_kernel_is_compiled_by_our_own_rules():
@@ -53,6 +55,38 @@ def test_a_kernel_that_only_kernels_call_becomes_machine_code_within_them_only()
     assert all(made.library._compiled_object for made in quarters.overloads.values())
 
 
+@pytest.mark.parametrize(("kind", "copies"), [(inner_kernel, True), (separate_kernel, False)])
+def test_a_separate_kernel_is_one_function_for_all_of_its_callers(kind, copies):
+    @kind
+    def powers(x):
+        total = 0.0
+        for k in range(x.size):
+            total += x[k] * total + 1.0
+        return total
+
+    @njit
+    def both(x):
+        return powers(x) - powers(x[1:])
+
+    x = np.array([0.5, 2.0, 3.0])
+    assert both(x) == powers.py_func(x) - powers.py_func(x[1:])
+    (code,) = both.inspect_llvm().values()
+    assert len(re.findall(r"call i32 @\S*powers", code)) == (0 if copies else 2)
+
+
+def test_a_kernel_that_allocates_nothing_is_compiled_in_fewer_steps():
+    def half(x):
+        x[0] /= 2
+
+    def steps(compile_):
+        kernel = compile_(half)
+        kernel(np.ones(1))
+        (made,) = kernel.overloads.values()
+        return {name.partition("_")[2] for name in made.metadata["pipeline_times"]["nopython"]}
+
+    assert steps(njit) - steps(cached_kernel) == {"inline_closure_likes", "nopython_rewrites"}
+
+
 def outer(step, options):
     """A function that calls another, which reads a constant, as kernels do."""
     inner = njit(**options)(eval(f"lambda x: x + {step}"))
@@ -64,6 +98,7 @@ def test_the_fingerprint_follows_what_is_called():
     assert fingerprint(outer(1, {})) == plain
     assert fingerprint(outer(2, {})) != plain, "the callee's code"
     assert fingerprint(outer(1, {"error_model": "python"})) != plain, "how the callee is compiled"
+    assert fingerprint(outer(1, {"pipeline_class": SeparateCompiler})) != plain, "by what the callee is compiled"
 
 
 @pytest.mark.parametrize("values", [(1, 2), (1.0, 1), (True, 1), (np.int64(1), np.uint64(1)), ((1, 2), (1, 3))])

@@ -24,10 +24,10 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 
 from margin.core.jit_cache import fingerprint, private_folder
-from margin.core.linked_kernels import LinkedCompiler
+from margin.core.linked_kernels import LinkedCompiler, SeparateCompiler
 from margin.core.named_kernels import NamedCompiler
 
-__all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit"]
+__all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit", "separate_kernel"]
 
 PATIENCE = 1.0  # seconds of compiling before the user is told why nothing happens
 
@@ -41,8 +41,7 @@ def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
     if function is None:
         return lambda given: njit(given, cache=cache, **options)
     decorate: Any = numba.njit
-    options["pipeline_class"] = LinkedCompiler if options.get("no_cpython_wrapper") else NamedCompiler
-    dispatcher = decorate(**{"error_model": "numpy", **options})(function)
+    dispatcher = decorate(**{"error_model": "numpy", "pipeline_class": NamedCompiler, **options})(function)
     if cache:
         dispatcher._cache = _KernelCache(dispatcher)
     return dispatcher
@@ -59,7 +58,18 @@ def inner_kernel(function: Any) -> Any:
     It neither allocates nor counts references: two atomic additions per array and call cost more than the work on a
     small node of a tree.
     """
-    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(function)
+    return _inner(function, LinkedCompiler)
+
+
+def separate_kernel(function: Any) -> Any:
+    """An inner kernel that stays a function of its own: where it is large and called from several places, a copy in
+    each of them would take longer to compile than it saves.
+    """
+    return _inner(function, SeparateCompiler)
+
+
+def _inner(function: Any, compiler: Any) -> Any:
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, pipeline_class=compiler)(function)
 
 
 def is_ready(dispatcher: Any) -> bool:

@@ -26,7 +26,7 @@ __all__ = ["fingerprint", "is_private", "private_folder", "user_cache_folder"]
 
 
 #: How kernels are compiled here, beyond what their options say: to be changed with it, so that old code is not loaded.
-COMPILED_BY = b"numba.njit, 7"
+COMPILED_BY = b"numba.njit, 8"
 
 
 def fingerprint(function: Any) -> str:
@@ -42,7 +42,7 @@ def fingerprint(function: Any) -> str:
 
 
 def _add(digest: Any, value: Any, seen: dict[int, int]) -> None:
-    options = getattr(value, "targetoptions", {})
+    options = {**getattr(value, "targetoptions", {}), "compiler": _compiler(value)}
     function = getattr(value, "py_func", value)
     if not isinstance(function, FunctionType) or (function.__module__ or "").partition(".")[0] in ("numba", "numpy"):
         digest.update(_constant(value).encode())
@@ -58,6 +58,12 @@ def _add(digest: Any, value: Any, seen: dict[int, int]) -> None:
         _add(digest, function.__globals__[name], seen)
     for cell in function.__closure__ or ():
         _add(digest, cell.cell_contents, seen)
+
+
+def _compiler(value: Any) -> str:
+    """The name of the class that compiles a kernel; empty for a function that is none."""
+    compiler = getattr(getattr(value, "_compiler", None), "pipeline_class", None)
+    return getattr(compiler, "__name__", "")
 
 
 def _options(options: dict[str, Any]) -> str:

@@ -2,6 +2,9 @@
 
 Numba optimizes each function and makes machine code of it, and does both once more within every function that calls
 it. Where Python never calls a kernel, the first time is wasted: it took a fifth of compiling a grower of trees.
+
+LLVM puts a copy of such a kernel wherever it is called. A large one with several callers can be kept apart instead, as
+one function that all of them call.
 """
 
 from __future__ import annotations
@@ -10,13 +13,13 @@ from typing import Any
 
 from llvmlite.binding import parse_assembly
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import AnnotateTypes
 
-from margin.core.named_kernels import name_by_code
+from margin.core.named_kernels import name_by_code, needed_steps
 
-__all__ = ["LinkedCompiler"]
+__all__ = ["LinkedCompiler", "SeparateCompiler"]
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba begins the names of what holds a function's Python objects
 
@@ -42,25 +45,50 @@ class _LinkedLibrary(JITCodeLibrary):
         self._codegen._engine.finalize_object()
 
 
+class _SeparateLibrary(_LinkedLibrary):
+    """Such code that is not copied into its callers."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        for function in ir_module.functions:
+            if not function.is_declaration:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
+
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _BeLinked(AnalysisPass):
     _name = "margin_be_linked"
+    library: type[_LinkedLibrary] = _LinkedLibrary
 
     def __init__(self) -> None:  # abstract in Numba
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return False  # the function is as it was
 
 
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _BeCalled(_BeLinked):
+    _name = "margin_be_called"
+    library = _SeparateLibrary
+
+
 class LinkedCompiler(CompilerBase):
-    """Numba's own steps, with a library of the kind above."""
+    """Numba's own steps, with a library of the first kind."""
+
+    library_step: type[_BeLinked] = _BeLinked
 
     def define_pipelines(self) -> list[Any]:
         name_by_code(self.state)
-        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        steps.add_pass_after(_BeLinked, AnnotateTypes)
+        steps = needed_steps(self.state)
+        steps.add_pass_after(self.library_step, AnnotateTypes)
         steps.finalize()
         return [steps]
+
+
+class SeparateCompiler(LinkedCompiler):
+    """With a library of the second kind."""
+
+    library_step = _BeCalled

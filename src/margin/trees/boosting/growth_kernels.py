@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from margin.core.atomic_kernels import pause
-from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.core.cached_kernels import cached_kernel, inner_kernel, separate_kernel
 from margin.core.team_kernels import BLOCKS, MOST_BLOCKS, THREADS, claim, finish, is_over, offer, wait_for
 from margin.trees.boosting.bundle_kernels import best_shared_thresholds
 from margin.trees.boosting.category_kernels import best_category_split
@@ -106,7 +106,7 @@ def _search_columns(
             )
 
 
-@inner_kernel
+@separate_kernel
 def _work(
     board, thread, alone, codes, columns, rows, spare, packed, packing, limits, nodes, pool, candidates, scratch,
     gains, gain_bits, goes_left, category_sets, bounds, members, member_start, lefts, parts,
