@@ -1,18 +1,16 @@
 """Compiled code is kept under a key that follows the code it calls, in a folder that only the user can write."""
 
-import io
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from margin.core import jit_cache
-from margin.core.cached_kernels import CompileNotice, cached_kernel, inner_kernel, is_ready, njit, separate_kernel
+from margin.core.cached_kernels import inner_kernel, is_ready, njit, separate_kernel
 from margin.core.jit_cache import fingerprint, is_private, private_folder
 from margin.core.linked_kernels import SeparateCompiler
 
@@ -78,13 +76,13 @@ def test_a_kernel_that_allocates_nothing_is_compiled_in_fewer_steps():
     def half(x):
         x[0] /= 2
 
-    def steps(compile_):
-        kernel = compile_(half)
+    def steps(**options):
+        kernel = njit(half, **options)
         kernel(np.ones(1))
         (made,) = kernel.overloads.values()
         return {name.partition("_")[2] for name in made.metadata["pipeline_times"]["nopython"]}
 
-    assert steps(njit) - steps(cached_kernel) == {"inline_closure_likes", "nopython_rewrites"}
+    assert steps() - steps(_nrt=False) == {"inline_closure_likes", "nopython_rewrites"}
 
 
 def outer(step, options):
@@ -179,7 +177,7 @@ STEPS = [
 FACTORY = """
 import sys
 import numpy as np
-from margin.core.cached_kernels import cached_kernel, inner_kernel
+from margin.core.cached_kernels import inner_kernel
 
 def adder(amount):
     @inner_kernel
@@ -262,25 +260,6 @@ def test_is_ready_once_compiled():
     again = njit(cache=True)(eval("lambda x: x + 12345"))
     assert is_ready(again), "its file is there"
     again._cache._cache_file.flush()
-
-
-def test_the_notice_comes_once_and_only_for_long_compiling():
-    now, written = [0.0], io.StringIO()
-    notice = CompileNotice(clock=lambda: now[0], write=written)
-
-    def event(home):
-        return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=home))})
-
-    for home, seconds, said in (("margin.a", 0.9, ""), ("users", 9.0, ""), ("margin.a", 1.1, "margin: compil")):
-        notice.on_start(event(home))
-        now[0] += seconds
-        notice.on_end(event(home))
-        assert written.getvalue().startswith(said)
-        assert bool(written.getvalue()) == bool(said)
-    notice.on_start(event("margin.a"))
-    now[0] += 5
-    notice.on_end(event("margin.a"))
-    assert written.getvalue().count("\n") == 1
 
 
 def test_a_fingerprint_is_the_same_in_every_process():

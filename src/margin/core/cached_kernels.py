@@ -10,26 +10,23 @@ import contextlib
 import hashlib
 import os
 import pickle
-import sys
 import tempfile
-import time
 from functools import cached_property
 from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any
 
 import numba
-from numba.core import config, event
+from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
+from margin.core.compile_events import listen
 from margin.core.jit_cache import fingerprint, private_folder
 from margin.core.linked_kernels import LinkedCompiler, SeparateCompiler
 from margin.core.named_kernels import NamedCompiler
 
-__all__ = ["CompileNotice", "cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit", "separate_kernel"]
-
-PATIENCE = 1.0  # seconds of compiling before the user is told why nothing happens
+__all__ = ["cached_kernel", "inner_kernel", "interpreted", "is_ready", "njit", "separate_kernel"]
 
 
 def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
@@ -69,7 +66,9 @@ def separate_kernel(function: Any) -> Any:
 
 
 def _inner(function: Any, compiler: Any) -> Any:
-    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, pipeline_class=compiler)(function)
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, pipeline_class=compiler)(
+        function
+    )
 
 
 def is_ready(dispatcher: Any) -> bool:
@@ -179,31 +178,4 @@ class _KernelCache(FunctionCache):
         return sig, codegen.magic_tuple(), self.code
 
 
-class CompileNotice(event.Listener):
-    """Says once per process that compiling takes its time, when it does, and counts the seconds it took."""
-
-    def __init__(self, clock: Any = time.monotonic, write: Any = None):
-        self.clock, self.write = clock, write
-        self.depth, self.began, self.said, self.seconds = 0, 0.0, False, 0.0
-
-    def on_start(self, event: Any) -> None:
-        if self.depth == 0:
-            self.began = self.clock()
-        self.depth += 1
-        self._look(event)
-
-    def on_end(self, event: Any) -> None:
-        self._look(event)
-        self.depth -= 1
-        if self.depth == 0:
-            self.seconds += self.clock() - self.began
-
-    def _look(self, event: Any) -> None:
-        home = event.data["dispatcher"].py_func.__module__ or ""
-        if not self.said and home.partition(".")[0] == "margin" and self.clock() - self.began > PATIENCE:
-            self.said = True
-            print("margin: compiling, once per machine", file=self.write or sys.stderr, flush=True)
-
-
-NOTICE = CompileNotice()
-event.register("numba:compile", NOTICE)
+listen()
