@@ -177,7 +177,7 @@ STEPS = [
 FACTORY = """
 import sys
 import numpy as np
-from margin.core.cached_kernels import inner_kernel
+from margin.core.cached_kernels import cached_kernel, inner_kernel
 
 def adder(amount):
     @inner_kernel

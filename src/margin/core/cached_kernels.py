@@ -21,7 +21,7 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
-from margin.core.compile_events import listen
+from margin.core.compiling_kernels import listen
 from margin.core.jit_cache import fingerprint, private_folder
 from margin.core.linked_kernels import LinkedCompiler, SeparateCompiler
 from margin.core.named_kernels import NamedCompiler

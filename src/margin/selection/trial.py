@@ -206,7 +206,7 @@ def seconds_worked() -> float:
 def compile_seconds() -> tuple[float, bool]:
     """Seconds this process has spent on compiling, and whether it is compiling now; Numba is not imported for it."""
     # While the module is being imported it is there already, but without its names.
-    notice = getattr(sys.modules.get("margin.core.compile_events"), "NOTICE", None)
+    notice = getattr(sys.modules.get("margin.core.compiling_kernels"), "NOTICE", None)
     return (0.0, False) if notice is None else (notice.seconds, notice.depth > 0)
 
 

@@ -9,7 +9,7 @@ from numba.core import event as events
 from numba.core.errors import TypingError
 
 from margin.core.cached_kernels import njit
-from margin.core.compile_events import CollectorPause, CompileNotice
+from margin.core.compiling_kernels import CollectorPause, CompileNotice
 
 
 def event(home):
