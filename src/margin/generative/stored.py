@@ -95,7 +95,7 @@ def _denoiser_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 def _game_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
-    from margin.generative.gan.model import gan_network
+    from margin.generative.gan.architectures import gan_network
 
     _described_network_is_stored(model, sizes, lambda network: gan_network(**network))
 
