@@ -17,7 +17,7 @@ from benchmarks.data.tables import has_real
 from benchmarks.measuring.harness import Case, Peer
 from margin.data import load
 from margin.reduction import PCA, TSNE, UMAP
-from margin.reduction.tsne import sparse_affinities
+from margin.reduction.tsne_affinities import sparse_affinities
 
 __all__ = ["cases"]
 
