@@ -218,13 +218,13 @@ class Forecaster(Estimator):
         for done in range(0, steps, block):
             recent, last, level = self._relative(whole[:, done : done + length])
             near = context[:, done : done + length + block]
-            said = [
+            predicted = [
                 np.reshape(
                     model.predict(regressor_inputs(model, recent, level, near, part)), (len(recent), len(part), -1)
                 )
                 for model, part in zip(regressors, parts)
             ]
-            whole = np.concatenate([whole, np.concatenate(said, axis=1) * self.scale_ + last], axis=1)
+            whole = np.concatenate([whole, np.concatenate(predicted, axis=1) * self.scale_ + last], axis=1)
         return whole[:, length : length + steps]
 
     def _ahead(self, X: Any, last_window: Any) -> np.ndarray:

@@ -75,12 +75,12 @@ class ArrayOf(Stored):
 
 
 def _check_dims(dims: tuple[Any, ...], shape: tuple[int, ...], where: str, sizes: Sizes) -> None:
-    said = f"{where} has shape {shape}"
+    context = f"{where} has shape {shape}"
     for dim, size in zip(dims, shape):
         if isinstance(dim, str):
-            sizes.agree(dim, size, said)
+            sizes.agree(dim, size, context)
         elif dim is not None and dim != size:
-            raise Violation(f"{said}: {size} should be {dim}")
+            raise Violation(f"{context}: {size} should be {dim}")
 
 
 def _check_below(largest: int, name: str, where: str, sizes: Sizes) -> None:

@@ -22,12 +22,12 @@ class Sizes:
     later: list[Callable[[Sizes], None]] = field(default_factory=list)
     may_be_empty: Sequence[str] = ()
 
-    def agree(self, name: str, size: int, said: str) -> None:
+    def agree(self, name: str, size: int, context: str) -> None:
         if size == 0 and name not in self.may_be_empty:
-            raise Violation(f"{said}: {name} must be at least 1")
+            raise Violation(f"{context}: {name} must be at least 1")
         before = self.known.setdefault(name, size)
         if before != size:
-            raise Violation(f"{said}: {name} is {before} elsewhere, here it is {size}")
+            raise Violation(f"{context}: {name} is {before} elsewhere, here it is {size}")
 
     def __getitem__(self, name: str) -> int:
         if name not in self.known:

@@ -15,7 +15,7 @@ from margin.data.table import Table, UnknownColumnError, close_names
 
 __all__ = ["KINDS_OF_COLUMNS", "as_table", "with_kinds"]
 
-#: What a column can be said to be: a kind of table column, or something that no model may see.
+#: What a user may call a column: a kind of table column, or something that no model may see.
 KINDS_OF_COLUMNS = (*KINDS, "identifier")
 
 
@@ -34,16 +34,16 @@ def as_table(data: Table | Any) -> Table:
     return table
 
 
-def with_kinds(table: Table, target: str | None, said: Mapping[str, str], ignored: frozenset[str]) -> Table:
-    """The table with columns of the kinds that were ``said``; one sentence for a name or kind that does not exist."""
-    for role, names in (("target", () if target is None else (target,)), ("kinds", said), ("ignore", ignored)):
+def with_kinds(table: Table, target: str | None, user_kinds: Mapping[str, str], ignored: frozenset[str]) -> Table:
+    """The table with columns of the kinds in ``user_kinds``; one sentence for a name or kind that does not exist."""
+    for role, names in (("target", () if target is None else (target,)), ("kinds", user_kinds), ("ignore", ignored)):
         for name in names:
             if name not in table:
                 what = "there is no target" if role == "target" else f"{role} names"
                 raise UnknownColumnError(f"profile: {what} {name!r}; {close_names(name, table.names)}.")
     if target is not None and target in ignored:
         raise ValueError(f"profile: ignore names {target!r}, which is the target.")
-    for name, kind in said.items():
+    for name, kind in user_kinds.items():
         if kind not in KINDS_OF_COLUMNS:
             allowed = ", ".join(KINDS_OF_COLUMNS)
             raise ValueError(f"profile: the kind of {name!r} must be one of {allowed}; got {kind!r}.")
