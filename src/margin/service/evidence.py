@@ -113,8 +113,8 @@ def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked
         verdict = _verdict(row, outcomes, seed)
         seconds = time.perf_counter() - started
         outcome = (verdict.word, verdict.measured, verdict.expected)
-        words = (row.statement, (*row.slips, *([row.notation] if row.notation else [])))
-        yield Checked(row.id, row.area, row.kind, *outcome, seconds, seed, verdict.slips, *words)
+        notes = (row.statement, (*row.slips, *([row.notation] if row.notation else [])))
+        yield Checked(row.id, row.area, row.kind, *outcome, seconds, seed, verdict.slips, *notes)
 
 
 def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict:

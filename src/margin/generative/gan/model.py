@@ -22,11 +22,10 @@ from margin.generative.gan.style import StyleGenerator
 from margin.generative.images import check_image_shape, pixel_scaling
 from margin.generative.labels import class_numbers, encode_labels
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import LAYER_SIZES, LEARNING_RATES, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.scaling import Scaling
 from margin.neural.training import RowBatches, Rows, Step, TensorRows, rate_schedule
-from margin.neural.training.schedules import SCHEDULES
 from margin.neural.training.stopping import Patience
 from margin.optimize.schedules import exponential
 
@@ -124,7 +123,7 @@ class GAN(NeuralEstimator):
     beta_2: float = parameter(0.99, Number(low=0, below=1), "Decay of Adam's mean of the squared gradient.")
     learning_rate: str = parameter(
         "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
+        Choice(*LEARNING_RATES),
         "How the learning rates go on from learning_rate_init over max_iter epochs.",
     )
     learning_rate_init: float = parameter(
