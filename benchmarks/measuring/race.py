@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.data.tables import Data
 from benchmarks.measuring.harness import Case, Peer
 
-__all__ = ["Contender", "Said", "Table", "fitting", "predicting", "threads"]
+__all__ = ["Contender", "ContenderResult", "Table", "fitting", "predicting", "threads"]
 
 SMALLEST = 1e-15  # what a probability of zero counts as
 Make = Callable[[Data], Any]
@@ -46,11 +46,11 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Said:
-    """Who did it, and the model or its predictions."""
+class ContenderResult:
+    """Which contender, and its fitted model or its predictions."""
 
     who: str
-    what: Any
+    value: Any
 
 
 def threads() -> int:
@@ -73,21 +73,21 @@ def fitting(
     """Fit on the training rows; ``on`` so many threads, by default all. Ours is the first contender."""
     name = name if on is None else f"{name}, {on} thread{'s' if on > 1 else ''}"
 
-    def fit(contender: Contender) -> Callable[[Data], Said]:
-        def call(d: Data) -> Said:
+    def fit(contender: Contender) -> Callable[[Data], ContenderResult]:
+        def call(d: Data) -> ContenderResult:
             with _held(on):
-                return Said(contender.name, contender.make(d).fit(d["X"], d["y"]))
+                return ContenderResult(contender.name, contender.make(d).fit(d["X"], d["y"]))
 
         return call
 
-    def remark(d: Data, said: Said) -> str:
-        noise = f"± {2 * _error(d, said.what):.4f}"
-        return f"{noise}, {_grown(family, name, size, said.who)}" if memory else noise
+    def remark(d: Data, result: ContenderResult) -> str:
+        noise = f"± {2 * _error(d, result.value):.4f}"
+        return f"{noise}, {_grown(family, name, size, result.who)}" if memory else noise
 
     peers = tuple(Peer(c.name, c.requires, fit(c)) for c in contenders[1:])
     quality = "test log-loss" if _task(data) == "classification" else "test RMSE"
     return Case(
-        name, size, data, fit(contenders[0]), peers, lambda d, said: _loss(d, said.what), quality,
+        name, size, data, fit(contenders[0]), peers, lambda d, result: _loss(d, result.value), quality,
         rounds=rounds, memory=False, remark=remark, first_call=first_call,
     )  # fmt: skip
 
@@ -98,12 +98,12 @@ def predicting(
     """Predict the test rows with models fitted before, untimed."""
     name = name if on is None else f"{name}, {on} thread{'s' if on > 1 else ''}"
 
-    def predict(contender: Contender) -> Callable[[Data], Said]:
-        def call(d: Data) -> Said:
+    def predict(contender: Contender) -> Callable[[Data], ContenderResult]:
+        def call(d: Data) -> ContenderResult:
             with _held(on):
                 if contender.name not in d:
                     d[contender.name] = contender.make(d).fit(d["X"], d["y"])
-                return Said(contender.name, _predicted(d, d[contender.name]))
+                return ContenderResult(contender.name, _predicted(d, d[contender.name]))
 
         return call
 
@@ -112,7 +112,7 @@ def predicting(
     quality = "test log-loss" if _task(data) == "classification" else "test RMSE"
     ours = predict(contenders[0])
     return Case(
-        name, size, data, ours, peers, lambda d, said: _summary(d, _losses(d, said.what)), quality,
+        name, size, data, ours, peers, lambda d, result: _summary(d, _losses(d, result.value)), quality,
         rounds=5, memory=False,
     )  # fmt: skip
 
@@ -122,15 +122,15 @@ def _task(data: Callable[[], Data]) -> str:
 
 
 def _predicted(d: Data, model: Any) -> np.ndarray:
-    said = model.predict_proba(d["test_X"]) if d["task"] == "classification" else model.predict(d["test_X"])
-    return np.asarray(said)
+    result = model.predict_proba(d["test_X"]) if d["task"] == "classification" else model.predict(d["test_X"])
+    return np.asarray(result)
 
 
-def _losses(d: Data, said: np.ndarray) -> np.ndarray:
+def _losses(d: Data, result: np.ndarray) -> np.ndarray:
     """The loss of every test row: minus the logarithm of its class's probability, or its squared error."""
     if d["task"] == "regression":
-        return (said - d["test_y"]) ** 2
-    return -np.log(np.maximum(said[np.arange(len(said)), d["test_y"].astype(int)], SMALLEST))
+        return (result - d["test_y"]) ** 2
+    return -np.log(np.maximum(result[np.arange(len(result)), d["test_y"].astype(int)], SMALLEST))
 
 
 def _summary(d: Data, losses: np.ndarray) -> float:

@@ -108,9 +108,9 @@ def _from_spec(spec: str) -> tuple[str, Table, str, tuple[int, ...] | None, list
 
 def _pixels(table: Table) -> tuple[CodedColumn, ...]:
     """A pixel is a number however few values it has: its gray values have an order and a distance."""
-    whole = all((table[name] == np.round(table[name])).all() for name in table.names)
+    all_integers = all((table[name] == np.round(table[name])).all() for name in table.names)
     brightest = max(float(table[name].max()) for name in table.names)
-    return tuple(CodedColumn(name, step=1.0 if whole and brightest > 1 else 1 / 255) for name in table.names)
+    return tuple(CodedColumn(name, step=1.0 if all_integers and brightest > 1 else 1 / 255) for name in table.names)
 
 
 def _table_of(X: np.ndarray, names: Sequence[str]) -> Table:
