@@ -71,9 +71,9 @@ def _tagged(rng: np.random.Generator, n: int) -> tuple[list[list[str]], list[lis
         tags: list[str] = []
         for word in str(rng.choice(TEMPLATES)).split():
             kind = KINDS.get(word)
-            said = [word] if kind is None else [str(name) for name in rng.choice(names, rng.integers(1, 3))]
-            words += said
-            tags += ["O"] if kind is None else [f"B-{kind}"] + [f"I-{kind}"] * (len(said) - 1)
+            filled = [word] if kind is None else [str(name) for name in rng.choice(names, rng.integers(1, 3))]
+            words += filled
+            tags += ["O"] if kind is None else [f"B-{kind}"] + [f"I-{kind}"] * (len(filled) - 1)
         X, y = [*X, words], [*y, tags]
     return X, y
 

@@ -110,15 +110,15 @@ def findings(outcomes: Sequence[Outcome], absent: Sequence[str]) -> list[Finding
     others = {who: value for who, value in mean.items() if who != OURS}
     found = []
     for who, value in others.items():
-        said = f"{mean[OURS]:.2f} against {value:.2f}"
-        found.append(Finding(f"mean rank, {OURS} against {who}", said, "not above", mean[OURS] <= value))
+        measured = f"{mean[OURS]:.2f} against {value:.2f}"
+        found.append(Finding(f"mean rank, {OURS} against {who}", measured, "not above", mean[OURS] <= value))
     found += [Finding(f"mean rank, {OURS} against {who}", "not installed", "not above", False) for who in absent]
     for table in dict.fromkeys(o.table for o in outcomes):
         rows = [o for o in outcomes if o.table == table]
-        said = ", ".join(
+        measured = ", ".join(
             f"{o.contender} {o.score:.4g}" if o.score == o.score else f"{o.contender}: {o.note}" for o in rows
         )
-        found.append(Finding(f"{table}, {next(o.metric for o in rows if o.metric)} on test rows", said))
+        found.append(Finding(f"{table}, {next(o.metric for o in rows if o.metric)} on test rows", measured))
     return found
 
 
@@ -167,7 +167,7 @@ def _report(tables: Sequence[str], kept: dict[tuple[str, int, str], Outcome], bu
 
 def _save(outcomes: Sequence[Outcome], absent: Sequence[str], budget: float, left: Sequence[str] = ()) -> Path:
     n = len({o.table for o in outcomes})
-    said = f"{n} of {n + len(left)}" + (f"; not run: {', '.join(left)}" if left else "")
+    measured = f"{n} of {n + len(left)}" + (f"; not run: {', '.join(left)}" if left else "")
     return save_findings(
         "compare-twelve-tables",
         "margin compare on twelve tables",
@@ -177,7 +177,7 @@ def _save(outcomes: Sequence[Outcome], absent: Sequence[str], budget: float, lef
         command="python -m benchmarks.studies.compare",
         # A rank over a few of the tables is no evidence for the goal, whichever way it falls.
         findings=[
-            Finding("tables", said, "12", n == 12 and not left),
+            Finding("tables", measured, "12", n == 12 and not left),
             *(replace(f, reached=None) if left else f for f in findings(outcomes, absent)),
         ],
         raw=[{**asdict(o), "score": None if o.score != o.score else o.score} for o in outcomes],

@@ -32,8 +32,8 @@ def measured(n_rows: int, budget: float, folder: Path) -> tuple[Any, float]:
         trial = comparison.trials[-1] if comparison.trials else None
         if trial is not None:
             at = processor_clock.processor_seconds(CORES) - started
-            said = trial.error or f"{trial.seconds:.1f} s"
-            print(f"{at:6.1f} s  {trial.stage:<8} {trial.model:<36} {trial.n_train:>6} rows  {said}", flush=True)
+            outcome = trial.error or f"{trial.seconds:.1f} s"
+            print(f"{at:6.1f} s  {trial.stage:<8} {trial.model:<36} {trial.n_train:>6} rows  {outcome}", flush=True)
 
     found = compare(str(table), target="churned", budget=budget, n_jobs=CORES, out=folder / "run", watch=watch)
     found.report(seconds=found.seconds_left)
@@ -54,8 +54,8 @@ def main() -> None:
         return
     ranked = [s.model for s in standings if s.status == "ranked"]
     missing = [name for name in NEEDED if name not in ranked]
-    said = f"{len(ranked)} with all folds, {sum(s.status == 'partial' for s in standings)} with some, "
-    said += f"{sum(s.status == 'cut' for s in standings)} cut"
+    measured = f"{len(ranked)} with all folds, {sum(s.status == 'partial' for s in standings)} with some, "
+    measured += f"{sum(s.status == 'cut' for s in standings)} cut"
     path = save_findings(
         "compare-budget",
         "margin compare: 60,000 rows, 30 mixed columns, three minutes",
@@ -64,7 +64,7 @@ def main() -> None:
         command="python -m benchmarks.studies.compare_budget",
         findings=[
             Finding("seconds, report included", f"{seconds:.0f}", "at most 185", seconds <= 185),
-            Finding("rows of the board", said, f"at least {LEAST_ROWS} with all folds", len(ranked) >= LEAST_ROWS),
+            Finding("rows of the board", measured, f"at least {LEAST_ROWS} with all folds", len(ranked) >= LEAST_ROWS),
             Finding("boosting and forests among them", f"missing: {', '.join(missing) or 'none'}", "none", not missing),
             Finding("winner", f"{found.winner}, {found.metric.name} {found.held_out_score:.4f} on rows held out"),
         ],

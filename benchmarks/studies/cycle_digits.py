@@ -35,13 +35,13 @@ def measured(seed: int) -> dict[str, Any]:
 
 def findings(kept: list[dict[str, Any]]) -> list[Finding]:
     found = []
-    for way, said in (("forth", "digits to inverted digits"), ("back", "inverted digits to digits")):
+    for way, direction in (("forth", "digits to inverted digits"), ("back", "inverted digits to digits")):
         each = [row[way] for row in kept]
         others = {name: float(np.mean([row[name] for row in kept])) for name in OTHERS}
         beaten = all(row[way] < min(row[name] for name in OTHERS) for row in kept)
         numbers = f"{np.mean(each):.3f} on average, largest {max(each):.3f}"
         goal = "below " + ", ".join(f"{value:.3f} ({name})" for name, value in others.items()) + " at every seed"
-        found.append(Finding(f"{said}: error against the true partner", numbers, goal, bool(beaten)))
+        found.append(Finding(f"{direction}: error against the true partner", numbers, goal, bool(beaten)))
     there_and_back = [row["round"] for row in kept]
     found.append(Finding("there and back again: error", f"{np.mean(there_and_back):.3f}"))
     return found

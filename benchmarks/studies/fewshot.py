@@ -79,8 +79,8 @@ def one_shot_runs(model: FewShotLearner) -> list[float]:
             test, wanted = pairs[::2], pairs[1::2]
             classes = sorted(set(wanted))
             support = np.stack([drawing(name) for name in classes])
-            said = model.predict(np.stack([drawing(name) for name in test]), support, classes)
-            found.append(float(np.mean(said == np.array(wanted))))
+            predicted = model.predict(np.stack([drawing(name) for name in test]), support, classes)
+            found.append(float(np.mean(predicted == np.array(wanted))))
     return found
 
 
@@ -202,8 +202,8 @@ def run_sinusoid(updates: int = 8000) -> None:
             if steps:
                 weights = adapt(module, functional.mse_loss, a[:10], b[:10], rate=0.01, steps=steps, second_order=False)
             with torch.no_grad():
-                said = torch.func.functional_call(module, weights, (a[10:],))
-                found.append(float(functional.mse_loss(said, b[10:])))
+                output = torch.func.functional_call(module, weights, (a[10:],))
+                found.append(float(functional.mse_loss(output, b[10:])))
         return found
 
     torch.set_num_threads(1)

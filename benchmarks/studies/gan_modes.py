@@ -51,14 +51,14 @@ def findings(kept: list[dict[str, Any]]) -> list[Finding]:
         each = [row["covered"] for row in rows]
         near = float(np.mean([row["near a mode"] for row in rows]))
         any_sample = float(np.mean([row["with any sample"] for row in rows]))
-        said = (
+        modes_reached = (
             f"{np.mean(each):.1f} of {MODES[kind]} on average, {len(each)} of {SEEDS} seeds: "
             f"{', '.join(map(str, each))}; with any sample {any_sample:.1f}; {near:.0%} of samples near a mode; "
             f"{np.mean([row['seconds'] for row in rows]):.0f} s"
         )
         goal = f"at least {GOALS[kind]:g} of {MODES[kind]} on average of {SEEDS} seeds" if name in JUDGED else ""
         reached = len(each) == SEEDS and bool(np.mean(each) >= GOALS[kind])
-        found.append(Finding(f"{kind}, {name}, 20 samples a mode", said, goal, reached if goal else None))
+        found.append(Finding(f"{kind}, {name}, 20 samples a mode", modes_reached, goal, reached if goal else None))
         if goal:
             as_published = len(each) == SEEDS and any_sample >= GOALS[kind]
             counted = f"{any_sample:.1f} of {MODES[kind]} on average"

@@ -146,9 +146,9 @@ def fold_findings(rows: Sequence[Row]) -> list[Finding]:
         published, n = PUBLISHED[dataset], len(curves)
         goal = f"{published:.1%}, as published, within the interval over the folds"
         reached = bool(mean[best] + 1.96 * spread / n**0.5 >= published) if n >= 10 else None
-        said = f"{mean[best]:.1%}, deviation {spread:.1%}"
+        measured = f"{mean[best]:.1%}, deviation {spread:.1%}"
         findings += [
-            Finding(f"{dataset}: best epoch ({best + 1}) of the mean over {n} folds", said, goal, reached),
+            Finding(f"{dataset}: best epoch ({best + 1}) of the mean over {n} folds", measured, goal, reached),
             Finding(f"{dataset}: last epoch", f"{np.mean(last):.1%}, deviation {np.std(last):.1%}"),
         ]
     return findings

@@ -52,9 +52,9 @@ def reference_bleu(hypotheses: list[str], references: list[str]) -> float | None
         return None
     from sacrebleu.metrics import BLEU
 
-    said, given = ([" ".join(bleu_tokens(text)) for text in texts] for texts in (hypotheses, references))
+    hypothesis_tokens, given = ([" ".join(bleu_tokens(text)) for text in texts] for texts in (hypotheses, references))
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
-    return metric.corpus_score(said, [given]).score / 100
+    return metric.corpus_score(hypothesis_tokens, [given]).score / 100
 
 
 def judge(run: Path, n: int | None) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def judge(run: Path, n: int | None) -> dict[str, Any]:
     found: dict[str, Any] = {"pairs": len(de), "parameters": model.get_params()}
     for width in (1, 4):
         began = time.process_time()
-        said = model.set_params(beam_width=width).predict(de).tolist()
+        translations = model.set_params(beam_width=width).predict(de).tolist()
         found[f"beam {width}"] = {
-            "bleu": bleu(said, en),
-            "sacrebleu": reference_bleu(said, en),
+            "bleu": bleu(translations, en),
+            "sacrebleu": reference_bleu(translations, en),
             "seconds": round(time.process_time() - began, 1),
-            "examples": list(zip(de[:5], said[:5], en[:5], strict=True)),
+            "examples": list(zip(de[:5], translations[:5], en[:5], strict=True)),
         }
     return found
 

@@ -183,10 +183,10 @@ def crowded_scenes() -> list[dict[str, Any]]:
         labels = rng.integers(3, size=k)
         again = np.concatenate([np.arange(k), rng.integers(k, size=k // 2)])
         moved = boxes[again] + rng.normal(scale=2.5, size=(len(again), 4))
-        said = np.where(rng.random(len(again)) < 0.85, labels[again], rng.integers(3, size=len(again)))
+        found_labels = np.where(rng.random(len(again)) < 0.85, labels[again], rng.integers(3, size=len(again)))
         scores = np.round(rng.random(len(again)), 2)
         scenes.append({"boxes": boxes.tolist(), "labels": labels.tolist(), "found": moved.tolist(),
-                       "found_labels": said.tolist(), "scores": scores.tolist()})  # fmt: skip
+                       "found_labels": found_labels.tolist(), "scores": scores.tolist()})  # fmt: skip
     return scenes
 
 

@@ -86,8 +86,8 @@ def solve(wave: Wave, seconds: float, seed: int) -> list[dict[str, float]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # every round ends at its limit
             model.set_params(max_iter=steps).fit(points)
-        said = model.predict(grid).reshape(len(grid), -1)
-        error = float(np.linalg.norm(said - reference) / np.linalg.norm(reference))
+        predicted = model.predict(grid).reshape(len(grid), -1)
+        error = float(np.linalg.norm(predicted - reference) / np.linalg.norm(reference))
         curve.append({"cpu_seconds": round(time.process_time() - began, 1), "loss": model.loss_, "error": error})
         print(curve[-1], flush=True)
     return curve
@@ -114,10 +114,10 @@ def main() -> None:
     wave = waves()[options.what]
     curve = solve(wave, options.seconds, options.seed)
     last, first = curve[-1], next((row for row in curve if row["error"] <= wave.published), None)
-    said = f"{last['error']:.1e} after {last['cpu_seconds']:.0f} s"
+    measured = f"{last['error']:.1e} after {last['cpu_seconds']:.0f} s"
     sooner = "not reached" if first is None else f"{first['cpu_seconds']:.0f} s"
     if options.dry:
-        print(said, sooner)
+        print(measured, sooner)
         return
     save_findings(
         f"pinn-{options.what}",
@@ -128,7 +128,9 @@ def main() -> None:
         "reference at 201 times, after the last round. Processor time of one thread.",
         command=f"MARGIN_DATA=... python -m benchmarks.studies.periodic_waves {options.what}",
         findings=[
-            Finding("relative L2 error", said, f"{wave.published:.1e} as published", last["error"] <= wave.published),
+            Finding(
+                "relative L2 error", measured, f"{wave.published:.1e} as published", last["error"] <= wave.published
+            ),
             Finding("processor time to the published error", sooner),
         ],
         raw=curve,

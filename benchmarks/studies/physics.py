@@ -53,8 +53,8 @@ class Problem(NamedTuple):
 
     def error(self, predict: Callable[[np.ndarray], np.ndarray]) -> float:
         """Relative L2 error on the grid."""
-        said = np.asarray(predict(self.grid)).reshape(-1)
-        return float(np.linalg.norm(said - self.reference) / np.linalg.norm(self.reference))
+        predicted = np.asarray(predict(self.grid)).reshape(-1)
+        return float(np.linalg.norm(predicted - self.reference) / np.linalg.norm(self.reference))
 
 
 def burgers(seed: int = 0) -> Problem:
@@ -226,11 +226,13 @@ def findings(raw: dict[str, Any]) -> list[Finding]:
     ours, theirs = raw.get("margin", []), raw.get("deepxde", [])
     if ours:
         few, last = ours[:FEW][-1], chosen(ours)
-        said = [f"{row['error']:.1e} after {row['cpu_seconds']:.0f} s" for row in (few, last)]
+        measured = [f"{row['error']:.1e} after {row['cpu_seconds']:.0f} s" for row in (few, last)]
         tail = sorted(row["error"] for row in ours if "held_out" in row)
         found += [
-            Finding("relative L2 error from 100 known values", said[0], f"{PUBLISHED:.1e}", few["error"] <= PUBLISHED),
-            Finding("with the whole edge known, how far below", said[1], f"{GOAL:.0e}", last["error"] <= GOAL),
+            Finding(
+                "relative L2 error from 100 known values", measured[0], f"{PUBLISHED:.1e}", few["error"] <= PUBLISHED
+            ),
+            Finding("with the whole edge known, how far below", measured[1], f"{GOAL:.0e}", last["error"] <= GOAL),
         ]
         if tail:
             text = f"{tail[0]:.1e} to {tail[-1]:.1e}, median {float(np.median(tail)):.1e}"
@@ -238,13 +240,13 @@ def findings(raw: dict[str, Any]) -> list[Finding]:
     if ours and theirs:
         mine, other = first_below(ours, PUBLISHED), first_below(theirs, PUBLISHED)
         last = theirs[-1]
-        said = (
+        against = (
             f"{other:.0f} s"
             if other
             else f"not within {last['cpu_seconds']:.0f} s ({min(r['error'] for r in theirs):.1e})"
         )
         held = mine is not None and (other or last["cpu_seconds"]) >= 2 * mine
-        text = f"{f'{mine:.0f} s' if mine else 'not reached'}; {said}"
+        text = f"{f'{mine:.0f} s' if mine else 'not reached'}; {against}"
         what = "processor time to the published error, ours and deepxde"
         found.append(Finding(what, text, "ours 2 times sooner", held))
     if "inverse" in raw:

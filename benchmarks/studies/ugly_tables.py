@@ -24,21 +24,21 @@ def main() -> None:
     options = parser.parse_args()
     options.kept.parent.mkdir(parents=True, exist_ok=True)
     lines = options.kept.read_text().splitlines() if options.kept.exists() else []
-    done = {number: (outcome, said) for number, outcome, said in map(json.loads, lines)}
-    for number, outcome, said in () if options.report else run((n for n in range(COUNT) if n not in done), board=True):
-        done[number] = (outcome, said)
+    done = {number: (outcome, text) for number, outcome, text in map(json.loads, lines)}
+    for number, outcome, text in () if options.report else run((n for n in range(COUNT) if n not in done), board=True):
+        done[number] = (outcome, text)
         with open(options.kept, "a") as file:
-            file.write(json.dumps([number, outcome, said]) + "\n")
+            file.write(json.dumps([number, outcome, text]) + "\n")
     print(f"written to {_save(done)}")
 
 
 def _save(done: dict[int, tuple[str, str]]) -> Path:
     counts = Counter(outcome for outcome, _ in done.values())
     broken = [
-        f"table {number}: {said.strip().splitlines()[-1]}" for number, (o, said) in done.items() if o == "traceback"
+        f"table {number}: {text.strip().splitlines()[-1]}" for number, (o, text) in done.items() if o == "traceback"
     ]
-    sentences = Counter(said for outcome, said in done.values() if outcome == "sentence")
-    said = f"{counts['board']} boards, {counts['sentence']} sentences, {counts['traceback']} tracebacks"
+    sentences = Counter(text for outcome, text in done.values() if outcome == "sentence")
+    measured = f"{counts['board']} boards, {counts['sentence']} sentences, {counts['traceback']} tracebacks"
     return save_findings(
         "ugly-tables",
         "Generated ugly tables through margin compare",
@@ -47,7 +47,7 @@ def _save(done: dict[int, tuple[str, str]]) -> Path:
         command="python -m benchmarks.studies.ugly_tables",
         findings=[
             Finding("tables", f"{len(done):,}", f"{COUNT:,}", len(done) >= COUNT),
-            Finding("a board or one sentence each", said, "no traceback", not broken),
+            Finding("a board or one sentence each", measured, "no traceback", not broken),
         ],
         raw={"tracebacks": broken, "sentences": dict(sentences.most_common(30))},
     )
