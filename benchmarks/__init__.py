@@ -1,1 +1,1 @@
-"""Ours against the libraries a user would pick instead: one module per family, ``python -m benchmarks FAMILY``."""
+"""Ours against the libraries a user would pick instead, and full-scale studies; ``README.md`` says what is where."""

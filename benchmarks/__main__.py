@@ -1,7 +1,7 @@
 """``python -m benchmarks FAMILY[,FAMILY]``: time, print the ratio table, write ``benchmarks/results/FAMILY.json``.
 
-A family without cases is a program of full-scale runs (``python -m benchmarks.vision lenet``): all of its runs follow
-one another, each with the arguments that the module's ``RUNS`` or the names of its ``STUDIES`` say, and store findings.
+The name of a study (``python -m benchmarks vision``) makes all of its runs one after another, each with the arguments
+that the module's ``RUNS`` or the names of its ``STUDIES`` say; they store findings.
 """
 
 from __future__ import annotations
@@ -14,44 +14,43 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.avx2 import is_narrow, restart_narrow
-from benchmarks.harness import Case, first_call, measure, same_threads, time_first_calls
-from benchmarks.report import RESULTS, conditions, row, save, show
+from benchmarks.measuring.avx2 import is_narrow, restart_narrow
+from benchmarks.measuring.harness import Case, first_call, measure, same_threads, time_first_calls
+from benchmarks.measuring.report import RESULTS, conditions, row, save, show
 
-MACHINERY = {
-    *("__init__", "__main__", "avx2", "compare_contenders", "diffusion_loop", "digits", "evidence", "first_calls"),
-    *("harness", "mixed_table", "nano_gpt", "page", "peer_values", "processor_clock", "quality", "report", "study"),
-    *("text_sequences",),
-}
+HERE = Path(__file__).parent
 
 
-def families() -> list[str]:
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in MACHINERY)
+def names(folder: str) -> list[str]:
+    """The modules in ``families`` or ``studies``."""
+    return sorted(path.stem for path in (HERE / folder).glob("*.py") if path.stem != "__init__")
 
 
-def module_of(family: str) -> Any:
-    if family not in families():
-        raise SystemExit(f"There is no family {family!r}; there are {', '.join(families())}.")
-    return importlib.import_module(f"benchmarks.{family}")
+def module_of(name: str) -> Any:
+    for folder in ("families", "studies"):
+        if name in names(folder):
+            return importlib.import_module(f"benchmarks.{folder}.{name}")
+    families, studies = ", ".join(names("families")), ", ".join(names("studies"))
+    raise SystemExit(f"There is no family {name!r}; there are {families}; studies are {studies}.")
 
 
 def own_runs(module: Any) -> list[tuple[str, ...]]:
-    """Arguments of every run of a family that is a program of its own; none where it has cases."""
+    """Arguments of every run of a study; none for a family, which has cases."""
     if hasattr(module, "cases"):
         return []
     return list(getattr(module, "RUNS", None) or [(name,) for name in getattr(module, "STUDIES", ())])
 
 
-def run_program(family: str, module: Any, *, quick: bool, only: str) -> None:
-    """All runs of such a family, one after another."""
+def run_study(name: str, module: Any, *, quick: bool, only: str) -> None:
+    """All runs of a study, one after another."""
     if quick:
-        raise SystemExit(f"{family} is measured at full scale only; leave out --quick.")
+        raise SystemExit(f"{name} is measured at full scale only; leave out --quick.")
     given = sys.argv
     for arguments in own_runs(module):
         if only not in " ".join(arguments):
             continue
-        print(f"{family}: {' '.join(arguments)}", file=sys.stderr, flush=True)
-        sys.argv = [f"benchmarks.{family}", *arguments]
+        print(f"{name}: {' '.join(arguments)}", file=sys.stderr, flush=True)
+        sys.argv = [f"benchmarks.studies.{name}", *arguments]
         try:
             module.main()
         finally:
@@ -61,14 +60,14 @@ def run_program(family: str, module: Any, *, quick: bool, only: str) -> None:
 def cases_of(family: str, quick: bool) -> list[Case]:
     module = module_of(family)
     if not hasattr(module, "cases"):
-        raise SystemExit(f"{family} has no cases: run python -m benchmarks.{family}.")
+        raise SystemExit(f"{family} has no cases: run python -m benchmarks.studies.{family}.")
     return list(module.cases(quick))
 
 
 def run(family: str, *, quick: bool, threads: int, rounds: int | None, only: str, merge: bool = False) -> None:
     module = module_of(family)
     if own_runs(module):
-        run_program(family, module, quick=quick, only=only)
+        run_study(family, module, quick=quick, only=only)
         return
     found = conditions(threads)
     rows = []
@@ -100,7 +99,7 @@ def _others(family: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("families", help=f"one or several, separated by commas: {', '.join(families())}")
+    parser.add_argument("families", help=f"one or several, separated by commas: {', '.join(names('families'))}")
     parser.add_argument("--quick", action="store_true", help="small sizes; prints, writes nothing")
     parser.add_argument("--only", default="", help="only cases whose name or size contains this; writes nothing")
     parser.add_argument("--merge", action="store_true", help="with --only: writes these cases beside the stored ones")

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence import section
+from benchmarks.measuring.evidence import section
+from benchmarks.measuring.report import RESULTS
 
 __all__ = ["render"]
 
@@ -56,4 +57,4 @@ def _cells(way: dict[str, Any], quality_name: str, clock: str) -> str:
 
 
 if __name__ == "__main__":
-    print(render(Path(__file__).parent / "results"), end="")
+    print(render(RESULTS), end="")

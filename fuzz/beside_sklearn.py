@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def _store(seed: int, tables: int, count: int, behind: list[dict[str, Any]]) -> None:
-    from benchmarks.evidence import Finding, save_findings
+    from benchmarks.measuring.evidence import Finding, save_findings
 
     kinds = Counter(finding["what"] for finding in behind)
     told = ", ".join(f"{name} {times}" for name, times in kinds.most_common()) or "none"

@@ -4,9 +4,9 @@ import subprocess
 import sys
 
 import numpy as np
-from benchmarks.compare import OURS, Outcome, findings, ranks, summary
-from benchmarks.mixed_table import mixed_table
-from benchmarks.processor_clock import processor_seconds
+from benchmarks.data.mixed_table import mixed_table
+from benchmarks.measuring.processor_clock import processor_seconds
+from benchmarks.studies.compare import OURS, Outcome, findings, ranks, summary
 
 from margin.data import profile
 

@@ -19,7 +19,7 @@ def _benchmarks_on_the_path(monkeypatch):
 
 
 def case(calls):
-    from benchmarks.harness import Case, Peer
+    from benchmarks.measuring.harness import Case, Peer
 
     def named(name):
         def call(data):
@@ -40,7 +40,7 @@ def case(calls):
 
 
 def test_ways_alternate_and_failures_are_rows():
-    from benchmarks.harness import measure
+    from benchmarks.measuring.harness import measure
 
     calls = []
     found = measure(case(calls), rounds=3)
@@ -53,10 +53,9 @@ def test_ways_alternate_and_failures_are_rows():
 
 
 def test_report_has_ratios_conditions_and_plain_json(tmp_path, monkeypatch):
-    from benchmarks.harness import measure
+    from benchmarks.measuring import report
+    from benchmarks.measuring.harness import measure
     from rich.console import Console
-
-    from benchmarks import report
 
     one = case([])
     row = report.row(one, measure(one, rounds=1))
@@ -77,8 +76,8 @@ def test_report_has_ratios_conditions_and_plain_json(tmp_path, monkeypatch):
 
 
 def test_the_house_speaks_the_harness_at_three_sizes():
-    from benchmarks.classical import cases
-    from benchmarks.harness import Case
+    from benchmarks.families.classical import cases
+    from benchmarks.measuring.harness import Case
 
     found = cases(quick=True)
     assert all(isinstance(one, Case) for one in found)
@@ -89,11 +88,11 @@ def test_unknown_families_are_named():
     main = importlib.import_module("benchmarks.__main__")
     with pytest.raises(SystemExit, match="There is no family 'nothing'"):
         main.cases_of("nothing", quick=True)
-    assert "classical" in main.families()
+    assert "classical" in main.names("families")
     assert "benchmarks" in sys.modules
 
 
-def test_programs_of_full_scale_runs_are_families_too(monkeypatch):
+def test_the_name_of_a_study_makes_all_of_its_runs(monkeypatch):
     main = importlib.import_module("benchmarks.__main__")
     called = []
     program = SimpleNamespace(RUNS=(("cora", "--seeds", "3"), ("rings",)), main=lambda: called.append(sys.argv[1:]))
@@ -110,9 +109,17 @@ def test_programs_of_full_scale_runs_are_families_too(monkeypatch):
     assert main.own_runs(SimpleNamespace(cases=list, RUNS=(("a",),))) == []
 
 
-@pytest.mark.parametrize("family", ["graphs", "fewshot", "physics", "bccd", "peer_values"])
-def test_every_run_of_a_program_is_one_that_it_takes(family):
-    module = importlib.import_module(f"benchmarks.{family}")
+def test_every_family_has_cases_and_every_study_is_a_program():
+    main = importlib.import_module("benchmarks.__main__")
+    for folder, marks in (("families", ("def cases(",)), ("studies", ("def main(", 'if __name__ == "__main__":'))):
+        for name in main.names(folder):
+            text = (ROOT / "benchmarks" / folder / f"{name}.py").read_text(encoding="utf-8")
+            assert all(mark in text for mark in marks), f"benchmarks/{folder}/{name}.py"
+
+
+@pytest.mark.parametrize("study", ["graphs", "fewshot", "physics", "bccd", "peer_values"])
+def test_every_run_of_a_study_is_one_that_it_takes(study):
+    module = importlib.import_module(f"benchmarks.studies.{study}")
     for arguments in module.RUNS:
         module.parser().parse_args(arguments)
 
@@ -127,7 +134,7 @@ def test_cases_measured_anew_replace_the_stored_ones(tmp_path, monkeypatch):
 
 
 def test_findings_of_full_scale_runs_are_printed_misses_included(tmp_path):
-    from benchmarks.evidence import Finding, save_findings
+    from benchmarks.measuring.evidence import Finding, save_findings
     from benchmarks.page import render
 
     findings = [Finding("error | mean", "0.7 %", "0.95 %", True), Finding("time", "3 s", "2 s", False)]

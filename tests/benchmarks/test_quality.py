@@ -23,7 +23,7 @@ def run(split, ours, theirs, model="Ridge", table="wine"):
 
 
 def test_the_interval_is_that_of_nadeau_and_bengio():
-    from benchmarks.quality import difference
+    from benchmarks.studies.quality import difference
 
     gaps = np.array([0.1, 0.3, 0.2, 0.2])
     found = difference([run(k, 1.0 + gap, 1.0) for k, gap in enumerate(gaps)])
@@ -38,7 +38,7 @@ def test_the_interval_is_that_of_nadeau_and_bengio():
 
 
 def test_losses_are_named_and_refusals_are_rows():
-    from benchmarks.quality import failures, findings, summary
+    from benchmarks.studies.quality import failures, findings, summary
 
     runs = [run(k, 1.0 + 0.1 * (k % 2), 0.2) for k in range(3)] + [run(k, 0.1, 0.2, table="iris") for k in range(3)]
     runs += [{"table": "sonar", "model": "Ridge", "split": 0, "theirs": {}, "ours_failed": "ValueError: no"}]

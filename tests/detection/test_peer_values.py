@@ -1,4 +1,4 @@
-"""Mean average precision equal to that of pycocotools, whose answers ``benchmarks/peer_values.py`` stored."""
+"""Mean average precision equal to that of pycocotools, whose answers ``benchmarks/studies/peer_values.py`` stored."""
 
 import importlib
 import json
@@ -12,7 +12,7 @@ STORED = json.loads((Path(__file__).parent / "peer_values.json").read_text())
 @pytest.fixture
 def program(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    return importlib.import_module("benchmarks.peer_values")
+    return importlib.import_module("benchmarks.studies.peer_values")
 
 
 def test_means_are_those_of_pycocotools(program):

@@ -1,4 +1,4 @@
-"""Attributions equal to those of captum and shap, whose answers ``benchmarks/peer_values.py`` stored."""
+"""Attributions equal to those of captum and shap, whose answers ``benchmarks/studies/peer_values.py`` stored."""
 
 import importlib
 import json
@@ -13,7 +13,7 @@ STORED = json.loads((Path(__file__).parent / "peer_values.json").read_text())
 @pytest.fixture
 def program(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    return importlib.import_module("benchmarks.peer_values")
+    return importlib.import_module("benchmarks.studies.peer_values")
 
 
 @pytest.mark.parametrize("name", ["cam", "grad_cam", "integrated_gradients", "occlusion"])

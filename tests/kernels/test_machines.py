@@ -82,7 +82,7 @@ def test_coupling_recovers_consistent_probabilities():
 def test_resumed_fit_has_the_same_bits_with_many_working_sets(model, monkeypatch):
     monkeypatch.setattr(dual, "WHOLE_ROWS", 20)
     monkeypatch.setattr(dual, "PART", 8)
-    monkeypatch.setattr("margin.kernels.dual_classifier.SETS_PER_RECORD", 1)
+    monkeypatch.setattr("margin.kernels.dual_records.SETS_PER_RECORD", 1)
     X, y = load_iris(return_X_y=True)
     whole = clone(model)
     records = list(whole.iterate(X, y))

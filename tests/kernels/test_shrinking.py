@@ -25,7 +25,7 @@ def many_sets(monkeypatch):
     """Small working sets, so that a small problem takes many."""
     monkeypatch.setattr(dual, "WHOLE_ROWS", 20)
     monkeypatch.setattr(dual, "PART", 16)
-    monkeypatch.setattr("margin.kernels.dual_classifier.SETS_PER_RECORD", 2)
+    monkeypatch.setattr("margin.kernels.dual_records.SETS_PER_RECORD", 2)
 
 
 def problem(C, shrinking=True, epsilon=0.0, tol=1e-6, cache_size=0.2):

@@ -1,4 +1,4 @@
-"""Files that transformers wrote (by ``benchmarks.transformers_layout``): read, written, and refused when wrong."""
+"""Files that transformers wrote (by ``benchmarks.studies.transformers_layout``): read, written, refused if wrong."""
 
 import json
 import shutil

@@ -55,7 +55,7 @@ def totals(results: list[dict[str, str]]) -> dict[str, Counter[str]]:
 def store(results: list[dict[str, str]]) -> None:
     """Write benchmarks/results/full_scale/parity.json."""
     sys.path.append(str(Path(__file__).parents[2]))
-    from benchmarks.evidence import Finding, save_findings
+    from benchmarks.measuring.evidence import Finding, save_findings
 
     groups, findings = expected_groups(), []
     failed = [result for result in results if result["outcome"] == "failed"]

@@ -196,7 +196,7 @@ def test_exact_tsne_keeps_all_pairs_as_there():
 
 def test_a_mesh_gives_the_embedding_of_all_pairs(monkeypatch):
     """The divergence of both embeddings by one exact routine on the same affinities."""
-    monkeypatch.setattr("margin.reduction.tsne.EXACT_ROWS", 2500)
+    monkeypatch.setattr("margin.reduction.tsne_descent.EXACT_ROWS", 2500)
     X, _ = make_blobs(2600, 10, centers=8, random_state=0)
     settings = {"max_iter": 500, "random_state": 0}
     fast, exact, rough = (TSNE(angle=angle, **settings).fit(X) for angle in (0.5, 0.0, 1.0))

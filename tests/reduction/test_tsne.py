@@ -21,7 +21,7 @@ from margin.reduction import (
     kl_gradient,
     student_similarities,
 )
-from margin.reduction.tsne import sparse_affinities
+from margin.reduction.tsne_affinities import sparse_affinities
 from margin.reduction.tsne_kernels import pulls, pulls_in_plane, pushes, pushes_in_plane
 
 

@@ -86,7 +86,7 @@ def draw_rows(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.nd
 def _order_of_values(X: np.ndarray) -> np.ndarray:
     """An order of the rows that depends on their values only: along one fixed direction in general position.
 
-    Rows at the same place are the same row: it does not matter which of them comes first.
+    Equal rows are interchangeable: it does not matter which of them comes first.
     """
     return np.argsort(X @ np.cos(np.arange(1.0, X.shape[1] + 1)))
 

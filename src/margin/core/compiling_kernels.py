@@ -29,7 +29,7 @@ class CompileNotice(event.Listener):
 
     def __init__(self, clock: Any = time.monotonic, write: Any = None):
         self.clock, self.write = clock, write
-        self.depth, self.began, self.said, self.seconds = 0, 0.0, False, 0.0
+        self.depth, self.began, self.announced, self.seconds = 0, 0.0, False, 0.0
 
     def on_start(self, event: Any) -> None:
         if self.depth == 0:
@@ -44,8 +44,8 @@ class CompileNotice(event.Listener):
             self.seconds += self.clock() - self.began
 
     def _look(self, event: Any) -> None:
-        if not self.said and _is_ours(event) and self.clock() - self.began > PATIENCE:
-            self.said = True
+        if not self.announced and _is_ours(event) and self.clock() - self.began > PATIENCE:
+            self.announced = True
             print("margin: compiling, once per machine", file=self.write or sys.stderr, flush=True)
 
 

@@ -27,7 +27,7 @@ SEED_BOUND = 2**31 - 1  # what torch, RandomState.randint and every C library he
 
 
 def seed_from(random_state: RandomLike) -> int:
-    """One whole number that stands for ``random_state``; a passed generator is advanced by one draw."""
+    """One integer that stands for ``random_state``; a passed generator is advanced by one draw."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0]) % SEED_BOUND
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
@@ -36,11 +36,11 @@ def seed_from(random_state: RandomLike) -> int:
         return int(random_state.randint(SEED_BOUND))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(SEED_BOUND))
-    raise ValueError(f"random_state must be None, a whole number, a RandomState or a Generator; got {random_state!r}.")
+    raise ValueError(f"random_state must be None, an integer, a RandomState or a Generator; got {random_state!r}.")
 
 
 def as_generator(random_state: RandomLike) -> np.random.Generator:
-    """A private generator, the same for the same whole number.
+    """A private generator, the same for the same integer.
 
     >>> int(as_generator(7).integers(100)) == int(as_generator(7).integers(100))
     True

@@ -19,33 +19,33 @@ Judgements = dict[str, Judgement]
 
 def judge_columns(
     columns: Mapping[str, ColumnFacts],
-    said: Mapping[str, str],
+    user_kinds: Mapping[str, str],
     ignored: Collection[str],
     target: ColumnFacts | None,
     task: str,
 ) -> tuple[Judgements, dict[str, Leak]]:
     """What is to become of each column, and which give the target away.
 
-    ``said`` are kinds that a user gave; they are not judged again, only told where they cannot help.
+    ``user_kinds`` are given, so they are not judged again; where they cannot help, a remark says so.
     """
     judged = {}
     for name, facts in columns.items():
         if name in ignored:
             judged[name] = Judgement(facts.kind, False, "left out as told")
-        elif name in said:
-            judged[name] = _as_said(facts, said[name])
+        elif name in user_kinds:
+            judged[name] = _of_user_kind(facts, user_kinds[name])
         elif names_groups(facts):
             remark = f"left out: it names who {facts.n_present:,} rows belong to; use it for folds by group"
             judged[name] = Judgement("identifier", False, remark)
         else:
             judged[name] = judge(facts)
-    judged = _without_repeated(columns, judged, said)
+    judged = _without_repeated(columns, judged, user_kinds)
     leaks = _leaks(columns, judged, target, task)
-    judged = {name: _with_leak(judgement, leaks.get(name), name in said) for name, judgement in judged.items()}
-    return _not_nothing(columns, judged, leaks), leaks
+    judged = {name: _with_leak(judgement, leaks.get(name), name in user_kinds) for name, judgement in judged.items()}
+    return _keep_something(columns, judged, leaks), leaks
 
 
-def _as_said(facts: ColumnFacts, kind: str) -> Judgement:
+def _of_user_kind(facts: ColumnFacts, kind: str) -> Judgement:
     if kind == "identifier":
         return Judgement("identifier", False, "left out: an identifier, as told")
     if not facts.n_present:
@@ -53,12 +53,14 @@ def _as_said(facts: ColumnFacts, kind: str) -> Judgement:
     return Judgement(kind, True, many_labels(facts.n_distinct) if kind == "category" else "")
 
 
-def _without_repeated(columns: Mapping[str, ColumnFacts], judged: Judgements, said: Mapping[str, str]) -> Judgements:
+def _without_repeated(
+    columns: Mapping[str, ColumnFacts], judged: Judgements, user_kinds: Mapping[str, str]
+) -> Judgements:
     """Of columns with equal values only the first is used."""
     seen: dict[tuple[str, bytes], list[str]] = {}
     result = dict(judged)
     for name, facts in columns.items():
-        if not judged[name].used or name in said:
+        if not judged[name].used or name in user_kinds:
             continue
         alike = seen.setdefault((facts.kind, facts.codes[:1000].tobytes()), [])
         first = next((other for other in alike if _equal(columns[other], facts)), None)
@@ -82,16 +84,16 @@ def _leaks(
     return {name: leak for name, leak in found.items() if leak is not None}
 
 
-def _with_leak(judgement: Judgement, leak: Leak | None, said: bool) -> Judgement:
+def _with_leak(judgement: Judgement, leak: Leak | None, has_user_kind: bool) -> Judgement:
     if leak is None:
         return judgement
-    if leak.copy and not said:
+    if leak.copy and not has_user_kind:
         return Judgement(judgement.kind, False, f"left out: {leak.remark}")
     remark = "; ".join(part for part in (f"LEAK? {leak.remark}", judgement.remark) if part)
     return replace(judgement, remark=remark)
 
 
-def _not_nothing(columns: Mapping[str, ColumnFacts], judged: Judgements, leaks: Mapping[str, Leak]) -> Judgements:
+def _keep_something(columns: Mapping[str, ColumnFacts], judged: Judgements, leaks: Mapping[str, Leak]) -> Judgements:
     """Where nothing else is left, row numbers and copies of the target are better than nothing."""
     if any(judgement.used for judgement in judged.values()):
         return judged

@@ -45,25 +45,25 @@ def read_json(data: bytes) -> Table:
 
 
 def _records(text: str) -> Iterator[Mapping[str, Any]]:
-    whole = _whole(text)
-    if whole is None:
+    content = _one_value(text)
+    if content is None:
         yield from _lines(text)
         return
-    if isinstance(whole, dict):
-        lists = [value for value in whole.values() if isinstance(value, list)]
-        if len(lists) == 1 and (len(whole) > 1 or (lists[0] and isinstance(lists[0][0], dict))):
-            whole = lists[0]  # the rows, with something said about them beside
-        elif lists and len(lists) == len(whole) and len({len(part) for part in lists}) == 1:
-            whole = [dict(zip(whole, row)) for row in zip(*lists)]
+    if isinstance(content, dict):
+        lists = [value for value in content.values() if isinstance(value, list)]
+        if len(lists) == 1 and (len(content) > 1 or (lists[0] and isinstance(lists[0][0], dict))):
+            content = lists[0]  # the rows, with something said about them beside
+        elif lists and len(lists) == len(content) and len({len(part) for part in lists}) == 1:
+            content = [dict(zip(content, row)) for row in zip(*lists)]
         else:
-            whole = [whole]
-    for number, record in enumerate(whole, start=1):
+            content = [content]
+    for number, record in enumerate(content, start=1):
         if not isinstance(record, dict):
             raise ValueError(f"item {number} is a {type(record).__name__}, not an object with named values")
         yield record
 
 
-def _whole(text: str) -> Any:
+def _one_value(text: str) -> Any:
     """The text as one JSON value: a list or an object; None if it has one value per line."""
     first = text.lstrip().partition("\n")[0]
     try:
@@ -73,14 +73,14 @@ def _whole(text: str) -> Any:
     except ValueError:
         pass  # the first line is a part of something longer
     try:
-        whole = json.loads(text)
+        content = json.loads(text)
     except ValueError as problem:
         if first.rstrip().endswith("}"):
             return None
         raise ValueError(f"it is not JSON ({problem})") from None
-    if not isinstance(whole, list | dict):
+    if not isinstance(content, list | dict):
         raise ValueError("it holds no objects")
-    return whole
+    return content
 
 
 def _lines(text: str) -> Iterator[Mapping[str, Any]]:

@@ -29,7 +29,7 @@ from margin.data.structure import (
 )
 from margin.data.table import Table
 from margin.data.tasks import detect_task
-from margin.data.told import as_table, with_kinds
+from margin.data.user_kinds import as_table, with_kinds
 
 __all__ = ["ColumnProfile", "Profile", "profile"]
 
@@ -119,13 +119,13 @@ def profile(
     age number True LEAK? a few thresholds on it alone separate the classes completely
     ill number False the target
     """
-    said, ignored = dict(kinds or {}), frozenset([ignore] if isinstance(ignore, str) else ignore)
-    read = with_kinds(as_table(table), target, said, ignored)
+    user_kinds, ignored = dict(kinds or {}), frozenset([ignore] if isinstance(ignore, str) else ignore)
+    read = with_kinds(as_table(table), target, user_kinds, ignored)
     columns = facts_of(read)
     goal = None if target is None else columns.pop(target)
-    task = "density" if goal is None else _task(goal, said)
+    task = "density" if goal is None else _task(goal, user_kinds)
     with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest: their differences are infinite
-        return _judged(read, columns, goal, task, said, ignored)
+        return _judged(read, columns, goal, task, user_kinds, ignored)
 
 
 def _judged(
@@ -133,11 +133,11 @@ def _judged(
     columns: dict[str, ColumnFacts],
     goal: ColumnFacts | None,
     task: str,
-    said: Mapping[str, str],
+    user_kinds: Mapping[str, str],
     ignored: frozenset[str],
 ) -> Profile:
     target = None if goal is None else goal.name
-    judged, leaks = judge_columns(columns, said, ignored, goal, task)
+    judged, leaks = judge_columns(columns, user_kinds, ignored, goal, task)
     group, group_remark = group_column({name: facts for name, facts in columns.items() if name not in ignored})
     time, time_remark = time_column({name: facts for name, facts in columns.items() if judged[name].used})
     used = [facts for name, facts in columns.items() if judged[name].used]
@@ -163,10 +163,10 @@ def _judged(
     )
 
 
-def _task(target: ColumnFacts, said: Mapping[str, str]) -> str:
+def _task(target: ColumnFacts, user_kinds: Mapping[str, str]) -> str:
     if not target.n_present:
         raise ValueError(f"profile: no row has a value of the target {target.name!r}.")
-    kind = said.get(target.name)
+    kind = user_kinds.get(target.name)
     if kind == "number" or (target.kind == "date" and kind is None):
         return "regression"
     if kind is not None or target.kind != "number":

@@ -30,8 +30,8 @@ from margin.detection.yolo import YOLO
 from margin.neural.augment import parse_augmentations
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
+from margin.neural.estimators.parameters import LEARNING_RATES
 from margin.neural.nets.image_parts import Standardized
-from margin.neural.training.schedules import SCHEDULES
 
 __all__ = ["DETECTORS", "ObjectDetector", "detector_network"]
 
@@ -100,7 +100,7 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
     )
     learning_rate: str = parameter(
         "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant"), search=False),
+        Choice(*LEARNING_RATES, search=False),
         "How the learning rate goes on from learning_rate_init.",
     )
     learning_rate_init: float = parameter(

@@ -85,12 +85,12 @@ class DETR(DetectorNetwork):
         maps = self.backbone(images)
         tokens = maps.flatten(2).transpose(1, 2) + sine_positions(*image_size(maps), maps.shape[1])
         memory, x = self.encoder(tokens), self.queries.expand(len(images), -1, -1)
-        said: list[tuple[Tensor, Tensor]] = []
+        by_layer: list[tuple[Tensor, Tensor]] = []
         for layer in self.decoder.layers:
             x = layer(x, memory)
             found = self.decoder.norm(x)  # type: ignore[misc]
-            said.append((self.classify(found), (self.starts + self.place(found)).sigmoid()))
-        return said
+            by_layer.append((self.classify(found), (self.starts + self.place(found)).sigmoid()))
+        return by_layer
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (N, queries, classes + 1) and boxes (N, queries, 4) of the last layer."""
@@ -102,8 +102,8 @@ class DETR(DetectorNetwork):
         size = torch.tensor([width, height, width, height], dtype=scene.boxes.dtype)
         objects, labels = zip(*(scene.objects(k) for k in range(len(scene.images))))
         wanted = [to_centers(part) / size for part in objects]
-        said = [batch_set_loss(logits, boxes, labels, wanted) for logits, boxes in self.layers(scene.images)]
-        return {"loss": torch.stack(said).mean()}
+        losses_by_layer = [batch_set_loss(logits, boxes, labels, wanted) for logits, boxes in self.layers(scene.images)]
+        return {"loss": torch.stack(losses_by_layer).mean()}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
         logits, boxes = self(images)

@@ -81,12 +81,12 @@ def _errors(table: str, name: str, folds: int, seed: int) -> list[float]:
     found = []
     for test in parts:
         train = np.setdiff1d(np.arange(len(y)), test)
-        said = _model(name, classify, seed).fit(X[train], y[train]).predict(X[test])
+        predictions = _model(name, classify, seed).fit(X[train], y[train]).predict(X[test])
         if classify:
             common = np.bincount(y[train]).argmax()
-            found.append(float(np.mean(said != y[test]) / np.mean(common != y[test])))
+            found.append(float(np.mean(predictions != y[test]) / np.mean(common != y[test])))
         else:
-            found.append(float(np.mean((said - y[test]) ** 2) / np.mean((y[train].mean() - y[test]) ** 2)))
+            found.append(float(np.mean((predictions - y[test]) ** 2) / np.mean((y[train].mean() - y[test]) ** 2)))
     return found
 
 

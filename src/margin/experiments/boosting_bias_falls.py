@@ -37,15 +37,15 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             n_estimators=ROUNDS, learning_rate=0.3, max_leaf_nodes=2, min_samples_leaf=3, random_state=0
         ).fit(x[:, None], truth(x) + NOISE * rng.normal(size=ROWS))
         stages.append(list(model.staged_predict(grid[:, None])))
-    said = np.array(stages)  # (sets, rounds, grid)
-    mean, target = said.mean(axis=0), truth(grid)
+    predictions = np.array(stages)  # (sets, rounds, grid)
+    mean, target = predictions.mean(axis=0), truth(grid)
     return {
         "grid": grid,
         "target": target,
         "mean": mean,
         "bias": ((mean - target) ** 2).mean(axis=1),
-        "variance": said.var(axis=0).mean(axis=1),
-        "error": ((said - target) ** 2).mean(axis=(0, 2)),
+        "variance": predictions.var(axis=0).mean(axis=1),
+        "error": ((predictions - target) ** 2).mean(axis=(0, 2)),
     }
 
 

@@ -31,10 +31,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         n_estimators=rounds, learning_rate=RATE, max_leaf_nodes=4, min_samples_leaf=1, random_state=seed
     ).fit(PEOPLE, WEIGHTS)
     leaves = model.apply(PEOPLE)
-    said = np.array([model.tree(m)["value"][leaves[:, m], 0] for m in range(rounds)]) / RATE
+    outputs = np.array([model.tree(m)["value"][leaves[:, m], 0] for m in range(rounds)]) / RATE
     return {
         "start": float(model.start_[0]),
-        "said": said,  # (rounds, people): what each tree says before it is shrunk
+        "said": outputs,  # (rounds, people): what each tree says before it is shrunk
         "stages": np.array(list(model.staged_predict(PEOPLE))),
         "by_hand": PRINTED_START + sum(RATE * output for output in PRINTED_OUTPUTS),
         "questions": [_question(model.tree(m)) for m in range(2)],
@@ -42,14 +42,14 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 
 def check(data: dict[str, Any]) -> Verdict:
-    said, stages = data["said"][:, PERSON], data["stages"][:, PERSON]
+    outputs, stages = data["said"][:, PERSON], data["stages"][:, PERSON]
     remaining = np.abs(WEIGHTS - data["stages"]).max(axis=1)
     return every(
         by_hand=near(data["by_hand"], 70.01, tolerance=1e-12),
         start=near(round(data["start"], 1), PRINTED_START, tolerance=0.0),
-        first_two_trees=near(np.round(said[:2], 1), np.array(PRINTED_OUTPUTS), tolerance=1e-12),
+        first_two_trees=near(np.round(outputs[:2], 1), np.array(PRINTED_OUTPUTS), tolerance=1e-12),
         second_stage_as_printed=near(round(float(stages[1])), 70.0, tolerance=0.0),
-        stages_are_shrunken_sums=near(data["start"] + RATE * np.cumsum(said), stages, tolerance=1e-9),
+        stages_are_shrunken_sums=near(data["start"] + RATE * np.cumsum(outputs), stages, tolerance=1e-9),
         what_is_left_after_all=below(float(remaining[-1] / remaining[0]), 0.9 ** (len(stages) - 2)),
     )
 
@@ -60,8 +60,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     top.set(xlim=(0, 10), ylim=(0, 3), title="The third person: 73.3 + 0.1 × (−17.3) + 0.1 × (−15.6) = 70.01")
     box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": "C0"}
     top.text(0.8, 1.6, f"mean\n{data['start']:.1f}", ha="center", va="center", bbox=box)
-    for place, (tree, said) in enumerate(zip(data["questions"], data["said"], strict=False)):
-        _draw_tree(top, 2.6 + 3.9 * place, tree, said)
+    for place, (tree, outputs) in enumerate(zip(data["questions"], data["said"], strict=False)):
+        _draw_tree(top, 2.6 + 3.9 * place, tree, outputs)
     top.text(9.5, 1.6, f"= {data['stages'][1, PERSON]:.1f}", ha="center", va="center", fontsize=13, color="C3")
     rounds = np.arange(len(data["stages"]) + 1)
     for person, weight in enumerate(WEIGHTS):
@@ -76,12 +76,12 @@ def _question(tree: dict[str, np.ndarray]) -> dict[str, Any]:
     return {name: np.copy(tree[name]) for name in ("feature", "threshold", "left", "right", "value")}
 
 
-def _draw_tree(axis: Any, x: float, tree: dict[str, Any], said: np.ndarray) -> None:
+def _draw_tree(axis: Any, x: float, tree: dict[str, Any], outputs: np.ndarray) -> None:
     """The root's question, and under it what the tree says to each of the three."""
     axis.text(x - 0.95, 1.6, "+ 0.1 ×", ha="center", va="center")
     question = f"{COLUMNS[tree['feature'][0]]} ≤ {tree['threshold'][0]:.3g}?"
     axis.text(x + 1.0, 2.5, question, ha="center", va="center", bbox={"boxstyle": "round", "facecolor": "0.93"})
-    for person, value in enumerate(said):
+    for person, value in enumerate(outputs):
         color = "C3" if person == PERSON else "0.4"
         place = x + 1.0 * person
         axis.plot([x + 1.0, place], [2.2, 1.15], color=color, linewidth=1)

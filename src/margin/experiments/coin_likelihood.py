@@ -1,7 +1,7 @@
 r"""The likelihood of a coin
 
 With 49 heads in 80 tosses :math:`L(p) = \binom{80}{49} p^{49} (1-p)^{31}` peaks at 49/80 = 0.6125. Eight times the
-data with the same share of heads peak at the same place, and :math:`\sqrt 8` times more sharply.
+data with the same fraction of heads peak at the same place, and :math:`\sqrt 8` times more sharply.
 """
 
 from __future__ import annotations

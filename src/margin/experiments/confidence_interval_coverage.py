@@ -58,6 +58,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.set(xlabel="value", ylabel="sample", title=f"{len(data['covers'])} intervals, {missed} miss the mean (red)")
     right.bar(np.arange(1, 11), data["by_width"], color="C0")
     right.axhline(LEVEL, color="0.2", linestyle="--", label="95 percent over all")
-    right.set(xlabel="interval width, shortest to longest tenth", ylabel="share that covers", ylim=(0.5, 1.01))
+    right.set(xlabel="interval width, shortest to longest tenth", ylabel="fraction that covers", ylim=(0.5, 1.01))
     right.set_title("Short intervals cover less")
     right.legend(loc="lower right")

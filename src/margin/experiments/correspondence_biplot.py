@@ -25,16 +25,16 @@ COUNTS = np.array([[68, 20, 15, 5], [119, 84, 54, 29], [26, 17, 14, 14], [7, 94,
 def run(seed: int, fast: bool) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     found = correspondence_analysis(COUNTS)
-    shares, total = (COUNTS / COUNTS.sum()).ravel(), int(COUNTS.sum())
+    fractions, total = (COUNTS / COUNTS.sum()).ravel(), int(COUNTS.sum())
     rounds = 2000  # a deviation estimated from so many is off by 1.6 %
-    resampled = [rng.multinomial(total, shares).reshape(COUNTS.shape) for _ in range(rounds)]
+    resampled = [rng.multinomial(total, fractions).reshape(COUNTS.shape) for _ in range(rounds)]
     first = found.columns[:, 0] / found.singular_values[0]
     # Resampled rows placed on the axis of the whole table, by their profiles.
     places = np.array([table / table.sum(axis=1, keepdims=True) @ first for table in resampled])
     return {
         "rows": found.rows,
         "columns": found.columns,
-        "share": found.singular_values**2 / found.inertia,
+        "inertia_fraction": found.singular_values**2 / found.inertia,
         "inertia": found.inertia,
         "spread": places.std(axis=0),
     }
@@ -45,7 +45,7 @@ def check(data: dict[str, Any]) -> Verdict:
     opposite = np.sign(data["rows"][0, 0] * data["rows"][3, 0])
     return every(
         inertia=near(data["inertia"], chi_squared / COUNTS.sum(), tolerance=1e-12),
-        first_axis=above(data["share"][0], 0.85),
+        first_axis=above(data["inertia_fraction"][0], 0.85),
         black_against_blond=equal(float(opposite), -1.0),
         beyond_chance=above(float(np.min(np.abs(data["rows"][[0, 3], 0]) / data["spread"][[0, 3]])), 5.0),
         blond_goes_with_blue=above(float(data["rows"][3, :2] @ data["columns"][1, :2]), 0.0),
@@ -67,7 +67,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     )
     ax.axhline(0, color="0.8", zorder=0)
     ax.axvline(0, color="0.8", zorder=0)
-    shares = 100 * data["share"]
-    ax.set(xlabel=f"axis 1 ({shares[0]:.1f} % of inertia)", ylabel=f"axis 2 ({shares[1]:.1f} % of inertia)")
+    percentages = 100 * data["inertia_fraction"]
+    ax.set(xlabel=f"axis 1 ({percentages[0]:.1f} % of inertia)", ylabel=f"axis 2 ({percentages[1]:.1f} % of inertia)")
     ax.set_title("Hair and eyes of 592 students: what lies together goes together (bars: two standard errors)")
     ax.legend()

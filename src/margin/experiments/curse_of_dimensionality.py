@@ -61,8 +61,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes = [figure.add_subplot(grid[i], projection="3d" if i == 2 else None) for i in range(4)]
     ticks = np.linspace(0, 1, CELLS + 1)
     for d, ax in zip((1, 2, 3), axes):
-        share = f"{100 * data['occupied'][d]:.0f} % of {CELLS**d} cells occupied"
-        ax.set_title(f"{POINTS} points in {d} dimension{'s' * (d > 1)}\n{share}", fontsize=10)
+        occupied_text = f"{100 * data['occupied'][d]:.0f} % of {CELLS**d} cells occupied"
+        ax.set_title(f"{POINTS} points in {d} dimension{'s' * (d > 1)}\n{occupied_text}", fontsize=10)
         columns = [*data["points"][d].T, np.full(POINTS, 0.5)] if d == 1 else list(data["points"][d].T)
         ax.plot(*columns, linestyle="", marker="o", markersize=4, color="tab:blue")
         ax.set_xticks(ticks, [])

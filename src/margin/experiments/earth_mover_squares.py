@@ -17,7 +17,7 @@ from margin.foundations.transport import cdf_difference_norm, cost_matrix, monot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACES = np.arange(5.0)
+POSITIONS = np.arange(5.0)
 PAIRS = {
     "one pile, nothing shared": (np.array([4.0, 0, 0, 0, 0]), np.array([0.0, 1, 1, 1, 1])),
     "shared squares": (np.array([5.0, 1, 1, 1, 1]), np.array([1.0, 2, 2, 2, 2])),
@@ -27,15 +27,15 @@ PAIRS = {
 def run(seed: int, fast: bool) -> dict[str, Any]:
     data = {}
     for name, (nu, mu) in PAIRS.items():
-        plan = monotone_plan(PLACES, PLACES, nu, mu)
+        plan = monotone_plan(POSITIONS, POSITIONS, nu, mu)
         data[name] = {
             "nu": nu,
             "mu": mu,
             "cdf_difference": np.cumsum(nu - mu),
-            "w1": wasserstein_1d(PLACES, PLACES, 1, nu, mu),
-            "least_squared_cost": solve(nu, mu, cost_matrix(PLACES, PLACES, 2)).cost,
-            "by_quantiles": wasserstein_1d(PLACES, PLACES, 2, nu, mu) ** 2,
-            "by_cdfs": cdf_difference_norm(PLACES, PLACES, 2, nu, mu) ** 2,
+            "w1": wasserstein_1d(POSITIONS, POSITIONS, 1, nu, mu),
+            "least_squared_cost": solve(nu, mu, cost_matrix(POSITIONS, POSITIONS, 2)).cost,
+            "by_quantiles": wasserstein_1d(POSITIONS, POSITIONS, 2, nu, mu) ** 2,
+            "by_cdfs": cdf_difference_norm(POSITIONS, POSITIONS, 2, nu, mu) ** 2,
             "moves": np.column_stack(plan),
         }
     return data
@@ -72,6 +72,6 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
 
 
 def _pile(axis: Any, counts: np.ndarray, color: str, title: str) -> None:
-    for place, count in zip(PLACES, counts):
+    for place, count in zip(POSITIONS, counts):
         axis.bar([place] * int(count), 1, bottom=np.arange(count), width=0.9, color=color, edgecolor="white")
-    axis.set(xlabel="position", title=title, xticks=PLACES)
+    axis.set(xlabel="position", title=title, xticks=POSITIONS)

@@ -22,10 +22,10 @@ COLORS = ("#3b6fb6", "#e08a3c", "#4f9d69", "#b0478c")
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
-    shares = COUNTS / COUNTS.sum(axis=1, keepdims=True)
+    fractions = COUNTS / COUNTS.sum(axis=1, keepdims=True)
     items = [rng.permutation(np.repeat(np.arange(4), counts)) for counts in COUNTS]
-    places = [_scatter(rng, len(group)) for group in items]
-    return {"shares": shares, "items": items, "places": places, "bits": entropy(shares, base=2)}
+    positions = [_scatter(rng, len(group)) for group in items]
+    return {"fractions": fractions, "items": items, "positions": positions, "bits": entropy(fractions, base=2)}
 
 
 def check(data: dict[str, Any]) -> Verdict:
@@ -39,21 +39,21 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     groups, bars = figure.subplots(2, len(COUNTS), height_ratios=(3, 1))
-    for axis, items, places, bits in zip(groups, data["items"], data["places"], data["bits"]):
-        axis.scatter(*places.T, c=[COLORS[item] for item in items], s=70, edgecolors="white")
+    for axis, items, positions, bits in zip(groups, data["items"], data["positions"], data["bits"]):
+        axis.scatter(*positions.T, c=[COLORS[item] for item in items], s=70, edgecolors="white")
         axis.set(xticks=[], yticks=[], xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal", title=f"{bits:.2f} bits")
         axis.spines[:].set_visible(False)
-    for axis, shares in zip(bars, data["shares"]):
-        axis.bar(range(4), shares, color=COLORS)
+    for axis, fractions in zip(bars, data["fractions"]):
+        axis.bar(range(4), fractions, color=COLORS)
         axis.set(xticks=[], ylim=(0, 1.05), xlabel="color")
         axis.spines[["top", "right"]].set_visible(False)
         axis.label_outer()
-    bars[0].set_ylabel("share")
+    bars[0].set_ylabel("fraction")
     figure.suptitle("Entropy falls from an even mix to a single color")
 
 
 def _scatter(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Places on a sunflower in a disc: even, without overlap, turned at random."""
+    """Positions on a sunflower in a disc: even, without overlap, turned at random."""
     k = np.arange(n) + 0.5
     angle = k * np.pi * (3.0 - np.sqrt(5.0)) + rng.uniform(0, 2 * np.pi)
     return (np.sqrt(k / n) * np.array([np.cos(angle), np.sin(angle)])).T

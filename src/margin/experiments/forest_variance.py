@@ -35,22 +35,22 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     counts = np.unique(np.geomspace(1, trees, 9).round().astype(int))
     found: dict[str, Any] = {"counts": counts, "kinds": {}}
     for name, columns in COLUMNS.items():
-        said = np.empty((sets, trees, len(X_test)))
+        predictions = np.empty((sets, trees, len(X_test)))
         for i, (X, y) in enumerate(training):
             forest = RandomForestRegressor(trees, max_features=columns, min_samples_split=2, random_state=seed + i)
-            said[i] = [predict(tree, X_test)[:, 0] for tree in forest.fit(X, y).trees_]
-        found["kinds"][name] = _moments(said, truth, counts)
+            predictions[i] = [predict(tree, X_test)[:, 0] for tree in forest.fit(X, y).trees_]
+        found["kinds"][name] = _moments(predictions, truth, counts)
     return found
 
 
-def _moments(said: np.ndarray, truth: np.ndarray, counts: np.ndarray) -> dict[str, Any]:
+def _moments(predictions: np.ndarray, truth: np.ndarray, counts: np.ndarray) -> dict[str, Any]:
     """From predictions (sets, trees, points): variance of averages, of single trees, correlation, squared bias."""
-    variance = [float(said[:, :b].mean(axis=1).var(axis=0, ddof=1).mean()) for b in counts]
-    single = float(said.var(axis=0, ddof=1).mean())
-    trees = said.shape[1]
+    variance = [float(predictions[:, :b].mean(axis=1).var(axis=0, ddof=1).mean()) for b in counts]
+    single = float(predictions.var(axis=0, ddof=1).mean())
+    trees = predictions.shape[1]
     # The variance of the average of all trees, solved for the correlation.
     rho = (variance[-1] / single - 1 / trees) / (1 - 1 / trees)
-    bias = float(np.mean((said.mean(axis=(0, 1)) - truth) ** 2))
+    bias = float(np.mean((predictions.mean(axis=(0, 1)) - truth) ** 2))
     return {"variance": np.array(variance), "single": single, "rho": rho, "bias": bias}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BUMPS = (NormalParameters(-2.0, 0.6), NormalParameters(2.5, 0.8))
-SHARES = (0.4, 0.6)
+WEIGHTS = (0.4, 0.6)
 STARTS = {"reverse, started left": NormalParameters(-1.5, 1.0), "reverse, started right": NormalParameters(1.5, 1.0)}
 
 
@@ -30,8 +30,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 def check(data: dict[str, Any]) -> Verdict:
     forward, left, right = data["fits"].values()
-    mean = float(np.dot(SHARES, [bump.mean for bump in BUMPS]))
-    second = float(np.dot(SHARES, [bump.std**2 + bump.mean**2 for bump in BUMPS]))
+    mean = float(np.dot(WEIGHTS, [bump.mean for bump in BUMPS]))
+    second = float(np.dot(WEIGHTS, [bump.std**2 + bump.mean**2 for bump in BUMPS]))
     forward_of = {name: pair[0] for name, pair in data["kl"].items()}
     reverse_of = {name: pair[1] for name, pair in data["kl"].items()}
     return every(
@@ -57,7 +57,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
 
 
 def _log_mixture(x: np.ndarray) -> np.ndarray:
-    left, right = (np.log(share) + bump.log_density(x) for share, bump in zip(SHARES, BUMPS))
+    left, right = (np.log(weight) + bump.log_density(x) for weight, bump in zip(WEIGHTS, BUMPS))
     return np.logaddexp(left, right)
 
 

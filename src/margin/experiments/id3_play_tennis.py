@@ -83,8 +83,8 @@ def _draw_gains(axis: Axes, step: dict[str, Any], names: list[str], where: str) 
     plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
     for place, name in enumerate(names):
         gain = step["gains"].get(name)
-        said, x = ("asked above", 0.0) if gain is None else (f"{gain:.3f}", gain)
-        axis.text(x + 0.015, place, said, va="center", fontsize=8.5, bbox=plate)
+        label, x = ("asked above", 0.0) if gain is None else (f"{gain:.3f}", gain)
+        axis.text(x + 0.015, place, label, va="center", fontsize=8.5, bbox=plate)
     axis.set_yticks(range(len(names)), names)
     axis.set(xlim=(0, 1.15), xlabel="information gain (bits)")
     axis.set_title(f"{where}: {step['rows']:g} rows, {step['entropy']:.3f} bits (dashed)", fontsize=10)

@@ -19,7 +19,7 @@ TIMES = np.linspace(0, 1, 6)
 
 
 def stroke_points(image: np.ndarray, count: int) -> np.ndarray:
-    """Places spread over the ink: centers of k-means clusters of the dark pixels."""
+    """Positions spread over the ink: centers of k-means clusters of the dark pixels."""
     from margin.cluster import KMeans
 
     dark = np.argwhere(image > 0.5 * image.max()).astype(float)

@@ -52,8 +52,10 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     left.plot(*data["points"][~inside].T, ".", color="tab:orange", markersize=3, label="outside")
     angle = np.linspace(0, np.pi / 2, 200)
     left.plot(np.cos(angle), np.sin(angle), color="black")
-    share = 4 * inside.mean()
-    left.set(aspect="equal", xlim=(0, 1), ylim=(0, 1), xlabel="x", ylabel="y", title=f"4 x share inside = {share:.3f}")
+    estimate = 4 * inside.mean()
+    left.set(
+        aspect="equal", xlim=(0, 1), ylim=(0, 1), xlabel="x", ylabel="y", title=f"4 x share inside = {estimate:.3f}"
+    )
     left.legend(loc="lower left")
     right.loglog(SIZES, data["errors"], "o", label="root mean squared error")
     right.loglog(SIZES, np.sqrt(np.pi * (4 - np.pi) / np.array(SIZES)), "--", label=r"$\sqrt{\pi(4-\pi)/n}$")

@@ -37,11 +37,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         model = KNeighborsClassifier(int(k)).fit(train.X, train.y)
         errors["training"].append(float(np.mean(model.predict(train.X) != train.y)))
         errors["new"].append(float(np.mean(model.predict(test.X) != test.y)))
-    shares = {
+    fractions = {
         k: KNeighborsClassifier(k).fit(train.X, train.y).predict_proba(grid.reshape(-1, 2))[:, 1].reshape(side, side)
         for k in SHOWN
     }
-    return {"X": train.X, "y": train.y, "grid": grid, "k": ks, "errors": errors, "shares": shares}
+    return {"X": train.X, "y": train.y, "grid": grid, "k": ks, "errors": errors, "fractions": fractions}
 
 
 def check(data: dict[str, Any]) -> Verdict:
@@ -61,8 +61,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes = figure.subplots(1, len(SHOWN) + 1, width_ratios=[1] * len(SHOWN) + [1.25])
     x, y = data["grid"][..., 0], data["grid"][..., 1]
     for axis, k in zip(axes, SHOWN):
-        axis.contourf(x, y, data["shares"][k], levels=np.linspace(0, 1, 11), cmap="RdBu", alpha=0.7)
-        axis.contour(x, y, data["shares"][k], levels=[0.5], colors="black", linewidths=1.1)
+        axis.contourf(x, y, data["fractions"][k], levels=np.linspace(0, 1, 11), cmap="RdBu", alpha=0.7)
+        axis.contour(x, y, data["fractions"][k], levels=[0.5], colors="black", linewidths=1.1)
         for label, color in ((0, "#8b0000"), (1, "#00307a")):
             rows = data["X"][data["y"] == label]
             axis.scatter(*rows.T, s=14, color=color, edgecolors="white", linewidths=0.4, label=f"class {label}")

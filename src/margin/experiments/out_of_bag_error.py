@@ -1,7 +1,7 @@
 r"""The error of a forest on rows its trees have not seen.
 
-A bootstrap sample of :math:`n` rows leaves out a share :math:`(1 - 1/n)^n \to 1/e` of them. Judging every row only by
-the trees that left it out gives an error estimate that follows the error on fresh rows while the forest grows,
+A bootstrap sample of :math:`n` rows leaves out a fraction :math:`(1 - 1/n)^n \to 1/e` of them. Judging every row only
+by the trees that left it out gives an error estimate that follows the error on fresh rows while the forest grows,
 without holding anything back; the training error says nothing.
 """
 
@@ -68,7 +68,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     trees = np.arange(1, len(data["curves"]["test"]) + 1)
     for (name, curve), color in zip(data["curves"].items(), ("C1", "C0", "0.6")):
         axis.plot(trees, curve, color=color, label=f"{name}: {curve[-1]:.3f} at the end", lw=1.8)
-    axis.set(xscale="log", xlabel="trees", ylabel="share of errors", ylim=(0, None))
+    axis.set(xscale="log", xlabel="trees", ylabel="fraction of errors", ylim=(0, None))
     axis.set_title(f"Each tree leaves out {data['left_out']:.1%} of the rows; they judge the forest as fresh rows do")
     axis.legend()
     figure.tight_layout()

@@ -61,7 +61,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 
 def answering_to_one(answers: np.ndarray) -> float:
-    """The share of columns that the second verb moves less than half as much as the first."""
+    """The fraction of columns that the second verb moves less than half as much as the first."""
     ordered = np.sort(answers, axis=0)
     return float(np.mean(ordered[-2] < 0.5 * ordered[-1]))
 
@@ -78,9 +78,9 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     axis = figure.subplots()
-    shares = data["answers"] / data["answers"].max(axis=0)
-    order = np.argsort(shares.argmax(axis=0), kind="stable")
-    image = axis.imshow(shares[:, order], cmap="viridis", vmin=0, vmax=1, aspect="auto")
+    fractions = data["answers"] / data["answers"].max(axis=0)
+    order = np.argsort(fractions.argmax(axis=0), kind="stable")
+    image = axis.imshow(fractions[:, order], cmap="viridis", vmin=0, vmax=1, aspect="auto")
     axis.set_yticks(range(len(VERBS)), VERBS)
     axis.set(xlabel="direction", title="how much a direction answers to each verb (its most: 1)")
     figure.colorbar(image, ax=axis)

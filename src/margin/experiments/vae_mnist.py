@@ -76,8 +76,8 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     top, bottom = figure.subplots(2, 1, height_ratios=[2, 4])
     side = int(np.sqrt(data["originals"].shape[1]))
-    said = f"bound {data['elbo']:.1f} nats, independent pixels {data['independent_pixels']:.1f}"
-    _show(top, np.concatenate([data["originals"], data["restored"]]), side, f"Held-out digits, restored: {said}")
+    caption = f"bound {data['elbo']:.1f} nats, independent pixels {data['independent_pixels']:.1f}"
+    _show(top, np.concatenate([data["originals"], data["restored"]]), side, f"Held-out digits, restored: {caption}")
     _show(bottom, data["samples"], side, r"New digits: $z \sim N(0, I)$, decoded")
 
 

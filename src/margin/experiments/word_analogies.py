@@ -53,8 +53,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             nearest_words(vectors, words, model.vector(c), n=1, without=[a, b, c])[0][0],
         )
         right += [word == answer for word in found]
-    places = np.array([[model.vector(pair[k]) for pair in zip(COUNTRIES, CAPITALS)] for k in range(2)])
-    return {"accuracy": right / len(pairs), "places": places, "countries": COUNTRIES, "capitals": CAPITALS}
+    pairs_of_vectors = np.array([[model.vector(pair[k]) for pair in zip(COUNTRIES, CAPITALS)] for k in range(2)])
+    return {"accuracy": right / len(pairs), "vectors": pairs_of_vectors, "countries": COUNTRIES, "capitals": CAPITALS}
 
 
 def check(data: dict[str, Any]) -> Verdict:
@@ -68,11 +68,11 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     plane, bars = figure.subplots(1, 2)
-    everything = data["places"].reshape(-1, data["places"].shape[-1])
+    everything = data["vectors"].reshape(-1, data["vectors"].shape[-1])
     center = everything.mean(axis=0)
     axes = np.linalg.svd(everything - center, full_matrices=False)[2][:2]
     for country, capital, (start, end) in zip(
-        data["countries"], data["capitals"], ((data["places"] - center) @ axes.T).transpose(1, 0, 2)
+        data["countries"], data["capitals"], ((data["vectors"] - center) @ axes.T).transpose(1, 0, 2)
     ):
         plane.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "gray"})
         plane.annotate(country, start, fontsize=7)

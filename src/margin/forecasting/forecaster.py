@@ -214,18 +214,18 @@ class Forecaster(Estimator):
         parts = step_parts(block, len(regressors) == block)
         # The last block may be longer than what is asked: what is not known of its exogenous columns stays as it was.
         context = np.concatenate([context, np.repeat(context[:, -1:], block, axis=1)], axis=1)
-        whole = windows
+        extended = windows
         for done in range(0, steps, block):
-            recent, last, level = self._relative(whole[:, done : done + length])
+            recent, last, level = self._relative(extended[:, done : done + length])
             near = context[:, done : done + length + block]
-            said = [
+            predicted = [
                 np.reshape(
                     model.predict(regressor_inputs(model, recent, level, near, part)), (len(recent), len(part), -1)
                 )
                 for model, part in zip(regressors, parts)
             ]
-            whole = np.concatenate([whole, np.concatenate(said, axis=1) * self.scale_ + last], axis=1)
-        return whole[:, length : length + steps]
+            extended = np.concatenate([extended, np.concatenate(predicted, axis=1) * self.scale_ + last], axis=1)
+        return extended[:, length : length + steps]
 
     def _ahead(self, X: Any, last_window: Any) -> np.ndarray:
         """The forecast (steps, k)."""

@@ -19,9 +19,9 @@ def sliding_windows(series: np.ndarray, length: int, horizon: int) -> tuple[np.n
     >>> inputs.tolist(), targets.tolist()
     ([[0, 1], [1, 2]], [[2, 3], [3, 4]])
     """
-    whole = np.lib.stride_tricks.sliding_window_view(series, length + horizon, axis=0)
-    whole = np.moveaxis(whole, -1, 1)  # (m, length + horizon, ...)
-    return whole[:, :length], whole[:, length:]
+    windows = np.lib.stride_tricks.sliding_window_view(series, length + horizon, axis=0)
+    windows = np.moveaxis(windows, -1, 1)  # (m, length + horizon, ...)
+    return windows[:, :length], windows[:, length:]
 
 
 def seasonal_naive(series: np.ndarray, period: int, steps: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
@@ -29,41 +30,17 @@ __all__ = ["FORMS"]
 FLOW_LAYERS = ("planar", "affine-coupling", "autoregressive", "spline-coupling", "continuous")
 
 
-def _vae_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
-    if "network_" not in model:
-        return
-    from margin.generative.vae_network import VAENetwork
+def _network_of_class(module: str, name: str) -> Callable[[Mapping[str, Any], Sizes], None]:
+    """The rule that a network of this class, built as described but without memory, has the stored weights."""
 
-    check_columns(model["network_"], sizes)
-    check_built(model["weights_"], lambda: VAENetwork(**model["network_"]), float32=False)
+    def is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
+        if "network_" not in model:
+            return
+        network = getattr(importlib.import_module(module), name)
+        check_columns(model["network_"], sizes)
+        check_built(model["weights_"], lambda: network(**model["network_"]), float32=False)
 
-
-def _flow_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
-    """The described flow, built without memory, has the names and shapes of the stored weights."""
-    if "network_" not in model:
-        return
-    from margin.generative.flows import FlowNetwork
-
-    check_columns(model["network_"], sizes)
-    check_built(model["weights_"], lambda: FlowNetwork(**model["network_"]), float32=False)
-
-
-def _autoencoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
-    if "network_" not in model:
-        return
-    from margin.generative.autoencoder_network import AutoencoderNetwork
-
-    check_columns(model["network_"], sizes)
-    check_built(model["weights_"], lambda: AutoencoderNetwork(**model["network_"]), float32=False)
-
-
-def _sparse_autoencoder_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
-    if "network_" not in model:
-        return
-    from margin.generative.sparse_autoencoder import SparseAutoencoderNetwork
-
-    check_columns(model["network_"], sizes)
-    check_built(model["weights_"], lambda: SparseAutoencoderNetwork(**model["network_"]), float32=False)
+    return is_stored
 
 
 def check_columns(network: Mapping[str, Any], sizes: Sizes) -> None:
@@ -95,7 +72,7 @@ def _denoiser_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 def _game_is_stored(model: Mapping[str, Any], sizes: Sizes) -> None:
-    from margin.generative.gan.model import gan_network
+    from margin.generative.gan.architectures import gan_network
 
     _described_network_is_stored(model, sizes, lambda network: gan_network(**network))
 
@@ -213,7 +190,7 @@ FORMS: Mapping[str, Form] = {
             ),
             **TRAINED,
         },
-        [_vae_is_stored],
+        [_network_of_class("margin.generative.vae_network", "VAENetwork")],
     ),
     "Autoencoder": Form(
         {
@@ -233,7 +210,7 @@ FORMS: Mapping[str, Form] = {
             ),
             **TRAINED,
         },
-        [_autoencoder_is_stored],
+        [_network_of_class("margin.generative.autoencoder_network", "AutoencoderNetwork")],
     ),
     "SparseAutoencoder": Form(
         {
@@ -242,7 +219,7 @@ FORMS: Mapping[str, Form] = {
             "network_": FieldsOf({"n_features": Count(low=1), "n_directions": Count(low=1)}),
             **TRAINED,
         },
-        [_sparse_autoencoder_is_stored],
+        [_network_of_class("margin.generative.sparse_autoencoder", "SparseAutoencoderNetwork")],
     ),
     "NormalizingFlow": Form(
         {
@@ -257,6 +234,6 @@ FORMS: Mapping[str, Form] = {
             ),
             **TRAINED,
         },
-        [_flow_is_stored],
+        [_network_of_class("margin.generative.flows", "FlowNetwork")],
     ),
 }

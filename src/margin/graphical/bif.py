@@ -118,9 +118,9 @@ class _Tokens:
             pass
         self.until("}")
 
-    def error(self, said: str) -> ValueError:
+    def error(self, message: str) -> ValueError:
         line = self._found[min(self._at, len(self._found)) - 1][1] if self._found else 1
-        return ValueError(f"read_bif: {self._path}, line {line}: {said}.")
+        return ValueError(f"read_bif: {self._path}, line {line}: {message}.")
 
 
 def _states(tokens: _Tokens) -> list[str]:

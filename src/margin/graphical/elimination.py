@@ -111,8 +111,8 @@ def marginal(factors: Sequence[Factor], query: Sequence[Name], evidence: Mapping
     sizes = cardinalities(left)
     for name in query:
         if name not in sizes:
-            said = "is part of the evidence" if name in evidence else "is not a variable of the model"
-            raise ValueError(f"marginal: the query variable {name!r} {said}.")
+            problem = "is part of the evidence" if name in evidence else "is not a variable of the model"
+            raise ValueError(f"marginal: the query variable {name!r} {problem}.")
     return product(_eliminated(left, tuple(query))).normalized().ordered(tuple(query))
 
 

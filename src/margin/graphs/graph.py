@@ -158,10 +158,15 @@ def disjoint_union(graphs: Sequence[Graph], dtype: torch.dtype = torch.float32) 
 
     x = joined([graph.node_features for graph in graphs])
     assert x is not None
-    whole = [None if g.global_features is None else g.global_features[None] for g in graphs]
+    global_rows = [None if g.global_features is None else g.global_features[None] for g in graphs]
     graph_of = torch.from_numpy(np.repeat(np.arange(len(graphs)), sizes))
     return GraphTensors(
-        x, torch.from_numpy(edges), joined([g.edge_features for g in graphs]), joined(whole), graph_of, len(graphs)
+        x,
+        torch.from_numpy(edges),
+        joined([g.edge_features for g in graphs]),
+        joined(global_rows),
+        graph_of,
+        len(graphs),
     )
 
 

@@ -96,12 +96,12 @@ def occlusion(
     rows, columns = (range(0, length - size + 1, step) for length in x.shape[2:])
     drops = torch.empty(len(x), len(rows), len(columns), dtype=x.dtype)
     with torch.no_grad():
-        whole = _chosen(network(x), label)
+        uncovered = _chosen(network(x), label)
         for i, row in enumerate(rows):
             for j, column in enumerate(columns):
                 covered = x.clone()
                 covered[:, :, row : row + size, column : column + size] = value
-                drops[:, i, j] = whole - _chosen(network(covered), label)
+                drops[:, i, j] = uncovered - _chosen(network(covered), label)
     return drops
 
 

@@ -42,10 +42,10 @@ def individual_curves(predict: Predict, X: Any, columns: Sequence[int], grid: An
     table, points = _checked(X, columns, grid)
     curves = np.empty((table.n_rows, len(points)))
     for k, point in enumerate(points):
-        said = np.asarray(predict(table.with_values(dict(zip(columns, point, strict=True)))), dtype=np.float64)
-        if said.shape != (table.n_rows,):
-            raise ValueError(f"individual_curves: predict must give one number per row; got shape {said.shape}.")
-        curves[:, k] = said
+        predictions = np.asarray(predict(table.with_values(dict(zip(columns, point, strict=True)))), dtype=np.float64)
+        if predictions.shape != (table.n_rows,):
+            raise ValueError(f"individual_curves: predict must give one number per row; got shape {predictions.shape}.")
+        curves[:, k] = predictions
     return curves
 
 

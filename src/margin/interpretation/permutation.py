@@ -42,12 +42,12 @@ def permutation_importance(
         raise ValueError(f"permutation_importance: n_repeats must be at least 1; got {n_repeats!r}.")
     columns = TableColumns(X)
     score = scoring or (lambda fitted, rows, truth: float(fitted.score(rows, truth)))
-    as_they_are = [np.arange(columns.n_rows)] * len(columns)
-    whole, rng = score(model, columns.composed(as_they_are), y), as_generator(random_state)
+    unshuffled = [np.arange(columns.n_rows)] * len(columns)
+    baseline, rng = score(model, columns.composed(unshuffled), y), as_generator(random_state)
     drops = np.empty((len(columns), n_repeats))
     for column in range(len(columns)):
         for repeat in range(n_repeats):
-            rows = list(as_they_are)
+            rows = list(unshuffled)
             rows[column] = rng.permutation(columns.n_rows)
-            drops[column, repeat] = whole - score(model, columns.composed(rows), y)
+            drops[column, repeat] = baseline - score(model, columns.composed(rows), y)
     return drops

@@ -80,8 +80,8 @@ def coalition_values(predict: Predict, table: TableColumns, n: int, known: np.nd
     for start in range(0, len(pairs), size):
         row, coalition = np.divmod(pairs[start : start + size], len(known))
         rows = [np.where(known[coalition, j][:, None], row[:, None], filling).ravel() for j in range(len(table))]
-        said = _outputs(predict, table.composed(rows))
-        worth.append(said.reshape(len(row), len(filling), -1).mean(axis=1))
+        outputs = _outputs(predict, table.composed(rows))
+        worth.append(outputs.reshape(len(row), len(filling), -1).mean(axis=1))
     return np.concatenate(worth).reshape(n, len(known), -1)
 
 
@@ -114,10 +114,10 @@ def _by_orders(predict: Predict, table: TableColumns, n: int, n_samples: int, rn
     rank = np.argsort(orders, axis=1)  # (orders, p): when a column becomes known
     known = rank[:, None, :] < np.arange(p + 1)[:, None]  # (orders, p + 1, p)
     values, expected = [], np.zeros(1)
-    for row, said in _walks(predict, table, n, known, starts):
-        gains = np.diff(said, axis=1)  # (orders, p, outputs): gain of the column that came k-th
+    for row, outputs in _walks(predict, table, n, known, starts):
+        gains = np.diff(outputs, axis=1)  # (orders, p, outputs): gain of the column that came k-th
         values.append(np.take_along_axis(gains, rank[:, :, None], axis=1).mean(axis=0))
-        expected = said[:, 0].mean(axis=0) if row == 0 else expected
+        expected = outputs[:, 0].mean(axis=0) if row == 0 else expected
     return Attribution(np.array(values), expected)
 
 
@@ -132,8 +132,8 @@ def _walks(
     for first in range(0, n, at_once):
         rows = np.arange(first, min(first + at_once, n))
         picked = [np.where(flat[:, j], rows[:, None], from_start).ravel() for j in range(p)]
-        said = _outputs(predict, table.composed(picked)).reshape(len(rows), orders, points, -1)
-        yield from zip(rows.tolist(), said, strict=True)
+        outputs = _outputs(predict, table.composed(picked)).reshape(len(rows), orders, points, -1)
+        yield from zip(rows.tolist(), outputs, strict=True)
 
 
 def _by_regression(
@@ -172,10 +172,10 @@ def _constrained_fit(Z: np.ndarray, gain: np.ndarray, weight: np.ndarray, total:
 
 
 def _outputs(predict: Predict, rows: Any) -> np.ndarray:
-    said = np.asarray(predict(rows), dtype=np.float64)
-    if said.ndim not in (1, 2) or len(said) != len(rows):
-        raise ValueError(f"shapley_values: predict must give one number or several per row; got shape {said.shape}.")
-    return said.reshape(len(said), -1)
+    outputs = np.asarray(predict(rows), dtype=np.float64)
+    if outputs.ndim not in (1, 2) or len(outputs) != len(rows):
+        raise ValueError(f"shapley_values: predict must give one number or several per row; got shape {outputs.shape}.")
+    return outputs.reshape(len(outputs), -1)
 
 
 def _check(method: str, n_samples: int, n: int, n_background: int, p: int) -> None:

@@ -28,6 +28,7 @@ from margin.core.threads import blas_threads
 from margin.kernels.column_cache import ColumnCache
 from margin.kernels.kernel_columns import KernelColumns, full_matrix
 from margin.kernels.optimality import directions, dual_objective, idle, offset_between, slack_cost, violation
+from margin.kernels.working_set import WorkingSet
 
 __all__ = ["DualProblem", "duality_gap", "objectives"]
 
@@ -67,8 +68,7 @@ class DualProblem:
         self.iteration, self.steps = 0, 0
         self.climbed = self.highest = 0.0  # what the objective has gained so far, and the most it ever had
         self.without_gain = 0  # working sets in a row that did not raise the highest
-        self.generations: list[Indices] = []  # oldest first; together the working set
-        self.inner = np.zeros((0, 0))  # its kernel matrix
+        self.working_set = WorkingSet(columns)
         self.active = np.arange(columns.n)
         self.patience = np.zeros(columns.n, dtype=np.int64)  # working sets for which a variable has been idle
         self.removed: list[tuple[Indices, Floats]] = []
@@ -151,7 +151,7 @@ class DualProblem:
             "violation": self.violation,
             "iteration": self.iteration,
             "steps": self.steps,
-            "generations": [chosen.copy() for chosen in self.generations],
+            "generations": [chosen.copy() for chosen in self.working_set.generations],
             "active": self.active.copy(),
             "patience": self.patience.copy(),
             "removed": [{"rows": rows.copy(), "beta": then.copy()} for rows, then in self.removed],
@@ -176,7 +176,7 @@ class DualProblem:
         with blas_threads(1):
             if state["cache"] is not None:
                 self._open_cache().restore(state["cache"])
-            self._start_over([np.array(chosen) for chosen in state["generations"]])
+            self.working_set.restart([np.array(chosen) for chosen in state["generations"]])
         return self
 
     def _directions(self) -> tuple[Floats, Floats]:
@@ -211,38 +211,15 @@ class DualProblem:
     def _renew(self) -> None:
         """The oldest generation gives way to the worst violators outside the others."""
         up, down = self._directions()
-        if len(self.generations) == PARTS:
-            gone = len(self.generations.pop(0))
-            self.inner = self.inner[gone:, gone:]
-        for kept in self.generations:
+        if len(self.working_set.generations) == PARTS:
+            self.working_set.drop_oldest()
+        for kept in self.working_set.generations:
             at = self._position(kept)
             up[at], down[at] = -np.inf, np.inf
         rising = _largest(up, PART // 2)
         down[rising] = np.inf
         chosen = np.sort(np.concatenate([rising, _largest(-down, PART // 2)]))
-        self._join(self.active[chosen])
-
-    def _join(self, chosen: Indices) -> None:
-        """A generation joins the working set, and its lines the kernel matrix of the working set.
-
-        Every pair of generations is a product of its own: the same bits whichever others were there at the time.
-        """
-        self.generations.append(chosen)
-        cuts = np.cumsum([0, *map(len, self.generations)])
-        old, inner = cuts[-2], np.empty((cuts[-1], cuts[-1]))
-        inner[:old, :old] = self.inner
-        for start, stop, other in zip(cuts, cuts[1:], self.generations):
-            block = np.empty((len(chosen), len(other)), dtype=self.columns.dtype)
-            self.columns.of_rows(other).fill(chosen, block)
-            inner[old:, start:stop] = block
-        inner[:old, old:] = inner[old:, :old].T
-        self.inner = inner
-
-    def _start_over(self, generations: list[Indices]) -> None:
-        """A working set of these generations."""
-        self.generations, self.inner = [], np.zeros((0, 0))
-        for chosen in generations:
-            self._join(chosen)
+        self.working_set.join(self.active[chosen])
 
     def _open_cache(self) -> ColumnCache:
         self.cache = ColumnCache(self.columns, self.cache_size, PART * PARTS)
@@ -257,14 +234,14 @@ class DualProblem:
     def _solve_working_set(self) -> None:
         from margin.kernels.smo_kernels import solve_pairs
 
-        members = np.concatenate(self.generations)
+        members = self.working_set.members
         store = self._open_cache() if self.cache is None else self.cache
         slots = store.fetch(members)
         beta, score = self.beta[members], self.score[members]
         tol = max(0.5 * self.tol, INNER_TOLERANCE * self.violation)
         limit = STEPS_PER_VARIABLE * len(members)
         low, high = self.low[members], self.high[members]
-        self.steps += solve_pairs(self.inner, score, beta, low, high, self.epsilon, tol, limit)
+        self.steps += solve_pairs(self.working_set.matrix, score, beta, low, high, self.epsilon, tol, limit)
         moved = beta != self.beta[members]
         who, change = members[moved], (beta - self.beta[members])[moved]
         before = self.score[who]
@@ -291,7 +268,7 @@ class DualProblem:
             self.cache.shrink(~leaving)
         stays = np.zeros(self.columns.n, dtype=bool)
         stays[self.active] = True
-        self._start_over([chosen[stays[chosen]] for chosen in self.generations])
+        self.working_set.restart([chosen[stays[chosen]] for chosen in self.working_set.generations])
 
     def _judge_everyone(self) -> None:
         """After scores are up to date: variables that are still idle leave again at once if others are not solved."""

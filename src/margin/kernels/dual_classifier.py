@@ -14,58 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from margin.core.domains import Choice, Domain, Either, Flag, Integer, Number
+from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
-from margin.core.randomness import seed_from
 from margin.core.records import Record
-from margin.core.threads import blas_threads
-from margin.kernels.class_blocks import ClassBlocks
-from margin.kernels.dual import WHOLE_ROWS, DualProblem, objectives
-from margin.kernels.kernel import Kernel
-from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
-from margin.kernels.kernel_model import KernelModel, as_rows, columns_for, dense, kept_rows, linear_weights
-from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
-from margin.kernels.precision import column_dtype
+from margin.kernels.dual import DualProblem
+from margin.kernels.kernel_model import KernelModel, as_rows, dense, kept_rows, linear_weights
+from margin.kernels.one_vs_one import pair_coefficients, support_table, votes_with_confidence
+from margin.kernels.pair_loop import NUMBERS, PairLoop
 
-__all__ = ["COST", "DualClassifier", "PairLoop", "describe", "finite_cost", "solve_some"]
-
-MAX_ITER = Integer(low=-1)
-COST: Domain = Either(Number(above=0, search=(1e-2, 1e3), log=True), Choice(np.inf))
-LARGEST_COST = 1e10  # what an infinite cost becomes: with more, products with kernel values lose all digits
-SETS_PER_RECORD = 8  # working sets solved between two records: looking at the model costs about as much as one
-# Small pairs are solved in a fraction of the time that a look at the model takes: a record stands for as many pairs as
-# have this many kernel values together.
-VALUES_PER_RECORD = 1 << 22
-
-
-def finite_cost(C: float) -> float:
-    """The cost that a problem is solved with."""
-    return min(float(C), LARGEST_COST)
-
-
-def solve_some(problem: DualProblem, max_iter: int) -> bool:
-    """A few working sets, BLAS being held at one thread; True when the problem is solved or has had ``max_iter``."""
-    for _ in range(SETS_PER_RECORD):
-        if problem.over(max_iter):
-            break
-        problem.step_on_one_thread()
-    finished = problem.over(max_iter)
-    if finished:
-        problem.complete()
-    return finished
-
-
-def describe(problem: DualProblem) -> dict[str, float]:
-    """The numbers of a record: dual objective, duality gap, violation of optimality, pair steps so far."""
-    primal, dual = objectives(problem)
-    return {
-        "objective": dual,
-        "gap": primal - dual,
-        "violation": problem.violation,
-        "steps": float(problem.steps),
-    }
+__all__ = ["DualClassifier"]
 
 
 class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
@@ -76,7 +35,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
 
     _: KW_ONLY
     tol: float = parameter(1e-3, Number(above=0), "Violation of optimality at which a problem is solved.")
-    max_iter: int = parameter(-1, MAX_ITER, "Most working sets for each pair of classes; -1 means no limit.")
+    max_iter: int = parameter(-1, Integer(low=-1), "Most working sets for each pair of classes; -1 means no limit.")
     verbose: bool | int = parameter(False, Either(Flag(), Integer(low=0)), VERBOSE)
 
     classes_: NDArray[Any] = attribute("The classes, sorted.")
@@ -184,135 +143,3 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self.n_iter_ = np.array(loop.numbers("iteration"), dtype=np.int64)
         self.fit_status_ = int(loop.unsolved > 0)
         self.shape_fit_ = (int(loop.X.shape[0]), int(loop.X.shape[1]))
-
-
-NUMBERS = ("objective", "gap", "violation")
-
-
-class PairLoop:
-    """The running fit: results of the pairs that are done, and the problem of the pair at work.
-
-    ``rows`` are the rows of X that count, ``codes`` and ``bounds`` belong to them.
-    """
-
-    def __init__(
-        self,
-        model: DualClassifier,
-        X: Any,
-        rows: NDArray[np.int64],
-        codes: NDArray[np.intp],
-        classes: NDArray[Any],
-        bounds: NDArray[np.float64],
-        kernel: Kernel | str,
-    ):
-        self.model, self.X, self.kernel = model, X, kernel
-        self.rows, self.codes, self.bounds = rows, codes, bounds
-        self.classes, self.pairs = classes, pairs_of(len(classes))
-        self.seed = seed_from(getattr(model, "random_state", 0))
-        self.iteration, self.unsolved = 0, 0
-        self.done: list[dict[str, Any]] = []
-        self.problem: DualProblem | None = None
-        self.class_members = [np.flatnonzero(codes == code) for code in range(len(classes))]
-        self.blocks: ClassBlocks | None = None
-        if isinstance(kernel, Kernel) and len(self.pairs) > 1 and len(rows) <= WHOLE_ROWS:
-            ordered = rows[np.concatenate(self.class_members)]
-            self.blocks = ClassBlocks(columns_of(kernel, X[ordered]), [len(part) for part in self.class_members])
-
-    def iterations(self) -> Iterator[Record]:
-        while len(self.done) < len(self.pairs):
-            with blas_threads(1):
-                values, computed = self._advance()
-                while computed < VALUES_PER_RECORD and self.problem is None and len(self.done) < len(self.pairs):
-                    values, more = self._advance()
-                    computed += more
-            self.iteration += 1
-            yield Record(self.iteration, values)
-
-    def _advance(self) -> tuple[dict[str, float], int]:
-        """A few working sets of the pair at work: numbers for the record, and how many kernel values it has."""
-        pair = len(self.done)
-        if self.problem is None:
-            self.problem = self.problem_of(pair)
-            self.model._begin(self, pair)
-        problem = self.problem
-        finished = solve_some(problem, self.model.max_iter)
-        values = describe(problem) | {"pair": float(pair)}
-        self.model._judge(self, problem, finished)
-        if finished:
-            self.unsolved += not problem.solved
-            self.done.append(self.result(problem, pair, values) | self.model._calibration(self, pair))
-            self.problem = None
-        return values, problem.columns.n**2
-
-    def members(self, pair: int) -> NDArray[np.int64]:
-        """Positions (among the counted rows) of the first class of a pair, then of the second."""
-        first, second = self.pairs[pair]
-        return np.concatenate([self.class_members[first], self.class_members[second]])
-
-    def problem_of(self, pair: int, kept: NDArray[np.bool_] | None = None) -> DualProblem:
-        """The dual of a pair, or of the ``kept`` ones of its rows."""
-        members = self.members(pair)
-        members = members if kept is None else members[kept]
-        bounds = self.bounds[members]
-        positive = self.codes[members] == self.pairs[pair][0]
-        columns = self._columns(pair, members, kept, float(bounds.max()))
-        low, high = np.where(positive, 0.0, -bounds), np.where(positive, bounds, 0.0)
-        model, labels = self.model, np.where(positive, 1.0, -1.0)
-        return DualProblem(columns, labels, low, high, 0.0, model.tol, bool(model.shrinking), float(model.cache_size))
-
-    def _columns(
-        self, pair: int, members: NDArray[np.int64], kept: NDArray[np.bool_] | None, largest_bound: float
-    ) -> KernelColumns:
-        if self.blocks is not None:
-            matrix = self.blocks.pair(*self.pairs[pair])
-            return columns_of_matrix(matrix if kept is None else matrix[np.ix_(kept, kept)])
-        rows, dtype = self.rows[members], np.float64
-        if isinstance(self.kernel, Kernel):
-            dtype = column_dtype(self.kernel, self.X[rows], largest_bound, self.model.tol)
-        return columns_for(self.kernel, self.X, rows, dtype)
-
-    def result(self, problem: DualProblem, pair: int, numbers: dict[str, float]) -> dict[str, Any]:
-        used = np.flatnonzero(problem.beta)
-        return {
-            "rows": self.members(pair)[used],
-            "values": problem.beta[used],
-            "offset": problem.offset,
-            "iteration": problem.iteration,
-            **{name: numbers[name] for name in NUMBERS},
-        }
-
-    def results(self) -> list[dict[str, Any]]:
-        """Of all pairs: done, at work, or not begun (a machine that knows nothing)."""
-        found = list(self.done)
-        if self.problem is not None:
-            found.append(self.result(self.problem, len(self.done), describe(self.problem)))
-        nothing = {"rows": np.zeros(0, dtype=np.int64), "values": np.zeros(0), "offset": 0.0, "iteration": 0}
-        nothing |= {"objective": 0.0, "gap": np.inf, "violation": np.inf}
-        return found + [nothing] * (len(self.pairs) - len(found))
-
-    def coefficients(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        return [(result["rows"], result["values"]) for result in self.results()]
-
-    def offsets(self) -> list[float]:
-        return [result["offset"] for result in self.results()]
-
-    def numbers(self, name: str) -> list[float]:
-        return [result[name] for result in self.results()]
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "seed": self.seed,
-            "iteration": self.iteration,
-            "unsolved": self.unsolved,
-            "done": [{name: np.copy(value)[()] for name, value in result.items()} for result in self.done],
-            "problem": None if self.problem is None else self.problem.state(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.seed = int(state["seed"])
-        self.iteration, self.unsolved = int(state["iteration"]), int(state["unsolved"])
-        self.done = [dict(result) for result in state["done"]]
-        if state["problem"] is not None:
-            with blas_threads(1):
-                self.problem = self.problem_of(len(self.done)).restore(state["problem"])
-            self.model._begin(self, len(self.done))

@@ -18,8 +18,9 @@ from scipy.optimize import linprog
 from margin.core.parameters import attribute, default
 from margin.kernels.dot_product import LinearKernel
 from margin.kernels.dual import DualProblem
-from margin.kernels.dual_classifier import DualClassifier, PairLoop
+from margin.kernels.dual_classifier import DualClassifier
 from margin.kernels.one_vs_one import votes_with_confidence
+from margin.kernels.pair_loop import PairLoop
 
 __all__ = ["HardMarginSVC", "is_separable"]
 

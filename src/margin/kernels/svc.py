@@ -23,9 +23,12 @@ from margin.core.domains import Choice, Flag, Number, Seed
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.data.splits import stratified_fold_numbers
-from margin.kernels.dual_classifier import COST, DualClassifier, PairLoop, finite_cost, solve_some
+from margin.kernels.cost import COST, finite_cost
+from margin.kernels.dual_classifier import DualClassifier
+from margin.kernels.dual_records import solve_some
 from margin.kernels.kernel_model import expansion
 from margin.kernels.one_vs_one import couple_probabilities, pairs_of, votes, votes_with_confidence
+from margin.kernels.pair_loop import PairLoop
 from margin.kernels.platt import fit_sigmoid, sigmoid_probability
 
 __all__ = ["SVC"]

@@ -22,8 +22,9 @@ from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import blas_threads
+from margin.kernels.cost import COST, finite_cost
 from margin.kernels.dual import DualProblem
-from margin.kernels.dual_classifier import COST, MAX_ITER, describe, finite_cost, solve_some
+from margin.kernels.dual_records import describe, solve_some
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_model import KernelModel, as_rows, columns_for, dense, kept_rows, linear_weights
 from margin.kernels.precision import column_dtype
@@ -53,7 +54,7 @@ class SVR(RegressorMixin, KernelModel, IterativeEstimator):
         200, Number(above=0), "Megabytes for columns of the kernel matrix; a working set's are kept in any case."
     )
     verbose: bool | int = parameter(False, Either(Flag(), Integer(low=0)), VERBOSE)
-    max_iter: int = parameter(-1, MAX_ITER, "Most working sets; -1 means no limit.")
+    max_iter: int = parameter(-1, Integer(low=-1), "Most working sets; -1 means no limit.")
 
     support_: NDArray[np.int64] = attribute("Rows that are support vectors.")
     support_vectors_: Any = attribute("The support vectors, empty for a precomputed kernel.")

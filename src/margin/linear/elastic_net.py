@@ -9,32 +9,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from margin.core.arguments import finite
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
 from margin.core.parameters import COPY, attribute, parameter
 from margin.core.precision import in_precision_of
-from margin.core.randomness import RandomLike, as_generator
+from margin.core.randomness import RandomLike
 from margin.core.records import Record
 from margin.linear.affine import AffinePrediction
-from margin.linear.sparse_descent import SparseDescent
-from margin.linear.sparse_problem import Columns, GramColumns, centered_gram, columns_of
+from margin.linear.elastic_net_fit import TargetsInTurn
 
-__all__ = ["ElasticNet", "Lasso"]
-
-INNER_FRACTION = 0.1  # of the gap that is wanted: a sweep that gains less ends a round of descent
+__all__ = ["CoordinateDescent", "ElasticNet", "Lasso"]
 
 
-class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, IterativeEstimator):
+class CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, IterativeEstimator):
     """What the lasso and the elastic net have in common: all but the mixture of the penalties."""
 
     alpha: float = parameter(1.0, Number(low=0, search=(1e-4, 10), log=True), "Strength of the penalty.")
@@ -97,7 +92,7 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
                 UserWarning,
             )
         try:
-            self._loop = loop = _Targets(self, X, Y, weights)
+            self._loop = loop = TargetsInTurn(self, X, Y, weights)
         except FloatingPointError as error:
             raise ValueError(f"{type(self).__name__}: {error}") from None
         if state is not None:
@@ -141,7 +136,7 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
     def _ratio(self) -> float:
         """The part of the penalty that is on absolute values."""
 
-    def _learn(self, loop: _Targets, ndim: int) -> None:
+    def _learn(self, loop: TargetsInTurn, ndim: int) -> None:
         found = loop.solutions()
         coef = np.stack([part.w for part in found])
         constants = np.array([part.constant for part in found]) if self.fit_intercept else np.zeros(len(found))
@@ -155,7 +150,7 @@ class _CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Ite
         self.n_iter_ = found[0].iterations if single else [part.iterations for part in found]
 
 
-class ElasticNet(_CoordinateDescent):
+class ElasticNet(CoordinateDescent):
     r"""Elastic net by coordinate descent on inner products of columns.
 
     A tall table costs one product of ``X`` with itself, a wide one a product of ``X`` with the residual per round.
@@ -179,7 +174,7 @@ class ElasticNet(_CoordinateDescent):
         return float(self.l1_ratio)
 
 
-class Lasso(_CoordinateDescent):
+class Lasso(CoordinateDescent):
     r"""Lasso: the elastic net with absolute values only, :math:`\rho = 1`.
 
     Examples
@@ -192,140 +187,3 @@ class Lasso(_CoordinateDescent):
 
     def _ratio(self) -> float:
         return 1.0
-
-
-class _Solution(NamedTuple):
-    """What one target has been given so far."""
-
-    w: np.ndarray
-    constant: float
-    objective: float
-    gap: float
-    iterations: int
-
-
-class _Targets:
-    """The running fit: target after target, each by rounds of descent at one penalty."""
-
-    def __init__(self, model: _CoordinateDescent, X: Any, Y: np.ndarray, weights: np.ndarray | None):
-        self.model, self.X, self.Y, self.weights = model, X, Y, weights
-        self.rng = as_generator(model.random_state) if model.selection == "random" else None
-        self.done: list[_Solution] = []
-        self.iteration = 0
-        self.start = self._start()
-        self.now = self._begin()
-
-    def iterations(self) -> Iterator[Record]:
-        model, targets = self.model, self.Y.shape[1]
-        while True:
-            while not self.now.finished:
-                self.now.step()
-                self.iteration += 1
-                yield Record(self.iteration, self.now.values(), total=targets * model.max_iter)
-            if not self.now.converged:
-                warn_user(
-                    f"{type(model).__name__}: duality gap {self.now.gap:.3g} above {self.now.bound:.3g} after "
-                    f"max_iter={model.max_iter}.",
-                    ConvergenceWarning,
-                )
-            if len(self.done) + 1 == targets:
-                return
-            self.done.append(self._solution())
-            self.now = self._begin()
-
-    def solutions(self) -> list[_Solution]:
-        """One per target; those still to come stand where they will start."""
-        waiting = range(len(self.done) + 1, self.Y.shape[1])
-        later = [_Solution(self.start[j], float("nan"), float("nan"), float("nan"), 0) for j in waiting]
-        return [*self.done, self._solution(), *later]
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "done": [part._asdict() for part in self.done],
-            "iteration": self.iteration,
-            "start": self.start.copy(),
-            "now": self.now.state(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.done = [_Solution(**part) for part in state["done"]]
-        self.iteration, self.start = int(state["iteration"]), np.array(state["start"])
-        self.now = self._begin()
-        self.now.restore(state["now"])
-
-    def _start(self) -> np.ndarray:
-        shape = self.Y.shape[1], self.X.shape[1]
-        before = getattr(self.model, "coef_", None) if self.model.warm_start else None
-        if before is None or np.atleast_2d(before).shape != shape:
-            return np.zeros(shape)
-        w = finite(type(self.model).__name__, "coef_, from which warm_start goes on,", np.atleast_2d(before)).copy()
-        return np.maximum(w, 0.0) if self.model.positive else w
-
-    def _begin(self) -> _CoordinateFit:
-        model, j = self.model, len(self.done)
-        intercept, y = bool(model.fit_intercept), np.ascontiguousarray(self.Y[:, j])
-        columns: Columns
-        if isinstance(model.precompute, bool | np.bool_):
-            columns = columns_of(self.X, y, self.weights, intercept=intercept, precompute=bool(model.precompute))
-        else:
-            gram = np.asarray(model.precompute, dtype=np.float64)
-            gram = centered_gram(type(model).__name__, gram, self.X, intercept=intercept)
-            columns = GramColumns.given(gram, self.X, y, intercept=intercept)
-        descent = SparseDescent(columns, positive=bool(model.positive), rng=self.rng)
-        if self.start[j].any():
-            descent.begin_at(self.start[j])
-        ratio = model._ratio()
-        descent.aim(model.alpha * ratio, model.alpha * (1 - ratio))
-        return _CoordinateFit(descent, model.tol, model.max_iter)
-
-    def _solution(self) -> _Solution:
-        columns, w = self.now.descent.columns, self.now.descent.w
-        objective, gap = self.now.descent.gap()
-        constant = float(columns.mean_y - columns.mean_x @ w)
-        return _Solution(w.copy(), constant, objective, gap, max(self.now.iteration, 1))
-
-
-class _CoordinateFit:
-    """Rounds of descent for one target."""
-
-    def __init__(self, descent: SparseDescent, tol: float, max_iter: int):
-        self.descent = descent
-        self.bound = tol * descent.columns.square
-        self.inner = INNER_FRACTION * self.bound
-        self.max_iter, self.iteration = max_iter, 0
-        self.last = np.inf
-
-    def step(self) -> None:
-        gap = self.descent.step(self.inner).gap
-        self.inner = self.inner / 10 if gap > self.last / 2 else self.inner
-        self.last = gap
-        self.iteration += 1
-
-    @property
-    def gap(self) -> float:
-        return self.descent.gap().gap
-
-    @property
-    def converged(self) -> bool:
-        # Where nothing moves any more, the gap that is left is rounding.
-        return self.iteration > 0 and (self.gap <= self.bound or not self.descent.moved)
-
-    @property
-    def finished(self) -> bool:
-        return self.converged or self.iteration >= self.max_iter
-
-    def values(self) -> dict[str, float]:
-        objective, gap = self.descent.gap()
-        return {"objective": objective, "duality_gap": gap, "nonzero": float(np.count_nonzero(self.descent.w))}
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "descent": self.descent.state(),
-            "iteration": self.iteration,
-            "inner": self.inner,
-            "last": float(min(self.last, np.finfo(float).max)),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.descent.restore(state["descent"])
-        self.iteration, self.inner, self.last = int(state["iteration"]), float(state["inner"]), float(state["last"])

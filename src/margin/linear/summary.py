@@ -108,10 +108,8 @@ def summarize_logistic(
     information = likelihood.hessian(theta) * rows.total
     table = coefficient_table(*_ordered(coef, intercept, _inverse(information, fit_intercept)), None, level)
     w = np.ones(len(rows.y)) if rows.weights is None else rows.weights
-    fraction = float(w @ rows.y) / rows.total if fit_intercept else 0.5
+    fraction = float(w @ rows.y) / rows.total if fit_intercept else 0.5  # all scores are 0 without an intercept
     null = rows.total * float(xlogy(fraction, fraction) + xlogy(1 - fraction, 1 - fraction))
-    if not fit_intercept:
-        null = rows.total * float(np.log(0.5))
     found = -likelihood.value_and_gradient(theta)[0] * rows.total
     return LogisticSummary(_named(names, fit_intercept), table, np.exp(table.estimate), found, null)
 

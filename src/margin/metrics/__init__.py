@@ -47,14 +47,10 @@ from margin.metrics.probabilities import (
 )
 from margin.metrics.ranking import (
     average_precision,
-    best_threshold,
-    cost_at_threshold,
     pair_count,
     precision_recall_curve,
-    recall_at_fpr,
     roc_auc,
     roc_curve,
-    threshold_sweep,
     top_k_accuracy,
 )
 from margin.metrics.registry import (
@@ -86,6 +82,7 @@ from margin.metrics.sets import (
     hausdorff_pairs,
     iou,
 )
+from margin.metrics.thresholds import best_threshold, cost_at_threshold, recall_at_fpr, threshold_sweep
 
 __all__ = [
     "REGISTRY",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.metrics.arguments import UndefinedMetricError
-from margin.metrics.ranking import _binary, _counts
+from margin.metrics.binary_scores import binary_scores, counts_by_score
 
 __all__ = ["cumulative_gains", "threshold_counts"]
 
@@ -37,7 +37,7 @@ def threshold_counts(y_true: Any, score: Any, pos_label: Any = None) -> dict[str
     ([0, 1, 1, 2, 2], [0, 0, 1, 1, 2])
     """
     where = "threshold_counts"
-    fp, tp, thresholds = _counts(*_binary(where, y_true, score, pos_label, None))
+    fp, tp, thresholds = counts_by_score(*binary_scores(where, y_true, score, pos_label, None))
     if tp[-1] == 0 or fp[-1] == 0:
         raise UndefinedMetricError(f"{where}: y_true must hold both classes; got one.")
     return {

@@ -10,20 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, positive_label, ratio, weights
+from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, ratio, weights
+from margin.metrics.binary_scores import binary_scores, counts_by_score
 
-__all__ = [
-    "average_precision",
-    "best_threshold",
-    "cost_at_threshold",
-    "pair_count",
-    "precision_recall_curve",
-    "recall_at_fpr",
-    "roc_auc",
-    "roc_curve",
-    "threshold_sweep",
-    "top_k_accuracy",
-]
+__all__ = ["average_precision", "pair_count", "precision_recall_curve", "roc_auc", "roc_curve", "top_k_accuracy"]
 
 
 def roc_curve(
@@ -37,7 +27,7 @@ def roc_curve(
     >>> fpr.tolist(), tpr.tolist()
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
-    fp, tp, thresholds = _counts(*_binary("roc_curve", y_true, score, pos_label, sample_weight))
+    fp, tp, thresholds = counts_by_score(*binary_scores("roc_curve", y_true, score, pos_label, sample_weight))
     if tp[-1] == 0 or fp[-1] == 0:
         raise UndefinedMetricError("roc_curve: y_true must hold both classes; got one.")
     return _from_zero(fp), _from_zero(tp), np.concatenate([[np.inf], thresholds])
@@ -64,7 +54,7 @@ def roc_auc(
 
 
 def _area(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
-    fp, tp, _ = _counts(positive, score, w)
+    fp, tp, _ = counts_by_score(positive, score, w)
     if tp[-1] == 0 or fp[-1] == 0:
         raise UndefinedMetricError(f"{where}: each class must occur and not be the only one in y_true.")
     fpr, tpr = _from_zero(fp), _from_zero(tp)
@@ -76,7 +66,7 @@ def precision_recall_curve(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity."""
     where = "precision_recall_curve"
-    fp, tp, thresholds = _counts(*_binary(where, y_true, score, pos_label, sample_weight))
+    fp, tp, thresholds = counts_by_score(*binary_scores(where, y_true, score, pos_label, sample_weight))
     if tp[-1] == 0:
         raise UndefinedMetricError(f"{where}: y_true must hold the positive class.")
     precision, recall = ratio(tp, tp + fp, 0.0), tp / tp[-1]
@@ -96,78 +86,10 @@ def average_precision(
 
 
 def _steps(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
-    fp, tp, _ = _counts(positive, score, w)
+    fp, tp, _ = counts_by_score(positive, score, w)
     if tp[-1] == 0:
         raise UndefinedMetricError(f"{where}: each class must occur in y_true.")
     return float(np.sum(np.diff(tp, prepend=0.0) / tp[-1] * ratio(tp, tp + fp, 0.0)))
-
-
-def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: Any = None) -> dict[str, np.ndarray]:
-    """Precision, recall, false positive rate and accuracy when a row is positive if its score *exceeds* a threshold.
-
-    Recall and false positive rate never rise with the threshold; precision may fall. Where nothing is called positive
-    the precision is 0. ``thresholds`` are by default minus infinity and the distinct scores.
-    """
-    where = "threshold_sweep"
-    positive, s, _ = _binary(where, y_true, score, pos_label, None)
-    cuts = np.append(-np.inf, np.unique(s)) if thresholds is None else np.asarray(thresholds, dtype=np.float64)
-    if cuts.ndim != 1 or not cuts.size or np.any(np.isnan(cuts)):
-        raise ValueError(f"{where}: thresholds must be a non-empty list of numbers.")
-    tp = np.sum(positive) - np.searchsorted(np.sort(s[positive]), cuts, side="right")
-    fp = np.sum(~positive) - np.searchsorted(np.sort(s[~positive]), cuts, side="right")
-    return {
-        "threshold": cuts,
-        "precision": ratio(tp, tp + fp, 0.0),
-        "recall": ratio(tp, np.sum(positive), 0.0),
-        "false_positive_rate": ratio(fp, np.sum(~positive), 0.0),
-        "accuracy": (tp + np.sum(~positive) - fp) / len(s),
-    }
-
-
-def best_threshold(
-    y_true: Any, score: Any, cost_false_positive: float = 1.0, cost_false_negative: float = 1.0, pos_label: Any = None
-) -> tuple[float, float]:
-    """The threshold with the least mean cost of errors, and that cost; rows that exceed it are called positive."""
-    where = "best_threshold"
-    for name, cost in (("cost_false_positive", cost_false_positive), ("cost_false_negative", cost_false_negative)):
-        if not isinstance(cost, int | float | np.number) or not 0 <= cost < np.inf:
-            raise ValueError(f"{where}: {name} must be a number of at least 0; got {cost!r}.")
-    positive, s, _ = _binary(where, y_true, score, pos_label, None)
-    sweep = threshold_sweep(positive, s)
-    missed = (1 - sweep["recall"]) * np.mean(positive)
-    cost = cost_false_positive * sweep["false_positive_rate"] * np.mean(~positive) + cost_false_negative * missed
-    best = int(np.argmin(cost))
-    return float(sweep["threshold"][best]), float(cost[best])
-
-
-def cost_at_threshold(
-    y_true: Any,
-    score: Any,
-    threshold: float,
-    cost_false_positive: float = 1.0,
-    cost_false_negative: float = 1.0,
-    pos_label: Any = None,
-) -> float:
-    """Mean cost of errors when rows whose score exceeds ``threshold`` are called positive.
-
-    >>> cost_at_threshold([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], threshold=0.5, cost_false_positive=10)
-    2.75
-    """
-    positive, s, _ = _binary("cost_at_threshold", y_true, score, pos_label, None)
-    called = s > threshold
-    return float(np.mean(cost_false_positive * (called & ~positive) + cost_false_negative * (~called & positive)))
-
-
-def recall_at_fpr(y_true: Any, score: Any, max_fpr: float, pos_label: Any = None) -> float:
-    """The largest recall of a threshold whose false positive rate is at most ``max_fpr``.
-
-    >>> recall_at_fpr([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], max_fpr=0.1)
-    0.5
-    """
-    if not isinstance(max_fpr, int | float | np.number) or not 0 <= max_fpr <= 1:
-        raise ValueError(f"recall_at_fpr: max_fpr must lie in [0, 1]; got {max_fpr!r}.")
-    fpr, tpr, _ = roc_curve(y_true, score, pos_label)
-    return float(tpr[fpr <= max_fpr].max())
 
 
 def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int, int]:
@@ -178,7 +100,7 @@ def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int
     >>> pair_count([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.4])
     (2, 1, 1)
     """
-    positive, s, _ = _binary("pair_count", y_true, score, pos_label, None)
+    positive, s, _ = binary_scores("pair_count", y_true, score, pos_label, None)
     negatives = np.sort(s[~positive])
     less = np.searchsorted(negatives, s[positive], side="left")
     less_or_equal = np.searchsorted(negatives, s[positive], side="right")
@@ -246,34 +168,9 @@ def _over_classes(
         values = [measure(where, codes == i, scores[:, i], w) for i in range(scores.shape[1])]
         sizes = np.bincount(codes, weights=w, minlength=scores.shape[1])
         return float(np.average(values, weights=sizes if average == "weighted" else None))
-    return measure(where, *_binary(where, y_true, scores.ravel(), pos_label, sample_weight))
-
-
-def _binary(
-    where: str, y_true: Any, score: Any, pos_label: Any, sample_weight: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which rows are positive, their scores, their weights."""
-    known, codes, _ = labels_pair(where, y_true, y_true)
-    if len(known) > 2:
-        raise ValueError(f"{where}: one score per row needs two classes; got {len(known)}.")
-    positive = (known == positive_label(where, known, pos_label))[codes]
-    s = finite(where, "score", score)
-    if len(s) != len(positive):
-        raise ValueError(f"{where}: y_true and score must have equal length; got {len(positive)} and {len(s)}.")
-    return positive, s, weights(where, sample_weight, len(s))
+    return measure(where, *binary_scores(where, y_true, scores.ravel(), pos_label, sample_weight))
 
 
 def _from_zero(counts: np.ndarray) -> np.ndarray:
     """Cumulative counts as rates, with the point (0) where nothing is called positive."""
     return np.concatenate([[0.0], counts / counts[-1]])
-
-
-def _counts(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights of false and true positives at each distinct score, scores falling; equal scores enter together."""
-    score, positive, w = score[w > 0], positive[w > 0], w[w > 0]
-    order = np.argsort(-score, kind="stable")
-    score, positive, w = score[order], positive[order], w[order]
-    last = np.append(np.flatnonzero(np.diff(score)), len(score) - 1)
-    tp = np.cumsum(w * positive)[last]
-    fp = np.cumsum(w * ~positive)[last]
-    return fp, tp, score[last]

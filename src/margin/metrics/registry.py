@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.metrics import classification, clustering, density, probabilities, ranking, regression
+from margin.metrics import classification, clustering, density, probabilities, ranking, regression, thresholds
 from margin.metrics.arguments import UndefinedMetricError
 from margin.metrics.entry import Metric
 
@@ -84,7 +84,7 @@ _METRICS: tuple[Metric, ...] = (
     _scores("roc_auc_weighted", partial(ranking.roc_auc, average="weighted"), True, ranks=True),
     _scores("average_precision", ranking.average_precision, True, ranks=True),
     _scores(
-        "recall_at_fpr", partial(ranking.recall_at_fpr, max_fpr=0.05), True,
+        "recall_at_fpr", partial(thresholds.recall_at_fpr, max_fpr=0.05), True,
         binary=True, ranks=True, options=("max_fpr",),
     ),
     _scores("top_k_accuracy", ranking.top_k_accuracy, True, options=("k",)),

@@ -32,9 +32,9 @@ def allen_cahn_start(x: Any) -> np.ndarray:
 
 
 def allen_cahn_spectral(times: Any, n: int = 512, steps: int = 200) -> tuple[np.ndarray, np.ndarray]:
-    r"""Places (n,) on [-1, 1) and the solution (times, n) there, by Strang's splitting with ``steps`` per unit of time.
+    r"""Positions (n,) on [-1, 1) and the solution (times, n) there, by Strang's splitting.
 
-    Diffusion is exact for every Fourier mode, and the reaction for every place:
+    There are ``steps`` per unit of time. Diffusion is exact for every Fourier mode, the reaction for every position:
     :math:`u \mapsto u / \sqrt{u^2 + (1 - u^2) e^{-10 h}}`.
     """
     x = np.linspace(-1, 1, n, endpoint=False)

@@ -110,13 +110,13 @@ def solve_stiff(
 
     def step(t: float, y: np.ndarray, h: float, slope: np.ndarray) -> tuple[Any, ...]:
         try:
-            whole = implicit_step(counted, t, y, h, tableau, jacobian)
+            one_step = implicit_step(counted, t, y, h, tableau, jacobian)
             half = implicit_step(counted, t, y, h / 2, tableau, jacobian)
             new = implicit_step(counted, t + h / 2, half, h / 2, tableau, jacobian)
         except NoConvergence:
             return y, np.full(len(y), np.inf), lambda fraction: fraction, slope
         end = counted(t + h, new)
-        return new, (new - whole) / (2**tableau.order - 1), _hermite(y, new, h * slope, h * end), end
+        return new, (new - one_step) / (2**tableau.order - 1), _hermite(y, new, h * slope, h * end), end
 
     y = initial_state("solve_stiff", y0)
     slope = counted(span[0], y)

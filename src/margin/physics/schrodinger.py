@@ -40,8 +40,11 @@ def schrodinger_start(x: Any) -> np.ndarray:
 def schrodinger_spectral(
     times: Any, start: np.ndarray, half_width: float = HALF_WIDTH, steps: int = 1000
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Places (n,) and the wave (times, n) that begins as ``start``, by Strang's splitting with ``steps`` per unit of
-    time: dispersion turns every Fourier mode, intensity every place, and both are exact."""
+    r"""Positions (n,) and the wave (times, n) that begins as ``start``, by Strang's splitting.
+
+    There are ``steps`` per unit of time; dispersion turns every Fourier mode, intensity every position, and both are
+    exact.
+    """
     n = len(start)
     x = np.linspace(-half_width, half_width, n, endpoint=False)
     turn = 0.5 * (2 * math.pi * np.fft.fftfreq(n, 2 * half_width / n)) ** 2

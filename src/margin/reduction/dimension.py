@@ -42,7 +42,7 @@ def occupied_cells(X: Any, cells: int) -> float:
 
 
 def grid_neighbors(d: int) -> int:
-    """How many points of the d-dimensional grid of whole numbers are nearest to one of them, counted one by one.
+    """How many points of the d-dimensional grid of integers are nearest to one of them, counted one by one.
 
     >>> [grid_neighbors(d) for d in (1, 2, 3)]
     [2, 4, 6]

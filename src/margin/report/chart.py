@@ -85,18 +85,18 @@ class Chart:
         ends = dict(zip(("x1", "y1", "x2", "y2"), at, strict=True))
         return self._add(element("line", **ends, class_=f"rule {class_}".strip(), id=id_))
 
-    def mark(self, x: float, y: float, words: str, *, anchor: str = "start", class_: str = "") -> Chart:
+    def mark(self, x: float, y: float, text: str, *, anchor: str = "start", class_: str = "") -> Chart:
         """Words at a point."""
         return self._add(
-            element("text", words, x=self.x(x), y=self.y(y), text_anchor=anchor, class_=f"mark {class_}".strip())
+            element("text", text, x=self.x(x), y=self.y(y), text_anchor=anchor, class_=f"mark {class_}".strip())
         )
 
-    def below(self, x: float, words: str, *, slanted: bool = False) -> Chart:
+    def below(self, x: float, text: str, *, slanted: bool = False) -> Chart:
         """Words below the horizontal axis, in place of a number."""
         at_x, at_y = self.x(x), self.y.start + 16
         turn = f"rotate(-35 {at_x} {at_y})" if slanted else None
         anchor = "end" if slanted else "middle"
-        return self._add(element("text", words, x=at_x, y=at_y, text_anchor=anchor, transform=turn, class_="tick"))
+        return self._add(element("text", text, x=at_x, y=at_y, text_anchor=anchor, transform=turn, class_="tick"))
 
     def render(self, class_: str = "") -> Markup:
         """The finished drawing."""

@@ -65,9 +65,9 @@ class Judged:
 def confusion_figure(judged: Judged) -> Figure:
     """How often each class is taken for each other; many classes: the commonest mistakes."""
     matrix = metrics.confusion_matrix(judged.y, judged.predicted, labels=list(judged.classes))
-    words = f"{count(int(np.trace(matrix)))} of {count(int(matrix.sum()))} rows are right."
+    caption = f"{count(int(np.trace(matrix)))} of {count(int(matrix.sum()))} rows are right."
     if len(judged.classes) > MOST_CLASSES:
-        return figure("Commonest mistakes", _mistakes(matrix, judged.classes), words, term_id="confusion-matrix")
+        return figure("Commonest mistakes", _mistakes(matrix, judged.classes), caption, term_id="confusion-matrix")
     totals = np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     head = element(
         "thead",
@@ -79,7 +79,7 @@ def confusion_figure(judged: Judged) -> Figure:
         cells = [_cell(n, n / totals[i, 0], i == j) for j, n in enumerate(row)]
         body.append(element("tr", element("th", judged.classes[i], scope="row"), *cells))
     table = element("table", head, element("tbody", *body), class_="confusion")
-    return figure("Confusion matrix", element("div", table, class_="scroll"), words, term_id="confusion-matrix")
+    return figure("Confusion matrix", element("div", table, class_="scroll"), caption, term_id="confusion-matrix")
 
 
 def _cell(n: int, part: float, right: bool) -> Markup:
@@ -112,8 +112,8 @@ def roc_figure(judged: Judged) -> Figure:
         area = metrics.roc_auc(is_k, judged.score_of(k))
         chart.line(*_thinned(fpr, tpr), f"s{line}")
         names[f"s{line}"] = f"{judged.classes[k]} {value(area, 3)}"
-    words = element("span", term("auc", "Area under the curve"), ": ", legend(names))
-    return figure("ROC curve", chart.render("square"), words, term_id="roc-curve")
+    caption = element("span", term("auc", "Area under the curve"), ": ", legend(names))
+    return figure("ROC curve", chart.render("square"), caption, term_id="roc-curve")
 
 
 def precision_recall_figure(judged: Judged) -> Figure:
@@ -128,8 +128,8 @@ def precision_recall_figure(judged: Judged) -> Figure:
         chart.line(*_thinned(recall, precision), f"s{line}")
         mean = metrics.average_precision(is_k, judged.score_of(k))
         names[f"s{line}"] = f"{judged.classes[k]} {value(mean, 3)}"
-    words = element("span", "Average precision: ", legend(names))
-    return figure("Precision and recall", chart.render("square"), words, term_id="precision")
+    caption = element("span", "Average precision: ", legend(names))
+    return figure("Precision and recall", chart.render("square"), caption, term_id="precision")
 
 
 def calibration_figure(judged: Judged) -> Figure | None:
@@ -148,10 +148,10 @@ def calibration_figure(judged: Judged) -> Figure | None:
         chart.line([x, x], [max(y - s, 0), min(y + s, 1)], "whisker s1")
     hints = [f"{count(int(n))} rows" for n in bins.weight]
     chart.line(bins.confidence, bins.frequency, "s1").dots(bins.confidence, bins.frequency, "s1", 3.5, hints)
-    words = f"Mean gap {value(error, 3)} in probability; bars are two standard errors."
+    caption = f"Mean gap {value(error, 3)} in probability; bars are two standard errors."
     rows = [[value(c, 3), value(f, 3), count(int(n))] for c, f, n in zip(bins.confidence, bins.frequency, bins.weight)]
     table = numbers_table(["predicted", "observed", "rows"], rows, numeric=(0, 1, 2))
-    return figure("Calibration", chart.render("square"), words, numbers=table)
+    return figure("Calibration", chart.render("square"), caption, numbers=table)
 
 
 def gains_figure(judged: Judged) -> Figure:
@@ -162,8 +162,8 @@ def gains_figure(judged: Judged) -> Figure:
     rows, found = metrics.cumulative_gains(is_positive, judged.score_of(1))
     chart.line([0, float(is_positive.mean()), 1], [0, 1, 1], "reference").line(*_thinned(rows, found), "s1")
     at_fifth = float(np.interp(0.2, rows, found))
-    words = f"The top 20\u202f% of rows hold {percent(at_fifth)} of all “{judged.positive}”."
-    return figure("Cumulative gains", chart.render("square"), words + f" Lift {number(at_fifth / 0.2, 2)}.")
+    caption = f"The top 20\u202f% of rows hold {percent(at_fifth)} of all “{judged.positive}”."
+    return figure("Cumulative gains", chart.render("square"), caption + f" Lift {number(at_fifth / 0.2, 2)}.")
 
 
 def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

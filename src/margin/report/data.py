@@ -61,8 +61,8 @@ def _target(comparison: Any) -> Markup:
     if comparison.task != "classification":
         y = np.asarray(comparison.y, dtype=float)
         low, middle, high = np.quantile(y, [0.05, 0.5, 0.95])
-        words = f" Median {number(middle)}; nine of ten rows lie from {number(low)} to {number(high)}."
-        return paragraph(_histogram(y), words)
+        summary = f" Median {number(middle)}; nine of ten rows lie from {number(low)} to {number(high)}."
+        return paragraph(_histogram(y), summary)
     labels, sizes = np.unique(np.asarray(comparison.y).astype(str), return_counts=True)
     order = np.argsort(-sizes, kind="stable")[:12]
     bars = [

@@ -43,12 +43,12 @@ def importance_figure(effects: Effects, metric: str) -> Figure:
             element("text", number(float(mean[column])), x=max(*ends, right) + 6, y=middle + 4, class_="tick"),
         ]
     drawing = _svg("Permutation importance of the columns", height, parts)
-    words = (
+    caption = (
         f"How much worse {metric} gets on unseen rows when a column is shuffled; lines span {effects.drops.shape[1]}"
     )
     rows = [[effects.names[j], number(float(mean[j])), number(float(effects.drops[j].std(ddof=1)))] for j in order]
     table = numbers_table(["column", f"loss of {metric}", "deviation"], rows, numeric=(1, 2))
-    return figure("Permutation importance", drawing, f"{words} repeats.", numbers=table)
+    return figure("Permutation importance", drawing, f"{caption} repeats.", numbers=table)
 
 
 def shapley_figure(effects: Effects, unit: str) -> Figure:
@@ -72,10 +72,10 @@ def shapley_figure(effects: Effects, unit: str) -> Figure:
         class_="legend",
         title="value of the column",
     )
-    words = joined([f"Each dot is a row: how far the column moved its {unit} from the mean. Value: ", scale_words])
+    caption = joined([f"Each dot is a row: how far the column moved its {unit} from the mean. Value: ", scale_words])
     rows = [[effects.names[j], number(float(strength[j]))] for j in order]
     table = numbers_table(["column", "mean size"], rows, numeric=(1,))
-    return figure("Shapley values", drawing, element("span", words), numbers=table)
+    return figure("Shapley values", drawing, element("span", caption), numbers=table)
 
 
 def _swarm(scale: AxisScale, values: np.ndarray, position: np.ndarray, middle: float) -> list[Markup]:
@@ -104,13 +104,13 @@ def curve_figures(effects: Effects, unit: str) -> Markup:
         lines = sorted(np.argsort(-np.array(moved), kind="stable")[:MOST_LINES].tolist())
     heights = _heights(effects, lines, unit)
     drawings = [_curve(curve, lines, heights, unit) for curve in effects.curves]
-    words = "The mean prediction when one column is set to a value and the others stay as they are"
+    caption = "The mean prediction when one column is set to a value and the others stay as they are"
     if len(lines) > 1:
         key: Markup | str = joined(
-            [f"{words}: ", legend({f"s{i}": effects.outputs[k] for i, k in enumerate(lines, 1)})]
+            [f"{caption}: ", legend({f"s{i}": effects.outputs[k] for i, k in enumerate(lines, 1)})]
         )
     else:
-        key = f"{words}; thin lines are single rows."
+        key = f"{caption}; thin lines are single rows."
     return joined([element("h3", "Partial dependence"), element("p", key), grid(*drawings, class_="small")])
 
 

@@ -85,10 +85,12 @@ def effects_of(
     rows = _some_rows(rng, len(X), min(IMPORTANCE_ROWS, affordable // (REPEATS * p + 1)))
     drops = permutation_importance(model, _take(X, rows), y[rows], n_repeats=REPEATS, scoring=score, random_state=seed)
     explained, chosen = explained_output(model, task, classes)
-    told = _some_rows(rng, len(X), min(SHAPLEY_ROWS, affordable // (ORDERS * (p + 1))))
+    explained_rows = _some_rows(rng, len(X), min(SHAPLEY_ROWS, affordable // (ORDERS * (p + 1))))
     background = _some_rows(rng, len(X), BACKGROUND_ROWS)
-    found = shapley_values(explained, _take(X, told), _take(X, background), n_samples=ORDERS, random_state=seed)
-    picked = chosen(_take(X, told))
+    found = shapley_values(
+        explained, _take(X, explained_rows), _take(X, background), n_samples=ORDERS, random_state=seed
+    )
+    picked = chosen(_take(X, explained_rows))
     shapley = np.take_along_axis(found.values, picked[:, None, None], axis=2)[:, :, 0]
     order = np.argsort(-drops.mean(axis=1), kind="stable")
     seen = _some_rows(rng, len(X), min(CURVE_ROWS, affordable // (CURVES * GRID_POINTS)))
@@ -100,10 +102,10 @@ def effects_of(
         columns.names,
         drops,
         shapley,
-        _positions(columns, told),
+        _positions(columns, explained_rows),
         curves,
         _output_names(task, classes),
-        (len(rows), len(told), len(seen)),
+        (len(rows), len(explained_rows), len(seen)),
     )
 
 
@@ -156,8 +158,8 @@ def _curve(explained: Explained, rows: Any, columns: TableColumns, column: int) 
         grid = grid_of(ordered, DATE_POINTS).astype(np.int64).astype("datetime64[us]")
     if is_number and len(grid):
         grid = grid_of(np.asarray(columns[column], dtype=np.float64), GRID_POINTS)
-    said = np.asarray(explained(TableColumns(rows).over_values(column, grid)))
-    by_row = said.reshape(len(grid), len(rows), -1)  # (points, rows, outputs)
+    predictions = np.asarray(explained(TableColumns(rows).over_values(column, grid)))
+    by_row = predictions.reshape(len(grid), len(rows), -1)  # (points, rows, outputs)
     return Curve(columns.names[column], grid, is_number, by_row.mean(axis=1), by_row[:, :, 0].T)
 
 

@@ -28,10 +28,12 @@ class Section:
 Figure = Markup
 
 
-def figure(title: str, drawing: Markup, words: Any = "", *, term_id: str = "", numbers: Markup | None = None) -> Figure:
-    """A drawing or table with its title above, words below, and the numbers behind it on demand."""
+def figure(
+    title: str, drawing: Markup, caption: Any = "", *, term_id: str = "", numbers: Markup | None = None
+) -> Figure:
+    """A drawing or table with its title above, a caption below, and the numbers behind it on demand."""
     heading = element("h3", term(term_id, title) if term_id else title)
-    below = element("figcaption", words) if words else None
+    below = element("figcaption", caption) if caption else None
     behind = None if numbers is None else element("details", element("summary", "Numbers"), numbers)
     return element("figure", heading, drawing, below, behind)
 

@@ -27,9 +27,9 @@ def learning_content(comparison: Any) -> Markup:
     return joined(parts)
 
 
-def _with_terms(words: str) -> Markup:
+def _with_terms(sentence: str) -> Markup:
     """The sentence, the first mention of each explained word linked to its row."""
-    pieces: list[Any] = [words]
+    pieces: list[Any] = [sentence]
     for stem, id in EXPLAINED.items():
         at = next(
             (i for i, piece in enumerate(pieces) if not isinstance(piece, Markup) and stem in piece.lower()), None
@@ -68,7 +68,7 @@ def _curve(curve: Any) -> Markup:
     )
     for name, mean, error in zip(("s2", "s1"), means, errors, strict=True):
         chart.band(sizes, mean - 2 * error, mean + 2 * error, name).line(sizes, mean, name).dots(sizes, mean, name, 3)
-    words = element(
+    caption = element(
         "span", legend({"s1": "on rows held out", "s2": "on the rows learned from"}), " Bands are two standard errors."
     )
     rows = [
@@ -76,4 +76,4 @@ def _curve(curve: Any) -> Markup:
         for n, a, b in zip(sizes, means[0], means[1], strict=True)
     ]
     table = numbers_table(["training rows", "learned from", "held out"], rows, numeric=(0, 1, 2))
-    return figure("Learning curve", chart.render("wide"), words, numbers=table)
+    return figure("Learning curve", chart.render("wide"), caption, numbers=table)

@@ -38,10 +38,10 @@ def element(name: str, /, *children: Any, **attributes: Any) -> Markup:
     >>> element("a", "x & y", href="#terms", class_="term")
     '<a href="#terms" class="term">x &amp; y</a>'
     """
-    said = "".join(_attribute(key, value) for key, value in attributes.items())
+    written_attributes = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in VOID:
-        return Markup(f"<{name}{said}>")
-    return Markup(f"<{name}{said}>{joined(children)}</{name}>")
+        return Markup(f"<{name}{written_attributes}>")
+    return Markup(f"<{name}{written_attributes}>{joined(children)}</{name}>")
 
 
 def _attribute(key: str, value: Any) -> str:

@@ -22,8 +22,8 @@ def predicted_figure(y: np.ndarray, predicted: np.ndarray, target: str) -> Figur
     chart = Chart("Predicted and true values", f"predicted {target}", f"true {target}", domain, domain)
     chart.line(domain, domain, "reference").dots(*_some(predicted, y), "s1 cloud")
     errors = np.abs(y - predicted)
-    words = f"Half of the predictions are within {number(float(np.median(errors)))} of the truth, nine of ten within "
-    return figure("Predicted and true", chart.render("square"), words + f"{number(float(np.quantile(errors, 0.9)))}.")
+    caption = f"Half of the predictions are within {number(float(np.median(errors)))} of the truth, nine of ten within "
+    return figure("Predicted and true", chart.render("square"), caption + f"{number(float(np.quantile(errors, 0.9)))}.")
 
 
 def residual_figure(y: np.ndarray, predicted: np.ndarray, target: str) -> Figure:
@@ -34,8 +34,8 @@ def residual_figure(y: np.ndarray, predicted: np.ndarray, target: str) -> Figure
     chart.rule(y=0.0, class_="reference").dots(*_some(predicted, residual), "s1 cloud")
     centers, means = running_mean(predicted, residual)
     chart.line(centers, means, "s2")
-    words = "The line is the mean of groups of equal size; where it leaves zero, the model errs in one direction."
-    return figure("Residuals", chart.render("square"), words, term_id="residuals")
+    caption = "The line is the mean of groups of equal size; where it leaves zero, the model errs in one direction."
+    return figure("Residuals", chart.render("square"), caption, term_id="residuals")
 
 
 def spread_figure(y: np.ndarray, predicted: np.ndarray) -> Figure:
@@ -51,8 +51,8 @@ def spread_figure(y: np.ndarray, predicted: np.ndarray) -> Figure:
     if deviation > 0:
         normal = np.exp(-0.5 * ((grid - mean) / deviation) ** 2) / (deviation * np.sqrt(2 * np.pi))
         chart.line(grid, np.minimum(normal, top * 1.1), "s2")
-    words = f"Mean {number(mean)}, standard deviation {number(deviation)}; the line is the normal density of both."
-    return figure("Spread of the residuals", chart.render("square"), words)
+    caption = f"Mean {number(mean)}, standard deviation {number(deviation)}; the line is the normal density of both."
+    return figure("Spread of the residuals", chart.render("square"), caption)
 
 
 def running_mean(x: np.ndarray, y: np.ndarray, groups: int = 12) -> tuple[np.ndarray, np.ndarray]:

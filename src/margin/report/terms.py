@@ -24,26 +24,26 @@ METRICS = {
 }
 
 
-def term(id: str, words: str) -> Markup:
+def term(id: str, text: str) -> Markup:
     """Words that lead to the row ``id``; its statement appears under the pointer."""
     row = atlas.rows().get(id)
     if row is None:
-        return element("span", words)
-    return element("a", words, href=f"#term-{id}", class_="term", title=row.statement)
+        return element("span", text)
+    return element("a", text, href=f"#term-{id}", class_="term", title=row.statement)
 
 
-def class_term(cls: type, words: str) -> Markup:
+def class_term(cls: type, text: str) -> Markup:
     """Words that lead to the row that is about this class: of all whose code names it, the one titled most like it."""
     rows = [row for row in atlas.rows().values() if any(cls.__name__ in path.split(".") for path in row.code)]
     if not rows:
-        return element("span", words)
+        return element("span", text)
     parts = re.findall("[A-Z][a-z]+", cls.__name__)
 
     def likeness(row: atlas.Row) -> tuple[int, bool, bool]:
         named = sum(part.lower() in row.title.lower() for part in parts)
         return named, row.kind in ("model", "algorithm"), cls.__name__ in row.code[0].split(".")
 
-    return term(max(rows, key=likeness).id, words)
+    return term(max(rows, key=likeness).id, text)
 
 
 def terms_in(page: str) -> list[atlas.Row]:

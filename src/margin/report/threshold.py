@@ -74,11 +74,11 @@ def threshold_figure(judged: Judged) -> Figure:
         class_="threshold",
     )
     name = "probability" if judged.kind == "probabilities" else "decision value"
-    words = (
+    caption = (
         f"A row is called “{judged.positive}” when its {name} is at least the threshold. Set what the two kinds of "
         "mistakes cost; the cheapest threshold on these rows is found again, and the slider shows any other."
     )
-    return figure("Threshold by cost", drawing, words, term_id="decision-threshold")
+    return figure("Threshold by cost", drawing, caption, term_id="decision-threshold")
 
 
 def _chart(table: Thresholds, start: int) -> Chart:
@@ -111,9 +111,9 @@ def _round_up(x: float) -> float:
 
 
 def _controls(table: Thresholds, start: int, chart: Chart) -> Markup:
-    def price(id: str, words: str) -> Markup:
+    def price(id: str, text: str) -> Markup:
         box = element("input", type="number", id=id, min="0", step="any", value="1", inputmode="decimal")
-        return element("label", element("span", words), box, for_=id)
+        return element("label", element("span", text), box, for_=id)
 
     low, high = float(table.threshold[0]), float(table.threshold[-1])
     slider = element(
@@ -149,7 +149,7 @@ def _readout(table: Thresholds, at: int, judged: Judged) -> Markup:
         "precision": percent(tp / called, 1) if called else "–",
         "recall": percent(tp / table.n_positive, 1),
     }
-    words = {
+    names = {
         "threshold": "threshold",
         "cost": "mean cost per row",
         "found": f"“{judged.positive}” found",
@@ -157,7 +157,7 @@ def _readout(table: Thresholds, at: int, judged: Judged) -> Markup:
         "precision": "precision",
         "recall": "recall",
     }
-    pairs = [element("div", element("dt", words[k]), element("dd", v, id=f"at-{k}")) for k, v in cells.items()]
+    pairs = [element("div", element("dt", names[k]), element("dd", v, id=f"at-{k}")) for k, v in cells.items()]
     return element("dl", *pairs, class_="readout", aria_live="polite")
 
 

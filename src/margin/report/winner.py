@@ -52,7 +52,7 @@ class UnseenRows:
         self.model = comparison.judged_ if self.held_out else comparison.best_
         self.interval: tuple[float, float] | None = None  # of the deciding metric, once it is measured
 
-    def words(self) -> str:
+    def sentence(self) -> str:
         """What these rows are, in one sentence."""
         n = count(len(self.rows))
         if self.held_out:
@@ -66,7 +66,7 @@ def unseen_rows(comparison: Any) -> UnseenRows:
 
 def judged_content(comparison: Any, unseen: UnseenRows) -> Markup:
     """Scores and figures."""
-    parts = [paragraph(unseen.words()), _scores(comparison, unseen)]
+    parts = [paragraph(unseen.sentence()), _scores(comparison, unseen)]
     if comparison.task == "classification":
         judged = Judged(
             unseen.y, unseen.output.predicted, unseen.output.scores, unseen.output.kind, tuple(comparison.classes)
@@ -114,9 +114,9 @@ def _scores(comparison: Any, unseen: UnseenRows) -> Markup | None:
 
 
 def _score_pair(name: str, value: float, interval: Markup | None, *, first: bool) -> Markup:
-    words = term(METRICS.get(name, ""), name.replace("_", " "))
-    said = element("dd", score(value), interval)
-    return element("div", element("dt", words), said, class_="first" if first else None)
+    name_of_metric = term(METRICS.get(name, ""), name.replace("_", " "))
+    cell = element("dd", score(value), interval)
+    return element("div", element("dt", name_of_metric), cell, class_="first" if first else None)
 
 
 def held_out_interval(comparison: Any, unseen: UnseenRows, seed: int = 0) -> tuple[float, float]:
@@ -149,9 +149,9 @@ def _measure(comparison: Any, unseen: UnseenRows) -> Callable[[np.ndarray], floa
     """The metric as a function of row positions, from what the model said; None if it needs more than that."""
     metric, output = comparison.metric, unseen.output
     if metric.needs == "predict":
-        said = np.asarray(output.predicted)
+        predictions = np.asarray(output.predicted)
     elif metric.needs == "predict_proba" and output.kind == "probabilities":
-        said = np.asarray(output.scores)
+        predictions = np.asarray(output.scores)
     else:
         return None
     classes, truth = list(comparison.classes) or None, unseen.y
@@ -159,9 +159,9 @@ def _measure(comparison: Any, unseen: UnseenRows) -> Callable[[np.ndarray], floa
         position = {label: code for code, label in enumerate(classes)}
         truth = np.array([position[label] for label in truth.tolist()])
         if metric.needs == "predict":
-            said = np.array([position[label] for label in said.tolist()])
+            predictions = np.array([position[label] for label in predictions.tolist()])
         classes = list(range(len(classes)))
-    return lambda rows: metric.of_output(said[rows], None, truth[rows], classes)
+    return lambda rows: metric.of_output(predictions[rows], None, truth[rows], classes)
 
 
 def columns_content(comparison: Any, unseen: UnseenRows, seconds: float | None = None) -> Markup:

@@ -27,10 +27,10 @@ from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
+from margin.neural.estimators.parameters import LEARNING_RATES
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.layer_list import layer_list_network, parse_layer
 from margin.neural.training.evaluation import EVALUATION_ROWS
-from margin.neural.training.schedules import SCHEDULES
 from margin.representation.contrastive import clip_loss
 from margin.representation.word_codes import FIRST_WORD, PADDING, vocabulary_of, word_codes, words_of
 
@@ -120,7 +120,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
     )
     learning_rate: str = parameter(
         "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant"), search=False),
+        Choice(*LEARNING_RATES, search=False),
         "How the learning rate goes on from learning_rate_init.",
     )
     learning_rate_init: float = parameter(

@@ -94,8 +94,8 @@ def geodesic_curve(
         return np.concatenate([a[None], inner.reshape(-1, len(a)), b[None]])
 
     def energy_and_slope(inner: np.ndarray) -> tuple[float, np.ndarray]:
-        whole = joined(inner)
-        return _energy(whole, metric), _slope(whole, metric)[1:-1].ravel()
+        path = joined(inner)
+        return _energy(path, metric), _slope(path, metric)[1:-1].ravel()
 
     found = minimize(
         energy_and_slope,

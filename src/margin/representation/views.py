@@ -71,9 +71,9 @@ def parse_view_change(text: str) -> tuple[Callable[..., Tensor], float | None]:
     change, usual = VIEW_CHANGES[name]
     if not rest:
         return change, usual
-    whole = isinstance(usual, int)
+    is_integer = isinstance(usual, int)
     try:
-        strength = int(rest[0]) if whole else float(rest[0])
+        strength = int(rest[0]) if is_integer else float(rest[0])
     except ValueError:
         raise ValueError(f"a number behind {name}; got {text!r}") from None
     if strength <= 0:

@@ -19,10 +19,10 @@ from margin.core.threads import available, torch_threads
 from margin.data.image_arrays import ImageParameters, channel_scaling, check_images
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
+from margin.neural.estimators.parameters import LEARNING_RATES
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, pixel_network
 from margin.neural.training.evaluation import EVALUATION_ROWS
-from margin.neural.training.schedules import SCHEDULES
 from margin.segmentation.overlap import mean_iou
 
 __all__ = ["Segmenter"]
@@ -54,7 +54,7 @@ class Segmenter(ImageParameters, NeuralEstimator):
     )
     learning_rate: str = parameter(
         "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant"), search=False),
+        Choice(*LEARNING_RATES, search=False),
         "How the learning rate goes on from learning_rate_init.",
     )
     learning_rate_init: float = parameter(

@@ -86,16 +86,16 @@ def bias_variance(
     source = source.as_problem(chosen) if isinstance(source, _Table) else source
     X_test = source.test_rows if isinstance(source, _Rows) else source.inputs(rng, n_test)
     rows = integer("bias_variance", "n_rows", getattr(source, "n_rows", 100) if n_rows is None else n_rows, low=2)
-    said, losses = [], []
+    outputs, losses = [], []
     for fitted in _fits(model, source.sample, rows, n_sets, rng):
         output, measure = _output(fitted, X_test, chosen, source)
-        said.append(output)
+        outputs.append(output)
         losses.append(float(measure(source.targets(rng, X_test)).mean()))
     if chosen == "squared":
-        parts = squared_parts(np.array(said), source.mean(X_test), source.noise_variance(X_test))
+        parts = squared_parts(np.array(outputs), source.mean(X_test), source.noise_variance(X_test))
     else:
         take_apart = zero_one_parts if chosen == "zero_one" else cross_entropy_parts
-        parts = take_apart(np.array(said), source.probabilities(X_test))
+        parts = take_apart(np.array(outputs), source.probabilities(X_test))
     return BiasVariance(chosen, parts, float(np.mean(losses)), float(np.std(losses, ddof=1) / np.sqrt(n_sets)))
 
 
@@ -115,8 +115,8 @@ def expected_risk(
     risks = []
     for fitted in _fits(model, problem.sample, n_rows, n_sets, rng):
         X, y = problem.sample(rng, n_test)
-        said = np.asarray(fitted.predict(X))
-        risks.append(float(np.mean((y - said) ** 2 if is_regression else said != y)))
+        predictions = np.asarray(fitted.predict(X))
+        risks.append(float(np.mean((y - predictions) ** 2 if is_regression else predictions != y)))
     return float(np.mean(risks)), float(np.std(risks, ddof=1) / np.sqrt(len(risks)))
 
 
@@ -164,8 +164,8 @@ def _output(fitted: Any, X: Any, loss: str, source: Any) -> tuple[np.ndarray, Ca
     """What the parts of the loss are made from, and the loss of each row as a function of its target."""
     rows = np.arange(len(X))
     if loss == "squared":
-        said = np.asarray(fitted.predict(X), dtype=np.float64)
-        return said, lambda y: (y - said) ** 2
+        predictions = np.asarray(fitted.predict(X), dtype=np.float64)
+        return predictions, lambda y: (y - predictions) ** 2
     if loss == "zero_one":
         labels = np.asarray(source.codes(fitted.predict(X)) if isinstance(source, _Rows) else fitted.predict(X))
         return labels, lambda y: labels != y

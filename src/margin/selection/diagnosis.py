@@ -106,14 +106,14 @@ def in_words(curve: LearningCurve, baseline: float) -> str:
     if constant <= 0:
         return rows
     kind = diagnose(train, validation, constant)
-    said = {
+    finding = {
         "underfitting": f"It underfits, or the target is noisy: {train / constant:.0%} of the constant's error is left"
         " on its own training rows.",
         "overfitting": f"It overfits: an error of {train:.3f} on its own training rows, {validation:.3f} on others.",
         "good fit": f"A good fit: {train / constant:.0%} of the constant's error is left on training rows,"
         f" {validation / constant:.0%} on others.",
     }[kind]
-    return f"{said} {rows}"
+    return f"{finding} {rows}"
 
 
 def learning_curve(

@@ -49,10 +49,10 @@ def squared_parts(predictions: Any, mean: Any, noise_variance: Any = 0.0) -> Los
     >>> parts.bias, parts.variance, parts.total
     (array([3.]), array([2.]), array([5.5]))
     """
-    said = _sets("squared_parts", predictions, ndim=2)
-    target = np.broadcast_to(arguments.finite("squared_parts", "mean", mean), said.shape[1:])
-    variance = said.var(axis=0, ddof=1)
-    bias = (said.mean(axis=0) - target) ** 2 - variance / len(said)
+    outputs = _sets("squared_parts", predictions, ndim=2)
+    target = np.broadcast_to(arguments.finite("squared_parts", "mean", mean), outputs.shape[1:])
+    variance = outputs.var(axis=0, ddof=1)
+    bias = (outputs.mean(axis=0) - target) ** 2 - variance / len(outputs)
     noise = np.broadcast_to(arguments.finite("squared_parts", "noise_variance", noise_variance), bias.shape)
     return LossParts(bias, variance, noise.copy())
 
@@ -64,23 +64,23 @@ def zero_one_parts(predictions: Any, probability: Any) -> LossParts:
     >>> float(parts.total[0])
     0.5
     """
-    said = _sets("zero_one_parts", predictions, ndim=2).astype(np.intp)
-    p = _probabilities("zero_one_parts", probability, said.shape[1])
-    if said.min() < 0 or said.max() >= p.shape[1]:
+    outputs = _sets("zero_one_parts", predictions, ndim=2).astype(np.intp)
+    p = _probabilities("zero_one_parts", probability, outputs.shape[1])
+    if outputs.min() < 0 or outputs.max() >= p.shape[1]:
         raise ValueError(f"zero_one_parts: predictions must be classes 0 to {p.shape[1] - 1}.")
-    q = np.stack([(said == k).mean(axis=0) for k in range(p.shape[1])], axis=1)
+    q = np.stack([(outputs == k).mean(axis=0) for k in range(p.shape[1])], axis=1)
     best, of_majority = p.max(axis=1), p[np.arange(len(p)), q.argmax(axis=1)]
     return LossParts(bias=best - of_majority, variance=of_majority - np.sum(p * q, axis=1), noise=1 - best)
 
 
 def cross_entropy_parts(predictions: Any, probability: Any) -> LossParts:
     """Parts in nats of the cross-entropy of predicted probabilities (S, n, K) where ``probability`` (n, K) is true."""
-    said = _sets("cross_entropy_parts", predictions, ndim=3)
-    p = _probabilities("cross_entropy_parts", probability, said.shape[1])
-    if np.any(said <= 0):
+    outputs = _sets("cross_entropy_parts", predictions, ndim=3)
+    p = _probabilities("cross_entropy_parts", probability, outputs.shape[1])
+    if np.any(outputs <= 0):
         raise ValueError("cross_entropy_parts: predictions must be positive; a probability of 0 costs infinity.")
-    center = geometric_mean(said)
-    variance = np.mean(np.sum(center * (np.log(center) - np.log(said)), axis=2), axis=0)
+    center = geometric_mean(outputs)
+    variance = np.mean(np.sum(center * (np.log(center) - np.log(outputs)), axis=2), axis=0)
     safe = np.where(p > 0, p, 1.0)
     noise = -np.sum(p * np.log(safe), axis=1)
     bias = np.sum(p * (np.log(safe) - np.log(center)), axis=1)
@@ -95,10 +95,12 @@ def geometric_mean(probabilities: np.ndarray) -> np.ndarray:
 
 
 def _sets(where: str, predictions: Any, ndim: int) -> np.ndarray:
-    said = arguments.finite(where, "predictions", predictions)
-    if said.ndim != ndim or len(said) < 2:
-        raise ValueError(f"{where}: predictions must have {ndim} axes and two or more training sets; got {said.shape}.")
-    return said
+    outputs = arguments.finite(where, "predictions", predictions)
+    if outputs.ndim != ndim or len(outputs) < 2:
+        raise ValueError(
+            f"{where}: predictions must have {ndim} axes and two or more training sets; got {outputs.shape}."
+        )
+    return outputs
 
 
 def _probabilities(where: str, probability: Any, n: int) -> np.ndarray:

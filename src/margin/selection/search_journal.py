@@ -50,7 +50,7 @@ class SearchJournal:
         """The next setting, as a trial of Optuna that asks for values."""
         import optuna
 
-        said = optuna.logging.get_verbosity()
+        verbosity = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.WARNING)  # a new study is no news
         try:
             number = len(self.tried)
@@ -60,7 +60,7 @@ class SearchJournal:
             study.add_trials([_frozen(tried) for tried in self.tried])
             return study.ask()
         finally:
-            optuna.logging.set_verbosity(said)
+            optuna.logging.set_verbosity(verbosity)
 
 
 def described(trial: Any) -> tuple[dict[str, Any], dict[str, str]]:

@@ -166,8 +166,8 @@ class _Fitted(NamedTuple):
 def _fitted(model: Any, data: TrialData, task: Task, prepared: PreparedColumns | None) -> _Fitted:
     """Fit the model and ask it about the test rows; where its columns were prepared before, only what follows."""
     X_train, X_test, y = rows_of(data.X, task.train), rows_of(data.X, task.test), data.y[task.train]
-    whole = task.measures_training or task.keep is not None or prepared is None
-    columns = None if whole or prepared is None else prepared.of(model, X_train, X_test, task.train, task.test)
+    fits_all_steps = task.measures_training or task.keep is not None or prepared is None
+    columns = None if fits_all_steps or prepared is None else prepared.of(model, X_train, X_test, task.train, task.test)
     before = (0.0, 0.0) if columns is None else (columns.fit_seconds, columns.transform_seconds)
     if columns is not None:
         model, X_train, X_test = model[1:], columns.train, columns.test

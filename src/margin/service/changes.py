@@ -67,9 +67,9 @@ def _data_words(manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     columns, now_columns = manifest.get("features", []), facts.get("features", [])
     if columns != now_columns:
         gone, new = [c for c in columns if c not in now_columns], [c for c in now_columns if c not in columns]
-        said = [f"without {gone[0]!r}"] if gone else []
-        said += [f"with {new[0]!r}"] if new else []
-        return f"the columns of {now} have changed ({' and '.join(said) or 'their order'})"
+        differences = [f"without {gone[0]!r}"] if gone else []
+        differences += [f"with {new[0]!r}"] if new else []
+        return f"the columns of {now} have changed ({' and '.join(differences) or 'their order'})"
     if rows is not None and rows != now_rows:
         return f"{now} has changed: it had {rows:,} rows and has {now_rows:,}"
     return f"values in {now} have changed"
@@ -83,8 +83,8 @@ def _parameter_words(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 def _option_words(name: str, before: Any, now: Any) -> str:
     """An option of a comparison that was another one; one that was not given is said to be unset."""
     option = {"n_folds": "folds", "kinds": "kinds of columns", "ignore": "columns to ignore"}.get(name, name)
-    said = ("unset" if value in (None, "", [], {}) else _shown(value) for value in (before, now))
-    return "{} was {} and is {} now".format(option.replace("_", " "), *said)
+    shown = ("unset" if value in (None, "", [], {}) else _shown(value) for value in (before, now))
+    return "{} was {} and is {} now".format(option.replace("_", " "), *shown)
 
 
 def _shown(value: Any) -> str:

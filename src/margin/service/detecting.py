@@ -52,8 +52,8 @@ def detect(model_path: str | Path, data: str, out: str | Path, *, threshold: flo
     found: list[Boxes] = []
     for file, picture in zip(files, pictures):
         image = read_images([file], resize=size, color=color).images
-        said = model.predict(image)[0]
-        found.append(scaled_boxes(said, image.shape[1:3], picture.shape[:2]))
+        detected = model.predict(image)[0]
+        found.append(scaled_boxes(detected, image.shape[1:3], picture.shape[:2]))
     names = [str(name) for name in last_step(model).classes_]
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)

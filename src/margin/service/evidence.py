@@ -112,9 +112,9 @@ def verify(rows: Iterable[atlas.Expected], seed: int = SEED) -> Iterator[Checked
             continue
         verdict = _verdict(row, outcomes, seed)
         seconds = time.perf_counter() - started
-        told = (verdict.word, verdict.measured, verdict.expected)
-        words = (row.statement, (*row.slips, *([row.notation] if row.notation else [])))
-        yield Checked(row.id, row.area, row.kind, *told, seconds, seed, verdict.slips, *words)
+        outcome = (verdict.word, verdict.measured, verdict.expected)
+        notes = (row.statement, (*row.slips, *([row.notation] if row.notation else [])))
+        yield Checked(row.id, row.area, row.kind, *outcome, seconds, seed, verdict.slips, *notes)
 
 
 def _verdict(row: atlas.Row, outcomes: dict[str, Verdict], seed: int) -> Verdict:

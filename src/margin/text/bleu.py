@@ -35,11 +35,11 @@ def bleu_counts(hypothesis: Tokens, references: Sequence[Tokens], n: int) -> tup
     >>> bleu_counts("the the the the the the the".split(), ["the cat is on the mat".split()], 1)
     (2, 7)
     """
-    said = _ngrams(hypothesis, n)
+    ngrams = _ngrams(hypothesis, n)
     most: Counter[tuple[str, ...]] = Counter()
     for reference in references:
         most |= _ngrams(reference, n)
-    return sum((said & most).values()), sum(said.values())
+    return sum((ngrams & most).values()), sum(ngrams.values())
 
 
 def bleu(
@@ -62,14 +62,14 @@ def bleu(
         )
     if max_n < 1:
         raise ValueError(f"bleu: max_n must be at least 1; got {max_n}.")
-    pairs = [(bleu_tokens(said), _references(given)) for said, given in zip(hypotheses, references)]
-    length = sum(len(said) for said, _ in pairs)
-    nearest = sum(min((abs(len(r) - len(said)), len(r)) for r in given)[1] for said, given in pairs)
+    pairs = [(bleu_tokens(hypothesis), _references(given)) for hypothesis, given in zip(hypotheses, references)]
+    length = sum(len(hypothesis) for hypothesis, _ in pairs)
+    nearest = sum(min((abs(len(r) - len(hypothesis)), len(r)) for r in given)[1] for hypothesis, given in pairs)
     if not length:
         return 0.0
     total = 0.0
     for n in range(1, max_n + 1):
-        counts = [bleu_counts(said, given, n) for said, given in pairs]
+        counts = [bleu_counts(hypothesis, given, n) for hypothesis, given in pairs]
         found, all_of_them = (sum(part) + (1 if smooth and n > 1 else 0) for part in zip(*counts))
         if not found:
             return 0.0

@@ -188,7 +188,7 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
         tokens, starts = flat_sequences([sequences[i] for i in order])
         rows = RaggedRows.of([tokens], starts)
         with torch.inference_mode(), torch_threads(available()):
-            said = torch.cat([module(part.tensors[0]) for part in rows.chunks(len(rows))]).double().numpy()
-        outputs = np.empty_like(said)
-        outputs[order] = said
+            by_length = torch.cat([module(part.tensors[0]) for part in rows.chunks(len(rows))]).double().numpy()
+        outputs = np.empty_like(by_length)
+        outputs[order] = by_length
         return outputs

@@ -105,9 +105,9 @@ class TokenTagger(ChainTagger, TextNetworkEstimator):
         rows = RaggedRows.of(seen, starts)
         with torch.inference_mode(), torch_threads(available()):
             parts = [(module(*part.tensors), part.tensors[0] != PADDING) for part in rows.chunks(len(rows))]
-        said = torch.cat([scores[there] for scores, there in parts]).double().numpy()
+        tag_scores = torch.cat([scores[there] for scores, there in parts]).double().numpy()
         begin = np.cumsum([0, *map(len, sentences)])
-        scores[np.concatenate([np.arange(begin[i], begin[i + 1]) for i in filled])] = said
+        scores[np.concatenate([np.arange(begin[i], begin[i + 1]) for i in filled])] = tag_scores
         return scores
 
     def _chain(self) -> TagChain:

@@ -35,9 +35,9 @@ def exp_expected_log(gamma, result):
     total = 0.0
     for k in range(len(gamma)):
         total += gamma[k]
-    whole = digamma(total)
+    digamma_total = digamma(total)
     for k in range(len(gamma)):
-        result[k] = np.exp(digamma(gamma[k]) - whole)
+        result[k] = np.exp(digamma(gamma[k]) - digamma_total)
 
 
 @njit(**OPTIONS)

@@ -63,11 +63,11 @@ def draw(chance, other, state):
 def alias_table(weights, chance, other):
     """Vose's tables: number i stands for itself with probability ``chance[i]``, else for ``other[i]``."""
     n = len(weights)
-    share = n / weights.sum()
+    scale = n / weights.sum()
     below, above = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     n_below = n_above = 0
     for i in range(n):
-        chance[i], other[i] = weights[i] * share, i
+        chance[i], other[i] = weights[i] * scale, i
         if chance[i] < 1.0:
             below[n_below] = i
             n_below += 1

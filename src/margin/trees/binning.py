@@ -1,4 +1,4 @@
-r"""Columns as small whole numbers: the split of a tree is searched among at most 255 bins per column.
+r"""Columns as small integers: the split of a tree is searched among at most 255 bins per column.
 
 A numeric column is cut at edges :math:`e_0 < e_1 < \dots`, and the code of a value is the number of edges below it,
 

@@ -39,10 +39,10 @@ def cell_histograms(images: np.ndarray, cell: tuple[int, int], bins: int) -> np.
         raise ValueError(f"hog: a cell of {cell[0]} x {cell[1]} pixels must fit into the image; got {h} x {w}.")
     cut = np.s_[:, : down * cell[0], : across * cell[1]]
     histograms = np.zeros((n, down, across, bins))
-    number = np.arange(n)[:, None, None]
+    image = np.arange(n)[:, None, None]
     row, column = np.arange(down * cell[0])[:, None] // cell[0], np.arange(across * cell[1]) // cell[1]
     for which, part in ((left, 1 - right_part), (left + 1, right_part)):
-        np.add.at(histograms, (number, row, column, which[cut] % bins), (length * part)[cut])
+        np.add.at(histograms, (image, row, column, which[cut] % bins), (length * part)[cut])
     return histograms / (cell[0] * cell[1])
 
 

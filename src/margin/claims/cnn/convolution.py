@@ -1,8 +1,7 @@
-"""Claims on the convolution layer: its formula, channels, padding, stride, dilation, sizes and parameters."""
+"""Claims on the convolution layer: its formula in one and two dimensions, flipped kernels, channels, gradients."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,15 @@ from margin.core.verdict import Verdict, above, corrected, equal, every, near
 from margin.neural.convolution import (
     conv1d,
     conv2d,
-    conv_arithmetic,
     conv_backward,
-    conv_output_size,
     convolve,
     correlate,
     feature_maps,
     filters,
     flip,
-    pad,
     receptive_fields,
     unfold,
 )
-from margin.neural.layers import conv_parameters, linear_parameters
 from margin.neural.weights import count_parameters
 
 EDGE_INPUT = np.array([[2, 4, 9, 1, 4], [2, 1, 4, 4, 6], [1, 1, 2, 9, 2], [7, 3, 5, 1, 3], [2, 3, 4, 8, 5.0]])
@@ -227,129 +222,6 @@ def channels_are_summed(seed: int) -> Verdict:
     return corrected(truth, printed=near(ours, parts.max(axis=0) + b[:, None, None], tolerance=1e-3))
 
 
-@claim("example-conv-filter-5x5x3")
-def one_filter_has_76_parameters() -> Verdict:
-    layer = nn.Conv2d(3, 1, 5)
-    return every(
-        parameters=equal((count_parameters(layer), conv_parameters(3, 1, (5, 5))), (76, 76)),
-        weights=equal(layer.weight.numel(), 75),
-        output=equal((tuple(layer(torch.zeros(1, 3, 32, 32)).shape), conv_output_size(32, 5)), ((1, 1, 28, 28), 28)),
-    )
-
-
-@claim("padding")
-def padding_repeats_inputs(seed: int) -> Verdict:
-    x, w = normal(seed, 1, 2, 6, 7), normal(seed, 3, 2, 3, 3)
-    row, kernel = np.arange(1.0, 5.0)[None, None], np.array([1.0, 10.0, 100.0])[None, None]
-    expected = {"zeros": [210, 321, 432, 43], "circular": [214, 321, 432, 143], "reflect": [212, 321, 432, 343]}
-    same = {
-        mode: equal(conv1d(row, kernel, padding="same", padding_mode=mode)[0, 0].tolist(), values)
-        for mode, values in expected.items()
-    }
-    truth = every(
-        **same,
-        zeros_first=near(conv2d(x, w, padding=2), conv2d(pad(x, [(2, 2), (2, 2)]), w), tolerance=1e-13),
-        same_keeps_the_size=equal(conv2d(x, w, padding="same").shape[2:], (6, 7)),
-        valid_shrinks=equal(conv2d(x, w, padding="valid").shape[2:], (6 - 3 + 1, 7 - 3 + 1)),
-    )
-    # Weights mirrored at the edge, instead of inputs: the kernel that hangs over is folded onto the image.
-    mirrored_weights = [11 * 1 + 100 * 2, 321, 432, 1 * 3 + 110 * 4]
-    return corrected(truth, printed=equal(mirrored_weights, expected["reflect"]))
-
-
-@claim("stride")
-def stride_skips_positions(seed: int) -> Verdict:
-    x, w = normal(seed, 1, 2, 17), normal(seed, 3, 2, 3)
-    image, kernel = normal(seed, 1, 2, 11, 12), normal(seed, 3, 2, 3, 3)
-    signal, weights = x[:, :1], w[:1, :1]
-    with_stride = convolve(signal, weights, stride=3)[0, 0]
-
-    def plain(step: int) -> list[float]:
-        flipped = weights[0, 0]
-        return [float(sum(flipped[k] * signal[0, 0, i * step + 2 - k] for k in range(3))) for i in range(5)]
-
-    truth = every(
-        signal=near(conv1d(x, w, stride=3), conv1d(x, w)[:, :, ::3], tolerance=1e-13),
-        image=near(conv2d(image, kernel, stride=2), conv2d(image, kernel)[:, :, ::2, ::2], tolerance=1e-12),
-        length=equal(
-            [conv1d(x, w, stride=s, padding=p).shape[2] for s in (1, 2, 3) for p in (0, 2)],
-            [(17 - 3 + 2 * p) // s + 1 for s in (1, 2, 3) for p in (0, 2)],
-        ),
-        formula_with_stride=near(with_stride, plain(3), tolerance=1e-13),
-    )
-    return corrected(truth, printed=near(with_stride, plain(1), tolerance=1e-3))
-
-
-@claim("dilation")
-def dilation_spreads_the_kernel(seed: int) -> Verdict:
-    x, w = normal(seed, 1, 2, 20), normal(seed, 3, 2, 3)
-    parts = {}
-    for d in (2, 3):
-        spread = np.zeros((3, 2, d * 2 + 1))
-        spread[:, :, ::d] = w
-        parts[f"zeros_between_{d}"] = near(conv1d(x, w, dilation=d), conv1d(x, spread), tolerance=1e-13)
-        parts[f"width_{d}"] = equal(20 - conv1d(x, w, dilation=d).shape[2] + 1, d * (3 - 1) + 1)
-    counts = [count_parameters(nn.Conv1d(2, 3, 3, dilation=d)) for d in (1, 2, 5)]
-    return every(**parts, parameters=equal(counts, [21, 21, 21]))
-
-
-@claim("conv-output-size")
-def output_size_is_rounded_down() -> Verdict:
-    layers, formula = [], []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for w, k, p, s, d in np.ndindex(9, 4, 3, 3, 2):
-            size, kernel, stride, dilation = w + 4, k + 1, s + 1, d + 1
-            if dilation * (kernel - 1) + 1 > size + 2 * p:
-                continue
-            x = np.zeros((1, 1, size, size))
-            layers.append(conv2d(x, np.zeros((1, 1, kernel, kernel)), stride=stride, padding=p, dilation=dilation))
-            formula.append(conv_output_size(size, kernel, p, stride, dilation))
-        cases = [(5, 2, 0, 2), (6, 3, 0, 2), (32, 5, 1, 3)]
-        sizes = [conv_output_size(w, k, p, s) for w, k, p, s in cases]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        conv_output_size(5, 2, stride=2)
-    rectangle = conv2d(np.zeros((1, 1, 10, 20)), np.zeros((1, 1, 3, 3)), stride=2).shape[2:]
-    truth = every(
-        grid=equal([layer.shape[2] for layer in layers], formula),
-        cases=equal(sizes, [2, 2, 10]),
-        alexnet=equal(conv_output_size(227, 11, stride=4), 55),
-        warned=equal([warning.category for warning in caught], [UserWarning]),
-        both_sides=equal(rectangle, ((10 - 3) // 2 + 1, (20 - 3) // 2 + 1)),
-    )
-    ceilings = [-(-(w + 2 * p - k) // s) + 1 for w, k, p, s in cases]
-    return corrected(truth, ceilings=equal(sizes, ceilings), equal_sides=equal(rectangle[0], rectangle[1]))
-
-
-@claim("conv-parameter-count")
-def parameters_do_not_depend_on_the_image() -> Verdict:
-    counts = {
-        (ci, co, k): count_parameters(nn.Conv2d(ci, co, k)) for ci in (1, 3, 16) for co in (1, 8) for k in (1, 3, 5)
-    }
-    layer = nn.Conv2d(3, 8, 3)
-    sizes = [tuple(layer(torch.zeros(1, 3, n, n)).shape[2:]) for n in (8, 32)]
-    truth = every(
-        formula=equal(list(counts.values()), [co * ci * k * k + co for ci, co, k in counts]),
-        ours=equal(list(counts.values()), [conv_parameters(ci, co, (k, k)) for ci, co, k in counts]),
-        any_image=equal(sizes, [(6, 6), (30, 30)]),
-        one_set_per_output_slice=equal(len(layer.weight), 8),
-    )
-    return corrected(truth, printed=equal(len(layer.weight), 3))  # a set per input slice, of which there are D_1 = 3
-
-
-@claim("example-alexnet-first-layer")
-def parameter_sharing_in_the_first_layer_of_alexnet() -> Verdict:
-    found = conv_arithmetic(227, 11, 4, 0, filters=96, channels=3)
-    layer = nn.Conv2d(3, 96, 11, stride=4)
-    truth = every(
-        numbers=equal(tuple(found), (55, 290_400, 364, 105_705_600, 34_848, 34_944)),
-        layer=equal((layer.weight.numel(), count_parameters(layer)), (34_848, 34_944)),
-        side=equal(tuple(layer.to("meta")(torch.zeros(1, 3, 227, 227, device="meta")).shape), (1, 96, 55, 55)),
-    )
-    return corrected(truth, printed=equal(found.shared_parameters, 34_848))
-
-
 @claim("conv-1x1")
 def one_by_one_is_dense_at_every_pixel(seed: int) -> Verdict:
     x, w, b = normal(seed, 2, 5, 4, 6), normal(seed, 3, 5, 1, 1), normal(seed, 3)
@@ -409,34 +281,4 @@ def an_image_has_three_channels(seed: int) -> Verdict:
         weights_and_bias=equal((layer.weight.numel(), layer.bias.numel()), (3 * 5**2, 1)),  # type: ignore[union-attr]
         block=equal(tuple(layer.weight.shape), (1, 3, 5, 5)),
         depth_of_the_network_is_another=equal(len(receptive_fields(nn.Sequential(layer, nn.Conv2d(1, 1, 3)))), 2),
-    )
-
-
-@claim("claim-dense-layers-do-not-scale-to-images")
-def dense_layers_do_not_scale() -> Verdict:
-    neuron = nn.Linear(32 * 32 * 3, 1)
-    sides = (32, 64, 227)
-    dense = [linear_parameters(n * n * 3, 100) for n in sides]
-    convolution = [conv_parameters(3, 100, (5, 5)) for _ in sides]
-    truth = every(
-        weights=equal((neuron.weight.numel(), count_parameters(neuron)), (3072, 3073)),
-        dense_grows_with_the_area=near(
-            [(count - 100) / (n * n) for count, n in zip(dense, sides)], [300.0] * 3, tolerance=0.0
-        ),
-        convolution_does_not=equal(convolution, [7600] * 3),
-        times_more=above(dense[-1] / convolution[-1], 2000),
-    )
-    return corrected(truth, printed=equal(neuron.weight.numel(), 3078))
-
-
-@claim("claim-cnn-parameter-efficiency")
-def sharing_saves_parameters() -> Verdict:
-    h, w, ci, co, k = 16, 12, 3, 8, 3
-    shared = count_parameters(nn.Conv2d(ci, co, k, padding=1))
-    dense = count_parameters(nn.Linear(ci * h * w, co * h * w))
-    formula = (ci * h * w + 1) * h * w / (ci * k * k + 1)
-    return every(
-        counts=equal((shared, dense), (conv_parameters(ci, co, (k, k)), linear_parameters(ci * h * w, co * h * w))),
-        ratio=near(dense / shared, formula, tolerance=1e-9),
-        large=above(dense / shared, 1000),
     )

@@ -1,18 +1,16 @@
-"""Newton, quasi-Newton and line searches."""
+"""Claims about Newton's method and line searches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-import scipy.optimize
 
 from margin.claims import claim
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
-from margin.optimize import bfgs, follow, gradient_descent, line_search, minimize, newton_root
+from margin.optimize import gradient_descent, line_search, minimize, newton_root
 from margin.optimize.landscapes import LANDSCAPES, ROSENBROCK, quadratic
 from margin.optimize.problems import LogisticProblem
-from margin.optimize.quasi_newton import bfgs_hessian_update, bfgs_inverse_update
 from margin.optimize.second_order import newton_step
 
 
@@ -107,38 +105,6 @@ def singular_and_indefinite_hessians_mislead_newton() -> Verdict:
         says_so=equal((saddle.converged, "singular" in singular.message), (False, True)),
         regularized=near(regularized.value, 0.0, tolerance=1e-12),
         others_leave=near([end.value for end in ends], [-1.0] * 3, tolerance=1e-9),
-    )
-
-
-@claim("bfgs")
-def updates_keep_the_secant_and_definiteness() -> Verdict:
-    run = follow(bfgs(ROSENBROCK.f, ROSENBROCK.grad, ROSENBROCK.start, tol=1e-9))
-    peer = scipy.optimize.minimize(
-        ROSENBROCK.f, ROSENBROCK.start, jac=ROSENBROCK.grad, method="BFGS", options={"gtol": 1e-9}
-    )
-    B = H = np.eye(2)
-    secant, lowest, products = [], [], []
-    gradients = [ROSENBROCK.grad(x) for x in run.path]
-    for s, y in zip(np.diff(run.path, axis=0)[:-2], np.diff(gradients, axis=0)[:-2]):
-        products.append(float(y @ s))
-        B, H = bfgs_hessian_update(B, s, y), bfgs_inverse_update(H, s, y)
-        secant.append(float(np.max(np.abs(B @ s - y)) / np.max(np.abs(y))))
-        lowest.append(float(np.linalg.eigvalsh(B)[0]))
-    exact = newton_step(gradients[1], ROSENBROCK.hess(run.path[1]))
-    taken = run.path[2] - run.path[1]
-    angle = taken @ exact / np.linalg.norm(taken) / np.linalg.norm(exact)
-    against = np.linalg.eigvalsh(bfgs_hessian_update(np.eye(2), np.array([1.0, 0.0]), np.array([-1.0, 0.5])))[0]
-    return corrected(
-        every(
-            minimum=near(run.x, [1.0, 1.0], tolerance=1e-8),
-            scipy=near(run.x, peer.x, tolerance=1e-6),
-            secant=below(max(secant), 1e-9),
-            wolfe_gives_positive_products=above(min(products), 0.0),
-            definite=above(min(lowest), 0.0),
-            both_forms=near(H @ B, np.eye(2), tolerance=1e-3),
-        ),
-        same_direction_as_newton=above(float(angle), 0.999),
-        any_pair_will_do=above(float(against), 0.0),
     )
 
 

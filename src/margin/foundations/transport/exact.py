@@ -97,13 +97,13 @@ def _solve_sparse(a: Array, b: Array, M: Array, method: str) -> tuple[SparsePlan
     if method not in solvers:
         raise ValueError(f"solve: method must be 'auto' or one of {sorted(solvers)}; got {method!r}.")
     rows, columns = np.flatnonzero(a), np.flatnonzero(b)
-    whole = len(rows) == len(a) and len(columns) == len(b)
-    inner = M if whole else np.ascontiguousarray(M[np.ix_(rows, columns)])
+    all_take_part = len(rows) == len(a) and len(columns) == len(b)
+    inner = M if all_take_part else np.ascontiguousarray(M[np.ix_(rows, columns)])
     # Exactly equal totals: the rest of the code may then rely on the last source filling the last sink.
     plan, v_inner = solvers[method](a[rows], b[columns] * (a.sum() / b.sum()), inner)
     # The best prices that v allows; on sources with mass they are the solver's own.
-    u = (M[:, columns] - v_inner).min(axis=1) if not whole else (M - v_inner).min(axis=1)
-    v = v_inner if whole else (M - u[:, None]).min(axis=0)
+    u = (M[:, columns] - v_inner).min(axis=1) if not all_take_part else (M - v_inner).min(axis=1)
+    v = v_inner if all_take_part else (M - u[:, None]).min(axis=0)
     return SparsePlan(rows[plan.source], columns[plan.target], plan.mass), u, v
 
 

@@ -62,8 +62,8 @@ class Sinkhorn:
         self.reg = float(reg)
         # An empty source or sink has potential -inf and takes no part: sweep over the others.
         self._rows, self._columns = np.flatnonzero(self.a), np.flatnonzero(self.b)
-        whole = self.a.all() and self.b.all()
-        inner = self.M if whole else self.M[np.ix_(self._rows, self._columns)]
+        all_take_part = self.a.all() and self.b.all()
+        inner = self.M if all_take_part else self.M[np.ix_(self._rows, self._columns)]
         matched = self.b[self._columns] * (self.a.sum() / self.b.sum())
         self._sweeps = _Sweeps(self.a[self._rows], matched, inner, self.reg)
 

@@ -67,8 +67,8 @@ class ExactMixture:
 
     def diffused(self, schedule: NoiseSchedule, t: int) -> ExactMixture:
         """The law of the data after ``t`` steps of a diffusion."""
-        bar = float(schedule.alpha_bars[t])
-        return self.scaled(math.sqrt(bar), math.sqrt(1 - bar))
+        alpha_bar = float(schedule.alpha_bars[t])
+        return self.scaled(math.sqrt(alpha_bar), math.sqrt(1 - alpha_bar))
 
     def denoised(self, y: Tensor, signal: float, noise: float) -> Tensor:
         r""":math:`E[x | y]` for :math:`y = a x + b\epsilon`, by conditioning every component on y."""

@@ -66,9 +66,9 @@ class MLPDenoiser(nn.Module):
         self.last = starts_at_zero(nn.Linear(sizes[-1], n_features))
 
     def forward(self, x: Tensor, level: Tensor, label: Tensor | None = None) -> Tensor:
-        told, h = self.embedding(level, label), x
+        conditioning, h = self.embedding(level, label), x
         for layer, tell in zip(self.layers, self.told):
-            new = functional.silu(layer(h) + tell(told))
+            new = functional.silu(layer(h) + tell(conditioning))
             h = h + new if new.shape == h.shape else new
         return self.last(h)
 
@@ -84,8 +84,8 @@ class DenoisingBlock(nn.Module):
         self.tell = nn.Linear(embedding, n_out)
         self.skip = nn.Conv2d(n_in, n_out, 1) if n_in != n_out else nn.Identity()
 
-    def forward(self, x: Tensor, told: Tensor) -> Tensor:
-        h = self.conv_1(functional.silu(self.norm_1(x))) + self.tell(told)[:, :, None, None]
+    def forward(self, x: Tensor, conditioning: Tensor) -> Tensor:
+        h = self.conv_1(functional.silu(self.norm_1(x))) + self.tell(conditioning)[:, :, None, None]
         return self.skip(x) + self.conv_2(functional.silu(self.norm_2(h)))
 
 
@@ -116,19 +116,19 @@ class UNetDenoiser(nn.Module):
         self.last = starts_at_zero(nn.Conv2d(widths[0], channels, 3, padding=1))
 
     def forward(self, x: Tensor, level: Tensor, label: Tensor | None = None) -> Tensor:
-        told = self.embedding(level, label)
+        conditioning = self.embedding(level, label)
         h, kept = self.first(x), []
         for number, block in enumerate(self.down):
             if number:
                 h = functional.avg_pool2d(h, 2, ceil_mode=True)
-            h = block(h, told)
+            h = block(h, conditioning)
             kept.append(h)
-        h = self.middle(h, told)
+        h = self.middle(h, conditioning)
         for block in self.up:
             copy = kept.pop()
             if h.shape[2:] != copy.shape[2:]:
                 h = functional.interpolate(h, size=copy.shape[2:], mode="nearest")
-            h = block(torch.cat([h, copy], dim=1), told)
+            h = block(torch.cat([h, copy], dim=1), conditioning)
         return self.last(functional.silu(self.norm(h)))
 
 
@@ -143,8 +143,8 @@ class AdaptiveBlock(nn.Module):
         self.expand, self.shrink = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         self.tell = starts_at_zero(nn.Linear(embedding, 6 * width))
 
-    def forward(self, x: Tensor, told: Tensor) -> Tensor:
-        scale_1, shift_1, gate_1, scale_2, shift_2, gate_2 = self.tell(told)[:, None].chunk(6, dim=2)
+    def forward(self, x: Tensor, conditioning: Tensor) -> Tensor:
+        scale_1, shift_1, gate_1, scale_2, shift_2, gate_2 = self.tell(conditioning)[:, None].chunk(6, dim=2)
         n, length, width = x.shape
         both = self.attend(self.norm_1(x) * (1 + scale_1) + shift_1)
         q, k, v = both.reshape(n, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
@@ -184,9 +184,9 @@ class TransformerDenoiser(nn.Module):
         self.last = starts_at_zero(nn.Linear(width, channels * patch**2))
 
     def forward(self, x: Tensor, level: Tensor, label: Tensor | None = None) -> Tensor:
-        told = self.embedding(level, label)
+        conditioning = self.embedding(level, label)
         h = self.first(functional.unfold(x, self.patch, stride=self.patch).transpose(1, 2)) + self.positions
         for block in self.blocks:
-            h = block(h, told)
+            h = block(h, conditioning)
         tokens = self.last(self.norm(h)).transpose(1, 2)
         return functional.fold(tokens, self.shape[1:], self.patch, stride=self.patch)

@@ -99,11 +99,11 @@ def ddim(
     """
     steps = spaced_steps(schedule, n_chosen)
     for now, before in itertools.pairwise(steps):
-        bar, bar_before = (float(schedule.alpha_bars[t]) for t in (now, before))
+        alpha_bar, alpha_bar_before = (float(schedule.alpha_bars[t]) for t in (now, before))
         x_0 = clean(x, now)
-        noise = (x - bar**0.5 * x_0) / (1 - bar) ** 0.5
-        variance = eta**2 * (1 - bar_before) / (1 - bar) * (1 - bar / bar_before)
-        x = bar_before**0.5 * x_0 + max(1 - bar_before - variance, 0.0) ** 0.5 * noise
+        noise = (x - alpha_bar**0.5 * x_0) / (1 - alpha_bar) ** 0.5
+        variance = eta**2 * (1 - alpha_bar_before) / (1 - alpha_bar) * (1 - alpha_bar / alpha_bar_before)
+        x = alpha_bar_before**0.5 * x_0 + max(1 - alpha_bar_before - variance, 0.0) ** 0.5 * noise
         if variance:
             x = x + variance**0.5 * torch.randn(x.shape, generator=generator, dtype=x.dtype)
         yield x
@@ -157,10 +157,13 @@ def second_order(
 
 def _leap(schedule: NoiseSchedule, x: Tensor, x_0: Tensor, now: int, before: int) -> tuple[Tensor, Tensor]:
     """Mean and variance of the posterior when steps between ``before`` and ``now`` are left out."""
-    bar, bar_before = schedule.alpha_bars[now], schedule.alpha_bars[before]
-    ratio = bar / bar_before
-    mean = ratio.sqrt() * (1 - bar_before) / (1 - bar) * x + bar_before.sqrt() * (1 - ratio) / (1 - bar) * x_0
-    return mean.to(x.dtype), ((1 - ratio) * (1 - bar_before) / (1 - bar)).to(x.dtype)
+    alpha_bar, alpha_bar_before = schedule.alpha_bars[now], schedule.alpha_bars[before]
+    ratio = alpha_bar / alpha_bar_before
+    mean = (
+        ratio.sqrt() * (1 - alpha_bar_before) / (1 - alpha_bar) * x
+        + alpha_bar_before.sqrt() * (1 - ratio) / (1 - alpha_bar) * x_0
+    )
+    return mean.to(x.dtype), ((1 - ratio) * (1 - alpha_bar_before) / (1 - alpha_bar)).to(x.dtype)
 
 
 SAMPLERS: dict[str, Callable[..., Iterator[Tensor]]] = {

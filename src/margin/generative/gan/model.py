@@ -15,31 +15,22 @@ from margin.core.domains import Sequence as SequenceOf
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
+from margin.generative.gan.architectures import ARCHITECTURES, gan_network
 from margin.generative.gan.game import PENALTIES, Game, GANNetwork, Rules, Turn, players_of
 from margin.generative.gan.losses import GENERATOR_LOSSES
-from margin.generative.gan.networks import (
-    ConvDiscriminator,
-    ConvGenerator,
-    DiscriminatorPanel,
-    MLPDiscriminator,
-    MLPGenerator,
-    normalize_spectrum,
-)
 from margin.generative.gan.style import StyleGenerator
 from margin.generative.images import check_image_shape, pixel_scaling
 from margin.generative.labels import class_numbers, encode_labels
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.parameters import LAYER_SIZES, layer_sizes
+from margin.neural.estimators.parameters import LAYER_SIZES, LEARNING_RATES, layer_sizes
 from margin.neural.generators import Seeds
 from margin.neural.scaling import Scaling
 from margin.neural.training import RowBatches, Rows, Step, TensorRows, rate_schedule
-from margin.neural.training.schedules import SCHEDULES
 from margin.neural.training.stopping import Patience
 from margin.optimize.schedules import exponential
 
-__all__ = ["ARCHITECTURES", "GAN", "gan_network"]
+__all__ = ["GAN"]
 
-ARCHITECTURES = ("mlp", "dcgan", "style")
 SMALLEST_SIDE = 4  # two halvings must leave a pixel
 LARGEST_LOSS = 1e6  # a mean log-odds, or a distance in deviations of the data, that no game comes back from
 PENALTY_OF_LOSS = {"non-saturating": "real", "minimax": "real", "wasserstein": "between", "relativistic": "both"}
@@ -132,7 +123,7 @@ class GAN(NeuralEstimator):
     beta_2: float = parameter(0.99, Number(low=0, below=1), "Decay of Adam's mean of the squared gradient.")
     learning_rate: str = parameter(
         "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
+        Choice(*LEARNING_RATES),
         "How the learning rates go on from learning_rate_init over max_iter epochs.",
     )
     learning_rate_init: float = parameter(
@@ -327,34 +318,3 @@ def _part(module: nn.Module, name: str) -> nn.Module:
 
 def _no_objective(*_: Any) -> Any:
     raise AssertionError("a game has an objective per player")
-
-
-def gan_network(
-    architecture: str,
-    n_latents: int,
-    hidden: Sequence[int],
-    n_features: int,
-    shape: Sequence[int],
-    n_classes: int,
-    n_discriminators: int,
-    spectral_norm: bool,
-    dropout: float,
-    bounded: bool,
-) -> GANNetwork:
-    """Generator and discriminator of an architecture; a perceptron's discriminator mirrors its generator."""
-    generator: nn.Module
-    if architecture == "mlp":
-        generator = MLPGenerator(n_latents, hidden, n_features, n_classes, bounded)
-    elif architecture == "dcgan":
-        generator = ConvGenerator(n_latents, hidden, shape, n_classes)
-    else:
-        generator = StyleGenerator(n_latents, hidden, shape, n_classes)
-
-    def discriminator() -> nn.Module:
-        if architecture == "mlp":
-            return MLPDiscriminator(n_features, list(reversed(hidden)), n_classes, dropout)
-        return ConvDiscriminator(shape, hidden, n_classes, dropout)
-
-    panel = [discriminator() for _ in range(n_discriminators)]
-    judge = panel[0] if n_discriminators == 1 else DiscriminatorPanel(panel)
-    return GANNetwork(generator, normalize_spectrum(judge) if spectral_norm else judge)

@@ -186,8 +186,8 @@ class Tape:
         if not isinstance(output, Node) or output.tape is not self:
             return [np.zeros(shape_of(node)) for node in nodes]  # a constant
         adjoints = self.adjoints(output, seed)
-        told = [adjoints[node.index] if node.index <= output.index else 0.0 for node in nodes]
-        return [np.zeros(node.shape) if isinstance(g, float) and node.shape else g for g, node in zip(told, nodes)]
+        slopes = [adjoints[node.index] if node.index <= output.index else 0.0 for node in nodes]
+        return [np.zeros(node.shape) if isinstance(g, float) and node.shape else g for g, node in zip(slopes, nodes)]
 
 
 class Dual(Traced):

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from margin.neural.diagnostics.layer_outputs import layer_outputs
+
 __all__ = ["gradient_norms", "layer_moments"]
 
 
@@ -17,18 +19,7 @@ def layer_moments(model: nn.Module, x: Tensor, kind: type[nn.Module] = nn.Linear
     >>> [moment.shape for moment in layer_moments(net, torch.zeros(5, 2))]
     [torch.Size([2]), torch.Size([2])]
     """
-    outputs: list[Tensor] = []
-    hooks = [
-        module.register_forward_hook(lambda _module, _inputs, output: outputs.append(output.detach()))
-        for module in model.modules()
-        if isinstance(module, kind)
-    ]
-    try:
-        with torch.no_grad():
-            model(x)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    outputs = layer_outputs(model, x, kind)
     return torch.stack([h.mean() for h in outputs]), torch.stack([h.std(correction=0) for h in outputs])
 
 

@@ -31,8 +31,8 @@ def parameter_influence(net: MLP, name: str, index: tuple[int, ...], x: Tensor, 
         return (*trace.activations, trace.pre_activations[-1])
 
     zero = torch.zeros((), dtype=x.dtype)
-    told: Any = torch.func.jvp(layers, (zero,), (torch.ones_like(zero),))
-    before, slopes = told
+    derivatives: Any = torch.func.jvp(layers, (zero,), (torch.ones_like(zero),))
+    before, slopes = derivatives
     after = layers(zero + step)
     return [Influence(b - a, step * slope) for a, b, slope in zip(before, after, slopes)]
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from margin.neural.activations.layers import ACTIVATIONS, BinaryStep, Sine
+from margin.neural.diagnostics.layer_outputs import layer_outputs
 
 __all__ = ["activations_of", "dead_units", "saturated_fraction"]
 
@@ -14,19 +15,7 @@ LAYERS = (*(layer for name, layer in ACTIVATIONS.items() if name != "identity"),
 
 def activations_of(model: nn.Module, x: Tensor) -> list[Tensor]:
     """What every activation layer of ``model`` gives for ``x``, in the order in which they act."""
-    outputs: list[Tensor] = []
-    hooks = [
-        module.register_forward_hook(lambda _module, _inputs, output: outputs.append(output.detach()))
-        for module in model.modules()
-        if isinstance(module, LAYERS)
-    ]
-    try:
-        with torch.no_grad():
-            model(x)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return outputs
+    return layer_outputs(model, x, LAYERS)
 
 
 def dead_units(model: nn.Module, x: Tensor) -> list[tuple[int, int]]:

@@ -23,9 +23,9 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.neural.augmentation import Augmentation, parse_augmentation
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows
+from margin.neural.estimators.parameters import LEARNING_RATES
 from margin.neural.nets.image_parts import Standardized
 from margin.neural.training.evaluation import EVALUATION_ROWS
-from margin.neural.training.schedules import SCHEDULES
 from margin.neural.training.steps import Objective
 
 __all__ = ["ImageEstimator"]
@@ -56,7 +56,7 @@ class ImageEstimator(ImageParameters, NeuralEstimator):
     )
     learning_rate: str = parameter(
         "cosine",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant"), search=False),
+        Choice(*LEARNING_RATES, search=False),
         "How the learning rate goes on from learning_rate_init; all but 'constant', 'invscaling' and 'adaptive' fall "
         "over max_iter epochs.",
     )

@@ -18,28 +18,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
-from torch.nn import functional
 
 from margin.core.domains import Choice, Function, Optional, Options
-from margin.core.parameters import attribute, parameter
+from margin.core.parameters import parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
 from margin.neural.estimators.base import NeuralEstimator
-from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module_domains import ModuleOrFactory
 from margin.neural.nets.mlp import MLP
 from margin.neural.stored import DEFAULT_WIDTH
 from margin.neural.training import TensorRows
 from margin.neural.training.evaluation import EVALUATION_ROWS, Score
-from margin.neural.training.objectives import accuracy, explained_variance
 from margin.neural.training.steps import Objective
 from margin.neural.weights import build, live_weights, load_weights
 
-__all__ = ["NeuralClassifier", "NeuralRegressor"]
+__all__ = ["ModuleEstimator"]
 
 FILLED_IN = ("n_features", "n_outputs")  # arguments of a module that the fit knows
 
@@ -202,125 +197,3 @@ class ModuleEstimator(NeuralEstimator):
         rows = self._rows(X, target, weight)
         objective = self._objective(loss, weighted=not rows.equal)
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
-
-
-class NeuralClassifier(ClassifierMixin, ModuleEstimator):
-    """Any network that gives one score per class, with records, exact resume, early stopping and probabilities.
-
-    ``margin.save`` refuses a model around a class of the user's, because a file of ours names no code:
-    ``save_weights`` and ``load_weights`` keep the weights.
-
-    >>> from sklearn.datasets import load_iris
-    >>> class Net(nn.Module):
-    ...     def __init__(self, n_features, n_outputs, width=8):
-    ...         super().__init__()
-    ...         self.layers = nn.Sequential(
-    ...             nn.Linear(n_features, width), nn.ReLU(), nn.Dropout(0.1), nn.Linear(width, n_outputs)
-    ...         )
-    ...     def forward(self, x):
-    ...         return self.layers(x)
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = NeuralClassifier(Net, learning_rate_init=0.02, max_iter=60, random_state=0)
-    >>> model.set_params(module__width=16).fit(X, y).score(X, y) > 0.9
-    True
-    """
-
-    classes_: np.ndarray = attribute("The classes.")
-
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
-        X, y = self._checked(X, y, reset=True)
-        check_classification_targets(y)
-        X, y, weight = weighted_rows(self, X, y, sample_weight)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.network_ = {"n_features": self.n_features_in_, "n_outputs": len(self.classes_)}
-        yield from self._learn(X, codes, weight, self._cross_entropy, codes, accuracy, state)
-
-    def _cross_entropy(self, outputs: Tensor, y: Tensor) -> Tensor:
-        if outputs.ndim != 2 or outputs.shape[1] != len(self.classes_):
-            raise ValueError(
-                f"NeuralClassifier: module must give {len(self.classes_)} scores per row, one per class; "
-                f"it gave an output of shape {tuple(outputs.shape)} for {len(y)} rows."
-            )
-        return functional.cross_entropy(outputs, y, reduction="none")
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Log-probability of every class."""
-        outputs = self._outputs(X)
-        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of every class."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class."""
-        best = self._outputs(X).argmax(axis=1)
-        return self.classes_[best]
-
-    def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"classes": self.classes_.tolist(), "class_dtype": self.classes_.dtype.str}
-
-    def _restore(self, facts: Mapping[str, Any]) -> None:
-        super()._restore(facts)
-        if not facts["class_dtype"].lstrip("<>|=").startswith(("b", "i", "u", "f", "U")):
-            raise ValueError(f"NeuralClassifier: classes of type {facts['class_dtype']!r} cannot be read from a file.")
-        self.classes_ = np.array(facts["classes"], dtype=facts["class_dtype"])
-
-
-class NeuralRegressor(RegressorMixin, ModuleEstimator):
-    """Any network that gives one number per target, with records, exact resume and early stopping.
-
-    ``margin.save`` refuses a model around a class of the user's, because a file of ours names no code:
-    ``save_weights`` and ``load_weights`` keep the weights.
-
-    >>> X = np.linspace(-1, 1, 100)[:, None]
-    >>> def net():  # made anew by every fit, so that random_state draws the weights too
-    ...     return nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
-    >>> model = NeuralRegressor(net, learning_rate_init=0.02, batch_size=10, max_iter=60, random_state=0)
-    >>> model.fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9
-    True
-    """
-
-    single_target_: bool = attribute("Whether fit saw one target as a vector.")
-
-    def iterate(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
-    ) -> Iterator[Record]:
-        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
-        self._check_parameters()
-        X, y = self._checked(X, y, reset=True, multi_output=True, y_numeric=True)
-        X, y, weight = weighted_rows(self, X, y, sample_weight)
-        self.single_target_ = y.ndim == 1
-        target = y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")
-        self.network_ = {"n_features": self.n_features_in_, "n_outputs": target.shape[1]}
-        yield from self._learn(X, target, weight, _half_squared_error, None, _explained_variance, state)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The targets, one column each if there were several in the fit."""
-        outputs = self._outputs(X)
-        return outputs.reshape(len(outputs)) if self.single_target_ else outputs
-
-    def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"single_target": self.single_target_}
-
-    def _restore(self, facts: Mapping[str, Any]) -> None:
-        super()._restore(facts)
-        self.single_target_ = bool(facts["single_target"])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-def _half_squared_error(outputs: Tensor, Y: Tensor) -> Tensor:
-    """Per row, averaged over the targets; a network for one target may give a vector or a column."""
-    return 0.5 * (outputs.reshape(len(Y), -1) - Y).square().mean(dim=1)
-
-
-def _explained_variance(module: nn.Module, rows: Any) -> float:
-    return explained_variance(lambda X: module(X).reshape(len(X), -1), rows)  # type: ignore[arg-type]

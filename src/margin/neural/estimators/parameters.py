@@ -12,8 +12,9 @@ from margin.core.randomness import RandomLike
 from margin.neural.training.optimizers import OPTIMIZERS, Optimization
 from margin.neural.training.schedules import SCHEDULES
 
-__all__ = ["LAYER_SIZES", "TrainingParameters", "layer_sizes"]
+__all__ = ["LAYER_SIZES", "LEARNING_RATES", "TrainingParameters", "layer_sizes"]
 
+LEARNING_RATES = ("constant", "invscaling", *(name for name in SCHEDULES if name != "constant"))
 LAYER_SIZES = Either(Sequence(Integer(low=1)), Integer(low=1))
 
 DECOUPLED = {"adamw", "muon"}  # solvers that shrink the weights beside the gradient, not through it
@@ -51,7 +52,7 @@ class TrainingParameters(Declared):
     )
     learning_rate: str = parameter(
         "constant",
-        Choice("constant", "invscaling", *(name for name in SCHEDULES if name != "constant")),
+        Choice(*LEARNING_RATES),
         "How the learning rate goes on from learning_rate_init: 'invscaling' divides it by a power of the rows seen, "
         "'adaptive' by 5 whenever the loss has stopped falling; the others fall over max_iter epochs.",
     )

@@ -46,8 +46,8 @@ class ViT(nn.Module):
 
     def tokens(self, images: Tensor) -> Tensor:
         """What enters the first block, (batch, 1 + patches, d)."""
-        whole = functional.pad(images, self.padding) if any(self.padding) else images
-        patches = self.project(patchify(whole, self.patch))
+        padded = functional.pad(images, self.padding) if any(self.padding) else images
+        patches = self.project(patchify(padded, self.patch))
         x = torch.cat([self.first.expand(len(patches), -1, -1), patches], dim=1) + self.positions
         out: Tensor = self.dropout(x)
         return out

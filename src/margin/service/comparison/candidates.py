@@ -51,8 +51,8 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
         # A model of images takes the pixels as they are, and is told their shape.
         shape = {"image_shape": source.image_shape} if row.entry.data == "images" else {}
         make = partial(_make, row.entry.name, prepared.of(row), request.seed, {**row.settings, **shape, **given})
-        said = ", ".join(f"{name}={value}" for name, value in given.items())
-        found.append(Candidate(row.name, make, said, catalog_name=row.entry.name))
+        settings_text = ", ".join(f"{name}={value}" for name, value in given.items())
+        found.append(Candidate(row.name, make, settings_text, catalog_name=row.entry.name))
     return [Candidate(BASELINE, partial(_make_baseline, source.task)), *found], left_out
 
 

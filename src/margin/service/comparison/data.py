@@ -90,9 +90,9 @@ def _suspicions(found: Profile, request: ComparisonRequest) -> list[str]:
     return []
 
 
-def _left_out(found: Profile, told: Collection[str]) -> list[str]:
+def _left_out(found: Profile, named_by_user: Collection[str]) -> list[str]:
     """A remark for every column that no model sees, but for those the user named."""
-    silent = {*told, found.target}
+    silent = {*named_by_user, found.target}
     remarks = [f"{c.name}: {c.remark}." for c in found.columns if not c.used and c.name not in silent]
     more = len(remarks) - MOST_COLUMNS_NAMED
     return remarks if more <= 1 else [*remarks[:MOST_COLUMNS_NAMED], f"{more} more columns are left out."]
@@ -255,8 +255,8 @@ def _checked(opened: OpenedData) -> OpenedData:
         raise BadRequest(f"compare: {source.name} needs a target; name its column with --target.")
     if source.task == "regression":
         if y.dtype.kind == "M":
-            said = "holds dates, which no model predicts; give it as a number, such as days since the first"
-            raise BadRequest(f"compare: {target} {said}.")
+            problem = "holds dates, which no model predicts; give it as a number, such as days since the first"
+            raise BadRequest(f"compare: {target} {problem}.")
         if y.dtype.kind not in "biuf":
             raise BadRequest(f"compare: {target} holds labels, so the task cannot be regression.")
         if len(np.unique(y)) < 2:

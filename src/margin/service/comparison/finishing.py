@@ -100,8 +100,12 @@ def fitted(comparison: Comparison, stopped: bool, watch: Watch) -> bool:
 def _fit(comparison: Comparison, winner: Candidate, stopped: bool) -> None:
     run = comparison.run
     known = run.manifest.get("winner", {})
-    whole = known.get("finished") and run.model_path.exists()
-    if whole and winner.make_for is not None and (known["model"], known["settings"]) == (winner.name, winner.settings):
+    is_complete = known.get("finished") and run.model_path.exists()
+    if (
+        is_complete
+        and winner.make_for is not None
+        and (known["model"], known["settings"]) == (winner.name, winner.settings)
+    ):
         run.update(status="interrupted" if stopped else "finished")  # a search that has ended is not begun again
         return
     model = _final_model(comparison, winner)

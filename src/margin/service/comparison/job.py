@@ -169,12 +169,12 @@ class _Job:
                 self._revive(names)
         self._take(run_folds(workers, names, comparison.plan, comparison.trials, **common, budget=self.budget))
         if self.budget is not None and not self.stop.is_set():
-            said = f"not reached within {seconds_text(self.budget.seconds)}"
+            reason = f"not reached within {seconds_text(self.budget.seconds)}"
             trials = comparison.trials
             scored = {trial.model for trial in trials if trial.stage == FOLD and not trial.error}
             failed = {trial.model for trial in trials if trial.error and not trial.late}
             late = {trial.model: trial.error for trial in trials if trial.late and trial.model not in scored}
-            unseen = {name: said for name in names if name not in scored | failed}
+            unseen = {name: reason for name in names if name not in scored | failed}
             comparison.given_up.update({**unseen, **late, **comparison.given_up})
 
     def _revive(self, names: list[str]) -> None:

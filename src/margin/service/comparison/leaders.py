@@ -84,19 +84,21 @@ def _add(
     used = [(s.model, float(w)) for s, w in zip(members, overall) if w > 0]
     settings = " + ".join(f"{w:.2f} {model}" if name == STACK else model for model, w in used)
     for fold, weights in enumerate(by_fold):
-        said = blended([outputs[s.model][fold] for s in members], list(weights), comparison.classes)
-        comparison.trials.append(_trial(comparison, name, fold, said, [m for m, _ in used], settings))
-        comparison.kept.write_output(name, fold, said)
+        blend_output = blended([outputs[s.model][fold] for s in members], list(weights), comparison.classes)
+        comparison.trials.append(_trial(comparison, name, fold, blend_output, [m for m, _ in used], settings))
+        comparison.kept.write_output(name, fold, blend_output)
     makers = {c.name: c.make for c in comparison.candidates}
     make = partial(_make, bool(comparison.classes), [(m, makers[m]) for m, _ in used], [w for _, w in used])
     comparison.candidates.append(Candidate(name, make, settings))
 
 
-def _trial(comparison: Comparison, name: str, fold: int, said: Output, members: Sequence[str], settings: str) -> Trial:
+def _trial(
+    comparison: Comparison, name: str, fold: int, blend_output: Output, members: Sequence[str], settings: str
+) -> Trial:
     """Its cost is that of its members."""
     train, test = comparison.plan.folds[fold]
     metrics = [comparison.metric, *(m for m in metrics_of(comparison.task) if m.name != comparison.metric.name)]
-    scores, reasons = scores_of(said, comparison.y[test], comparison.classes, metrics)
+    scores, reasons = scores_of(blend_output, comparison.y[test], comparison.classes, metrics)
     costs = [t for t in comparison.trials if t.model in members and t.fold == fold and t.stage == "fold"]
     return Trial(
         name,

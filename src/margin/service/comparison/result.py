@@ -177,14 +177,14 @@ class Comparison:
         for trial in sorted(points, key=lambda t: t.n_train):
             by_fold.setdefault(trial.fold, []).append(trial)
         longest = max((len(found) for found in by_fold.values()), default=0)
-        whole = [found for found in by_fold.values() if len(found) == longest]
-        if longest < 2 or len(whole) < 2:
+        complete_folds = [found for found in by_fold.values() if len(found) == longest]
+        if longest < 2 or len(complete_folds) < 2:
             return None
         train, validation = (
-            np.array([[getattr(t, part)[name] for t in found] for found in whole]).T
+            np.array([[getattr(t, part)[name] for t in found] for found in complete_folds]).T
             for part in ("train_scores", "scores")
         )
-        return LearningCurve(name, np.array([t.n_train for t in whole[0]]), train, validation)
+        return LearningCurve(name, np.array([t.n_train for t in complete_folds[0]]), train, validation)
 
     @property
     def diagnosis(self) -> str:

@@ -57,29 +57,31 @@ def verdict(comparison: Comparison) -> list[str]:
     above = [
         s.model for s in standings[: [s.model for s in standings].index(winner)] if s.model in comparison.passed_over
     ]
-    said = [f"{model} is not the winner: {comparison.passed_over[model]}." for model in above]
+    remarks = [f"{model} is not the winner: {comparison.passed_over[model]}." for model in above]
     tied = [s.model for s in standings if s.tied and s.model != BASELINE]
     if tied:
         named = ", ".join(tied[:4]) + (f" and {len(tied) - 4} more" if len(tied) > 4 else "")
-        said.append(f"≈ not distinguishable from the best: {named}.")
+        remarks.append(f"≈ not distinguishable from the best: {named}.")
     if any(s.tied for s in standings if s.model == BASELINE):
-        said.append("≈ the baseline is not distinguishable from the best either: nothing was found to learn.")
+        remarks.append("≈ the baseline is not distinguishable from the best either: nothing was found to learn.")
     elif standings[0].model == BASELINE:
-        said.append("The baseline, which looks at no column, stands first: nothing was found to learn.")
+        remarks.append("The baseline, which looks at no column, stands first: nothing was found to learn.")
     mean = next(s.mean for s in standings if s.model == winner)
     score, uses = comparison.held_out_score, comparison.held_out_uses
     if score is not None:
         again = "" if uses < 2 else f" (these rows have now judged {uses} winners, so they are not quite unseen)"
-        said.append(
+        remarks.append(
             f"{winner} on {len(comparison.plan.held_out):,} rows held out from all of this: {comparison.metric.name}"
             f" {score_text(score)}, against {score_text(mean)} in its folds{again}."
         )
     elif not len(comparison.plan.held_out):
         n = sum(s.status == "ranked" for s in standings)
-        said.append(f"No rows were held out, and the best of {n} is flattered by being chosen: expect a little less.")
+        remarks.append(
+            f"No rows were held out, and the best of {n} is flattered by being chosen: expect a little less."
+        )
     if comparison.diagnosis:
-        said.append(f"{winner}: {comparison.diagnosis[0].lower()}{comparison.diagnosis[1:]}")
-    return said
+        remarks.append(f"{winner}: {comparison.diagnosis[0].lower()}{comparison.diagnosis[1:]}")
+    return remarks
 
 
 def board_html(comparison: Comparison) -> str:

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from margin.store.container import write_atomically
 from margin.store.onnx import linear, networks, trees
 from margin.store.onnx.columns import Columns, prepared, table_inputs
-from margin.store.onnx.graph import CannotExport, OnnxGraph, Said
+from margin.store.onnx.graph import CannotExport, ModelOutput, OnnxGraph
 
 __all__ = ["MODELS", "export_onnx"]
 
-#: How a model is said, by the name of its class.
-MODELS: dict[str, Callable[[OnnxGraph, Any, str], Said]] = {
+#: How a model becomes nodes of a graph, by the name of its class.
+MODELS: dict[str, Callable[[OnnxGraph, Any, str], ModelOutput]] = {
     "LinearRegression": linear.affine_regressor,
     "Ridge": linear.affine_regressor,
     "Lasso": linear.affine_regressor,
@@ -54,8 +54,8 @@ def export_onnx(model: Any, path: str | Path) -> Path:
         raise CannotExport("export_onnx: the package onnx is not installed; margin[onnx] brings it.") from None
     check_is_fitted(model)
     graph = OnnxGraph()
-    said = _said(graph, model, _inputs(graph, model))
-    made = graph.finished(_outputs(graph, said), f"{_name(model)}, exported by margin")
+    output = _converted(graph, model, _inputs(graph, model))
+    made = graph.finished(_outputs(graph, output), f"{_name(model)}, exported by margin")
     return write_atomically(path, made.SerializeToString())
 
 
@@ -77,16 +77,16 @@ def _first(model: Any) -> Any:
     return _first(model.estimators_[0]) if _name(model).startswith("Blend") else model
 
 
-def _said(graph: OnnxGraph, model: Any, columns: Columns) -> Said:
+def _converted(graph: OnnxGraph, model: Any, columns: Columns) -> ModelOutput:
     name = _name(model)
     if name == "Pipeline":
         for _, step in model.steps[:-1]:
             columns = prepared(graph, step, columns)
-        return _said(graph, model.steps[-1][1], columns)
+        return _converted(graph, model.steps[-1][1], columns)
     if name == "TransformedTargetRegressor":
-        return _in_unit_of_target(graph, model, _said(graph, model.regressor_, columns))
+        return _in_unit_of_target(graph, model, _converted(graph, model.regressor_, columns))
     if name.startswith("Blend"):
-        return _blended(graph, model, [_said(graph, member, columns) for member in model.estimators_])
+        return _blended(graph, model, [_converted(graph, member, columns) for member in model.estimators_])
     if name not in MODELS:
         raise CannotExport(f"export_onnx: {name} cannot be exported; these can: {', '.join(MODELS)}.")
     if isinstance(columns, Mapping):
@@ -94,38 +94,38 @@ def _said(graph: OnnxGraph, model: Any, columns: Columns) -> Said:
     return MODELS[name](graph, model, columns)
 
 
-def _in_unit_of_target(graph: OnnxGraph, model: Any, said: Said) -> Said:
+def _in_unit_of_target(graph: OnnxGraph, model: Any, output: ModelOutput) -> ModelOutput:
     scaler = model.transformer_
     if _name(scaler) != "StandardScaler":
         raise CannotExport(f"export_onnx: a target transformed by {_name(scaler)} cannot be exported.")
-    return Said(graph.unshifted(said.values, scaler.mean_, scaler.scale_))
+    return ModelOutput(graph.unshifted(output.values, scaler.mean_, scaler.scale_))
 
 
-def _blended(graph: OnnxGraph, model: Any, members: list[Said]) -> Said:
-    """The weighted mean of what the members say."""
+def _blended(graph: OnnxGraph, model: Any, members: list[ModelOutput]) -> ModelOutput:
+    """The weighted mean of the outputs of the members."""
     weights = np.ones(len(members)) if model.weights is None else np.asarray(model.weights, dtype=np.float64)
     parts = [
-        graph.add("Mul", said.values, graph.constant(np.array([weight])))
-        for said, weight in zip(members, weights / weights.sum())
+        graph.add("Mul", output.values, graph.constant(np.array([weight])))
+        for output, weight in zip(members, weights / weights.sum())
     ]
-    return Said(graph.add("Sum", *parts), members[0].kind, getattr(model, "classes_", None))
+    return ModelOutput(graph.add("Sum", *parts), members[0].kind, getattr(model, "classes_", None))
 
 
-def _outputs(graph: OnnxGraph, said: Said) -> list[tuple[str, str, Any]]:
+def _outputs(graph: OnnxGraph, output: ModelOutput) -> list[tuple[str, str, Any]]:
     """The results by name; the label is the class with the largest score, the first of equals."""
-    if said.classes is None:
-        return [("prediction", said.values, np.float64)]
-    classes = np.asarray(said.classes)
+    if output.classes is None:
+        return [("prediction", output.values, np.float64)]
+    classes = np.asarray(output.classes)
     if classes.dtype.kind not in "biuUO":
         raise CannotExport("export_onnx: classes must be integers or strings.")
-    scores = said.values
-    if said.kind == "decision values" and len(classes) == 2:
-        scores = graph.beside([graph.add("Neg", said.values), said.values])
+    scores = output.values
+    if output.kind == "decision values" and len(classes) == 2:
+        scores = graph.beside([graph.add("Neg", output.values), output.values])
     place = graph.add("ArgMax", scores, axis=1, keepdims=0)
     label = graph.add("Gather", graph.constant(classes if classes.dtype.kind in "biu" else classes.astype(str)), place)
-    name = "probabilities" if said.kind == "probabilities" else "scores"
+    name = "probabilities" if output.kind == "probabilities" else "scores"
     kind = {"b": np.bool_, "i": np.int64, "u": np.int64}.get(classes.dtype.kind, np.object_)
-    return [("label", label, kind), (name, said.values, np.float64)]
+    return [("label", label, kind), (name, output.values, np.float64)]
 
 
 def _name(model: Any) -> str:

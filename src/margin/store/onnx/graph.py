@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ML", "CannotExport", "Labels", "OnnxGraph", "Said"]
+__all__ = ["ML", "CannotExport", "Labels", "ModelOutput", "OnnxGraph"]
 
 #: The domain of the operators for trees and labels, and the versions that every runtime of the last years knows.
 ML = "ai.onnx.ml"
@@ -22,7 +22,7 @@ class CannotExport(ValueError):
 
 
 @dataclass(frozen=True)
-class Said:
+class ModelOutput:
     """What a model says, as names in the graph: numbers (n, outputs), or scores of classes (n, classes).
 
     ``kind`` is "numbers", "probabilities" or "decision values"; of two classes decision values have one column.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.store.onnx.graph import CannotExport, OnnxGraph, Said
+from margin.store.onnx.graph import CannotExport, ModelOutput, OnnxGraph
 
 __all__ = ["ACTIVATIONS", "mlp_classifier", "mlp_regressor"]
 
@@ -41,19 +41,19 @@ ACTIVATIONS: dict[str, Callable[[OnnxGraph, str, float], str]] = {
 }
 
 
-def mlp_classifier(graph: OnnxGraph, model: Any, x: str) -> Said:
+def mlp_classifier(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """Softmax of the last layer."""
     if model.out_activation_ != "softmax":
         raise CannotExport("export_onnx: MLPClassifier with several labels per row cannot be exported.")
-    return Said(graph.add("Softmax", _last_layer(graph, model, x), axis=1), "probabilities", model.classes_)
+    return ModelOutput(graph.add("Softmax", _last_layer(graph, model, x), axis=1), "probabilities", model.classes_)
 
 
-def mlp_regressor(graph: OnnxGraph, model: Any, x: str) -> Said:
+def mlp_regressor(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """The last layer in the unit of the target."""
     last = _last_layer(graph, model, x)
     if model.out_activation_ == "exp":
-        return Said(graph.add("Exp", last))
-    return Said(graph.unshifted(last, model.target_center_, model.target_scale_))
+        return ModelOutput(graph.add("Exp", last))
+    return ModelOutput(graph.unshifted(last, model.target_center_, model.target_scale_))
 
 
 def _last_layer(graph: OnnxGraph, model: Any, x: str) -> str:

@@ -11,47 +11,47 @@ from typing import Any
 
 import numpy as np
 
-from margin.store.onnx.graph import ML, CannotExport, OnnxGraph, Said
+from margin.store.onnx.graph import ML, CannotExport, ModelOutput, OnnxGraph
 
 __all__ = ["boosted_classifier", "boosted_regressor", "forest", "single_tree"]
 
 Tree = Mapping[str, np.ndarray]
 
 
-def single_tree(graph: OnnxGraph, model: Any, x: str) -> Said:
+def single_tree(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """The value of a row's leaf: a number, or the fractions of the classes."""
     return _averaged(graph, model, [model._tree], x)
 
 
-def forest(graph: OnnxGraph, model: Any, x: str) -> Said:
+def forest(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """The mean over trees."""
     return _averaged(graph, model, model.trees_, x)
 
 
-def _averaged(graph: OnnxGraph, model: Any, trees: Sequence[Tree], x: str) -> Said:
+def _averaged(graph: OnnxGraph, model: Any, trees: Sequence[Tree], x: str) -> ModelOutput:
     _refuse_categories(model, trees)
     outputs = trees[0]["value"].shape[1]
     weights = [(np.tile(np.arange(outputs), len(tree["feature"])), tree["value"] / len(trees)) for tree in trees]
     values = _ensemble(graph, trees, weights, np.zeros(outputs), x)
     if not hasattr(model, "classes_"):
-        return Said(values)
-    return Said(values, "probabilities", model.classes_)
+        return ModelOutput(values)
+    return ModelOutput(values, "probabilities", model.classes_)
 
 
-def boosted_regressor(graph: OnnxGraph, model: Any, x: str) -> Said:
+def boosted_regressor(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """The sum over trees, through the exponential for losses of positive numbers."""
     raw = _boosted(graph, model, x)
-    return Said(graph.add("Exp", raw) if model.loss in ("poisson", "gamma") else raw)
+    return ModelOutput(graph.add("Exp", raw) if model.loss in ("poisson", "gamma") else raw)
 
 
-def boosted_classifier(graph: OnnxGraph, model: Any, x: str) -> Said:
+def boosted_classifier(graph: OnnxGraph, model: Any, x: str) -> ModelOutput:
     """Probabilities from the sums over trees."""
     raw = _boosted(graph, model, x)
     if len(model.classes_) > 2:
-        return Said(graph.add("Softmax", raw, axis=1), "probabilities", model.classes_)
+        return ModelOutput(graph.add("Softmax", raw, axis=1), "probabilities", model.classes_)
     if model.loss == "exponential":  # its raw scores are half the log-odds
         raw = graph.add("Add", raw, raw)
-    return Said(graph.two_columns(graph.add("Sigmoid", raw)), "probabilities", model.classes_)
+    return ModelOutput(graph.two_columns(graph.add("Sigmoid", raw)), "probabilities", model.classes_)
 
 
 def _boosted(graph: OnnxGraph, model: Any, x: str) -> str:

@@ -6,7 +6,8 @@ from dataclasses import KW_ONLY
 from typing import ClassVar
 
 from margin.core.parameters import default
-from margin.trees.forest.forest import ForestClassifier, ForestRegressor
+from margin.trees.forest.forest_classifier import ForestClassifier
+from margin.trees.forest.forest_regressor import ForestRegressor
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 

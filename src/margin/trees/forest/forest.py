@@ -16,46 +16,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margin.core.domains import Choice, Either, Flag, Function, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.parameters import VERBOSE, attribute, default, parameter
+from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import seed_from
 from margin.core.records import Record
 from margin.core.sparse_input import allow_sparse
 from margin.trees.cart import walking
-from margin.trees.cart.decision_tree import (
-    CLASS_CRITERION,
-    NUMBER_CRITERION,
-    NUMBER_SENTENCE,
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-)
+from margin.trees.cart.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from margin.trees.cart.growth_limits import GrowthLimits
 from margin.trees.cart.impurity_importance import mean_importance
-from margin.trees.cart.several_targets import (
-    BALANCED_SUBSAMPLE,
-    CLASS_WEIGHT_SENTENCE,
-    ForestClassWeights,
-    TargetClasses,
-    fraction_parts,
-    labels_of,
-    logarithms,
-    stacked_fractions,
-)
+from margin.trees.cart.several_targets import BALANCED_SUBSAMPLE, TargetClasses
 from margin.trees.cart.training_data import TrainingData, encoded_rows, training_data
 from margin.trees.category_encoding import Categories, string_categories
 from margin.trees.forest.growing import ForestGrowth, drawn_rows
 from margin.trees.forest.out_of_bag import forget_out_of_bag
 from margin.trees.members import MemberSequence
 
-__all__ = ["ForestClassifier", "ForestRegressor"]
+__all__ = ["Forest"]
 
 
-class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator):
+class Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator):
     """What all forests share: growing tree by tree, and averaging."""
 
     random_splits: ClassVar[bool] = False
@@ -259,85 +244,6 @@ class _Forest(GrowthLimits, MemberSequence, MultiOutputMixin, IterativeEstimator
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         return model
-
-
-class ForestClassifier(ClassifierMixin, _Forest):
-    """A forest whose trees vote with the fractions of the classes in their leaves."""
-
-    _: KW_ONLY
-    criterion: str = parameter("gini", CLASS_CRITERION, "Impurity of a node; 'log_loss' is the same as 'entropy'.")
-    max_features: int | float | str | None = default("sqrt")
-    class_weight: Any = parameter(
-        None,
-        ForestClassWeights(),
-        f"{CLASS_WEIGHT_SENTENCE} 'balanced_subsample' balances the classes in the sample of every tree.",
-    )
-
-    classes_: TargetClasses = attribute("The classes, ascending; of several targets a list of them.")
-    oob_decision_function_: np.ndarray = attribute(
-        "Class probabilities of every training row by the trees that left it out, (n, classes) or (n, classes, "
-        "targets), if oob_score=True; NaN where all drew it."
-    )
-
-    @property
-    def n_classes_(self) -> int | np.ndarray:
-        """Number of classes, of several targets an array."""
-        check_is_fitted(self)
-        return self._single(self.trees_[0]).n_classes_
-
-    def predict_proba(self, X: Any) -> Any:
-        """The average over trees of the class fractions in a row's leaf, (n, classes); of several targets a list."""
-        parts = fraction_parts(self._average(X), self.classes_)
-        return parts if isinstance(self.classes_, list) else parts[0]
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of :meth:`predict_proba`."""
-        return logarithms(self.predict_proba(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest average fraction, (n,) or (n, targets)."""
-        return labels_of(self._average(X), self.classes_)
-
-    def votes(self, X: Any) -> Any:
-        """How many trees vote for each class, (n, classes); of several targets a list."""
-        rows = encoded_rows(self, X)
-        classes = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
-        counts = [np.zeros((len(rows), len(labels)), dtype=np.int64) for labels in classes]
-        for tree in self.trees_:
-            for count, part in zip(counts, fraction_parts(walking.predict(tree, rows), self.classes_)):
-                count[np.arange(len(rows)), part.argmax(axis=1)] += 1
-        return counts if isinstance(self.classes_, list) else counts[0]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def _learn_averages(self, averages: np.ndarray) -> None:
-        if isinstance(self.classes_, list):
-            averages = stacked_fractions(averages, self.classes_).transpose(0, 2, 1)
-        self.oob_decision_function_ = averages
-
-
-class ForestRegressor(RegressorMixin, _Forest):
-    """A forest whose trees' predictions are averaged."""
-
-    _: KW_ONLY
-    criterion: str = parameter("squared_error", NUMBER_CRITERION, NUMBER_SENTENCE)
-    max_features: int | float | str | None = default(1.0)
-
-    oob_prediction_: np.ndarray = attribute(
-        "Prediction for every training row by the trees that left it out, (n,) or (n, targets), if oob_score=True; "
-        "NaN where all drew it."
-    )
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The average of the trees' predictions, (n,) or (n, targets)."""
-        average = self._average(X)
-        return average[:, 0] if average.shape[1] == 1 else average
-
-    def _learn_averages(self, averages: np.ndarray) -> None:
-        self.oob_prediction_ = averages[:, 0] if averages.shape[1] == 1 else averages
 
 
 def _are_equal(one: TargetClasses, other: TargetClasses) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from margin.trees.forest.forest import ForestClassifier, ForestRegressor
+from margin.trees.forest.forest_classifier import ForestClassifier
+from margin.trees.forest.forest_regressor import ForestRegressor
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 

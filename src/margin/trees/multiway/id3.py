@@ -154,9 +154,9 @@ class _Growth:
             return None
         best = int(np.argmax(allowed & (gains >= gains[allowed].max() - SAME_GAIN)))
         self._divide(node, best, float(gains[best]))
-        told = {f"gain {self.names[j]}": float(gains[j]) for j in np.flatnonzero(allowed)}
+        gain_by_name = {f"gain {self.names[j]}": float(gains[j]) for j in np.flatnonzero(allowed)}
         where = {"node": node, "depth": self.depth[node], "rows": float(value.sum()), "entropy": before}
-        return where | {"split": best} | told
+        return where | {"split": best} | gain_by_name
 
     def _gains(self, rows: np.ndarray, before: float) -> tuple[np.ndarray, np.ndarray]:
         """The gain of every column (p,), and whether it takes more than one value among ``rows``."""

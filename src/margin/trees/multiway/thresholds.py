@@ -94,12 +94,12 @@ def _scan(X: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, min
     side = below[:, row, column]
     halves = np.stack([side, np.maximum(total[:, column] - side, 0.0)])  # (2, classes, cuts)
     missing = np.maximum(weights.sum() - left[-1], 0.0)
-    told = np.zeros((2, *apart.shape))  # gain and ratio of every cut
-    told[:, row, column] = gain_of_counts(halves.transpose(2, 0, 1), missing[column])
-    scores = np.where(fits, told[0 if criterion == "gain" else 1], -np.inf)
+    gain_and_ratio = np.zeros((2, *apart.shape))  # gain and ratio of every cut
+    gain_and_ratio[:, row, column] = gain_of_counts(halves.transpose(2, 0, 1), missing[column])
+    scores = np.where(fits, gain_and_ratio[0 if criterion == "gain" else 1], -np.inf)
     best, columns = scores.argmax(axis=0), np.arange(X.shape[1])
     cut = np.where(fits.any(axis=0), _between(values[best, columns], values[best + 1, columns]), np.nan)
-    gain, ratio = told[:, best, columns]
+    gain, ratio = gain_and_ratio[:, best, columns]
     return Scan(cut, gain, ratio, apart.sum(axis=0))
 
 

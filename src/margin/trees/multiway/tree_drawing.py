@@ -54,10 +54,10 @@ def _draw_branch(tree: Tree, node: int, names: TreeNames, positions: np.ndarray,
     (x, y), (x_above, y_above) = positions[node], positions[above]
     axis.plot([x_above, x], [y_above, y], color="#999999", linewidth=1.2, zorder=1)
     asked = names.columns[int(tree["feature"][above])]
-    said = condition(tree, node, names).removeprefix(f"{asked} ").removeprefix("= ")
+    answer = condition(tree, node, names).removeprefix(f"{asked} ").removeprefix("= ")
     plate = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     x, y = 0.4 * x_above + 0.6 * x, 0.4 * y_above + 0.6 * y
-    axis.text(x, y, said, ha="center", va="center", fontsize=9, bbox=plate, zorder=2)
+    axis.text(x, y, answer, ha="center", va="center", fontsize=9, bbox=plate, zorder=2)
 
 
 def _node_look(tree: Tree, node: int, names: TreeNames) -> tuple[str, str, dict[str, str]]:

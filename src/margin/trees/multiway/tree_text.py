@@ -41,12 +41,12 @@ def tree_rules(tree: Tree, names: TreeNames) -> list[str]:
         path = [int(leaf)]
         while tree["parent"][path[-1]] > 0:
             path.append(int(tree["parent"][path[-1]]))
-        said: dict[tuple[int, int], str] = {}
+        conditions: dict[tuple[int, int], str] = {}
         for node in reversed(path if leaf else []):
             key = (int(tree["feature"][tree["parent"][node]]), int(tree["branch"][node]))
-            said.pop(key, None)
-            said[key] = condition(tree, node, names)
-        rules.append(f"if {' and '.join(said.values()) or 'true'} then {_leaf(tree, int(leaf), names)}")
+            conditions.pop(key, None)
+            conditions[key] = condition(tree, node, names)
+        rules.append(f"if {' and '.join(conditions.values()) or 'true'} then {_leaf(tree, int(leaf), names)}")
     return rules
 
 

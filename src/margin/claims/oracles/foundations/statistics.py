@@ -39,7 +39,7 @@ def second_moments(seed: int) -> Verdict:
 
 @oracle(f"{PATH}.Moments", f"{PATH}.CoMoments")
 def moments_in_parts(seed: int) -> Verdict:
-    """Whole numbers around 1e15, whose means lie between two floats, in one piece, in blocks, merged and one by one."""
+    """Integers around 1e15, whose means lie between two floats, in one piece, in blocks, merged and one by one."""
     rng = np.random.default_rng(seed)
     columns = 40  # four thousand rows of them are more than one block
     small = rng.integers(-9, 10, size=(5001, columns)) + 3 * (np.arange(5001)[:, None] // 2048)

@@ -16,12 +16,12 @@ __all__ = ["Deadline", "TimeShares", "ended_by"]
 class Deadline(Watcher):
     """Ends every iterative fit when so many seconds have passed; the model stays fitted as of its last iteration.
 
-    A network is asked to end inside an epoch, after the step it is in; others end with their iteration. ``said`` is how
-    far a fit came that was ended.
+    A network is asked to end inside an epoch, after the step it is in; others end with their iteration. ``remark`` is
+    how far a fit came that was ended.
     """
 
     def __init__(self, seconds: float):
-        self.at, self.said = time.monotonic() + seconds, ""
+        self.at, self.remark = time.monotonic() + seconds, ""
         self._timers: dict[int, threading.Timer] = {}
 
     def begin(self, estimator: Any) -> None:
@@ -35,7 +35,7 @@ class Deadline(Watcher):
         if time.monotonic() < self.at or record.iteration == record.total:
             return False
         of_total = "" if record.total is None else f" of {record.total:,}"
-        self.said = f"ended when its time was up, after {record.iteration:,}{of_total} iterations"
+        self.remark = f"ended when its time was up, after {record.iteration:,}{of_total} iterations"
         return True
 
     def end(self, estimator: Any) -> None:

@@ -48,12 +48,12 @@ def open_rows(
     name, table, given, shape, remarks = _opened(data)
     image = shape is not None
     if not image:
-        table, said = _described(table, ignore, kinds)
-        remarks += said
+        table, more_remarks = _described(table, ignore, kinds)
+        remarks += more_remarks
     elif ignore or kinds:
         raise BadRequest("compare: ignore and kinds name the columns of a table; these are images.")
-    table, said = _complete(table)
-    remarks += said
+    table, more_remarks = _complete(table)
+    remarks += more_remarks
     if len(table) < LEAST_ROWS:
         raise BadRequest(
             f"compare: generative models need at least {LEAST_ROWS} complete rows; {name} has {len(table)}."
@@ -68,8 +68,10 @@ def open_rows(
     order = division.permutation(len(rows))
     n_held_out = round(held_out * len(rows))
     train, rest = rows[np.sort(order[n_held_out:])], rows[np.sort(order[:n_held_out])]
-    rest, said = _seen(columns, train, rest)
-    return GenerativeData(name, TableCode.of(columns, train), train, rest, _hash(table), given, remarks + said, shape)
+    rest, more_remarks = _seen(columns, train, rest)
+    return GenerativeData(
+        name, TableCode.of(columns, train), train, rest, _hash(table), given, remarks + more_remarks, shape
+    )
 
 
 def _opened(data: Any) -> tuple[str, Table, str, tuple[int, ...] | None, list[str]]:
@@ -106,9 +108,9 @@ def _from_spec(spec: str) -> tuple[str, Table, str, tuple[int, ...] | None, list
 
 def _pixels(table: Table) -> tuple[CodedColumn, ...]:
     """A pixel is a number however few values it has: its gray values have an order and a distance."""
-    whole = all((table[name] == np.round(table[name])).all() for name in table.names)
+    all_integers = all((table[name] == np.round(table[name])).all() for name in table.names)
     brightest = max(float(table[name].max()) for name in table.names)
-    return tuple(CodedColumn(name, step=1.0 if whole and brightest > 1 else 1 / 255) for name in table.names)
+    return tuple(CodedColumn(name, step=1.0 if all_integers and brightest > 1 else 1 / 255) for name in table.names)
 
 
 def _table_of(X: np.ndarray, names: Sequence[str]) -> Table:

@@ -138,8 +138,8 @@ def measure(
     except Exception as problem:  # whatever a model raises, the others go on
         lines = str(problem).strip().splitlines()
         return Measured(name, text, error=lines[0] if lines else type(problem).__name__)
-    said = "" if deadline is None else deadline.said
-    return Measured(name, text, kind, tuple(logs.tolist()), measures, copies, fit_seconds, sample_seconds, ended=said)
+    remark = "" if deadline is None else deadline.remark
+    return Measured(name, text, kind, tuple(logs.tolist()), measures, copies, fit_seconds, sample_seconds, ended=remark)
 
 
 def measure_copies(data: GenerativeData, seed: int) -> Measured:

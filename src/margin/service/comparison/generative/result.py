@@ -130,22 +130,22 @@ class GenerativeComparison:
 def verdict(comparison: GenerativeComparison) -> list[str]:
     """What a reader should take away."""
     found = comparison.standings
-    said = []
+    remarks = []
     tied = [s.model for s in found if s.tied]
     if tied:
-        said.append(f"≈ not distinguishable from the best by log-density: {', '.join(tied)}.")
+        remarks.append(f"≈ not distinguishable from the best by log-density: {', '.join(tied)}.")
     if any(s.log_density_kind == "bound" for s in found):
-        said.append("A bound is at most the log-density: a model with a bound may stand too low, not too high.")
+        remarks.append("A bound is at most the log-density: a model with a bound may stand too low, not too high.")
     copying = [s.model for s in found if s.status == "ranked" and s.is_memorizing]
     if copying:
-        said.append(f"Rows of {', '.join(copying)} are nearer to training rows than new rows are: copies?")
+        remarks.append(f"Rows of {', '.join(copying)} are nearer to training rows than new rows are: copies?")
     ended = [f"{s.model}: {s.ended}" for s in found if s.ended]
     if ended:
-        said.append(f"More time may help who did not learn to the end: {'; '.join(ended)}.")
+        remarks.append(f"More time may help who did not learn to the end: {'; '.join(ended)}.")
     impossible = [f"{s.model} ({s.impossible:.1%})" for s in found if s.impossible]
     if impossible:
-        said.append(f"Held-out rows have density 0 under {', '.join(impossible)}.")
-    return said
+        remarks.append(f"Held-out rows have density 0 under {', '.join(impossible)}.")
+    return remarks
 
 
 def _flat(s: GeneratorStanding) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""What it is measured on: real and generated tables, MNIST."""

@@ -1,0 +1,91 @@
+"""Store what the programs about claims found: every check at several seeds, and mistakes planted behind rows.
+
+``python -m benchmarks.studies.claim_runs seeds "LABEL=FILE" ...`` takes files of ``python -m margin.claims --out``,
+each under a label that says which seeds and which machine; ``python -m benchmarks.studies.claim_runs mistakes FILE
+--seed S`` takes the file of ``python -m fuzz.mutants --out``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measuring.evidence import Finding, save_findings
+
+LEAST = 150  # planted mistakes below which a fraction says little
+GOAL = 0.9
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.claim_runs", description=__doc__)
+    parser.add_argument("kind", choices=("seeds", "mistakes"))
+    parser.add_argument("files", nargs="+", help="LABEL=FILE of results at several seeds, or the FILE of mistakes")
+    parser.add_argument("--seed", type=int, default=0, help="with which the mistakes were drawn")
+    parser.add_argument("--minutes", type=float, default=25, help="how long mistakes were planted")
+    parser.add_argument("--remark", default="", help="what a reader of the protocol should know besides")
+    options = parser.parse_args(arguments)
+    if options.kind == "seeds":
+        parts = dict(name.split("=", 1) for name in options.files)
+        print(store_seeds({label: json.loads(Path(file).read_text()) for label, file in parts.items()}, options.remark))
+    else:
+        results = [result for file in options.files for result in json.loads(Path(file).read_text())]
+        print(store_mistakes(results, options.seed, options.minutes, options.remark))
+    return 0
+
+
+def store_seeds(parts: dict[str, dict[str, Any]], remark: str) -> Path:
+    """Findings for every part: how many checks and runs, and which checks failed at how many seeds."""
+    findings = []
+    for label, checks in parts.items():
+        failed = {name: found["failed"] for name, found in checks.items() if found["failed"]}
+        runs = sum(found["seeds"] for found in checks.values())
+        told = ", ".join(f"{name} ({count} of {checks[name]['seeds']})" for name, count in failed.items())
+        findings.append(Finding(f"{label}: checks run", f"{len(checks)} checks, {runs} runs"))
+        findings.append(Finding(f"{label}: checks that fail at a seed", told or "none", "none", not failed))
+    return save_findings(
+        "seeds",
+        "Statements at several seeds",
+        protocol="Every claim, experiment and comparison with an independent implementation, at seeds that nobody had "
+        f"used before; what draws nothing runs once. {remark}".strip(),
+        command="python -m margin.claims --seeds N --first K --minutes 10 --out FILE",
+        findings=findings,
+        raw=parts,
+    )
+
+
+def store_mistakes(results: list[dict[str, Any]], seed: int, minutes: float, remark: str) -> Path:
+    noticed = sum(result["outcome"] == "noticed" for result in results)
+    rows, areas = {result["row"] for result in results}, {result["area"] for result in results}
+    fraction = noticed / len(results)
+    kinds: dict[str, Counter[str]] = {}
+    for result in results:
+        kinds.setdefault(result["kind"], Counter())[result["outcome"]] += 1
+    never = sorted(row for row in rows if all(r["outcome"] != "noticed" for r in results if r["row"] == row))
+    findings = [
+        Finding(
+            "planted mistakes noticed by the row's own check",
+            f"{noticed} of {len(results)} ({fraction:.1%}) behind {len(rows)} rows in {len(areas)} areas",
+            f"{GOAL:.0%} of at least {LEAST}",
+            fraction >= GOAL and len(results) >= LEAST,
+        ),
+        *(Finding(f"kind {kind}", f"{c['noticed']} of {c.total()}") for kind, c in sorted(kinds.items())),
+        Finding("rows that never notice", ", ".join(never) or "none"),
+    ]
+    return save_findings(
+        "mutation",
+        "Mistakes planted behind rows",
+        protocol=f"Rows in a random order (seed {seed}, a draw that nobody had looked at) over all areas, at most "
+        "three mistakes each, drawn at random from the expressions that the row's check and its oracles evaluate; rows "
+        f"whose check takes at most ten seconds, for about {minutes:g} minutes of a busy machine. {remark}".strip(),
+        command=f"python -m fuzz.mutants --per-row 3 --seed {seed} --seconds 10 --minutes {minutes:g} --out FILE",
+        findings=findings,
+        raw=results,
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""Claims about learning without labels, or with few: clusters, expectation-maximization, self-training."""

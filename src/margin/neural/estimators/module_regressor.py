@@ -1,0 +1,74 @@
+"""Any network as a regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from torch import Tensor, nn
+
+from margin.core.parameters import attribute
+from margin.core.records import Record
+from margin.neural.estimators.mlp import weighted_rows
+from margin.neural.estimators.module import ModuleEstimator
+from margin.neural.training.objectives import explained_variance
+
+__all__ = ["NeuralRegressor"]
+
+
+class NeuralRegressor(RegressorMixin, ModuleEstimator):
+    """Any network that gives one number per target, with records, exact resume and early stopping.
+
+    ``margin.save`` refuses a model around a class of the user's, because a file of ours names no code:
+    ``save_weights`` and ``load_weights`` keep the weights.
+
+    >>> from torch import nn
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> def net():  # made anew by every fit, so that random_state draws the weights too
+    ...     return nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
+    >>> model = NeuralRegressor(net, learning_rate_init=0.02, batch_size=10, max_iter=60, random_state=0)
+    >>> model.fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9
+    True
+    """
+
+    single_target_: bool = attribute("Whether fit saw one target as a vector.")
+
+    def iterate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, state: dict[str, Any] | None = None
+    ) -> Iterator[Record]:
+        """Learn from ``X`` and ``y``, yielding records; ``state`` continues a fit exactly where it was taken."""
+        self._check_parameters()
+        X, y = self._checked(X, y, reset=True, multi_output=True, y_numeric=True)
+        X, y, weight = weighted_rows(self, X, y, sample_weight)
+        self.single_target_ = y.ndim == 1
+        target = y.reshape(len(y), -1).astype("float64" if self.dtype == "float64" else "float32")
+        self.network_ = {"n_features": self.n_features_in_, "n_outputs": target.shape[1]}
+        yield from self._learn(X, target, weight, _half_squared_error, None, _explained_variance, state)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The targets, one column each if there were several in the fit."""
+        outputs = self._outputs(X)
+        return outputs.reshape(len(outputs)) if self.single_target_ else outputs
+
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"single_target": self.single_target_}
+
+    def _restore(self, facts: Mapping[str, Any]) -> None:
+        super()._restore(facts)
+        self.single_target_ = bool(facts["single_target"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _half_squared_error(outputs: Tensor, Y: Tensor) -> Tensor:
+    """Per row, averaged over the targets; a network for one target may give a vector or a column."""
+    return 0.5 * (outputs.reshape(len(Y), -1) - Y).square().mean(dim=1)
+
+
+def _explained_variance(module: nn.Module, rows: Any) -> float:
+    return explained_variance(lambda X: module(X).reshape(len(X), -1), rows)  # type: ignore[arg-type]

@@ -1,0 +1,36 @@
+"""What forests that predict numbers share: the trees' predictions are averaged."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from margin.core.parameters import attribute, default, parameter
+from margin.trees.cart.decision_tree import NUMBER_CRITERION, NUMBER_SENTENCE
+from margin.trees.forest.forest import Forest
+
+__all__ = ["ForestRegressor"]
+
+
+class ForestRegressor(RegressorMixin, Forest):
+    """A forest whose trees' predictions are averaged."""
+
+    _: KW_ONLY
+    criterion: str = parameter("squared_error", NUMBER_CRITERION, NUMBER_SENTENCE)
+    max_features: int | float | str | None = default(1.0)
+
+    oob_prediction_: np.ndarray = attribute(
+        "Prediction for every training row by the trees that left it out, (n,) or (n, targets), if oob_score=True; "
+        "NaN where all drew it."
+    )
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The average of the trees' predictions, (n,) or (n, targets)."""
+        average = self._average(X)
+        return average[:, 0] if average.shape[1] == 1 else average
+
+    def _learn_averages(self, averages: np.ndarray) -> None:
+        self.oob_prediction_ = averages[:, 0] if averages.shape[1] == 1 else averages
