@@ -2,9 +2,10 @@
 
 Each model is fitted and used in processes of its own: cold (empty JIT cache), cached (the cache that the cold one
 filled), and warm (a second fit in the same process). Importing the class is not counted; what a first fit imports
-besides is. Tables are iris and diabetes at the model's defaults, digits besides for quick models of several classes;
-other data and cheap parameters are those of the contract tests. What is stored is kept: the same command measures what
-is missing, ``--again kmeans`` models whose name contains this anew.
+besides is. Tables are iris and diabetes at the model's defaults, digits besides for quick models of several classes,
+and a large one on two threads for boosting, whose loops that share a tree are kernels of their own; other data and
+cheap parameters are those of the contract tests. What is stored is kept: the same command measures what is missing,
+``--again kmeans`` models whose name contains this anew.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ WORST, USUAL = 5.0, 2.0  # seconds of processor time: what the worst and the usu
 DIGITS = {"trees", "cluster", "linear", "neighbors", "bayes"}
 FIRST = ("trees", "cluster", "reduction", "kernels", "text", "linear", "neighbors", "mixture")
 TABLES = {*DIGITS, "kernels", "mixture", "density", "graphical", "reduction"}
+LARGE = {"gradient-boosting-classifier", "gradient-boosting-regressor", "hist-gradient-boosting-classifier"}
+ROWS, COLUMNS = 40_000, 20  # of the large table
+THREADS = {"large": 2}  # one for the others
 SLOW_ON_DIGITS = {"id3", "c45"}  # minutes of work whatever is compiled
 
 
@@ -40,6 +44,16 @@ def problems() -> Iterator[tuple[str, str]]:
         kind = entry.family in DIGITS and entry.task in ("classification", "clustering")
         if kind and entry.name not in SLOW_ON_DIGITS:
             yield entry.name, "digits"
+        if entry.name in LARGE:
+            yield entry.name, "large"
+
+
+def large_table() -> tuple[np.ndarray, np.ndarray]:
+    """Rows of noise and a class that four of the columns tell, one row in five by chance."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, COLUMNS))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) > 1
+    return X, np.where(rng.random(ROWS) < 0.2, rng.random(ROWS) < 0.5, y).astype(int)
 
 
 def problem(entry: catalog.Entry, data: str) -> tuple[Any, Any, Any]:
@@ -51,6 +65,8 @@ def problem(entry: catalog.Entry, data: str) -> tuple[Any, Any, Any]:
         from tests.contracts import problems  # imports torch, which the others must not find imported
 
         return problems.build(entry), *problems.problem(entry)
+    if data == "large":
+        return cls(**entry.settings), *large_table()
     load = load_digits if data == "digits" else load_diabetes if entry.task == "regression" else load_iris
     X, y = load(return_X_y=True)
     return cls(**entry.settings), np.asarray(X, dtype=float), y
@@ -77,7 +93,7 @@ def measure(name: str, data: str) -> dict[str, Any]:
     """Cold, cached and warm in new processes."""
     found: dict[str, Any] = {"model": name, "data": data}
     with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "MARGIN_NUM_THREADS": "1"}
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "MARGIN_NUM_THREADS": str(THREADS.get(data, 1))}
         command = [sys.executable, "-m", "benchmarks.studies.first_calls", "--worker", name, data]
         for state in ("cold", "cached"):
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -120,7 +136,8 @@ def store(runs: list[dict[str, Any]]) -> None:
         protocol=(
             "Processor seconds of fit and predict, transform or score_samples in a new process after the class was "
             "imported: JIT cache empty (cold), filled (cached), second fit of the process (warm). Small = iris or "
-            "diabetes at defaults for tables, the data and parameters of the contract tests otherwise."
+            "diabetes at defaults for tables, the data and parameters of the contract tests otherwise; large = "
+            f"{ROWS} rows of {COLUMNS} columns on two threads; one thread for the others."
         ),
         command="python -m benchmarks.studies.first_calls",
         findings=findings,
