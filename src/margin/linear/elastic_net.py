@@ -138,11 +138,10 @@ class CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Iter
 
     def _learn(self, loop: TargetsInTurn, ndim: int) -> None:
         found = loop.solutions()
-        coef = np.stack([part.w for part in found])
-        constants = np.array([part.constant for part in found]) if self.fit_intercept else np.zeros(len(found))
         single = len(found) == 1
-        coef, constants = in_precision_of(loop.X, coef), in_precision_of(loop.X, constants)
-        self.coef_ = coef[0].copy() if single else coef
+        constants = np.array([part.constant for part in found]) if self.fit_intercept else np.zeros(len(found))
+        constants = in_precision_of(loop.X, constants)
+        self.coef_ = in_precision_of(loop.X, found[0].w if single else np.stack([part.w for part in found]))
         # As in scikit-learn, y of one column keeps its dimension in the constant.
         self.intercept_ = constants[0] if ndim == 1 or not self.fit_intercept else constants
         self.objective_ = found[0].objective if single else np.array([part.objective for part in found])

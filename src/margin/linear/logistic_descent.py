@@ -7,6 +7,7 @@ the Hessian at equal probabilities when there are several classes. It then needs
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import replace
 from typing import Any
@@ -50,13 +51,12 @@ class Newton:
         self.theta, self.warm = theta, True
 
     def start(self) -> Newton:
-        self.value, self.gradient = self.likelihood.value_and_gradient(self.theta)
+        self._arrive(*self.likelihood.value_and_gradient(self.theta))
         return self
 
-    @property
-    def residual(self) -> float:
-        """The largest entry of the gradient of the mean objective."""
-        return float(np.abs(self.gradient).max())
+    def _arrive(self, value: float, gradient: np.ndarray) -> None:
+        """The mean objective at ``theta``, its gradient, and the gradient's largest entry."""
+        self.value, self.gradient, self.residual = value, gradient, float(np.abs(gradient).max())
 
     def step(self) -> None:
         """One iteration; ``stuck`` afterwards when rounding allows no further decrease."""
@@ -83,8 +83,8 @@ class Newton:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.theta, self.gradient = np.array(state["theta"]), np.array(state["gradient"])
-        self.value, self.stuck = float(state["value"]), bool(state["stuck"])
+        self.theta, self.stuck = np.array(state["theta"]), bool(state["stuck"])
+        self._arrive(float(state["value"]), np.array(state["gradient"]))
 
     def _move(self, direction: np.ndarray) -> Probe | None:
         slope = float(np.vdot(self.gradient, direction))
@@ -102,7 +102,7 @@ class Newton:
             self.stuck = True
             return None
         self.theta = self.theta + found.alpha * direction
-        self.value, self.gradient = found.value, found.gradient
+        self._arrive(found.value, found.gradient)
         return found
 
 
@@ -150,8 +150,9 @@ class PreconditionedQuasiNewton(Newton):
             self._learn(np.array(s), np.array(y))
 
     def _learn(self, s: np.ndarray, y: np.ndarray) -> None:
-        if s @ y > CURVATURE_FLOOR * np.linalg.norm(s) * np.linalg.norm(y):
-            self.pairs.append(Pair(s, y, 1 / float(s @ y)))
+        product = float(s @ y)
+        if product > CURVATURE_FLOOR * math.sqrt(float(s @ s) * float(y @ y)):
+            self.pairs.append(Pair(s, y, 1 / product))
 
     def _preconditioner(self) -> Preconditioner:
         columns = self.likelihood.shape[0]

@@ -59,15 +59,15 @@ def binary_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 def softmax_terms(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per row of scores ``z`` (n, K): loss (n,), residual (n, K), probabilities (n, K)."""
     turned = np.ascontiguousarray(z.T)  # (K, n): sums over a few classes go along whole vectors
-    turned -= turned.max(axis=0)
-    own = y, np.arange(len(y))
-    at_label = turned[own]
+    turned = turned - turned.max(axis=0)
+    own = y * len(y) + np.arange(len(y))  # of the labels, in the flat array
+    at_label = turned.take(own)
     p = np.exp(turned, out=turned)
     sums = p.sum(axis=0)
     loss = np.log(sums) - at_label
     p /= sums
     residual = p.copy()
-    residual[own] -= 1.0
+    residual.reshape(-1)[own] -= 1.0
     return loss, residual.T, p.T
 
 
@@ -210,7 +210,11 @@ class Likelihood:
         return self._each(block)
 
     def _scores(self, X: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        return X @ theta[:-1].astype(X.dtype, copy=False) + theta[-1].astype(X.dtype, copy=False)
+        """(n, k), each column together: what is done next goes along whole columns."""
+        coef = np.ascontiguousarray(theta[:-1], dtype=X.dtype)  # by columns the product may take twice as long
+        turned = np.ascontiguousarray((X @ coef).T)
+        turned += theta[-1, :, None].astype(X.dtype, copy=False)
+        return turned.T
 
     def _terms(self, X: np.ndarray, y: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         z = self._scores(X, theta)

@@ -97,7 +97,7 @@ def moments(X: Any, Y: np.ndarray, weights: np.ndarray | None = None, *, centere
     first = _centered(raw)
     lost = (first.xx.diagonal() <= CANCELLATION * raw.xx.diagonal()) & (raw.xx.diagonal() > 0)
     lost_y = (first.yy <= CANCELLATION * raw.yy) & (raw.yy > 0)
-    if not raw.finite or not (lost.any() or lost_y.any()):
+    if not (lost.any() or lost_y.any()) or not raw.finite:
         return first
     second = _centered(_sums(X, Y, weights, first.mean_x, first.mean_y))
     return replace(second, mean_x=first.mean_x + second.mean_x, mean_y=first.mean_y + second.mean_y)
@@ -145,7 +145,7 @@ def _sums(
         parts = map_row_chunks(
             lambda rows: _chunk_sums(blocks(X, Y, weights, (shift_x, shift_y), rows), p, Y.shape[1]), n, work=n * p * p
         )
-        gram, cross, yy, sum_y = (np.sum([part[i] for part in parts], axis=0) for i in range(4))
+        gram, cross, yy, sum_y = parts[0] if len(parts) == 1 else (np.sum(part, axis=0) for part in zip(*parts))
     with np.errstate(invalid="ignore", over="ignore"):
         divisor = weight or 1.0
         return RegressionMoments(n, weight, cross[-1] / divisor, sum_y / divisor, gram, cross[:-1].T, yy)

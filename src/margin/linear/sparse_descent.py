@@ -38,12 +38,13 @@ class SparseDescent:
         self.working = np.zeros(len(self.w), dtype=bool)
         self.sweeps = 0
         self.moved = True
+        self._gap: Gap | None = None  # once it has been asked for; a fit looks at it several times between two steps
 
     def aim(self, l1: float, l2: float) -> SparseDescent:
         """New penalties; columns whose slack cannot reach ``l1`` (by the strong rule) are left out at first."""
         self.working = self.w != 0
         self._admit(self._pull() >= 2 * l1 - max(self.l1, l1))
-        self.l1, self.l2, self.moved = l1, l2, True
+        self.l1, self.l2, self.moved, self._gap = l1, l2, True, None
         return self
 
     def begin_at(self, w: np.ndarray) -> SparseDescent:
@@ -51,7 +52,7 @@ class SparseDescent:
         self.w = w.copy()
         self.columns.gram(np.flatnonzero(self.w))
         slacks, squares = self.columns.slacks(self.w[None])
-        self.slack, self.residual_square = slacks[0], float(squares[0])
+        self.slack, self.residual_square, self._gap = slacks[0], float(squares[0]), None
         return self
 
     def _pull(self) -> np.ndarray:
@@ -71,7 +72,7 @@ class SparseDescent:
         if len(chosen):
             self._descend(chosen, tol / len(chosen))
         slacks, squares = self.columns.slacks(self.w[None])
-        self.slack, self.residual_square = slacks[0], float(squares[0])
+        self.slack, self.residual_square, self._gap = slacks[0], float(squares[0]), None
         violated = self._admit(self._pull() > self.l1 + SLACK_ROUNDING * self.size)
         self.moved = bool(violated or not np.array_equal(before, self.w))
         return self.gap()
@@ -111,9 +112,12 @@ class SparseDescent:
 
     def gap(self) -> Gap:
         """How far above the minimum the coefficients may be at most."""
-        # y'r = r'r + w'X'r, which keeps its digits where y'y - q'w would cancel.
-        product = self.residual_square + float(self.w @ self.slack)
-        return duality_gap(self.w, self.slack, self.residual_square, product, self.l1, self.l2, self.positive)
+        if self._gap is None:
+            # y'r = r'r + w'X'r, which keeps its digits where y'y - q'w would cancel.
+            product = self.residual_square + float(self.w @ self.slack)
+            penalties = self.l1, self.l2, self.positive
+            self._gap = duality_gap(self.w, self.slack, self.residual_square, product, *penalties)
+        return self._gap
 
     def state(self) -> dict[str, Any]:
         return {
@@ -133,7 +137,7 @@ class SparseDescent:
         self.w, self.slack, self.working = (np.array(state[name]) for name in ("w", "slack", "working"))
         self.residual_square, self.sweeps = float(state["residual_square"]), int(state["sweeps"])
         self.l1, self.l2 = map(float, state["penalties"])
-        self.moved = bool(state["moved"])
+        self.moved, self._gap = bool(state["moved"]), None
         self.rng = None if state["rng"] is None else generator_from_state(state["rng"])
 
 

@@ -185,10 +185,11 @@ def _cuts(values: np.ndarray, weights: np.ndarray, max_bins: int) -> np.ndarray:
     """At most ``max_bins - 1`` edges between distinct ``values`` such that bins weigh about the same."""
     if len(values) <= max_bins:
         return midpoint(values[:-1], values[1:])
-    heavy = weights > 2 * weights.sum() / max_bins  # fewer than half of the bins, so each can be fenced on both sides
+    total = weights.sum()
+    heavy = weights > 2 * total / max_bins  # fewer than half of the bins, so each can be fenced on both sides
     if not heavy.any():
         before = np.cumsum(weights) - weights / 2
-        last = np.searchsorted(before, weights.sum() * np.arange(max_bins) / max_bins) - 1  # from -1 on, ascending
+        last = np.searchsorted(before, total * np.arange(max_bins) / max_bins) - 1  # from -1 on, ascending
         last = last[1:][(last[1:] > last[:-1]) & (last[1:] < len(values) - 1)]
         return midpoint(values[last], values[last + 1])
     light = np.where(heavy, 0.0, weights)

@@ -73,8 +73,7 @@ def _order(rows: np.ndarray) -> tuple[bytes, int]:
 
 def mirror(lower: np.ndarray) -> np.ndarray:
     """The symmetric matrix with this lower triangle."""
-    triangle = np.tril(lower)
-    return triangle + np.tril(lower, -1).T
+    return np.where(np.tri(len(lower), dtype=bool), lower, lower.T)
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 
 from margin.core.cached_kernels import cached_kernel, inner_kernel
 from margin.trees.boosting.kernel_types import MISSING
-from margin.trees.boosting.split_kernels import UNDECIDED, bounded_gains, first_near, gains_of_cuts
+from margin.trees.boosting.split_kernels import UNDECIDED, bounded_gains, first_near, gains_of_cuts, leaf_rows
 
 __all__ = ["best_shared_thresholds", "shared_sums", "store"]
 
@@ -40,6 +40,16 @@ def shared_sums(histogram, total, base, n_bins, sums):
 
 
 @inner_kernel
+def _forbid_small_leaves(sums, count, total, packing, limits, gains):
+    """-1 for every cut that leaves less than ``min_leaf`` rows on a side; vectorizable."""
+    shift, mask, least = leaf_rows(packing, limits)
+    most = ((total >> shift) & mask) - least
+    for k in range(np.uint64(count)):
+        left = (sums[k] >> shift) & mask
+        gains[k] = gains[k] if (left >= least) & (left <= most) else -1.0
+
+
+@inner_kernel
 def best_shared_thresholds(
     histogram, members, total, columns, packing, limits, node, bounds, sums, gains, gain_bits, candidates, side
 ):
@@ -52,22 +62,16 @@ def best_shared_thresholds(
         shared_sums(histogram, total, columns[j].base, columns[j].n_bins, sums)
         count += columns[j].n_bins - 1
     if bounds is None:
-        gains_of_cuts(sums, count, total, packing, limits, gains)
+        gains_of_cuts(sums, 0, count, total, packing, limits, gains)
+    else:
+        for j in members:
+            low, high = columns[j].base, columns[j].base + columns[j].n_bins - 1
+            lower, upper = bounds[node, 0], bounds[node, 1]
+            bounded_gains(sums, low, high, total, packing, limits, columns[j].monotone, lower, upper, gains)
+    _forbid_small_leaves(sums, count, total, packing, limits, gains)
     for j in members:
         low, high = columns[j].base, columns[j].base + columns[j].n_bins - 1
-        if bounds is not None:
-            bounded_gains(
-                sums[low:high],
-                high - low,
-                total,
-                packing,
-                limits,
-                columns[j].monotone,
-                bounds[node, 0],
-                bounds[node, 1],
-                gains[low:high],
-            )
-        gain, cut = first_near(gains, gain_bits, low, high)
+        gain, cut = first_near(gains, gain_bits, low, high, -1.0)
         candidates[side, j].gain = gain
         candidates[side, j].cut = cut - low
         candidates[side, j].missing_side = UNDECIDED

@@ -7,7 +7,7 @@ import numpy as np
 from margin.core.cached_kernels import inner_kernel
 from margin.trees.boosting.histogram_kernels import unpack
 from margin.trees.boosting.kernel_types import MISSING
-from margin.trees.boosting.split_kernels import bounded_gains, first_near, gains_of_cuts
+from margin.trees.boosting.split_kernels import bounded_gains, cuts_with_rows, first_near, gains_of_cuts
 
 __all__ = ["best_category_split", "category_order", "write_category_set"]
 
@@ -55,11 +55,12 @@ def best_category_split(histogram, n_bins, total, packing, limits, node, bounds,
     for k in range(count):
         running += pooled if order[k] == MISSING else histogram[order[k]]
         sums[k] = running
+    low, high = cuts_with_rows(sums, count - 1, total, packing, limits)
     if bounds is None:
-        gains_of_cuts(sums, count - 1, total, packing, limits, gains)
+        gains_of_cuts(sums, low, high, total, packing, limits, gains)
     else:
-        bounded_gains(sums, count - 1, total, packing, limits, 0, bounds[node, 0], bounds[node, 1], gains)
-    return first_near(gains, gain_bits, 0, count - 1)
+        bounded_gains(sums, low, high, total, packing, limits, 0, bounds[node, 0], bounds[node, 1], gains)
+    return first_near(gains, gain_bits, low, high, -1.0)
 
 
 @inner_kernel

@@ -80,7 +80,7 @@ def _search_columns(
         else:
             taken = nodes[small]
             take_rows(codes, rows, taken.start, taken.stop, packed, first, last, histogram)
-        total = node.total
+        total, leader = node.total, -1.0
         for stored in range(first, last):
             own = histogram[stored * 256 : (stored + 1) * 256]
             j = stored
@@ -102,8 +102,9 @@ def _search_columns(
                 )
                 continue
             best.gain, best.cut, best.missing_side = best_threshold(
-                own, column.n_bins, total, packing, limits, column.monotone, number, bounds, sums, gain, bits
+                own, column.n_bins, total, packing, limits, column.monotone, number, bounds, sums, gain, bits, leader
             )
+            leader = max(leader, best.gain)
 
 
 @separate_kernel

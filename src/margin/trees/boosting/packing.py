@@ -21,6 +21,7 @@ BITS = 64
 # With more rows than this, a count of its own would leave too few bits: it is estimated from the hessian instead.
 COUNTED_ROWS = 2**20
 FINE = 2**12  # units in a mean gradient from which on rounding to the nearest does no harm; equal rows stay equal then
+GRADIENT_BITS = 52  # of a sum, its sign among them: it is a float without rounding (``histogram_kernels._as_float``)
 HESSIAN_BITS = 14  # of one hessian, at most: the gradient, whose sums cancel, has more use for bits
 
 
@@ -38,7 +39,8 @@ def packing_bits(n: int, constant: bool) -> PackingBits:
     counted = constant or n <= COUNTED_ROWS
     count_bits = n.bit_length() if counted else 0
     hessian_bits = 0 if constant else min(n.bit_length() + HESSIAN_BITS, (BITS - count_bits) // 2 - 2)
-    return PackingBits(BITS - count_bits - hessian_bits, hessian_bits, count_bits, float(FINE))
+    gradient_bits = min(BITS - count_bits - hessian_bits, GRADIENT_BITS)
+    return PackingBits(gradient_bits, hessian_bits, count_bits, float(FINE))
 
 
 def choose_packing(gradient: np.ndarray, hessian: np.ndarray) -> Packing:
