@@ -4,8 +4,9 @@ import itertools
 import random
 
 import numpy as np
+import pandas as pd
 import pytest
-from problems import ITERATIVE, assert_same_bits, build, ids, outputs, problem, uses_torch
+from problems import ITERATIVE, assert_same_bits, build, ids, is_table, outputs, problem, uses_torch
 from sklearn.base import clone
 
 from margin import catalog
@@ -55,6 +56,33 @@ def test_same_seed_same_bits_at_any_number_of_threads(entry, monkeypatch, tmp_pa
 @pytest.mark.parametrize("entry", catalog.ENTRIES, ids=ids)
 def test_same_seed_same_bits(entry):
     assert_same_bits(outputs(*fitted(entry)), outputs(*fitted(entry)))
+
+
+def refused_tables(model, X, y):
+    """Tables with other columns than ``X`` that the model cannot learn from, and why."""
+    renamed = pd.DataFrame(X[:, :-1], columns=[f"other {i}" for i in range(X.shape[1] - 1)])
+    if not model.__sklearn_tags__().input_tags.allow_nan:
+        yield "infinity", renamed.mask(np.eye(*renamed.shape, dtype=bool), np.inf), y
+    if y is not None:
+        yield "a target that is too short", renamed, y[:-3]
+
+
+@pytest.mark.parametrize("entry", [entry for entry in catalog.ENTRIES if is_table(problem(entry)[0])], ids=ids)
+def test_a_refused_fit_leaves_the_model_as_it_was(entry):
+    X, y = problem(entry)
+    table = pd.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])
+    model = build(entry)
+    model.fit(table) if y is None else model.fit(table, y)
+    before, said = dict(vars(model)), outputs(model, table)
+    for why, wrong, target in refused_tables(model, X, y):
+        for learn in ("fit", "partial_fit", "iterate"):
+            if not hasattr(model, learn):
+                continue
+            with pytest.raises((ValueError, TypeError)):
+                list(getattr(model, learn)(wrong, target) or ())
+            assert vars(model).keys() == before.keys(), (why, learn)
+            assert all(vars(model)[name] is value for name, value in before.items()), (why, learn)
+    assert_same_bits(outputs(model, table), said)
 
 
 @pytest.mark.parametrize("entry", ITERATIVE, ids=ids)

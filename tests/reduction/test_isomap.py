@@ -46,6 +46,15 @@ def test_graphs_are_symmetric_and_hold_the_right_pairs():
     np.testing.assert_allclose(knn_graph(X, 5).toarray(), np.where(chosen | chosen.T, D, 0), atol=1e-12)
 
 
+@pytest.mark.parametrize("metric", ["minkowski", "manhattan"])
+def test_parts_of_equal_rows_are_joined_by_links_of_length_zero(metric):
+    # More equal rows than neighbors: the graph falls into parts with no distance between them.
+    X = np.repeat(np.array([[0.0, 1.0], [3.0, 1.0], [7.0, 1.0]]), 12, axis=0)
+    with pytest.warns(UserWarning, match="parts"):
+        model = Isomap(n_neighbors=3, n_components=1, metric=metric).fit(X)
+    np.testing.assert_allclose(model.dist_matrix_, cdist(X, X), atol=1e-12)
+
+
 @pytest.mark.parametrize("method", ["dijkstra", "floyd"])
 @pytest.mark.parametrize("k", [1, 3, 8])
 def test_shortest_paths_are_those_of_scipy(method, k):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from inspect import isfunction
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 from margin.core.callbacks import CallbackSupport, CallbackWatcher, with_callbacks
 from margin.core.parameters import Declared, attribute, check_parameters, parameters_of
 from margin.core.records import Record
+from margin.core.refused_fits import LEARNING, unchanged_if_refused
 from margin.core.watching import RecordPrinter, Watcher, watched
 
 __all__ = ["Estimator", "IterativeEstimator", "Loop"]
@@ -30,6 +32,13 @@ class Estimator(Declared, BaseEstimator):
     feature_names_in_: np.ndarray = attribute(
         "Names of the columns, if fit saw a table whose columns have string names."
     )
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in LEARNING:
+            method = vars(cls).get(name)
+            if isfunction(method):
+                setattr(cls, name, unchanged_if_refused(method))
 
     @classmethod
     def _get_param_names(cls) -> list[str]:

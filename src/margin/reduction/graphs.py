@@ -82,10 +82,16 @@ def join_components(
             between = distances(X[inside], X)[:, outside]
             i, j = np.unravel_index(int(between.argmin()), between.shape)
             ends, gap = (inside[i], outside[j]), between[i, j][None]
-        link = symmetric_graph(np.array([ends[0]]), np.array([ends[1]]), gap, len(X))
-        graph = graph.maximum(link)
+        graph = _with_edge(graph, *ends, gap[0])
         count, part = components(graph)
     return graph
+
+
+def _with_edge(graph: sp.csr_array, i: int, j: int, length: float) -> sp.csr_array:
+    """The graph and one edge that it did not have. SciPy's sums and maxima would drop edges of length zero."""
+    edges = graph.tocoo()
+    ends = np.append(edges.row, [i, j]), np.append(edges.col, [j, i])
+    return sp.coo_array((np.append(edges.data, [length, length]), ends), shape=graph.shape).tocsr()
 
 
 def shortest_paths(W: Any, method: str = "auto", threads: int | None = None) -> np.ndarray:

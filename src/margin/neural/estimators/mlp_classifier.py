@@ -24,6 +24,7 @@ from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
+from margin.core.refused_fits import unchanged_if_refused
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training.objectives import (
@@ -107,6 +108,7 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         yield from self._train(objective, rows, train, valid, seed=seed, state=state, score=score)
 
     @available_if(has_first_order_solver)
+    @unchanged_if_refused
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
         """One pass over the rows, from the weights and with the optimizer slots of the last one.
 

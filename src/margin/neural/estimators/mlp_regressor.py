@@ -19,6 +19,7 @@ from torch import Tensor
 from margin.core.domains import Choice
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
+from margin.core.refused_fits import unchanged_if_refused
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.scaling import Scaling
 from margin.neural.training.objectives import (
@@ -70,6 +71,7 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         yield from self._train(self._objective(), rows, train, valid, seed=seed, state=state, score=score)
 
     @available_if(has_first_order_solver)
+    @unchanged_if_refused
     def partial_fit(self, X: Any, y: Any) -> Any:
         """One pass over the rows, from the weights and with the optimizer slots of the last one.
 

@@ -1,0 +1,51 @@
+"""A refused fit changes nothing: what the model learned before stays, with the columns it learned from.
+
+scikit-learn writes the names and number of columns down before it has seen whether the rows are any good, so a model
+whose second fit is refused would afterwards refuse the table of its first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from inspect import isgeneratorfunction
+from typing import Any
+
+__all__ = ["LEARNING", "unchanged_if_refused"]
+
+LEARNING = ("fit", "partial_fit", "fit_transform", "fit_predict", "iterate")
+
+REFUSALS = (ValueError, TypeError)  # not KeyboardInterrupt: a fit that is broken off leaves what it has learned so far
+
+
+def unchanged_if_refused(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The same method, after whose refusal the attributes of the estimator are those from before the call."""
+    if isgeneratorfunction(method):
+
+        @wraps(method)
+        def records(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+            before = dict(vars(self))
+            try:
+                return (yield from method(self, *args, **kwargs))
+            except REFUSALS:
+                _restore(self, before)
+                raise
+
+        return records
+
+    @wraps(method)
+    def learning(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except REFUSALS:
+            _restore(self, before)
+            raise
+
+    return learning
+
+
+def _restore(estimator: Any, before: dict[str, Any]) -> None:
+    attributes = vars(estimator)
+    attributes.clear()
+    attributes.update(before)
