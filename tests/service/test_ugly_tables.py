@@ -83,3 +83,28 @@ def test_a_name_with_a_line_break_leaves_the_refusal_one_line():
 def test_a_target_whose_squares_overflow_is_refused():
     with pytest.raises(ValueError, match=r"y has values as large as 2\.\d+e\+300, whose squares no number holds"):
         _compared(pd.DataFrame({"x": X, "y": X * 1e300}))
+
+
+def rare_positives(positives=5, n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n, dtype=int)
+    y[rng.permutation(n)[:positives]] = 1
+    return rng.normal(size=(n, 2)) + 2 * y[:, None], y
+
+
+def test_a_handful_of_positives_is_ranked_in_as_many_folds():
+    X, y = rare_positives()
+    found = compare(X, y, models=["gaussian-nb"], n_jobs=1)
+    assert found.metric.name == "roc_auc" and found.winner == "gaussian-nb"
+    assert len(found.plan.folds) == 4 and y[found.plan.held_out].sum() == 1
+    assert "There are only 4 folds: each needs a row of class '1'." in found.remarks
+
+
+def test_where_a_fold_lacks_a_class_another_metric_decides_or_the_one_asked_for_is_refused():
+    X, y = rare_positives()
+    order = np.argsort(y, kind="stable")  # all positives come last in time
+    found = compare(X[order], y[order], models=["gaussian-nb"], time=np.arange(len(y)), n_jobs=1)
+    assert found.metric.name == "balanced_accuracy" and found.winner
+    assert any("none of class '1', so balanced_accuracy decides" in remark for remark in found.remarks)
+    with pytest.raises(ValueError, match="roc_auc needs rows of every class in every fold"):
+        compare(X[order], y[order], models=["gaussian-nb"], time=np.arange(len(y)), metric="roc_auc", n_jobs=1)

@@ -19,6 +19,8 @@ __all__ = ["Columns", "last_step", "open_model", "predict", "sample", "score", "
 
 Columns = dict[str, np.ndarray]
 
+GENERATIVE = "generative comparison"  # what the folder of one is called in its manifest
+
 
 def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     """A model and what is known of it, from a run folder or a model file."""
@@ -27,6 +29,11 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     path = Path(path)
     if path.is_dir():
         run = Run.existing(path)
+        if run.manifest["identity"].get("kind") == GENERATIVE:
+            raise BadRequest(
+                f"{path} compares generative models and keeps none; sampled.csv in it holds new rows of the best, and"
+                " margin fit MODEL DATA trains one."
+            )
         return run.model(), run.manifest
     if not path.exists():
         raise BadRequest(f"There is neither a run folder nor a model file {str(path)!r}.")
@@ -97,7 +104,7 @@ def sample(model_path: str, n: int, seed: int) -> np.ndarray:
     """``n`` draws from a generative model."""
     model, _ = open_model(model_path)
     if not callable(getattr(model, "sample", None)):
-        raise BadRequest(f"{type(model).__name__} in {model_path} is not generative: it has no sample.")
+        raise BadRequest(f"{type(last_step(model)).__name__} in {model_path} is not generative: it has no sample.")
     return np.asarray(model.sample(n, random_state=seed))
 
 
