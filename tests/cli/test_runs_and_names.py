@@ -262,3 +262,21 @@ def test_a_blend_is_shown_by_the_names_of_its_members():
 
     shown = _facts_of(VotingRegressor([("first", Ridge()), ("second", Lasso(alpha=2))]))["parameters_set"]
     assert shown == {"estimators": "first, second"}
+
+
+def test_new_rows_need_no_target_and_scores_leave_out_rows_without_one(run, prices):
+    run("fit", "ridge", prices, "-t", "price", "--out", "r")
+    table = pd.read_csv(prices)
+    expected = run("predict", "r", prices).stdout
+    table.assign(price="").to_csv("empty.csv", index=False)
+    assert run("predict", "r", "empty.csv").stdout == expected
+    assert "no row of empty.csv has a value of the target 'price'" in run("score", "r", "empty.csv", code=2).stderr
+    table.loc[:9, "price"] = np.nan
+    table.to_csv("some.csv", index=False)
+    table[10:].to_csv("rest.csv", index=False)
+    scored = run("score", "r", "some.csv")
+    assert scored.stdout == run("score", "r", "rest.csv").stdout
+    assert "10 of 60 rows have no price and are left out." in scored.stderr
+    table.rename(columns={"size": "Size"}).to_csv("renamed.csv", index=False)
+    assert "lacks the column 'size'" in run("predict", "r", "renamed.csv", code=2).stderr
+    assert "close matches are 'Size'" in run("predict", "r", "renamed.csv", code=2).stderr

@@ -28,6 +28,7 @@ from margin.service.comparison.job import Watch, restore, run_job
 from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
 from margin.service.comparison.result import Comparison
 from margin.service.requests import BadRequest
+from margin.service.sources import picture_facts
 
 if TYPE_CHECKING:
     from margin.service.comparison.generative import GenerativeComparison
@@ -325,6 +326,7 @@ def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str,
     source = opened.source
     identity = {"kind": "comparison", "data_hash": source.hash, "target": source.target, "task": source.task}
     facts = {"data": source.name, "task": source.task, "features": list(source.features), "rows": len(source.X)}
+    facts.update(picture_facts(source))
     return {**identity, **request.identity}, facts
 
 
