@@ -248,7 +248,9 @@ def test_a_run_is_exported_and_what_cannot_be_is_a_sentence(run, prices):
 def test_a_generative_comparison_is_shown_and_says_that_it_keeps_no_model(run):
     run("compare", "iris", "--generative", "-m", "histogram-density", "-q", "--out", "g")
     shown = run("show", "g").stdout
-    assert "generative comparison" in shown and "histogram-density" in shown and "sampled.csv" in shown
+    assert "generative comparison" in shown
+    assert "histogram-density" in shown
+    assert "sampled.csv" in shown
     assert json.loads(run("show", "g", "--json").stdout)["board"][0]["metric"] == "log_density"
     assert "keeps none; sampled.csv" in run("sample", "g", code=2).stderr
     assert "holds a generative comparison, which has no report" in run("report", "g", code=2).stderr

@@ -228,7 +228,7 @@ def test_rows_of_few_values_repeat_by_chance_and_rows_with_other_targets_are_no_
         (["a"] * 60 + ["b"] * 30 + ["c"] * 10, "balanced_accuracy", "out of balance"),
         ([0, 1] * 50, "accuracy", ""),
         ([0.5, 1.5] * 50, "rmse", ""),
-        (["a"] * 50 + ["b"] * 49 + ["c"], "balanced_accuracy", "'c' occurs in one row only"),
+        (["a"] * 50 + ["b"] * 49 + ["c"], "accuracy", "'c' occurs in one row only"),
         (["a"] * 50 + ["b"] * 40 + [None] * 10, "accuracy", "10 rows have no value of 'y'"),
         (["a"] * 100, "accuracy", "All rows have the same class"),
     ],

@@ -207,13 +207,20 @@ def target_remarks(target: ColumnFacts, task: str) -> list[str]:
         remarks.append(
             f"{listed} {'occurs' if len(single) == 1 else 'occur'} in one row only: no fold can test what it learned."
         )
-    if target.n_distinct > 1 and counts[-1] >= IMBALANCE * counts[0]:
-        rare = written(target.distinct[np.argmin(target.counts)])
+    if _is_imbalanced(target):
+        judged = np.where(target.counts > 1, target.counts, len(target.codes))
+        rare, n_rare = written(target.distinct[np.argmin(judged)]), judged.min()
         remarks.append(
-            f"The classes are out of balance: {rare!r} is {counts[0] / counts.sum():.1%} of the rows, and predicting"
+            f"The classes are out of balance: {rare!r} is {n_rare / counts.sum():.1%} of the rows, and predicting"
             f" the commonest class everywhere is already {counts[-1] / counts.sum():.1%} accurate."
         )
     return remarks
+
+
+def _is_imbalanced(target: ColumnFacts) -> bool:
+    """Whether one class is many times as common as another; a class of a single row judges nothing."""
+    counts = target.counts[target.counts > 1]
+    return len(counts) > 1 and bool(counts.max() >= IMBALANCE * counts.min())
 
 
 def suggest_metric(target: ColumnFacts, task: str) -> str | None:
@@ -225,7 +232,6 @@ def suggest_metric(target: ColumnFacts, task: str) -> str | None:
         return "rmse"
     if task != "classification":
         return None
-    counts = np.sort(target.counts)
-    if len(counts) < 2 or counts[-1] < IMBALANCE * counts[0]:
+    if not _is_imbalanced(target):
         return "accuracy"
-    return "roc_auc" if len(counts) == 2 else "balanced_accuracy"
+    return "roc_auc" if np.count_nonzero(target.counts > 1) == 2 else "balanced_accuracy"

@@ -91,6 +91,8 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
     check_size(model, source, data, manifest)
     if task == "classification":
         _refuse_unknown_classes(model, source, data)
+        if source.y is not None and source.y.dtype.kind == "f" and np.asarray(model.classes_).dtype.kind in "OU":
+            source = replace(source, y=source.y.astype(str).astype(object))  # numbers with a fraction were labels
     if task == "forecasting" and source.y is not None and not last_step(model).n_features_in_:
         scores = evaluate(last_step(model), len(source.y), source.y, "regression")  # the steps that follow the fit
     else:

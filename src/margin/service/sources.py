@@ -210,9 +210,7 @@ def _pixels(images: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
     return X, tuple(f"pixel_{i}" for i in range(X.shape[1]))
 
 
-def _from_table(
-    name: str, table: Table, target: str | None, task: str | None, untargeted: str = "refuse"
-) -> Source:
+def _from_table(name: str, table: Table, target: str | None, task: str | None, untargeted: str = "refuse") -> Source:
     rows = len(table)
     if target is None:
         X, y = table, None
