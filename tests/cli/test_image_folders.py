@@ -141,3 +141,23 @@ def test_a_loss_that_fails_is_one_sentence_and_the_run_so_far_is_kept(trained, t
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "failed"
     assert (tmp_path / "run" / "metrics.jsonl").read_text()
     call(0, "predict", tmp_path / "run", folder / "photos")
+
+
+def test_a_model_on_pixels_is_asked_about_pictures_of_any_size_without_classes(photos, tmp_path):
+    run, new = tmp_path / "run", tmp_path / "new"
+    outcome = CliRunner().invoke(app, ["fit", "gaussian-nb", str(photos), "--out", str(run)])
+    assert outcome.exit_code == 0, outcome.output
+    new.mkdir()
+    Image.fromarray(np.full((20, 24, 3), 200, dtype=np.uint8)).save(new / "a.png")
+    Image.fromarray(np.full((10, 12, 3), 40, dtype=np.uint8)).save(new / "b.png")
+    outcome = CliRunner().invoke(app, ["predict", str(run), str(new)])
+    assert outcome.stdout.splitlines() == ["file,prediction", f"{new / 'a.png'},day", f"{new / 'b.png'},night"]
+    outcome = CliRunner().invoke(app, ["predict", str(run), f"{photos}:resize=6x5"])
+    assert outcome.exit_code == 2
+    assert "fitted to 10 x 12 and 3" in outcome.stderr
+
+
+def test_pictures_of_several_sizes_are_refused_with_the_words_that_help(photos):
+    Image.fromarray(np.zeros((11, 12, 3), dtype=np.uint8)).save(photos / "day" / "tall.png")
+    with pytest.raises(BadRequest, match=r"photos:resize=64x64 to bring them to one"):
+        open_source(str(photos))

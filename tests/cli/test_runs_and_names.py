@@ -175,7 +175,7 @@ def test_a_report_is_written_again_from_the_folder(run, prices):
     assert Path("c/model.safetensors").read_bytes() == model
     assert "is not a run folder" in run("report", "nowhere", code=1).stderr
     run("fit", "ridge", prices, "-t", "price", "--out", "f", "-q")
-    assert "does not hold a comparison" in run("report", "f", code=2).stderr
+    assert "f holds a fit, which has no report" in run("report", "f", code=2).stderr
 
 
 def test_json_is_strict():
@@ -243,3 +243,42 @@ def test_a_run_is_exported_and_what_cannot_be_is_a_sentence(run, prices):
     run("fit", "k-neighbors-regressor", prices, "-t", "price", "--out", "k", "-q")
     assert "KNeighborsRegressor cannot be exported" in run("export", "k", code=1).stderr
     assert not Path("k/model.onnx").exists()
+
+
+def test_a_generative_comparison_is_shown_and_says_that_it_keeps_no_model(run):
+    run("compare", "iris", "--generative", "-m", "histogram-density", "-q", "--out", "g")
+    shown = run("show", "g").stdout
+    assert "generative comparison" in shown
+    assert "histogram-density" in shown
+    assert "sampled.csv" in shown
+    assert json.loads(run("show", "g", "--json").stdout)["board"][0]["metric"] == "log_density"
+    assert "keeps none; sampled.csv" in run("sample", "g", code=2).stderr
+    assert "holds a generative comparison, which has no report" in run("report", "g", code=2).stderr
+
+
+def test_a_blend_is_shown_by_the_names_of_its_members():
+    from sklearn.ensemble import VotingRegressor
+    from sklearn.linear_model import Lasso, Ridge
+
+    from margin.service.models import _facts_of
+
+    shown = _facts_of(VotingRegressor([("first", Ridge()), ("second", Lasso(alpha=2))]))["parameters_set"]
+    assert shown == {"estimators": "first, second"}
+
+
+def test_new_rows_need_no_target_and_scores_leave_out_rows_without_one(run, prices):
+    run("fit", "ridge", prices, "-t", "price", "--out", "r")
+    table = pd.read_csv(prices)
+    expected = run("predict", "r", prices).stdout
+    table.assign(price="").to_csv("empty.csv", index=False)
+    assert run("predict", "r", "empty.csv").stdout == expected
+    assert "no row of empty.csv has a value of the target 'price'" in run("score", "r", "empty.csv", code=2).stderr
+    table.loc[:9, "price"] = np.nan
+    table.to_csv("some.csv", index=False)
+    table[10:].to_csv("rest.csv", index=False)
+    scored = run("score", "r", "some.csv")
+    assert scored.stdout == run("score", "r", "rest.csv").stdout
+    assert "10 of 60 rows have no price and are left out." in scored.stderr
+    table.rename(columns={"size": "Size"}).to_csv("renamed.csv", index=False)
+    assert "lacks the column 'size'" in run("predict", "r", "renamed.csv", code=2).stderr
+    assert "close matches are 'Size'" in run("predict", "r", "renamed.csv", code=2).stderr

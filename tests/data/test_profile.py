@@ -203,13 +203,22 @@ def test_time_and_order(rng):
 
 
 def test_duplicates_are_counted_as_pandas_counts_them(rng):
-    frame = pd.DataFrame({"a": rng.integers(0, 4, N), "b": rng.choice(["u", "v", None], N), "y": rng.integers(0, 2, N)})
+    frame = pd.DataFrame({"a": rng.integers(0, 40, N), "b": rng.choice(["u", None], N), "y": rng.integers(0, 2, N)})
     found = remark(profile(frame, "y"), "repeat an earlier one")
-    repeated = int(frame[["a", "b"]].duplicated().sum())
-    contradictory = int(frame.drop_duplicates().duplicated(["a", "b"]).sum())
-    assert found.startswith(f"{repeated} of {N} rows")
-    assert f"{contradictory} of them have another target" in found
+    copies = int(frame.duplicated().sum())
+    contradictory = int(frame[["a", "b"]].duplicated().sum()) - copies
+    assert found.startswith(f"{copies} of {N} rows")
+    assert f"{contradictory} more do, but with another target" in found
     assert not remark(profile(Table({"x": np.arange(N) / 7, "y": frame["y"].to_numpy()}), "y"), "repeat")
+
+
+def test_rows_of_few_values_repeat_by_chance_and_rows_with_other_targets_are_no_copies(rng):
+    answers = pd.DataFrame({f"q{i}": rng.choice(["yes", "no"], N) for i in range(4)} | {"y": rng.integers(0, 2, N)})
+    assert not remark(profile(answers, "y"), "an earlier one")
+    rounded = pd.DataFrame({"temperature": rng.normal(size=N).round(1), "y": rng.normal(size=N)})
+    assert not remark(profile(rounded, "y"), "an earlier one")
+    twice = pd.concat([rounded, rounded.head(1)])
+    assert remark(profile(twice, "y"), "an earlier one").startswith(f"1 of {N + 1} rows repeats")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +228,7 @@ def test_duplicates_are_counted_as_pandas_counts_them(rng):
         (["a"] * 60 + ["b"] * 30 + ["c"] * 10, "balanced_accuracy", "out of balance"),
         ([0, 1] * 50, "accuracy", ""),
         ([0.5, 1.5] * 50, "rmse", ""),
-        (["a"] * 50 + ["b"] * 49 + ["c"], "balanced_accuracy", "'c' occurs in one row only"),
+        (["a"] * 50 + ["b"] * 49 + ["c"], "accuracy", "'c' occurs in one row only"),
         (["a"] * 50 + ["b"] * 40 + [None] * 10, "accuracy", "10 rows have no value of 'y'"),
         (["a"] * 100, "accuracy", "All rows have the same class"),
     ],
@@ -258,3 +267,19 @@ def test_suspicious_codes_and_infinite_values_are_told(rng):
     assert found["plain"].remark == ""
     assert found["wild"].remark == "3 infinite values count as missing"
     assert np.isfinite(preprocessor(found).fit_transform(found.table)).all()
+
+
+def test_numbers_too_large_for_sums_of_squares_and_numbers_with_slips_are_spoken_of(rng):
+    x = rng.normal(size=N)
+    found = profile(pd.DataFrame({"x": np.where(x > 1, 1e60, x), "z": x * 1e60, "y": x}), "y")
+    assert f"{int((x > 1).sum())} values beyond 1e+50 count as missing" in found["x"].remark
+    assert not found["z"].used
+    assert "every value is infinite or beyond 1e+50" in found["z"].remark
+    slips = [f"{value:.3f}" if i % 10 else f"{value:.3f}x{i}" for i, value in enumerate(x)]
+    found = profile(pd.DataFrame({"x": slips, "y": x}), "y")
+    assert "90% of its labels are numbers" in found["x"].remark
+    assert "--kinds x=number" in found["x"].remark
+
+
+def test_large_integers_are_written_in_full():
+    assert profile(Table({"code": [1234567.0, 20230514.0] * 10}))["code"].examples == ("1234567", "20230514")

@@ -342,3 +342,44 @@ def test_a_written_table_reads_back_equal(tmp_path):
     table.to_pandas().to_parquet(tmp_path / "t.parquet")
     assert read(tmp_path / "t.csv") == table
     assert read(tmp_path / "t.parquet") == table
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "# made by a machine\n# units: m, s\n",
+        "Sales of 2021\n\n",
+        "Sales of 2021,,\n,,\n",
+        '"Sales, 2021"\n',
+    ],
+)
+def test_lines_above_the_header_are_left_out_and_told(write, above):
+    rows = "".join(f"{i / 4},{'ab'[i % 2]},{i % 3}\n" for i in range(40))
+    table = read(write(f"{above}x,c,y\n{rows}"))
+    assert table.names == ("x", "c", "y")
+    assert len(table) == 40
+    assert "above the header" in table.remarks[0]
+    ragged = rows + "1,a\n"
+    line = above.count("\n") + 1 + 40 + 1
+    with pytest.raises(ValueError, match=f"line {line} has 2 fields instead of 3"):
+        read(write(f"{above}x,c,y\n{ragged}"))
+
+
+def test_a_header_that_begins_with_a_number_sign_stays_the_header(write):
+    table = read(write("#id,c,y\n1,a,0\n2,b,1\n3,a,1\n"))
+    assert table.names == ("#id", "c", "y")
+    assert not table.remarks
+
+
+def test_a_quote_that_is_not_closed_is_told_from_where_it_opens(write):
+    rows = [f"{i},a,{i % 2}" for i in range(9)]
+    rows[3] = '3,"a,1'
+    with pytest.raises(ValueError, match="the row from line 5 to line 10 has 2 fields instead of 3; a quote"):
+        read(write("x,c,y\n" + "\n".join(rows)))
+
+
+def test_errors_of_spreadsheets_are_missing_and_many_markers_cost_no_column(write):
+    cells = [f"{i}.5" for i in range(200)] + ["#DIV/0!", "#VALUE!", "1.#IND", "-", ".", "--", "missing", "unknown"]
+    table = read(write("x,y\n" + "".join(f"{cell},1\n" for cell in cells)))
+    assert table.kinds["x"] == "number"
+    assert table.missing()["x"] == 8

@@ -336,3 +336,14 @@ def test_prepared_columns_make_room_for_the_next():
 def test_the_time_left_counts_what_is_missing():
     trials = [done("a", 0, 2.0), done("a", 1, 2.0), done("b", 0, 4.0)]
     assert seconds_left(trials, ["a", "b", "c"], 3, 2) == pytest.approx((2 + 8 + 9) / 2)
+
+
+@pytest.mark.parametrize(("rarer", "folds", "held_out"), [(2, 2, 0), (3, 2, 1), (4, 3, 1), (40, 5, 8)])
+def test_the_rarer_of_two_classes_is_in_every_part_where_rows_are_ranked(rarer, folds, held_out):
+    y = np.array([1] * rarer + [0] * (900 - rarer))
+    plan = plan_folds(y, "classification", both_classes=True)
+    assert len(plan.folds) == folds
+    assert y[plan.held_out].sum() == held_out
+    assert all(set(y[test]) == {0, 1} for _, test in plan.folds)
+    assert sorted([*plan.development, *plan.held_out]) == list(range(900))
+    assert len(plan_folds(y, "classification").folds) == 5  # a metric of labels needs no such care

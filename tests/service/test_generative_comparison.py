@@ -292,3 +292,13 @@ def test_every_model_has_its_share_of_the_time_left():
     assert budget.rest(least=500.0).at - now == pytest.approx(500.0, abs=5.0)
     assert TimeShares(None).share(1, 0.0) is None
     assert TimeShares(None).left == float("inf")
+
+
+def test_labels_that_hardly_repeat_and_columns_that_are_mostly_missing_are_left_out():
+    frame = table(200).assign(ticket=[f"t{i // 2}" if i < 120 else f"u{i}" for i in range(200)], deck="a")
+    frame.loc[:149, "deck"] = None
+    frame.loc[150:170, "deck"] = "b"
+    found = margin.compare(frame, generative=True, models=["histogram-density"])
+    assert "ticket: left out: 140 different labels, most of them in one row." in found.remarks
+    assert "deck: left out: 75% of the rows have no value." in found.remarks
+    assert found.data.n_rows == 200

@@ -83,3 +83,59 @@ def test_a_name_with_a_line_break_leaves_the_refusal_one_line():
 def test_a_target_whose_squares_overflow_is_refused():
     with pytest.raises(ValueError, match=r"y has values as large as 2\.\d+e\+300, whose squares no number holds"):
         _compared(pd.DataFrame({"x": X, "y": X * 1e300}))
+
+
+def rare_positives(positives=5, n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.zeros(n, dtype=int)
+    y[rng.permutation(n)[:positives]] = 1
+    return rng.normal(size=(n, 2)) + 2 * y[:, None], y
+
+
+def test_a_handful_of_positives_is_ranked_in_as_many_folds():
+    X, y = rare_positives()
+    found = compare(X, y, models=["gaussian-nb"], n_jobs=1)
+    assert found.metric.name == "roc_auc"
+    assert found.winner == "gaussian-nb"
+    assert len(found.plan.folds) == 4
+    assert y[found.plan.held_out].sum() == 1
+    assert "There are only 4 folds: each needs a row of class '1'." in found.remarks
+
+
+def test_where_a_fold_lacks_a_class_another_metric_decides_or_the_one_asked_for_is_refused():
+    X, y = rare_positives()
+    order = np.argsort(y, kind="stable")  # all positives come last in time
+    found = compare(X[order], y[order], models=["gaussian-nb"], time=np.arange(len(y)), n_jobs=1)
+    assert found.metric.name == "balanced_accuracy"
+    assert found.winner
+    assert any("none of class '1', so balanced_accuracy decides" in remark for remark in found.remarks)
+    with pytest.raises(ValueError, match="roc_auc needs rows of every class in every fold"):
+        compare(X[order], y[order], models=["gaussian-nb"], time=np.arange(len(y)), metric="roc_auc", n_jobs=1)
+
+
+def test_a_class_of_one_row_does_not_choose_the_metric():
+    frame = pd.DataFrame({"x": X, "y": np.where(np.arange(N) == 3, "perhaps", LABELS)})
+    found = compare(frame, target="y", models=["gaussian-nb"], folds=3, n_jobs=1)
+    assert found.metric.name == "accuracy"
+    assert not any("out of balance" in remark for remark in found.remarks)
+    assert any(remark.startswith("1 class has a single row of y (perhaps)") for remark in found.remarks)
+
+
+def test_ratings_with_halves_can_be_classes_and_a_quantity_cannot(tmp_path):
+    frame = pd.DataFrame({"x": X, "rating": np.where(X > 0, 4.5, 3.0), "price": X})
+    asked = {"task": "classification", "models": ["gaussian-nb"], "folds": 3, "n_jobs": 1}
+    frame.to_csv(tmp_path / "ratings.csv", index=False)
+    spec = str(tmp_path / "ratings.csv")
+    found = compare(spec, target="rating", ignore=["price"], out=tmp_path / "out", **asked)
+    assert set(found.best_.predict(found.X)) == {"3.0", "4.5"}
+    from margin.service.prediction import score
+
+    assert score(str(tmp_path / "out"), spec)[0]["accuracy"] > 0.8
+    with pytest.raises(ValueError, match="price has 40 different values in 40 rows, most of them in one row only"):
+        compare(frame, target="price", **asked)
+
+
+def test_the_target_cannot_be_the_group():
+    frame = pd.DataFrame({"x": X, "y": LABELS})
+    with pytest.raises(ValueError, match="y is the target, so it cannot say how rows belong together"):
+        compare(frame, target="y", group="y", n_jobs=1)

@@ -20,6 +20,7 @@ from margin.data.dialect import (
 )
 from margin.data.header import has_header
 from margin.data.inference import infer, is_integer_column
+from margin.data.preamble import without_preamble
 from margin.data.table import Table
 
 __all__ = ["read_delimited", "unique_names"]
@@ -32,6 +33,7 @@ def read_delimited(data: bytes, suffix: str = "", header: bool | None = None) ->
     decoded, encoding_remark = guess_encoding(data)
     text = _with_plain_line_ends(decoded)
     dialect = sniff(text, suffix)
+    text, preamble_remark = without_preamble(text, dialect)
     first = _sample(text, dialect)
     names, header, remarks = _header(first, header)
     if header and len(first) == 1:
@@ -51,7 +53,7 @@ def read_delimited(data: bytes, suffix: str = "", header: bool | None = None) ->
     return Table.from_stored(
         {name: (kind, values) for name, (kind, values, _) in read.items()},
         len(columns[0]),
-        [remark for remark in (encoding_remark, *remarks) if remark],
+        [remark for remark in (encoding_remark, preamble_remark, *remarks) if remark],
         {name: note for name, (_, _, note) in read.items()},
     )
 
@@ -162,6 +164,15 @@ def _parse_with_arrow(
     return list(table.columns)
 
 
+def _ragged(first_line: int, last_line: int, found: int, expected: int) -> str:
+    if first_line == last_line:
+        return f"line {last_line} has {found} fields instead of {expected}"
+    return (
+        f"the row from line {first_line} to line {last_line} has {found} fields instead of {expected};"
+        " a quote in it may not be closed"
+    )
+
+
 def _parse_with_csv(text: str, dialect: Dialect, names: list[str], header: bool) -> list[Any]:
     import pyarrow as pa
 
@@ -169,9 +180,11 @@ def _parse_with_csv(text: str, dialect: Dialect, names: list[str], header: bool)
     lines: list[list[str]] = []
     at_header = header  # whose width is settled already
     try:
+        begins = 1
         for row in rows:
             if row and not at_header and len(row) != len(names):
-                raise ValueError(f"line {rows.line_num} has {len(row)} fields instead of {len(names)}")
+                raise ValueError(_ragged(begins, rows.line_num, len(row), len(names)))
+            begins = rows.line_num + 1
             if row and not at_header:
                 lines.append(row)
             at_header = at_header and not row

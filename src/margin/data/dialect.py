@@ -30,7 +30,11 @@ __all__ = [
 ]
 
 #: Spellings of "no value", quoted or not. "none" in lower case is left alone: it is a label in many tables.
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NaT", "null", "Null", "NULL", "None")
+MISSING = (
+    *("", "?", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "-nan", "-NaN", "NaT", "null", "Null", "NULL", "None"),
+    *("#N/A", "#N/A N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"),  # errors of spreadsheets
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),  # what C on Windows prints for NaN
+)
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SUFFIX_DELIMITER = {".tsv": "\t", ".tab": "\t", ".psv": "|"}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from margin.data.kinds import EXACT
 from margin.data.table import Table
 
 __all__ = ["ColumnFacts", "facts_of", "written"]
@@ -85,13 +86,13 @@ def _facts(name: str, kind: str, values: np.ndarray) -> ColumnFacts:
 def written(value: Any) -> str:
     """A value in one short line: integers without a point, days without midnight, long text cut.
 
-    >>> written(3.0), written(np.datetime64("2023-05-14T00:00:00.000000")), written("a" * 40)
-    ('3', '2023-05-14', 'aaaaaaaaaaaaaaaaaaaaaaa…')
+    >>> written(20230514.0), written(np.datetime64("2023-05-14T00:00:00.000000")), written("a" * 40)
+    ('20230514', '2023-05-14', 'aaaaaaaaaaaaaaaaaaaaaaa…')
     """
     if isinstance(value, np.datetime64):
         text = str(value.astype("datetime64[s]")).replace("T", " ").removesuffix(" 00:00:00")
     elif isinstance(value, float | np.floating):
-        text = f"{value:.6g}"
+        text = f"{value:.0f}" if value == np.floor(value) and abs(value) < EXACT else f"{value:.6g}"
     else:
         text = " ".join(str(value).split())
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"

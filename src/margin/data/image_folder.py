@@ -99,7 +99,7 @@ def open_image_folder(
         raise NotADirectoryError(f"{path}: is not a folder with one subfolder per class.")
     folders = sorted(folder for folder in path.iterdir() if folder.is_dir() and not folder.name.startswith("."))
     if not folders:
-        raise ValueError(f"{path}: has no subfolders; each class needs one.")
+        raise ValueError(f"{path}: has no subfolders; pictures to learn from need one for each class.")
     if classes is not None:
         known = {str(name) for name in classes}
         unknown = [folder.name for folder in folders if folder.name not in known]

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from margin.data.coercion import LARGEST
+from margin.data.dialect import is_number
 from margin.data.facts import ColumnFacts, written
 
 __all__ = ["MAX_CATEGORIES", "Judgement", "has_identifier_name", "has_time_name", "judge"]
@@ -31,6 +33,8 @@ WORDS, RARELY, MANY_VALUES = 3.0, 0.5, 50
 #: A number far outside the others that occurs in so large a fraction of the rows may stand for "missing".
 CODES = (-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 OFTEN_CODED = 0.005
+#: Labels of which at most this fraction is not a number may be numbers with slips.
+NEARLY_NUMBERS = 0.2
 
 _IDENTIFIER = re.compile(
     r"(?:^|[_\W])(?:id|ids|uuid|guid|key|nr|no|num|number|index|idx|row|rowid|serial|hash)$|^unnamed|row_?(?:id|num)|[a-z]I[dD]$"
@@ -100,9 +104,12 @@ def _number(facts: ColumnFacts) -> Judgement:
         counted = f"{facts.n_distinct:,} different values in {facts.n_present:,} rows"
         return Judgement("identifier", False, f"left out: an identifier, {counted}")
     infinite = int(np.isinf(facts.values).sum())
-    return Judgement(
-        "number", True, _joined(f"{infinite} infinite values count as missing" if infinite else "", _code(facts))
-    )
+    beyond = int((np.abs(facts.values) > LARGEST).sum()) - infinite
+    if infinite + beyond == facts.n_present:
+        return Judgement("number", False, f"left out: every value is infinite or beyond {LARGEST:g}")
+    lost = [f"{infinite:,} infinite values count as missing"] if infinite else []
+    lost += [f"{beyond:,} values beyond {LARGEST:g} count as missing; another unit would keep them"] if beyond else []
+    return Judgement("number", True, _joined(*lost, _code(facts)))
 
 
 def _is_row_number(facts: ColumnFacts) -> bool:
@@ -134,6 +141,28 @@ def _code(facts: ColumnFacts) -> str:
 
 
 def _label(facts: ColumnFacts) -> Judgement:
+    judged = _labels_or_text(facts)
+    return Judgement(judged.kind, judged.used, _joined(judged.remark, _nearly_numbers(facts)))
+
+
+def _nearly_numbers(facts: ColumnFacts) -> str:
+    """A remark on labels most of which are numbers: the others may be slips that cost the whole column."""
+    some = _spread(facts.distinct)
+    others = [str(label) for label in some if not is_number(str(label).strip())]
+    if not others or len(some) < FEWEST_ROWS or len(others) > NEARLY_NUMBERS * len(some):
+        return ""
+    return (
+        f'{1 - len(others) / len(some):.0%} of its labels are numbers, but not "{written(others[0])}":'
+        f" --kinds {facts.name}=number counts such ones as missing"
+    )
+
+
+def _spread(labels: np.ndarray) -> np.ndarray:
+    """At most about 500 labels from all over the column: its beginning may be special."""
+    return labels[:: max(1, len(labels) // 500)]
+
+
+def _labels_or_text(facts: ColumnFacts) -> Judgement:
     words = _mean_words(facts.distinct)
     repeated = facts.n_distinct <= RARELY * facts.n_present
     if words >= WORDS and (not repeated or facts.n_distinct > MANY_VALUES):
@@ -154,7 +183,7 @@ def many_labels(n_labels: int, most: int = MAX_CATEGORIES) -> str:
 
 
 def _mean_words(labels: np.ndarray) -> float:
-    some = labels[:: max(1, len(labels) // 500)]  # spread over the column: its beginning may be special
+    some = _spread(labels)
     return sum(len(str(label).split()) for label in some) / len(some)
 
 

@@ -1,7 +1,7 @@
 r"""Numbers as people write them: ``$1,234.50``, ``1.234,50 €``, ``12 %``, ``(300)``, ``1 250``, ``72 kg``.
 
-A column is numbers when every value is, all written with one decimal sign and with one unit; up to ``MOST_STRAYS``
-different strings without a digit ("unknown", "-") may stand among many numbers and count as missing. ``1,234`` alone
+A column is numbers when every value is, all written with one decimal sign and with one unit; a few different strings
+without a digit ("unknown", "-") may stand among many numbers and count as missing. ``1,234`` alone
 could mean 1234 or 1.234: a decimal comma is assumed only where the reader says so (fields are not separated by commas)
 or where another value of the column leaves no choice.
 """
@@ -16,8 +16,10 @@ import numpy as np
 
 __all__ = ["NumberFormat", "number_format", "parse_number", "parse_numbers"]
 
-#: So many different strings without a digit may stand among numbers, of which there must be so many different ones.
-MOST_STRAYS, FEWEST_NUMBERS = 3, 10
+#: So many different strings without a digit may stand among numbers, of which there must be so many different ones;
+FEW_STRAYS, FEWEST_NUMBERS = 3, 10
+#: up to so many where there are so many times as many numbers.
+MOST_STRAYS, NUMBERS_PER_STRAY = 10, 20
 
 _CURRENCY = r"[$€£¥₹₽₩]|US\$|R\$|USD|EUR|GBP|CHF|JPY|kr|zł"
 _GROUP = "[ '\u00a0\u202f\u2019{other}]"  # between thousands: spaces, apostrophes and the sign that is not decimal
@@ -75,6 +77,8 @@ def _format(labels: Sequence[str], decimal: str) -> NumberFormat | None:
         units.add(match["unit"])
     units -= {""} if "" in units and units & set("$€£¥₹%") else set()  # "0" among "12 %" has the same unit
     if len(units) > 1 or not numbers or (strays and numbers < FEWEST_NUMBERS):
+        return None
+    if len(strays) > FEW_STRAYS and numbers < NUMBERS_PER_STRAY * len(strays):
         return None
     return NumberFormat(decimal, units.pop() if units else "", tuple(strays))
 

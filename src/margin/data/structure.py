@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from margin.data.facts import ColumnFacts, written
 from margin.data.judgement import has_identifier_name, has_time_name
+from margin.data.kinds import FEW
 
 __all__ = [
     "duplicate_rows",
@@ -26,6 +28,8 @@ ROWS_PER_GROUP, FEWEST_GROUPS = 2.0, 5
 IMBALANCE = 4.0
 #: Neighboring targets differ by less than this fraction of what independent rows would: they belong together.
 ALIKE = 0.5
+#: Below this, a good part of the rows repeats by chance.
+COMBINATIONS_PER_ROW = 10
 FEWEST_ROWS = 50
 
 _PERSONS = (
@@ -36,19 +40,29 @@ _OWNERS = re.compile(rf"{_PERSONS}|session|device|machine|sensor|vehicle|account
 
 
 def duplicate_rows(columns: Sequence[ColumnFacts], target: ColumnFacts | None) -> str:
-    """A remark on rows that repeat an earlier one in all ``columns``, or ""."""
-    if not columns or not columns[0].n_rows:
+    """A remark on rows that repeat an earlier one in all ``columns`` and in the target, or "".
+
+    Where every column has few values, and combinations of them are not many times as many as rows, rows repeat anyway.
+    Rows that repeat but have other targets are no copies; they are only spoken of beside some that are.
+    """
+    if not columns or not columns[0].n_rows or _few_combinations(columns):
         return ""
     keys = _row_keys(columns)
-    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-    repeated = len(keys) - len(first)
-    if not repeated:
+    different = len(np.unique(keys))
+    copies = len(keys) - (different if target is None else len(np.unique(_row_keys([*columns, target]))))
+    if not copies:
         return ""
-    remark = f"{repeated:,} of {len(keys):,} rows repeat an earlier one: copies among test rows make scores too good"
-    if target is None:
+    repeat = "repeats" if copies == 1 else "repeat"
+    remark = f"{copies:,} of {len(keys):,} rows {repeat} an earlier one: copies among test rows make scores too good"
+    others = len(keys) - different - copies
+    if not others:
         return remark + "."
-    pairs = len(np.unique(number * np.int64(target.n_distinct + 1) + target.codes))
-    return remark + (f"; {pairs - len(first):,} of them have another target." if pairs > len(first) else ".")
+    return remark + f"; {others:,} more {'does' if others == 1 else 'do'}, but with another target."
+
+
+def _few_combinations(columns: Sequence[ColumnFacts]) -> bool:
+    sizes = [column.n_distinct + bool(column.absent.any()) for column in columns]
+    return max(sizes) <= FEW and math.prod(sizes) < COMBINATIONS_PER_ROW * columns[0].n_rows
 
 
 def _row_keys(columns: Sequence[ColumnFacts]) -> np.ndarray:
@@ -193,13 +207,20 @@ def target_remarks(target: ColumnFacts, task: str) -> list[str]:
         remarks.append(
             f"{listed} {'occurs' if len(single) == 1 else 'occur'} in one row only: no fold can test what it learned."
         )
-    if target.n_distinct > 1 and counts[-1] >= IMBALANCE * counts[0]:
-        rare = written(target.distinct[np.argmin(target.counts)])
+    if _is_imbalanced(target):
+        judged = np.where(target.counts > 1, target.counts, len(target.codes))
+        rare, n_rare = written(target.distinct[np.argmin(judged)]), judged.min()
         remarks.append(
-            f"The classes are out of balance: {rare!r} is {counts[0] / counts.sum():.1%} of the rows, and predicting"
+            f"The classes are out of balance: {rare!r} is {n_rare / counts.sum():.1%} of the rows, and predicting"
             f" the commonest class everywhere is already {counts[-1] / counts.sum():.1%} accurate."
         )
     return remarks
+
+
+def _is_imbalanced(target: ColumnFacts) -> bool:
+    """Whether one class is many times as common as another; a class of a single row judges nothing."""
+    counts = target.counts[target.counts > 1]
+    return len(counts) > 1 and bool(counts.max() >= IMBALANCE * counts.min())
 
 
 def suggest_metric(target: ColumnFacts, task: str) -> str | None:
@@ -211,7 +232,6 @@ def suggest_metric(target: ColumnFacts, task: str) -> str | None:
         return "rmse"
     if task != "classification":
         return None
-    counts = np.sort(target.counts)
-    if len(counts) < 2 or counts[-1] < IMBALANCE * counts[0]:
+    if not _is_imbalanced(target):
         return "accuracy"
-    return "roc_auc" if len(counts) == 2 else "balanced_accuracy"
+    return "roc_auc" if np.count_nonzero(target.counts > 1) == 2 else "balanced_accuracy"

@@ -19,6 +19,8 @@ TrainTest = tuple[np.ndarray, np.ndarray]
 
 #: From this many rows on, a fifth of them is held out; of fewer, so small a part would say little.
 ROWS_FOR_HELD_OUT, HELD_OUT_FRACTION = 500, 0.2
+#: The rarer of two classes needs so many rows for that: one to judge by, and one for each of two folds.
+RARER_FOR_HELD_OUT = 3
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class FoldPlan:
     folds: list[TrainTest]
     labels: np.ndarray | None = None
     label_name: str = ""
+    both_classes: bool = False
 
     @property
     def groups(self) -> np.ndarray | None:
@@ -60,7 +63,7 @@ class FoldPlan:
     def within(self, rows: np.ndarray, k: int, seed: int = 0) -> list[TrainTest]:
         """Folds of the same kind inside ``rows``, as positions in ``rows``: for choices made on training rows only."""
         labels = None if self.labels is None else self.labels[rows]
-        k = _possible_folds(self.kind, labels, len(rows), k)
+        k = _possible_folds(self.kind, labels, len(rows), k, self.both_classes)
         return _folds(self.kind, labels, len(rows), k, seed)
 
     def part(self, rows: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
@@ -94,11 +97,13 @@ def plan_folds(
     groups: Any = None,
     times: Any = None,
     label_name: str = "",
+    both_classes: bool = False,
     seed: int = 0,
 ) -> FoldPlan:
     """Divide rows for a comparison; ``groups`` or ``times`` (one entry per row) decide how, else the task does.
 
-    ``held_out`` is a fraction of the rows, 0 for none; by default a fifth from 500 rows on.
+    ``held_out`` is a fraction of the rows, 0 for none; by default a fifth from 500 rows on. With ``both_classes`` the
+    rarer of two classes is in every part, at the price of fewer folds: without it nothing can be ranked.
 
     >>> plan = plan_folds([0, 1] * 50, "classification", held_out=0.2)
     >>> plan.kind, len(plan.development), len(plan.held_out), len(plan.folds)
@@ -116,14 +121,18 @@ def plan_folds(
     labels = {"groups": groups, "time": times, "stratified": target}.get(kind)
     labels = None if labels is None else np.asarray(labels)
     if held_out is None:
-        held_out = HELD_OUT_FRACTION if len(target) >= ROWS_FOR_HELD_OUT else 0.0
+        enough = len(target) >= ROWS_FOR_HELD_OUT and not (both_classes and _rarer(target) < RARER_FOR_HELD_OUT)
+        held_out = HELD_OUT_FRACTION if enough else 0.0
     development, judged = _held_out(kind, labels, len(target), held_out, seed)
+    both_classes = both_classes and kind == "stratified"
+    if both_classes and held_out:
+        development, judged = _with_both_classes(labels, development, judged)
     inside = None if labels is None else labels[development]
-    k = _possible_folds(kind, inside, len(development), n_folds)
+    k = _possible_folds(kind, inside, len(development), n_folds, both_classes)
     # Another stream than that of the split: the same one would deal the same order again.
     relative = _folds(kind, inside, len(development), k, seed + 1)
     folds = [(development[train], development[test]) for train, test in relative]
-    return FoldPlan(kind, development, judged, folds, labels, label_name)
+    return FoldPlan(kind, development, judged, folds, labels, label_name, both_classes)
 
 
 def _held_out(kind: str, labels: np.ndarray | None, n: int, fraction: float, seed: int) -> TrainTest:
@@ -140,12 +149,28 @@ def _held_out(kind: str, labels: np.ndarray | None, n: int, fraction: float, see
     )
 
 
-def _possible_folds(kind: str, labels: np.ndarray | None, n: int, k: int) -> int:
-    """At most one fold per group, per moment after the first, or per row."""
+def _with_both_classes(labels: Any, development: np.ndarray, judged: np.ndarray) -> TrainTest:
+    """The same division, but a class that is not among the judged rows gives one: a fifth of two rows may be none."""
+    for label in np.setdiff1d(labels.astype(str), labels[judged].astype(str)):
+        moved = development[labels[development].astype(str) == label][:1]
+        development, judged = np.setdiff1d(development, moved), np.union1d(judged, moved)
+    return development, judged
+
+
+def _rarer(labels: Any) -> int:
+    """How many rows the rarer of two classes has; of more classes, all rows count."""
+    counts = np.unique(np.asarray(labels).astype(str), return_counts=True)[1]
+    return int(counts.min()) if len(counts) == 2 else len(labels)
+
+
+def _possible_folds(kind: str, labels: np.ndarray | None, n: int, k: int, both_classes: bool = False) -> int:
+    """At most one fold per group, per moment after the first, or per row (of the rarer of two classes)."""
     if kind == "groups":
         n = len(np.unique(np.asarray(labels).astype(str)))
     elif kind == "time":
         n = len(np.unique(np.asarray(labels))) - 1
+    elif both_classes:
+        n = max(_rarer(labels), min(n, 2))  # a single row cannot be in two folds, and one fold is none
     if n < 2:
         raise ValueError(
             f"plan_folds: two folds need at least two {'groups' if kind == 'groups' else 'times or rows'}."

@@ -14,6 +14,10 @@ from margin.service.nearest import nearest
 __all__ = ["describe", "describe_run", "list_models", "parameters", "rows_of"]
 
 
+#: Files of a run that a person opens.
+RESULTS = ("report.html", "model_card.md", "board.png", "sampled.csv")
+
+
 def list_models(family: str | None = None, task: str | None = None, *, rows: bool = True) -> list[dict[str, Any]]:
     """The catalog as plain objects, optionally of one family or task, with or without the rows of the notes."""
     return [
@@ -87,9 +91,17 @@ def describe_run(path: str | Path) -> dict[str, Any]:
         "held_out": run.manifest.get("held_out", {}).get("scores", {}),
         "records": len(metrics),
         "last": metrics[-1] if metrics else {},
-        "board": json.loads(board.read_text()) if board.exists() else [],
-        "files": [name for name in ("report.html", "model_card.md") if (run.folder / name).exists()],
+        "board": _board(board) if board.exists() else [],
+        "files": [name for name in RESULTS if (run.folder / name).exists()],
     }
+
+
+def _board(path: Path) -> list[dict[str, Any]]:
+    """The models of a comparison; generative ones, which have many measures, by the density that ranks them."""
+    found = json.loads(path.read_text())
+    if isinstance(found, list):
+        return found
+    return [{**row, "metric": "log_density", "mean": row.get("log_density")} for row in found["board"]]
 
 
 def _facts_of(model: Any) -> dict[str, Any]:
@@ -98,8 +110,17 @@ def _facts_of(model: Any) -> dict[str, Any]:
 
     inner = last_step(model)
     usual = {name: parameter.default for name, parameter in inspect.signature(type(inner)).parameters.items()}
-    changed = {key: str(v) for key, v in inner.get_params(deep=False).items() if repr(v) != repr(usual.get(key))}
+    changed = {key: _brief(v) for key, v in inner.get_params(deep=False).items() if repr(v) != repr(usual.get(key))}
     return {"model": catalog.name_of(inner) or type(inner).__name__, "parameters_set": changed}
+
+
+def _brief(value: Any) -> str:
+    """A parameter on one line: a model as its class, and models with names as these."""
+    if hasattr(value, "get_params"):
+        return type(value).__name__
+    if isinstance(value, list) and value and all(isinstance(v, tuple) and hasattr(v[-1], "get_params") for v in value):
+        return ", ".join(str(name) for name, *_ in value)
+    return str(value)
 
 
 def _describe_experiment(name: str) -> dict[str, Any]:

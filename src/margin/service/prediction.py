@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from margin import catalog
+from margin.data.table import close_names
 from margin.runs import Run
 from margin.service.pictures import check_size, predict_pictures
 from margin.service.requests import BadRequest
@@ -19,6 +20,8 @@ __all__ = ["Columns", "last_step", "open_model", "predict", "sample", "score", "
 
 Columns = dict[str, np.ndarray]
 
+GENERATIVE = "generative comparison"  # what the folder of one is called in its manifest
+
 
 def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     """A model and what is known of it, from a run folder or a model file."""
@@ -27,6 +30,11 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     path = Path(path)
     if path.is_dir():
         run = Run.existing(path)
+        if run.manifest["identity"].get("kind") == GENERATIVE:
+            raise BadRequest(
+                f"{path} compares generative models and keeps none; sampled.csv in it holds new rows of the best, and"
+                " margin fit MODEL DATA trains one."
+            )
         return run.model(), run.manifest
     if not path.exists():
         raise BadRequest(f"There is neither a run folder nor a model file {str(path)!r}.")
@@ -39,11 +47,11 @@ def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
     wanted = "predict_proba" if proba else "predict"
     if not hasattr(model, wanted):
         raise BadRequest(_cannot(model, model_path, wanted))
-    pictures = predict_pictures(model, data, proba)
+    pictures = predict_pictures(model, data, proba, manifest)
     if pictures is not None:
         return pictures
     source = source_for(manifest, data)
-    check_size(model, source, data)
+    check_size(model, source, data, manifest)
     found = getattr(model, wanted)(source.X)
     if isinstance(found, list):  # tags of the words of every text: as a tagger reads them, with blanks between
         found = [" ".join(map(str, tags)) for tags in found]
@@ -73,14 +81,18 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
         raise BadRequest(
             f"{type(last_step(model)).__name__} in {model_path} transforms rows: there is nothing to score."
         )
-    source = source_for(manifest, data, target)
+    source = source_for(manifest, data, target, untargeted="drop")
+    if source.untargeted and not len(source.X):
+        raise BadRequest(f"score: no row of {data} has a value of the target {source.target!r}.")
     if source.y is None and task in ("classification", "regression", "forecasting"):
         known = manifest.get("identity", {}).get("target", "")
         lacks = f"{data} has no column {known!r}, which is the target" if known else f"{data} needs a target"
         raise BadRequest(f"score: {lacks}; name its column with --target.")
-    check_size(model, source, data)
+    check_size(model, source, data, manifest)
     if task == "classification":
         _refuse_unknown_classes(model, source, data)
+        if source.y is not None and source.y.dtype.kind == "f" and np.asarray(model.classes_).dtype.kind in "OU":
+            source = replace(source, y=source.y.astype(str).astype(object))  # numbers with a fraction were labels
     if task == "forecasting" and source.y is not None and not last_step(model).n_features_in_:
         scores = evaluate(last_step(model), len(source.y), source.y, "regression")  # the steps that follow the fit
     else:
@@ -88,6 +100,9 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
     if not scores:
         raise BadRequest(f"score: no metric for {task} can be computed for {type(last_step(model)).__name__}.")
     remarks = []
+    if source.untargeted:
+        rows = source.untargeted + len(source.X)
+        remarks.append(f"{source.untargeted:,} of {rows:,} rows have no {source.target} and are left out.")
     if _trained_on(manifest, source, data):
         remarks.append(f"{data} holds the rows the model was trained on: scores on new rows are usually worse.")
     return scores, remarks
@@ -97,7 +112,7 @@ def sample(model_path: str, n: int, seed: int) -> np.ndarray:
     """``n`` draws from a generative model."""
     model, _ = open_model(model_path)
     if not callable(getattr(model, "sample", None)):
-        raise BadRequest(f"{type(model).__name__} in {model_path} is not generative: it has no sample.")
+        raise BadRequest(f"{type(last_step(model)).__name__} in {model_path} is not generative: it has no sample.")
     return np.asarray(model.sample(n, random_state=seed))
 
 
@@ -173,12 +188,19 @@ def _entry_of(manifest: dict[str, Any]) -> catalog.Entry | None:
     return found if found is not None and found.data == "text" else None
 
 
-def source_for(manifest: dict[str, Any], data: str, target: str | None = None) -> Source:
-    """New rows for a model: a target column is set aside, and the columns it was trained on are picked by name."""
+def source_for(
+    manifest: dict[str, Any], data: str, target: str | None = None, *, untargeted: str = "predict"
+) -> Source:
+    """New rows for a model: a target column is set aside, and the columns it was trained on are picked by name.
+
+    To predict, nobody needs the target; to score, rows without it are left out (``untargeted="drop"``).
+    """
     known = manifest.get("identity", {}).get("target", "")
     wanted, entry = target or known or None, _entry_of(manifest)
     try:
-        source = open_for(entry, data, wanted) if entry else open_source(data, wanted)
+        source = (
+            open_for(entry, data, wanted, untargeted) if entry else open_source(data, wanted, untargeted=untargeted)
+        )
     except BadRequest:
         if target is not None:
             raise
@@ -190,6 +212,8 @@ def source_for(manifest: dict[str, Any], data: str, target: str | None = None) -
     absent = [name for name in features if name not in source.table.names]
     if absent:
         others = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        raise BadRequest(f"{data} lacks the column {absent[0]!r}{others} that the model was trained on.")
+        close = close_names(absent[0], source.table.names)
+        hint = f"; {close}" if close.startswith("close") else ""
+        raise BadRequest(f"{data} lacks the column {absent[0]!r}{others} that the model was trained on{hint}.")
     picked = source.table.select(features)
     return replace(source, X=picked.to_pandas(), features=picked.names, table=picked)

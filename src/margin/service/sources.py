@@ -16,15 +16,19 @@ import numpy as np
 
 from margin import data
 from margin.core.notices import warn_user
+from margin.data.kinds import missing_mask
 from margin.data.table import Table
 from margin.service.requests import BadRequest
 
-__all__ = ["Source", "folder_options", "image_folder", "open_source", "open_table", "picture_files"]
+__all__ = ["Source", "folder_options", "image_folder", "open_source", "open_table", "picture_facts", "picture_files"]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Rows to learn from or to predict: ``X`` as a model sees it, ``y`` if there is a target."""
+    """Rows to learn from or to predict: ``X`` as a model sees it, ``y`` if there is a target.
+
+    ``untargeted`` rows had no value of it and were left out, where that was asked for.
+    """
 
     name: str
     X: Any
@@ -35,6 +39,7 @@ class Source:
     hash: str
     table: Table | None = None
     image_shape: tuple[int, ...] | None = None
+    untargeted: int = 0
 
     @property
     def needs_preparation(self) -> bool:
@@ -44,15 +49,22 @@ class Source:
         )
 
 
-def open_source(spec: str, target: str | None = None, task: str | None = None) -> Source:
-    """Open a file, a folder of pictures or a named set. A file's target must be named; the others bring their own."""
+#: What happens to rows of a file that have no value of the target: an error, they are left out, or no target is read.
+UNTARGETED = ("refuse", "drop", "predict")
+
+
+def open_source(spec: str, target: str | None = None, task: str | None = None, untargeted: str = "refuse") -> Source:
+    """Open a file, a folder of pictures or a named set. A file's target must be named; the others bring their own.
+
+    ``untargeted`` says what happens to rows of a file without a target, one of ``UNTARGETED``.
+    """
     name, _, options = spec.partition(":")
     if name in data.names() and not Path(spec).exists():
         return _from_named(name, options, target, task)
     folder = image_folder(spec)
     if folder is not None:
         return _from_folder(folder, spec)
-    return _from_table(spec, _read(spec), target, task)
+    return _from_table(spec, _read(spec), target, task, untargeted)
 
 
 def image_folder(spec: str) -> Path | None:
@@ -115,6 +127,11 @@ def _from_named(name: str, options: str, target: str | None, task: str | None) -
     )
 
 
+def picture_facts(source: Source) -> dict[str, Any]:
+    """What a run must remember of pictures, so that new ones can be brought to their size; nothing for other data."""
+    return {} if source.image_shape is None else {"image_shape": list(source.image_shape)}
+
+
 def folder_options(spec: str) -> dict[str, Any]:
     """Options of a folder of pictures, ``photos:resize=32x48``, with ``resize`` as (height, width)."""
     path = image_folder(spec)
@@ -159,7 +176,8 @@ def _from_folder(path: Path, spec: str) -> Source:
             return _scenes(str(path), open_detection_folder(path, **chosen))
         folder = open_image_folder(path, **chosen)
     except ValueError as error:
-        raise BadRequest(str(error)) from None
+        hint = f" Write {path}:resize=64x64 to bring them to one." if "unless resize" in str(error) else ""
+        raise BadRequest(f"{error}{hint}") from None
     if folder.skipped:
         more = f" (and {len(folder.skipped) - 1} more)" if len(folder.skipped) > 1 else ""
         warn_user(
@@ -192,16 +210,20 @@ def _pixels(images: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
     return X, tuple(f"pixel_{i}" for i in range(X.shape[1]))
 
 
-def _from_table(name: str, table: Table, target: str | None, task: str | None) -> Source:
+def _from_table(name: str, table: Table, target: str | None, task: str | None, untargeted: str = "refuse") -> Source:
+    rows = len(table)
     if target is None:
         X, y = table, None
     else:
         try:
-            X, y = table.split_target(target)
+            if untargeted == "drop":
+                table = table.take(~missing_mask(table[target]))
+            X, y = (table.drop(target), None) if untargeted == "predict" else table.split_target(target)
         except KeyError as error:
             raise BadRequest(str(error)) from None
-    found = task or ("density" if y is None else data.detect_task(y))
-    return Source(name, X.to_pandas(), y, X.names, target or "", found, table.hash(), table=X)
+    found = task or ("density" if y is None or not len(y) else data.detect_task(y))
+    left_out = rows - len(table)
+    return Source(name, X.to_pandas(), y, X.names, target or "", found, table.hash(), table=X, untargeted=left_out)
 
 
 def _parsed_options(text: str) -> dict[str, Any]:

@@ -25,16 +25,16 @@ def takes_target(entry: catalog.Entry) -> bool:
     return learns_pairs or (entry.task == "forecasting" and entry.data == "table")
 
 
-def open_for(entry: catalog.Entry, spec: str, target: str | None = None) -> Source:
-    """The source ``spec`` as the model ``entry`` takes it."""
+def open_for(entry: catalog.Entry, spec: str, target: str | None = None, untargeted: str = "refuse") -> Source:
+    """The source ``spec`` as the model ``entry`` takes it; ``untargeted`` rows as in :func:`open_source`."""
     if entry.data != "text":
-        return open_source(spec, target)
+        return open_source(spec, target, untargeted=untargeted)
     path = Path(spec)
     plain = path.is_file() and path.suffix.lower() not in TABLES and spec not in data.names()
     if plain and target is None and not takes_target(entry):
         text = read_text(path)
         return Source(spec, [text], None, (), "", entry.task, data_hash(np.array([text])))
-    return _column_of_texts(entry, open_source(spec, target))
+    return _column_of_texts(entry, open_source(spec, target, untargeted=untargeted))
 
 
 def read_text(path: Path) -> str:

@@ -14,7 +14,7 @@ from margin.service.changes import folder_for
 from margin.service.forecasting import in_time
 from margin.service.preparation import behind, preparation
 from margin.service.requests import BadRequest
-from margin.service.sources import Source
+from margin.service.sources import Source, picture_facts
 from margin.service.texts import open_for, takes_target
 
 __all__ = ["build_model", "fit"]
@@ -77,6 +77,7 @@ def fit(
         "rows": len(source.X),
         "params": {key: str(value) for key, value in estimator.get_params(deep=False).items()},
         "seed": seed,
+        **picture_facts(source),
     }
     run = Run.open(folder_for(out, identity, facts, existing), identity, **facts)
     if run.status != "finished":

@@ -13,10 +13,12 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
+
 from margin.metrics import Metric
 from margin.metrics import metric as metric_named
 from margin.runs import Run
-from margin.selection import Trial, plan_folds
+from margin.selection import FoldPlan, Trial, plan_folds
 from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
 from margin.service.changes import EXISTING, folder_for
@@ -26,6 +28,7 @@ from margin.service.comparison.job import Watch, restore, run_job
 from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
 from margin.service.comparison.result import Comparison
 from margin.service.requests import BadRequest
+from margin.service.sources import picture_facts
 
 if TYPE_CHECKING:
     from margin.service.comparison.generative import GenerativeComparison
@@ -35,6 +38,8 @@ __all__ = ["BASELINE", "PRIMARY", "Comparison", "ComparisonRequest", "compare", 
 PRIMARY = {"classification": "accuracy", "regression": "rmse"}
 #: Decides where one class is so frequent that accuracy says little; it needs no probabilities and no threshold.
 PRIMARY_IF_LOPSIDED = "roc_auc"
+#: Decides in its place where a fold lacks a class, so that nothing can be ranked there.
+SEES_EVERY_CLASS = "balanced_accuracy"
 
 
 @overload
@@ -215,8 +220,10 @@ def run_comparison(
 def open_comparison(folder: str | Path) -> Comparison:
     """The comparison that a folder keeps, as far as it came; its data file is read again, nothing is fitted."""
     run = Run.existing(folder)
-    if run.manifest["identity"].get("kind") != "comparison":
-        raise BadRequest(f"{folder} does not hold a comparison.")
+    kind = run.manifest["identity"].get("kind")
+    if kind != "comparison":
+        instead = "; its board is drawn in board.png" if kind == "generative comparison" else ""
+        raise BadRequest(f"{folder} holds a {kind or 'fit'}, which has no report{instead}.")
     if run.manifest.get("given") != "spec":
         raise BadRequest(f"{folder} holds a comparison of a data frame; margin.compare with out= opens it again.")
     request = ComparisonRequest(**run.manifest["request"])
@@ -241,12 +248,14 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
             groups=opened.groups,
             times=opened.times,
             label_name=opened.label_name,
+            both_classes=decides.ranks,
             seed=request.seed,
         )
     except ValueError as error:
         raise BadRequest(f"compare: {str(error).partition(': ')[2]}") from None
     if len(plan.folds) < request.folds:
-        remarks.append(f"There are only {len(plan.folds)} folds: more would leave some without rows of their own.")
+        remarks.append(_fewer_folds(opened, plan))
+    decides = _defined(decides, request, opened, plan)
     given = "spec" if isinstance(data, str | Path) else "arrays" if opened.source.table is None else "frame"
     identity, facts = _identity(opened, request)
     folder = None if out is None else folder_for(out, identity, facts, existing)
@@ -286,11 +295,38 @@ def _metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
     return found
 
 
+def _fewer_folds(opened: OpenedData, plan: FoldPlan) -> str:
+    """Why there are fewer folds than were asked for."""
+    counts = np.unique(np.asarray(opened.source.y)[plan.development].astype(str), return_counts=True)
+    if plan.both_classes and len(plan.folds) == counts[1].min():
+        rare = str(counts[0][counts[1].argmin()])
+        return f"There are only {len(plan.folds)} folds: each needs a row of class {rare!r}."
+    return f"There are only {len(plan.folds)} folds: more would leave some without rows of their own."
+
+
+def _defined(decides: Metric, request: ComparisonRequest, opened: OpenedData, plan: FoldPlan) -> Metric:
+    """The metric that decides, or another where it was not asked for and some part of the rows lacks a class."""
+    if not decides.ranks:
+        return decides
+    y = np.asarray(opened.source.y).astype(str)
+    parts = [test for _, test in plan.folds] + ([plan.held_out] if len(plan.held_out) else [])
+    lacking = [str(label) for part in parts for label in np.setdiff1d(y, y[part])]
+    if not lacking:
+        return decides
+    said = f"{decides.name} needs rows of every class in every fold, and one has none of class {lacking[0]!r}"
+    if request.metric is not None:
+        raise BadRequest(f"compare: {said}; try {SEES_EVERY_CLASS}, or --folds with fewer of them.")
+    opened.remarks[:] = [remark for remark in opened.remarks if f"and {decides.name} decides" not in remark]
+    opened.remarks.append(f"{said}, so {SEES_EVERY_CLASS} decides; --metric names another.")
+    return metric_named(SEES_EVERY_CLASS)
+
+
 def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """What makes it this comparison, and what else its folder says about it."""
     source = opened.source
     identity = {"kind": "comparison", "data_hash": source.hash, "target": source.target, "task": source.task}
     facts = {"data": source.name, "task": source.task, "features": list(source.features), "rows": len(source.X)}
+    facts.update(picture_facts(source))
     return {**identity, **request.identity}, facts
 
 

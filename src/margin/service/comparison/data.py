@@ -22,6 +22,8 @@ __all__ = ["OpenedData", "open_data"]
 
 #: A class with fewer rows than this cannot be both learned from and judged by.
 LEAST_CLASS = 2
+#: Of the rows, so many at most may be the only ones of their class.
+MOST_ALONE = 0.5
 #: From this fraction on, the largest class alone makes accuracy look good.
 LOPSIDED = 0.9
 #: Errors are squared and summed, which must stay below the largest number.
@@ -59,6 +61,8 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     table, remarks, kept = _without_missing_targets(table, target, request)
     labels = {role: _labels(table, role, getattr(request, role), kept) for role in ("group", "time")}
     columns = [column for column in (request.group, request.time) if isinstance(column, str)]
+    if target in columns:
+        raise BadRequest(f"compare: {target} is the target, so it cannot say how rows belong together.")
     remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
     found = _judged(table, target, request, columns)
     remarks += [*_left_out(found, {*columns, *request.ignore}), *found.remarks, *_suspicions(found, request)]
@@ -234,7 +238,7 @@ def _no_column(table: Table, role: str, name: str) -> str:
     from margin.data.table import close_names
 
     if role == "target":
-        return f"Table: there is no target {name!r}; {close_names(name, table.names)}."
+        return f"compare: there is no column {name!r} to predict; {close_names(name, table.names)}."
     return f"compare: {role}: there is no column {name!r}; {close_names(name, table.names)}."
 
 
@@ -266,13 +270,23 @@ def _checked(opened: OpenedData) -> OpenedData:
             raise BadRequest(f"compare: {target} has values as large as {largest:.3g}, whose squares no number holds.")
         return opened
     labels, codes, counts = np.unique(y.astype(str), return_inverse=True, return_counts=True)
+    if y.dtype.kind == "f" and np.any(y != np.floor(y)):  # estimators take such numbers for a quantity
+        y = y.astype(str).astype(object)
+        source = replace(source, y=y)
+        opened = replace(opened, source=source)
     rare = counts < LEAST_CLASS
     remarks = list(opened.remarks)
+    if rare.sum() > MOST_ALONE * len(y):
+        raise BadRequest(
+            f"compare: {target} has {len(labels):,} different values in {len(y):,} rows, most of them in one row only:"
+            " these are no classes to learn."
+        )
     if rare.any():
         named = ", ".join(labels[rare][:5]) + (", ..." if rare.sum() > 5 else "")
+        classes = "class has" if rare.sum() == 1 else "classes have"
         remarks.append(
-            f"{int(rare.sum()):,} classes of {target} have a single row ({named}), which cannot be both learned from"
-            " and judged by; these rows are left out."
+            f"{int(rare.sum()):,} {classes} a single row of {target} ({named}), which cannot be both learned from"
+            f" and judged by; {'it is' if rare.sum() == 1 else 'these rows are'} left out."
         )
         kept = ~rare[codes]
         groups, times = (None if part is None else part[kept] for part in (opened.groups, opened.times))

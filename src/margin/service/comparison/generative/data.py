@@ -11,6 +11,7 @@ import numpy as np
 
 from margin import data as data_package
 from margin.data.kinds import missing_mask
+from margin.data.profile import ColumnProfile
 from margin.data.table import Table
 from margin.runs import data_hash
 from margin.service.comparison.generative.columns import CodedColumn, TableCode
@@ -21,6 +22,7 @@ __all__ = ["GenerativeData", "open_rows"]
 
 LEAST_ROWS = 40  # fewer cannot be both learned from and judged by
 DESCRIBED = ("number", "flag", "category")
+MOST_MISSING = 0.5  # a column with more missing entries is left out: it would take more rows along than it describes
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +125,25 @@ def _described(table: Table, ignore: Sequence[str], kinds: Mapping[str, str]) ->
         found = data_package.profile(table, kinds=kinds, ignore=ignore)
     except (KeyError, ValueError) as error:
         raise BadRequest(f"compare: {str(error.args[0]).removeprefix('profile: ')}") from None
-    used = [c for c in found.columns if c.used and c.kind in DESCRIBED]
-    silent = {*ignore, *(c.name for c in used)}
-    reasons = [f"{c.name}: {c.remark or f'left out: {c.kind}'}." for c in found.columns if c.name not in silent]
+    reasons = {c.name: _reason(c, found.table.kinds[c.name]) for c in found.columns if c.name not in ignore}
+    used = [name for name, reason in reasons.items() if not reason]
+    said = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
     if not used:
-        raise BadRequest(f"compare: no column is of numbers or categories ({' '.join(reasons) or 'all are ignored'})")
-    return found.table.select([c.name for c in used]), reasons
+        raise BadRequest(f"compare: no column is of numbers or categories ({' '.join(said) or 'all are ignored'})")
+    return found.table.select(used), said
+
+
+def _reason(column: ColumnProfile, stored: str) -> str:
+    """Why a density cannot describe the column, which is ``stored`` as that kind; "" if it can."""
+    if not column.used:
+        return column.remark
+    if column.kind not in DESCRIBED:
+        return f"left out: {column.kind}"
+    if stored == "text":  # judged to be labels, but nearly every row has its own: states that are seen once
+        return f"left out: {column.distinct:,} different labels, most of them in one row"
+    if column.missing > MOST_MISSING:
+        return f"left out: {column.missing:.0%} of the rows have no value"
+    return ""
 
 
 def _complete(table: Table) -> tuple[Table, list[str]]:
