@@ -13,7 +13,7 @@ TREE_COLUMNS = 6  # up to which SciPy's tree wins against the comparison of all 
 COLUMNS_PER_TENFOLD, COLUMNS_OF_ONE = 2.0, -0.3
 
 SMALL_TABLE = 5000  # rows up to which a tree is made within a millisecond
-QUERIES_PER_TREE = 200  # queries in one call that cost, against all points, what making a tree costs
+QUERIES_PER_TREE = 400  # queries in one call that cost, against all points, what making a tree costs
 QUERIES_PER_CALL = 40  # the same for a call, whatever it asks
 
 
@@ -32,7 +32,7 @@ def waits(n_points: int, n_queries: int, n_calls: int) -> bool:
     A tree is made when as much time has been spent without it: whatever is still asked, that is at most twice what the
     better way would have taken.
 
-    >>> waits(50_000, 1, 1), waits(50_000, 5, 5), waits(50_000, 1000, 1), waits(500, 1, 1)
+    >>> waits(50_000, 1, 1), waits(50_000, 10, 10), waits(50_000, 1000, 1), waits(500, 1, 1)
     (True, False, False, False)
     """
     spent = n_queries + QUERIES_PER_CALL * n_calls
