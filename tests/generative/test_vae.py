@@ -25,6 +25,8 @@ from margin.generative.elbo import (
     log_prior_over_posterior,
     reparameterize,
 )
+from margin.generative.vae_network import VAENetwork
+from margin.neural.weights import build
 
 CHEAP = {"n_components": 2, "hidden_layer_sizes": (16,), "max_iter": 3}
 rng = np.random.default_rng(0)
@@ -172,3 +174,20 @@ def test_constant_columns_are_no_obstacle():
     model = VAE(**CHEAP, random_state=0).fit(X)
     assert np.isfinite(model.score_samples(X)).all()
     assert np.isfinite(VAE(**CHEAP, random_state=0).fit(np.ones((20, 3))).score_samples(np.ones((20, 3)))).all()
+
+
+@pytest.mark.parametrize("latent", ["normal", "mixture", "hierarchical"])
+@pytest.mark.parametrize("image_shape", [None, (1, 4, 4)])
+def test_every_posterior_begins_with_variance_one(latent, image_shape):
+    network = build(lambda: VAENetwork(16, 3, [8], latent=latent, image_shape=image_shape), seed=1)
+    mean, log_variance = network.encode(torch.full((2, 16), 40.0))
+    assert (mean != 0).all()
+    assert not log_variance.any()
+
+
+def test_rows_far_from_the_others_do_not_explode_the_first_epochs():
+    X = np.random.default_rng(3).standard_t(2, size=(300, 10))
+    noise_alone = 0.5 * (np.log(2 * np.pi * X.var(axis=0)) + 1).sum()  # minus the log-density of independent columns
+    for seed in range(5):
+        model = VAE(4, (64,), max_iter=3, random_state=seed).fit(X)
+        assert model.loss_curve_[-1] < 2 * noise_alone  # drawn log-variances: 1.7 to 42 times it

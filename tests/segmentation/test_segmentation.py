@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score, jaccard_score
 
 from margin.data.scenes import shape_scenes
-from margin.neural.nets.pixels import FCN, HourglassStack, UNet, pixel_network
+from margin.neural.nets.pixels import FCN, HourglassStack, UNet, begin_with_frequencies, pixel_network
 from margin.neural.weights import build
 from margin.segmentation import Segmenter, class_dice, class_hausdorff, class_iou, mean_iou, pixel_accuracy
 from margin.segmentation.segmenter import pixel_loss
@@ -94,3 +94,23 @@ def test_segmenter_says_what_is_wrong():
         class_iou(np.zeros((2, 2), int), np.zeros((2, 3), int))
     with pytest.raises(KeyError):
         pixel_network("vgg", 1, 2, 2, 4)
+
+
+@pytest.mark.parametrize("architecture", ["fcn", "unet", "encoder-decoder", "hourglass"])
+def test_scores_begin_at_the_frequencies_of_the_classes(architecture):
+    network = build(lambda: pixel_network(architecture, 1, 3, 2, 4), seed=0).eval()
+    with torch.no_grad():
+        before = network(torch.zeros(1, 1, 8, 8))  # without biases nothing comes of black images
+        begin_with_frequencies(network, torch.tensor([0.5, 0.3, 0.2]))
+        after = network(torch.zeros(1, 1, 8, 8))
+    assert not before.any()
+    torch.testing.assert_close(after.softmax(dim=1)[0, :, 3, 5], torch.tensor([0.5, 0.3, 0.2]))
+
+
+@pytest.mark.parametrize("start", [12, 16, 17])
+def test_a_narrow_unet_tells_the_shapes_from_starts_that_favor_the_ground(start):
+    """From these drawn weights it learned the ground only, as its features were off in all shapes."""
+    scenes = shape_scenes(np.random.default_rng(0), n_samples=120, side=20, sizes=(7, 10), n_objects=(1, 1))
+    options = {"base_channels": 8, "max_iter": 10, "batch_size": 12, "learning_rate_init": 0.01}
+    model = Segmenter(random_state=start, **options).fit(scenes.images, scenes.masks)
+    assert model.score(scenes.images, scenes.masks) > 0.9

@@ -29,12 +29,8 @@ def fitted(seed: int, architecture: str) -> Any:
 
     train, _ = shapes(seed)
     options: dict[str, Any] = {"base_channels": 8, "depth": 2, "max_iter": 20, "batch_size": 12}
-    # One start in five never learns to tell two of the shapes, which its own training scenes show: then another begins.
-    for start in range(5 if architecture == "unet" else 1):
-        model = Segmenter(architecture, learning_rate_init=0.01, random_state=seed + 1000 * start, **options)
-        if model.fit(train.images, train.masks).score(train.images, train.masks) > 0.95:
-            break
-    return model
+    model = Segmenter(architecture, learning_rate_init=0.01, random_state=seed, **options)
+    return model.fit(train.images, train.masks)
 
 
 @claim("semantic-segmentation")

@@ -11,7 +11,7 @@ from torch.nn import functional
 from margin.neural.activations import activation_layer
 from margin.neural.nets.mlp import MLP
 
-__all__ = ["ConvolutionalDecoder", "ConvolutionalEncoder", "image_sizes", "make_decoder", "make_encoder"]
+__all__ = ["ConvolutionalDecoder", "ConvolutionalEncoder", "image_sizes", "last_layer", "make_decoder", "make_encoder"]
 
 
 def make_encoder(
@@ -30,6 +30,11 @@ def make_decoder(
     if image_shape is None:
         return MLP([n_inputs, *reversed(hidden), n_features], activation)
     return ConvolutionalDecoder(image_shape, hidden, n_inputs, activation)
+
+
+def last_layer(encoder: nn.Module) -> nn.Linear:
+    """The layer of an encoder that gives its outputs."""
+    return [layer for layer in encoder.modules() if isinstance(layer, nn.Linear)][-1]
 
 
 def image_sizes(image_shape: Sequence[int], depth: int) -> list[tuple[int, int]]:

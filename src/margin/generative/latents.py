@@ -52,6 +52,9 @@ class Latent(nn.Module, ABC):
     n_outputs: int  # numbers the encoder must give
     n_noise: int  # standard normal numbers that place one latent
 
+    def begin(self, last: nn.Linear) -> None:
+        """Set the weights of the encoder's last layer, which gives ``head``, where the drawn ones are a bad start."""
+
     @abstractmethod
     def split(self, head: Tensor) -> tuple[Tensor, Tensor]:
         """The center of the posterior and the parameter of its width."""
@@ -80,6 +83,12 @@ class NormalLatent(Latent):
         super().__init__()
         self.n_components = n_components
         self.n_outputs, self.n_noise = 2 * n_components, n_components
+
+    def begin(self, last: nn.Linear) -> None:
+        """Every variance begins as 1: the loss has its exponential, which drawn weights bring far beyond the size of
+        the data for rows far from the others, and training would spend its first epochs on coming back."""
+        nn.init.zeros_(last.weight[self.n_components :])
+        nn.init.zeros_(last.bias[self.n_components :])
 
     def split(self, head: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_variance = head.chunk(2, dim=-1)

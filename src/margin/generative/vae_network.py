@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from margin.generative.coders import make_decoder, make_encoder
+from margin.generative.coders import last_layer, make_decoder, make_encoder
 from margin.generative.elbo import bernoulli_log_likelihood, gaussian_log_likelihood
 from margin.generative.latents import LATENTS, make_latent
 
@@ -28,7 +28,7 @@ class VAENetwork(nn.Module):
 
     The decoder is :math:`N(f(z), s^2 I)` with one learned variance (``variance`` at the start), or a Bernoulli
     distribution per coordinate with logits :math:`f(z)`. The encoder gives :math:`\log\sigma^2`, so any output is a
-    valid variance.
+    valid variance; it begins as 0 for every row.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class VAENetwork(nn.Module):
         self.likelihood = likelihood
         self.latent = make_latent(latent, n_components, n_prior_components, n_levels)
         self.encoder = make_encoder(n_features, hidden, self.latent.n_outputs, activation, image_shape)
+        self.latent.begin(last_layer(self.encoder))
         self.decoder = make_decoder(n_features, hidden, n_components, activation, image_shape)
         if likelihood == "gaussian":
             self.noise_level = nn.Parameter(torch.tensor(math.log(variance) / LOG_VARIANCE_PER_UNIT))

@@ -52,7 +52,8 @@ class NeighborsEstimator(Estimator, ABC):
         "auto",
         Choice(*ALGORITHMS, search=False),
         'The search: "brute" compares all pairs, "kd_tree" and "ball_tree" build a tree, "auto" takes a k-d tree for '
-        "up to six columns. Neighbors are exact and the same for all; of equally near rows the first is nearer.",
+        "few columns (up to 7 of 5000 rows, 11 of 500,000) and enough queries. Neighbors are exact and the same for "
+        "all; of equally near rows the first is nearer.",
     )
     leaf_size: int = parameter(30, Integer(low=1), "Rows of a leaf of a tree; it changes the speed, never the result.")
     p: float = parameter(

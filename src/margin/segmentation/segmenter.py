@@ -20,8 +20,10 @@ from margin.data.image_arrays import ImageParameters, channel_scaling, check_ima
 from margin.neural.estimators.base import NeuralEstimator
 from margin.neural.estimators.image_input import ImageRows, image_tags
 from margin.neural.estimators.parameters import LEARNING_RATES
+from margin.neural.generators import Seeds
 from margin.neural.nets.image_parts import Standardized
-from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, pixel_network
+from margin.neural.nets.pixels import PIXEL_NETWORKS, HourglassStack, begin_with_frequencies, pixel_network
+from margin.neural.training import RowBatches, Step
 from margin.neural.training.evaluation import EVALUATION_ROWS
 from margin.segmentation.overlap import mean_iou
 
@@ -33,7 +35,8 @@ class Segmenter(ImageParameters, NeuralEstimator):
 
     ``X`` are images as :class:`~margin.neural.estimators.CNNClassifier` takes them, ``y`` masks (n, h, w) of classes.
     The loss is the cross-entropy of the pixels; with ``dice_weight`` part of it is 1 minus the mean soft Dice
-    coefficient of the classes, which counts small objects as much as large ones.
+    coefficient of the classes, which counts small objects as much as large ones. Scores begin at the frequencies of the
+    classes, so that the features are free for what tells them apart.
 
     >>> from margin.data.scenes import shape_scenes
     >>> scenes = shape_scenes(np.random.default_rng(0), n_samples=12, side=16, sizes=(6, 8))
@@ -129,6 +132,13 @@ class Segmenter(ImageParameters, NeuralEstimator):
         described = dict(self.network_)
         center, scale = described.pop("center"), described.pop("scale")
         return Standardized(pixel_network(**described), center, scale)
+
+    def _step(self, module: nn.Module, objective: Any, rows: Any, seeds: Seeds) -> tuple[Step, RowBatches]:
+        if not self._goes_on():
+            codes, k = rows.tensors[1].flatten(), len(self.classes_)
+            counts = torch.bincount(codes, minlength=k) + 1.0  # a class may be in held-out images only
+            begin_with_frequencies(module.get_submodule("body"), counts / counts.sum())
+        return super()._step(module, objective, rows, seeds)
 
     def _rows_per_update(self, n_rows: int) -> int:
         return min(32, max(2, n_rows // 20)) if self.batch_size == "auto" else int(self.batch_size)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from margin.foundations.neighbors import distance_matrix, filtering, nearest, radius_neighbors, search
+from margin.foundations.neighbors import choosing, distance_matrix, filtering, nearest, radius_neighbors, search
 
 SCIPY = {
     "euclidean": ("euclidean", {}),
@@ -276,3 +276,33 @@ def test_pairs_are_all_that_are_near_with_their_distances(algorithm, exponent):
     found[of_query, of_point] = distances
     assert len(of_query) == (D <= 1.5).sum()
     np.testing.assert_allclose(found[D <= 1.5], D[D <= 1.5], atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [4, 7, 9, 11])
+def test_auto_gives_the_same_bits_before_and_after_it_makes_a_tree(d):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(6000, d)).round(1)  # many equal distances
+    Q = rng.normal(size=(700, d)).round(1)
+    index = search.NeighborIndex(X, 2.0)
+    made = []
+    for part in (slice(0, 1), slice(1, 4), slice(4, 5), slice(5, 300), slice(300, 301), slice(301, 700)):
+        powers, found = index.nearest(Q[part], 6)
+        made.append(bool({"tiles", "tree"} & vars(index).keys()))
+        for algorithm in ("brute", "kd_tree"):
+            expected = search.NeighborIndex(X, 2.0, algorithm).nearest(Q[part], 6)
+            np.testing.assert_array_equal(powers, expected[0])
+            np.testing.assert_array_equal(found, expected[1])
+    pays = d <= choosing.tile_columns(6000)
+    assert made == [False, False, False, pays, pays, pays]
+
+
+def test_auto_takes_the_tree_of_tiles_for_more_columns_of_more_points():
+    limits = [choosing.tile_columns(n) for n in (1, 1000, 5000, 50_000, 500_000)]
+    assert limits == sorted(limits) == [6, 6, 7, 9, 11]
+    X = np.zeros((5000, 7))
+    euclidean, manhattan = search.NeighborIndex(X, 2.0), search.NeighborIndex(X, 1.0)
+    assert euclidean.has_tiles
+    assert not euclidean.has_tree  # SciPy's, which pays up to six columns
+    assert not manhattan.has_tiles
+    assert not search.NeighborIndex(X, 2.0, "brute").has_tiles
+    assert not search.NeighborIndex(X, 2.0, "ball_tree").has_tiles

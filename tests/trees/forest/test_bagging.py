@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -18,6 +20,7 @@ from margin.trees import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
 )
+from margin.trees.forest.bagged_trees import trees_of_members
 from margin.trees.forest.out_of_bag import bootstrap_counts
 
 
@@ -186,3 +189,57 @@ def test_rows_that_no_member_left_out_are_spoken_of_and_old_estimates_are_forgot
     model.set_params(n_estimators=3, oob_score=False).fit(X, y)
     assert not hasattr(model, "oob_score_")
     assert not hasattr(model, "oob_decision_function_")
+
+
+def one_by_one(model, X):
+    """What the members say one after the other, added in their order."""
+    total = np.zeros((X.shape[0], len(model.classes_) if hasattr(model, "classes_") else 1))
+    for member, columns in zip(model.estimators_, model.estimators_features_):
+        if not hasattr(model, "classes_"):
+            total += member.predict(X[:, columns]).reshape(X.shape[0], -1)
+        else:
+            total[:, member.classes_.astype(int)] += member.predict_proba(X[:, columns])
+    return total / len(model.estimators_)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"max_features": 0.5},
+        {"max_features": 5, "bootstrap_features": True},
+        {"max_samples": 4},  # fewer rows than classes: every member lacks some
+        {"estimator": DecisionTreeClassifier(splitter="random", max_depth=3, max_features=2)},
+    ],
+)
+def test_a_walk_down_all_trees_gives_the_bits_of_one_after_the_other(options):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 6))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.array(list("abcdefgh"))[rng.integers(8, size=400)]
+    model = BaggingClassifier(n_estimators=25, random_state=2, **options).fit(X, y)
+    assert trees_of_members(model.estimators_, model.estimators_features_, 8) is not None
+    np.testing.assert_array_equal(model.predict_proba(X), one_by_one(model, X))
+    np.testing.assert_array_equal(model.predict_proba(X[:1]), model.predict_proba(X)[:1])
+
+
+def test_the_bits_of_a_bagged_number_do_not_depend_on_the_company():
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggingRegressor(n_estimators=60, max_features=0.7, random_state=0).fit(X, y)
+    together = model.predict(X)
+    np.testing.assert_array_equal(together, one_by_one(model, X)[:, 0])
+    np.testing.assert_array_equal(together[:40], [model.predict(row[None])[0] for row in X[:40]])
+    np.testing.assert_array_equal(together, model.predict(sp.csr_array(X)))
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(np.full((1, 10), np.inf))
+
+
+def test_members_that_are_no_plain_trees_answer_for_themselves():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(5, size=200), rng.normal(size=200)])
+    y = (X[:, 0] % 2 + X[:, 1] > 0.5).astype(int)
+    coded = BaggingClassifier(DecisionTreeClassifier(categorical_features=[0]), random_state=0).fit(X, y)
+    number = BaggingClassifier(DecisionTreeRegressor(), random_state=0).fit(X, y)  # it votes
+    for model in (coded, number):
+        assert trees_of_members(model.estimators_, model.estimators_features_, 2) is None
+    np.testing.assert_array_equal(coded.predict_proba(X), one_by_one(coded, X))

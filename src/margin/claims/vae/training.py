@@ -10,6 +10,7 @@ import numpy as np
 
 from margin.claims import claim
 from margin.claims.chance import ERRORS, plausible
+from margin.claims.vae.networks import network
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 
 
@@ -29,17 +30,6 @@ def decoder(model: Any) -> tuple[np.ndarray, np.ndarray, float]:
     weights = model.weights_
     noise = math.exp(float(model._ready_module().log_variance.detach()))
     return weights["decoder.linears.0.weight"][:, 0], weights["decoder.linears.0.bias"], noise
-
-
-def network(seed: int, n_features: int = 4, likelihood: str = "gaussian", variance: float = 1.0) -> Any:
-    import torch
-
-    from margin.generative.vae_network import VAENetwork
-    from margin.neural.weights import build
-
-    return build(
-        lambda: VAENetwork(n_features, 2, [6], "tanh", likelihood, variance), seed=seed, dtype=torch.float64
-    ).requires_grad_(True)
 
 
 @claim("vae")

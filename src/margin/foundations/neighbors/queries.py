@@ -45,8 +45,9 @@ def nearest(
 
     ``p`` belongs to metric "minkowski", ``covariance`` (d, d) to "mahalanobis" (that of ``X`` by default). The answer
     is exact and the same for every ``algorithm``: "brute" compares all pairs, "kd_tree" builds a tree, "auto" takes
-    the tree for up to six columns. Cost of "brute": m n d multiplications in float32 matrix products (Euclidean,
-    cosine, Mahalanobis) or about as many vectorized steps in float64 (others).
+    a tree for few columns (up to 7 of 5000 rows, 11 of 500,000) and enough queries. Cost of "brute": m n d
+    multiplications in float32 matrix products (Euclidean, cosine, Mahalanobis) or about as many vectorized steps in
+    float64 (others).
 
     >>> nearest([[0.0], [1.0], [3.0]], [[2.0]], k=2)
     Neighbors(distances=array([[1., 1.]]), indices=array([[1, 2]]))

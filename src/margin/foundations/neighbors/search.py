@@ -20,6 +20,7 @@ from margin.core.compiling_ahead import is_compiling_ahead
 from margin.core.parallel import parallel_map
 from margin.core.threads import blas_threads, threads_for
 from margin.foundations.neighbors import ball_tree, filtering, kd_tree, scan_reference, tile_tree
+from margin.foundations.neighbors.choosing import TREE_COLUMNS, tile_columns, waits
 
 __all__ = ["ALGORITHMS", "NeighborIndex"]
 
@@ -32,7 +33,6 @@ JUDGED_WORK = 2**20  # the same for pairs, whose rows NumPy has to collect first
 TREE_WORK = 2**17  # the same for trees: queries times columns times levels, some 10 ms of SciPy's
 TREE_NEIGHBORS = 100  # neighbors up to which inserting each in its place is fast (measured)
 SIMPLE_EXPONENTS = (1.0, 2.0, 3.0, np.inf)  # those for which NumPy and the compiled loops give the same bits
-TREE_COLUMNS = 6  # a tree wins up to so many columns of full-dimensional data (measured)
 BALL_PAIRS = 2**23  # pairs of a query and a point that may be in sight at once
 
 
@@ -42,8 +42,10 @@ class NeighborIndex:
     def __init__(self, points: np.ndarray, exponent: float, algorithm: str = "auto", leaf_size: int = LEAF_SIZE):
         self.points, self.exponent, self.leaf_size = points, exponent, leaf_size
         self.trees: ModuleType = ball_tree if algorithm == "ball_tree" else kd_tree
-        few = points.shape[1] <= TREE_COLUMNS
-        self.has_tree = algorithm in ("ball_tree", "kd_tree") or (algorithm == "auto" and few)
+        self.chooses, (n, d) = algorithm == "auto", points.shape
+        self.has_tree = d <= TREE_COLUMNS if self.chooses else algorithm in ("ball_tree", "kd_tree")
+        self.has_tiles = exponent == 2.0 and (d <= tile_columns(n) if self.chooses else algorithm == "kd_tree")
+        self._asked = (0, 0)  # queries and calls before there is a tree
 
     @cached_property
     def tiles(self) -> tile_tree.TileTree:
@@ -62,12 +64,14 @@ class NeighborIndex:
         queries = np.ascontiguousarray(queries, dtype=np.float64)
         if not len(queries):
             return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
-        if self._takes_tiles(queries, k):
+        by_tree = not (self.chooses and self._waits(len(queries)))
+        if by_tree and self._takes_tiles(queries, k):
             answer = partial(tile_tree.nearest, self.tiles, k=k)
         else:
-            tree = self.tree if self.has_tree else None  # made before several threads ask for it
+            by_tree = by_tree and self.has_tree
+            tree = self.tree if by_tree else None  # made before several threads ask for it
             answer = partial(self._nearest, k=k, tree=tree)
-        parts = self._shared_out(queries, answer, self._scan_work(k))
+        parts = self._shared_out(queries, answer, COMPILED_WORK if by_tree else self._scan_work(k))
         powers, index = (np.concatenate(side) for side in zip(*parts))
         if not np.isfinite(powers).all():
             raise OverflowError("powers of distances exceed the range of a float64")
@@ -92,10 +96,17 @@ class NeighborIndex:
 
     def _takes_tiles(self, queries: np.ndarray, k: int) -> bool:
         """Whether the compiled tree answers: where there is much to do, or where it costs nothing to load."""
-        if not self.has_tree or self.trees is ball_tree or self.exponent != 2.0 or k > TREE_NEIGHBORS:
+        if not self.has_tiles or k > TREE_NEIGHBORS:
             return False
         work = queries.size * np.log2(len(self.points))
         return work >= TREE_WORK or tile_tree.is_ready() or is_compiling_ahead()
+
+    def _waits(self, n_queries: int) -> bool:
+        """Whether too little was asked yet for a tree; one that is there is used."""
+        if "tiles" in vars(self) or "tree" in vars(self):
+            return False
+        self._asked = (self._asked[0] + n_queries, self._asked[1] + 1)
+        return waits(len(self.points), *self._asked)
 
     def _nearest(self, queries: np.ndarray, k: int, tree: Any) -> tuple[np.ndarray, np.ndarray]:
         if tree is not None:
@@ -166,8 +177,8 @@ class NeighborIndex:
         return self.exponent not in SIMPLE_EXPONENTS or pairs * self.points.shape[1] >= enough
 
     def _scan_work(self, k: int) -> int:
-        """Additions from which all points are scanned by compiled loops."""
-        short = self.exponent == 2.0 and not self.has_tree and k + SPARE["filter"] <= filtering.SHORT
+        """Additions from which all points are scanned by compiled loops, where no tree answers."""
+        short = self.exponent == 2.0 and k + SPARE["filter"] <= filtering.SHORT
         return LOADED_WORK if short and filtering.is_ready() else COMPILED_WORK
 
     def _loops(self, pairs: int) -> ModuleType:

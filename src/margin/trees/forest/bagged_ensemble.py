@@ -17,7 +17,9 @@ from margin.core.notices import warn_user
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike
 from margin.core.records import Record
+from margin.trees.cart import walking
 from margin.trees.forest.bagged_members import BaggingFit, draw_columns, draw_rows, member_of, member_values
+from margin.trees.forest.bagged_trees import table_of, trees_of_members
 from margin.trees.forest.out_of_bag import forget_out_of_bag
 from margin.trees.members import MemberSequence
 
@@ -169,6 +171,9 @@ class Bagging(MemberSequence, IterativeEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **MEMBER_ROWS)
         outputs = len(self.classes_) if isinstance(self, ClassifierMixin) else 0
+        trees = trees_of_members(self.estimators_, self.estimators_features_, outputs)
+        if trees is not None:
+            return walking.sum_values(trees, table_of(self.estimators_[0], X)) / len(trees)
         found = [member_values(m, X[:, c], outputs) for m, c in zip(self.estimators_, self.estimators_features_)]
         return np.mean(found, axis=0)
 
