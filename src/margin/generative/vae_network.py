@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from margin.generative.coders import make_decoder, make_encoder
 from margin.generative.elbo import bernoulli_log_likelihood, gaussian_log_likelihood
-from margin.generative.latents import LATENTS, make_latent
+from margin.generative.latents import LATENTS, NormalLatent, make_latent
 
 __all__ = ["LIKELIHOODS", "VAENetwork"]
 
@@ -53,6 +53,8 @@ class VAENetwork(nn.Module):
         self.latent = make_latent(latent, n_components, n_prior_components, n_levels)
         self.encoder = make_encoder(n_features, hidden, self.latent.n_outputs, activation, image_shape)
         self.decoder = make_decoder(n_features, hidden, n_components, activation, image_shape)
+        if isinstance(self.latent, NormalLatent):
+            _start_with_unit_variances(self.encoder)
         if likelihood == "gaussian":
             self.noise_level = nn.Parameter(torch.tensor(math.log(variance) / LOG_VARIANCE_PER_UNIT))
 
@@ -76,3 +78,15 @@ class VAENetwork(nn.Module):
         if self.likelihood == "bernoulli":
             return bernoulli_log_likelihood(x, output)
         return gaussian_log_likelihood(x, output, self.log_variance)
+
+
+def _start_with_unit_variances(encoder: nn.Module) -> None:
+    r"""Every posterior begins with the variance of the prior.
+
+    :math:`\log\sigma^2` of a random layer is as large as the data, and its exponential makes first gradients after
+    which Adam, which divides by a memory of a thousand steps, hardly moves for the rest of a short fit.
+    """
+    *_, head = (layer for layer in encoder.modules() if isinstance(layer, nn.Linear))
+    with torch.no_grad():
+        for part in (head.weight, head.bias):
+            part[len(part) // 2 :] = 0.0

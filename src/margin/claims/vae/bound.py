@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from margin.claims import claim
+from margin.claims.vae.training import network
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near
 
 X, MEAN, VARIANCE = 1.3, 0.4, 0.25  # the observation and the q of the example
@@ -198,15 +199,13 @@ def a_log_variance_is_a_valid_variance_whatever_the_network_says(seed: int) -> V
     import torch
 
     from margin.generative.elbo import kl_to_standard_normal, reparameterize
-    from margin.generative.vae_network import VAENetwork
-    from margin.neural.weights import build
 
     log_variance = torch.linspace(-60, 60, 121, dtype=torch.float64)[:, None]
     sigma = reparameterize(torch.zeros(121, 1), log_variance, torch.ones(121, 1))
     divergence = kl_to_standard_normal(torch.zeros(121, 1), log_variance)
-    network = build(lambda: VAENetwork(3, 2, [8]), seed=seed, dtype=torch.float64)
+    rows = torch.from_numpy(np.random.default_rng(seed).normal(size=(200, 3)))
     with torch.no_grad():
-        _, head = network.encode(torch.from_numpy(np.random.default_rng(seed).normal(size=(200, 3))))
+        _, head = network(seed, 3, hidden=(8,), activation="relu").encode(rows)
     truth = every(
         positive=above(float(sigma.min()), 0.0),
         finite=equal(bool(torch.isfinite(sigma).all() and torch.isfinite(divergence).all()), True),
@@ -221,14 +220,12 @@ def the_encoder_always_gives_a_mean_and_a_positive_definite_covariance(seed: int
     import torch
 
     from margin.generative.elbo import reparameterize
-    from margin.generative.vae_network import VAENetwork
     from margin.neural.nets.mlp import MLP
-    from margin.neural.weights import build
 
-    network = build(lambda: VAENetwork(4, 3, [16]), seed=seed, dtype=torch.float64)
+    net = network(seed, 4, n_components=3, hidden=(16,), activation="relu")
     inputs = torch.from_numpy(10 * np.random.default_rng(seed).normal(size=(300, 4)))
-    mean, log_variance = network.encode(inputs)
-    first, last = cast(list[torch.nn.Linear], list(cast(MLP, network.encoder).linears))
+    mean, log_variance = net.encode(inputs)
+    first, last = cast(list[torch.nn.Linear], list(cast(MLP, net.encoder).linears))
     hidden = torch.relu(inputs @ first.weight.T + first.bias)
     outputs = (hidden @ last.weight.T + last.bias).detach().numpy()  # three means, then three logarithms of variances
     variances = log_variance.exp().detach().numpy()

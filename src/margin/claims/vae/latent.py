@@ -104,8 +104,10 @@ def a_network_mean_gives_a_density_that_integrates_to_one(seed: int) -> Verdict:
     net = build(lambda: MLP([1, 8, 1], "tanh"), seed=seed, dtype=torch.float64)
 
     def mean(z: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            return net(torch.from_numpy(np.ascontiguousarray(z))).numpy()
+        with torch.no_grad():  # less its value at zero, so that it takes both signs whatever the weights
+            return (
+                net(torch.from_numpy(np.ascontiguousarray(z))) - net(torch.zeros(1, 1, dtype=torch.float64))
+            ).numpy()
 
     decoder, nodes = NormalDecoder(mean, 0.3), normal_nodes(120)
     x = np.linspace(-12, 12, 4001)

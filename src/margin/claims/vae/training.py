@@ -31,15 +31,28 @@ def decoder(model: Any) -> tuple[np.ndarray, np.ndarray, float]:
     return weights["decoder.linears.0.weight"][:, 0], weights["decoder.linears.0.bias"], noise
 
 
-def network(seed: int, n_features: int = 4, likelihood: str = "gaussian", variance: float = 1.0) -> Any:
+def network(
+    seed: int,
+    n_features: int = 4,
+    likelihood: str = "gaussian",
+    variance: float = 1.0,
+    n_components: int = 2,
+    hidden: tuple[int, ...] = (6,),
+    activation: str = "tanh",
+) -> Any:
+    """With an encoder of random weights, also for the variances, which a new network makes all one."""
     import torch
 
     from margin.generative.vae_network import VAENetwork
+    from margin.neural.nets.mlp import MLP
     from margin.neural.weights import build
 
-    return build(
-        lambda: VAENetwork(n_features, 2, [6], "tanh", likelihood, variance), seed=seed, dtype=torch.float64
-    ).requires_grad_(True)
+    def make() -> VAENetwork:
+        found = VAENetwork(n_features, n_components, hidden, activation, likelihood, variance)
+        found.encoder = MLP([n_features, *hidden, 2 * n_components], activation)
+        return found
+
+    return build(make, seed=seed, dtype=torch.float64).requires_grad_(True)
 
 
 @claim("vae")
