@@ -184,7 +184,8 @@ def _smooth(
     inverse, n_lines = _pseudo_inverse(S[:p, :p])
     slopes = inverse @ b[:p]
     bent, left = S[p:, p:] - along @ inverse @ along.T, b[p:] - along @ slopes
-    trace = float(np.trace(bent))
+    # From the curves as they are: where lines fit every row, what is left of the curves is rounding.
+    trace = float(np.trace(S[p:, p:]))
     balance = trace / float(np.trace(K)) if trace > 0 else 1.0
     size, axes = np.linalg.eigh(bent + balance * K)
     kept = size > DEPENDENT * size.max(initial=0.0)
