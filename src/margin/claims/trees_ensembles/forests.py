@@ -157,12 +157,12 @@ def rows_handled(trees: Sequence[Mapping[str, np.ndarray]]) -> float:
 
 @claim("claim-random-forest-pros-and-cons")
 def a_forest_is_more_accurate_and_more_work_than_a_tree(seed: int) -> Verdict:
-    all_X, all_y = load("moons", n_samples=1200, noise=0.35, seed=seed).arrays()
+    all_X, all_y = load("moons", n_samples=4600, noise=0.35, seed=seed).arrays()
     X, y, X_test, y_test = all_X[:600], all_y[:600], all_X[600:], all_y[600:]
     tree = DecisionTreeClassifier(random_state=seed).fit(X, y)
     forest = RandomForestClassifier(50, n_jobs=1, random_state=seed).fit(X, y)
     parallel = RandomForestClassifier(50, n_jobs=2, random_state=seed).fit(X, y)
-    xor_X, xor_y = load("xor", n_samples=400, seed=seed).arrays()
+    xor_X, xor_y = load("xor", n_samples=1300, seed=seed).arrays()
     on_xor = RandomForestClassifier(20, random_state=seed).fit(xor_X[:300], xor_y[:300])
     drawn = forest.trees_[0]["weight"][0]  # rows in the bootstrap sample of the first tree, repeats counted
     return corrected(

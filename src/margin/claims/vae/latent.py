@@ -81,7 +81,7 @@ def grids_grow_exponentially_and_draws_are_biased_low(seed: int) -> Verdict:
     for d in (1, 2, 5, 10):
         x = np.full((1, d), 0.8)
         exact = stats.norm.logpdf(0.8, 0, math.sqrt(1 + deviation**2)) * d
-        runs = np.array([log_marginal(x, likelihood, *prior_draws(50, d, rng))[0] for _ in range(200)])
+        runs = np.array([log_marginal(x, likelihood, *prior_draws(50, d, rng))[0] for _ in range(1000)])
         short.append(exact - runs.mean())
         deviations.append(runs.std())
     return every(
