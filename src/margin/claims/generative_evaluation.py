@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 
 from margin.bayes import GaussianNB
 from margin.claims import claim
+from margin.claims.chance import CHANCE
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, within
 from margin.density import HistogramDensity, KernelDensity
 from margin.density.histogram import CategoryHistogram
@@ -109,10 +110,10 @@ def copies_are_found_and_samples_are_not_copies(seed: int) -> Verdict:
     # Another stream than that of the samples: with one seed for both, samples repeat the noise of the training rows.
     rng = np.random.default_rng([seed, 7])
     centers = rng.normal(scale=4, size=(3, 4))
-    train, held_out = (centers[rng.integers(3, size=n)] + rng.normal(size=(n, 4)) for n in (600, 300))
-    sampled = GaussianMixture(3, random_state=seed).fit(train).sample(300, random_state=seed)
-    copied = KernelDensity(bandwidth=0.01).fit(train).sample(300, random_state=seed)
-    honest, memorizer = (memorization(train, held_out, rows) for rows in (sampled, copied))
+    train, held_out = (centers[rng.integers(3, size=n)] + rng.normal(size=(n, 4)) for n in (600, 1000))
+    sampled = GaussianMixture(3, random_state=seed).fit(train).sample(1000, random_state=seed)
+    copied = KernelDensity(bandwidth=0.01).fit(train).sample(1000, random_state=seed)
+    honest, memorizer = (memorization(train, held_out, rows, level=CHANCE) for rows in (sampled, copied))
     return every(
         new_rows=equal(honest.is_memorizing, False),
         as_far_as_held_out=within(honest.fraction_closer, 0.4, 0.6),

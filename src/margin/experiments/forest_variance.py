@@ -28,7 +28,7 @@ ROWS, NOISE = 100, 1.0
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
-    sets, trees = (24, 12) if fast else (100, 50)
+    sets, trees = (36, 60) if fast else (100, 50)
     rng = np.random.default_rng(seed)
     X_test, truth = friedman(rng, 80, noise=0.0)
     training = [friedman(rng, ROWS, noise=NOISE) for _ in range(sets)]

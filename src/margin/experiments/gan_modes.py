@@ -49,7 +49,7 @@ def games(fast: bool) -> dict[str, tuple[str, dict[str, Any]]]:
     """
     found: dict[str, tuple[str, dict[str, Any]]] = {
         "usual": ("ring", {"max_iter": 20 if fast else 100}),
-        "three discriminators": ("ring", {"max_iter": 15 if fast else 100, "n_discriminators": 3}),
+        "three discriminators": ("ring", {"max_iter": 25 if fast else 100, "n_discriminators": 3}),
         "unbalanced": ("ring", {"max_iter": 5, **UNBALANCED}),
     }
     # The penalty that spreads the generator over the grid falls to a hundredth: only then are clouds seen to be narrow.

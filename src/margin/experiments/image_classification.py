@@ -33,7 +33,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     cnn = CNNClassifier(
         LAYERS,
         augment=["shift 1"],
-        max_iter=6 if fast else 30,
+        max_iter=12 if fast else 30,
         batch_size=32,
         learning_rate_init=0.01,
         random_state=seed,
@@ -53,9 +53,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 
 def check(data: dict[str, Any]) -> Verdict:
+    # On 500 digits the accuracies scatter by 0.006 and 0.008 around 0.986 and 0.878: bounds are over four of these below.
     return every(
-        network=above(data["accuracy"], 0.97),
-        handcrafted_features=above(data["handcrafted"], 0.85),
+        network=above(data["accuracy"], 0.96),
+        handcrafted_features=above(data["handcrafted"], 0.84),
         learned_are_better=above(data["accuracy"], data["handcrafted"]),
         probabilities=near(data["probabilities"].sum(axis=1), np.ones(len(data["probabilities"])), tolerance=1e-9),
         confusion=near(np.trace(data["confusion"]) / data["confusion"].sum(), data["accuracy"], tolerance=1e-12),

@@ -4,8 +4,8 @@ r"""Cubic smoothing splines with generalized cross-validation, one per column, a
     \min_f \sum_i w_i \Bigl(y_i - b - \sum_j f_j(x_{ij})\Bigr)^2 + \lambda \sum_j u_j^3 \int f_j''(t)^2\,dt,\qquad
     \mathrm{GCV}(\lambda) = \frac{W\,\mathrm{RSS}(\lambda)}{(W - 1 - \mathrm{df}(\lambda))^2} .
 
-The minimizer in one variable is a natural cubic spline; its parameters here are its values g at the knots, and its
-roughness is :math:`g^\top K g` with :math:`K = Q R^{-1} Q^\top` (Green and Silverman 1994). With several columns
+The minimizer in one variable is a natural cubic spline with a knot at every value. It is solved for as a straight line
+plus curves by their second derivatives (``bent_basis``), and kept as its values at the knots. With several columns
 :math:`u_j` is the span of a column divided by the geometric mean of all spans: one penalty then means the same for
 columns in meters and in seconds. With one column it is 1.
 """
@@ -24,16 +24,20 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Choice, Either, Integer, Number
 from margin.core.estimator import Estimator
 from margin.core.parameters import attribute, parameter
+from margin.linear.bent_basis import bent_design, bent_roughness, bent_values
 from margin.linear.moments import moments
 
 __all__ = ["SplineRegression", "natural_spline_design", "roughness"]
 
 # Directions in which the data and the roughness together are smaller than this, relative to the largest, are left out:
-# constants in every column (the intercept has them), and combinations that no row tells apart.
+# lines and curves that no row tells apart.
 DEPENDENT = 1e-9
 ROUNDING = 1e-10  # of the sum of squares: residuals below it are noise, and the smoothest such fit is the best
 SMALLEST_FREEDOM = 0.05  # fraction of the rows that a fit must leave as degrees of freedom to be judged by GCV
-SMOOTHING_GRID = np.logspace(-10, 8, 145)  # penalties tried, relative to the balance of fit and roughness
+SMOOTHING_GRID = np.logspace(-12, 6, 145)  # penalties tried, relative to the balance of fit and roughness
+# Of the span of a column: of values nearer than this only the first is a knot. The spline is off by as much then, and
+# its values at nearer knots would not determine its slope between them in double precision.
+NEAREST = 1e-8
 
 
 def roughness(knots: np.ndarray) -> np.ndarray:
@@ -107,14 +111,17 @@ class SplineRegression(RegressorMixin, Estimator):
             used = weights > 0
             X, y, weights = X[used], y[used], weights[used]
         self.knots_ = [self._knots(column, weights) for column in X.T]
-        design = np.hstack([natural_spline_design(x, knots) for x, knots in zip(X.T, self.knots_)])
+        columns = list(zip(X.T, self.knots_))
+        design = np.hstack([_line(x, k)[:, None] for x, k in columns] + [bent_design(x, k) for x, k in columns])
         m = moments(design, np.asarray(y, dtype=np.float64)[:, None], weights)
-        values, self.smoothing_, self.df_, self.gcv_ = _smooth(
-            m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, _comparable_roughness(self.knots_), _lines(self.knots_),
-            self.smoothing,
-        )  # fmt: skip
-        self.intercept_ = float(m.mean_y[0] - m.mean_x @ values)
-        self.values_ = np.split(values, np.cumsum([len(knots) for knots in self.knots_])[:-1])
+        slopes, bends, self.smoothing_, self.df_, self.gcv_ = _smooth(
+            m.xx, m.xy[:, 0], float(m.yy[0]), m.weight, _comparable_roughness(self.knots_), self.smoothing
+        )
+        self.intercept_ = float(m.mean_y[0] - m.mean_x @ np.concatenate([slopes, bends]))
+        bends_by_column = np.split(bends, np.cumsum([max(len(k) - 2, 0) for k in self.knots_])[:-1])
+        self.values_ = [
+            slope * _line(k, k) + bent_values(k) @ bend for slope, bend, k in zip(slopes, bends_by_column, self.knots_)
+        ]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -127,23 +134,35 @@ class SplineRegression(RegressorMixin, Estimator):
     def _knots(self, x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         distinct, index = np.unique(x, return_inverse=True)
         if len(distinct) <= self.n_knots:
-            return distinct
+            return _apart(distinct)
         # Quantiles by weight, so that a row of weight two counts as two rows.
         mass = np.cumsum(np.bincount(index, weights))
         wanted = np.linspace(mass[0], mass[-1], self.n_knots)
-        return distinct[np.unique(np.minimum(np.searchsorted(mass, wanted * (1 - 1e-12)), len(distinct) - 1))]
+        return _apart(distinct[np.unique(np.minimum(np.searchsorted(mass, wanted * (1 - 1e-12)), len(distinct) - 1))])
+
+
+def _apart(knots: np.ndarray) -> np.ndarray:
+    """Without those that are nearer than NEAREST of the span to the one kept before; the last one stays."""
+    least = NEAREST * (knots[-1] - knots[0])
+    if (np.diff(knots) > least).all():
+        return knots
+    kept = [knots[0]]
+    for knot in knots[1:-1]:
+        if knot - kept[-1] > least < knots[-1] - knot:
+            kept.append(knot)
+    return np.array([*kept, knots[-1]])
 
 
 def _comparable_roughness(knots: list[np.ndarray]) -> np.ndarray:
-    """The roughness of all columns, each in units of its own span."""
+    """The roughness of the bent curves of all columns, each in units of its own span."""
     spans = np.array([k[-1] - k[0] if len(k) > 1 else 1.0 for k in knots])
     units = spans / np.exp(np.log(spans).mean())
-    return block_diag(*(unit**3 * roughness(k) for unit, k in zip(units, knots)))
+    return block_diag(*(unit**3 * bent_roughness(k) for unit, k in zip(units, knots)))
 
 
-def _lines(knots: list[np.ndarray]) -> np.ndarray:
-    """(all knots, columns): the straight line of every column, which no penalty touches."""
-    return block_diag(*((k - k.mean())[:, None] / max(np.ptp(k), np.finfo(float).tiny) for k in knots))
+def _line(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """The straight line of a column, which no penalty touches: a rise of 1 over the knots, where its mean is zero."""
+    return (x - knots.mean()) / np.ptp(knots) if len(knots) > 1 else np.zeros(len(x))
 
 
 def _pseudo_inverse(A: np.ndarray) -> tuple[np.ndarray, int]:
@@ -156,18 +175,20 @@ def _pseudo_inverse(A: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _smooth(
-    S: np.ndarray, b: np.ndarray, yy: float, weight: float, K: np.ndarray, lines: np.ndarray, smoothing: Any
-) -> tuple[np.ndarray, float, float, float]:
-    """Values at the knots, penalty, degrees of freedom and GCV error, for scatter ``S`` and roughness ``K``."""
-    balance = float(np.trace(S)) / float(np.trace(K)) if K.any() else 1.0
-    # Lines are fitted first and taken out of the scatter and the target. What rounding leaves of their roughness would,
-    # times a large penalty, flatten them, most of all if there are more knots than rows.
-    along = S @ lines
-    inverse, n_lines = _pseudo_inverse(lines.T @ along)
-    slopes = inverse @ (lines.T @ b)
-    bent, left = S - along @ inverse @ along.T, b - along @ slopes
+    S: np.ndarray, b: np.ndarray, yy: float, weight: float, K: np.ndarray, smoothing: Any
+) -> tuple[np.ndarray, np.ndarray, float, float, float]:
+    """Slopes, bends, penalty, degrees of freedom, GCV error: scatter ``S`` of lines and curves, roughness ``K``."""
+    p = len(S) - len(K)
+    # Lines are fitted first and taken out of the curves and the target: no penalty touches them.
+    along = S[p:, :p]
+    inverse, n_lines = _pseudo_inverse(S[:p, :p])
+    slopes = inverse @ b[:p]
+    bent, left = S[p:, p:] - along @ inverse @ along.T, b[p:] - along @ slopes
+    # From the curves as they are: where lines fit every row, what is left of the curves is rounding.
+    trace = float(np.trace(S[p:, p:]))
+    balance = trace / float(np.trace(K)) if trace > 0 else 1.0
     size, axes = np.linalg.eigh(bent + balance * K)
-    kept = size > DEPENDENT * max(size[-1], float(np.abs(S).max()))
+    kept = size > DEPENDENT * size.max(initial=0.0)
     T = axes[:, kept] / np.sqrt(size[kept])
     # In these coordinates the rest is diag(s) and balance K is diag(1 - s): every penalty is solved by division.
     s, U = np.linalg.eigh(T.T @ bent @ T)
@@ -176,13 +197,13 @@ def _smooth(
     tried = SMOOTHING_GRID if isinstance(smoothing, str) else np.array([smoothing / balance])
     shrink = 1.0 / (s[:, None] + tried * (1.0 - s[:, None]))  # (m, k)
     df = n_lines + (s[:, None] * shrink).sum(axis=0)
-    rss = yy - slopes @ (lines.T @ b)
+    rss = yy - slopes @ b[:p]
     rss = rss - (2 * turned[:, None] ** 2 * shrink - s[:, None] * (turned[:, None] * shrink) ** 2).sum(axis=0)
     # Where hardly a degree of freedom is left both parts of the ratio vanish, and it says nothing about new rows.
     freedom = weight - 1.0 - df
     usable = freedom > SMALLEST_FREEDOM * weight
     error = np.where(usable, weight * np.maximum(rss, ROUNDING * yy) / np.where(usable, freedom, 1.0) ** 2, np.inf)
     best = int(np.argmin(error)) if usable.any() else len(tried) - 1
-    values = T @ (U @ (turned * shrink[:, best]))
-    values += lines @ (slopes - inverse @ (along.T @ values))
-    return values, float(tried[best] * balance), float(df[best]), float(error[best])
+    bends = T @ (U @ (turned * shrink[:, best]))
+    slopes = slopes - inverse @ (along.T @ bends)
+    return slopes, bends, float(tried[best] * balance), float(df[best]), float(error[best])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import entr
 
 from margin.core.records import Record
 from margin.mixture.bound import elbo, posterior
@@ -52,17 +53,26 @@ def states_of(m: int) -> np.ndarray:
     return ((np.arange(2**m)[:, None] >> np.arange(m)[::-1]) & 1).astype(float)
 
 
-def factorized_posterior(log_joint: np.ndarray) -> np.ndarray:
+def factorized_posterior(log_joint: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
     r"""The product distribution with the highest bound that coordinate ascent finds, as a table (n, 2^m).
 
     Each switch in turn gets :math:`q_j(z_j) \propto \exp \mathbb{E}_{q_{-j}}[\log p(x, z)]`: the bound never falls.
+    That is a local maximum, so the ascent starts at the true marginals, at the most probable state, and at the product
+    ``before`` if there is one: every row keeps the best end, which is no lower than ``before`` itself.
     """
-    m = int(np.log2(log_joint.shape[1]))
-    states = states_of(m)
-    on = posterior(log_joint) @ states  # start at the true marginals
+    states = states_of(int(np.log2(log_joint.shape[1])))
+    starts = [posterior(log_joint) @ states, states[log_joint.argmax(axis=1)]]
+    starts += [before @ states] if before is not None else []
+    ends = np.stack([_ascended(log_joint, start, states) for start in starts])  # (starts, n, 2^m)
+    best = (ends * log_joint + entr(ends)).sum(axis=2).argmax(axis=0)
+    return np.asarray(ends[best, np.arange(len(log_joint))])
+
+
+def _ascended(log_joint: np.ndarray, on: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The product that coordinate ascent reaches from chances ``on`` (n, m), as a table."""
     for _ in range(MOST_SWEEPS):
         before = on.copy()
-        for j in range(m):
+        for j in range(on.shape[1]):
             others = _product(np.delete(on, j, axis=1), np.delete(states, j, axis=1))
             score = others * log_joint
             gap = score[:, states[:, j] == 1].sum(axis=1) - score[:, states[:, j] == 0].sum(axis=1)
@@ -77,16 +87,16 @@ def factors_em(
 ) -> Iterator[tuple[Record, Factors]]:
     """EM with ``family`` "exact" or "factorized"; every record carries the bound after the E step of its parameters.
 
-    The bound of the exact family is the log-likelihood itself.
+    The bound of the exact family is the log-likelihood itself. With either family it never falls: a factorized E step
+    also starts from the one before, as a fresh start alone may end in a lower maximum.
     """
     if family not in {"exact", "factorized"}:
         raise ValueError(f"factors_em: family must be 'exact' or 'factorized'; got {family!r}.")
     X = np.asarray(X, dtype=float)
-    expectation = posterior if family == "exact" else factorized_posterior
-    model = start
+    model, q = start, None
     for iteration in range(1, max_iter + 1):
         log_joint = model.log_joint(X)
-        q = expectation(log_joint)
+        q = posterior(log_joint) if family == "exact" else factorized_posterior(log_joint, q)
         yield Record(iteration, {"bound": elbo(log_joint, q)}, total=max_iter), model
         model = _maximized(X, q, len(start.chances))
 

@@ -151,11 +151,11 @@ def svm_dual(K: Array, y: Array, C: float) -> QuadraticSolution:
     return quadratic_program(np.outer(y, y) * K, -np.ones(n), y[None, :], np.zeros(1), G, h)
 
 
-def hard_margin_primal(X: Array, y: Array) -> tuple[Array, float]:
+def hard_margin_primal(X: Array, y: Array, *, tol: float = 1e-9) -> tuple[Array, float]:
     r"""The widest separating slab: :math:`\min \tfrac12\|w\|^2` with :math:`y_i(w^\top x_i + c) \ge 1`: (w, c)."""
     d = X.shape[1]
     P = np.zeros((d + 1, d + 1))
     P[:d, :d] = np.eye(d)
     G = -y[:, None] * np.column_stack([X, np.ones(len(X))])
-    solution = quadratic_program(P, np.zeros(d + 1), G=G, h=-np.ones(len(X)))
+    solution = quadratic_program(P, np.zeros(d + 1), G=G, h=-np.ones(len(X)), tol=tol)
     return solution.x[:d], float(solution.x[d])

@@ -8,6 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 from margin.foundations.transport import (
     cost_matrix,
+    geodesic,
     is_coupling,
     is_cyclically_monotone,
     plan_cost,
@@ -195,3 +196,21 @@ def test_arguments_are_left_alone():
     wasserstein(a, b, 2)
     for before, after in zip(copies, (a, b, M)):
         np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 262])
+def test_masses_of_very_different_sizes(seed):
+    """HiGHS calls the last one infeasible: its smallest masses are below the rounding of the largest."""
+    rng = np.random.default_rng(seed)
+    a, b = (10.0 ** -rng.uniform(0, 18, size=size) for size in (9, 12))
+    a, b, M = a / a.sum(), b / b.sum(), rng.random((9, 12))
+    assert_optimal(solve(a, b, M, "linprog"), a, b, M)
+
+
+def test_no_dust_in_a_plan():
+    """A mass of 1e-16, which a geodesic carries on as a point of its own, made the next problem infeasible."""
+    rng = np.random.default_rng(1223)
+    P0, P1 = rng.normal(size=(20, 2)), rng.normal(size=(25, 2)) + 4
+    points, masses = geodesic(P0, P1, 0.25)
+    assert masses.min() == pytest.approx(0.01)
+    assert wasserstein(P0, points, 2, b=masses) == pytest.approx(0.25 * wasserstein(P0, P1, 2))

@@ -180,7 +180,8 @@ def singular_vectors_are_eigenvectors_for_any_matrix(seed: int) -> Verdict:
 @claim("svd-solve")
 def the_svd_solves_singular_systems_too(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    A, b = rng.standard_normal((5, 5)), rng.standard_normal(5)
+    left, right = (np.linalg.qr(rng.standard_normal((5, 5)))[0] for _ in range(2))
+    A, b = left @ np.diag([5.0, 3.0, 2.0, 1.0, 0.2]) @ right, rng.standard_normal(5)  # digits lost are those of 25
     singular = np.array([[1.0, 2.0], [2.0, 4.0]])
     target = np.array([1.0, 1.0])
     tall, y = rng.standard_normal((6, 3)), rng.standard_normal(6)

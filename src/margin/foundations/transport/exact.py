@@ -26,8 +26,9 @@ Array = NDArray[np.float64]
 
 # Below this many arcs HiGHS answers in a few milliseconds, less than loading the compiled network simplex takes.
 SMALL = 2500
-# Total mass that HiGHS is given; its tolerance of 1e-10 is then 1e-16 of all mass.
-HIGHS_MASS = 1e6
+# Total mass that HiGHS is given, and its tolerance: 1e-15 of all mass. With less than the rounding of sums of masses
+# it calls problems infeasible, such as one with a mass of 1e-16.
+HIGHS_MASS, HIGHS_TOLERANCE = 1e6, 1e-9
 # A coarse problem on every third source and sink pays for itself once it has this many of each.
 COARSE = 100
 STRIDE = 3
@@ -146,12 +147,12 @@ def _by_linprog(a: Array, b: Array, M: Array) -> tuple[SparsePlan, Array]:
         A_eq=constraints,
         b_eq=np.concatenate([a, b])[:-1] / mass,
         method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        options={"primal_feasibility_tolerance": HIGHS_TOLERANCE, "dual_feasibility_tolerance": 1e-10},
     )
-    if answer.status != 0:
-        raise RuntimeError(f"solve: HiGHS ended without an optimum ({answer.message}).")
-    # HiGHS meets the bounds to its tolerance: a mass of -1e-16 is none.
-    plan = np.maximum(answer.x, 0.0).reshape(m, n) * mass
+    if answer.status != 0:  # every transport problem has an optimum: masses are too small beside others for HiGHS
+        return _by_network(a, b, M)
+    # HiGHS meets the bounds to its tolerance: a mass of that size, of either sign, is none.
+    plan = np.where(answer.x > HIGHS_TOLERANCE, answer.x, 0.0).reshape(m, n) * mass
     source, target = np.nonzero(plan)
     v = np.append(answer.eqlin.marginals[m:], 0.0) * cost
     return SparsePlan(source, target, plan[source, target]), v
