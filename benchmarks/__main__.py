@@ -99,7 +99,8 @@ def _others(family: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("families", help=f"one or several, separated by commas: {', '.join(names('families'))}")
+    known = f"{', '.join(names('families'))}; or studies: {', '.join(names('studies'))}"
+    parser.add_argument("families", help=f"one or several, separated by commas: {known}")
     parser.add_argument("--quick", action="store_true", help="small sizes; prints, writes nothing")
     parser.add_argument("--only", default="", help="only cases whose name or size contains this; writes nothing")
     parser.add_argument("--merge", action="store_true", help="with --only: writes these cases beside the stored ones")

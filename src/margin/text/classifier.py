@@ -25,6 +25,7 @@ from margin.core.notices import warn_user
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
+from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.nets.text import TEXT_ARCHITECTURES, TextNetwork
 from margin.neural.training.objectives import accuracy
@@ -107,8 +108,7 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
-        outputs = self._outputs(self._sequences(X))
-        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+        return log_probabilities(self._outputs(self._sequences(X)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""
@@ -131,7 +131,7 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
         tokens = codes.tokens(text)
         hidden = [[*tokens[:i], "", *tokens[i + 1 :]] for i in range(len(tokens))]
         outputs = self._outputs([codes.encode_tokens(some) for some in [tokens, *hidden]])
-        log_p = outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+        log_p = log_probabilities(outputs)
         owed = log_p[0, log_p[0].argmax()] - log_p[1:, log_p[0].argmax()]
         order = np.argsort(-owed, kind="stable")[:n]
         return [(tokens[i], float(owed[i])) for i in order]

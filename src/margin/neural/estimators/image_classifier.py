@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from margin.core.parameters import attribute
 from margin.core.records import Record
+from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.image_estimator import ImageEstimator
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.training.objectives import accuracy
@@ -69,7 +70,7 @@ class ImageClassifier(ClassifierMixin, ImageEstimator):
 
     def _log_proba(self, images: np.ndarray) -> np.ndarray:
         outputs = self._outputs(images).astype(np.float64)
-        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+        return log_probabilities(outputs)
 
     def _predict_images(self, images: np.ndarray) -> np.ndarray:
         return self.classes_[self._outputs(images).argmax(axis=1)]

@@ -25,6 +25,7 @@ from margin.core.domains import Number
 from margin.core.parameters import attribute, parameter
 from margin.core.records import Record
 from margin.core.refused_fits import unchanged_if_refused
+from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, MLPEstimator, has_first_order_solver, weighted_rows
 from margin.neural.nets.mlp import MLP, TwoClassMLP
 from margin.neural.training.objectives import (
@@ -146,7 +147,7 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         outputs = self._outputs(X)
         if self.out_activation_ == "logistic":
             return -np.logaddexp(0, -outputs)
-        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+        return log_probabilities(outputs)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from margin.core.parameters import attribute
 from margin.core.records import Record
+from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import weighted_rows
 from margin.neural.estimators.module import ModuleEstimator
 from margin.neural.training.objectives import accuracy
@@ -66,8 +67,7 @@ class NeuralClassifier(ClassifierMixin, ModuleEstimator):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
-        outputs = self._outputs(X)
-        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+        return log_probabilities(self._outputs(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""

@@ -19,6 +19,7 @@ from margin.core.domains import MOST_LAYERS, Choice, Flag, Integer, Number, Opti
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.neural.estimators.base import NeuralEstimator
+from margin.neural.estimators.class_scores import log_probabilities
 from margin.neural.estimators.mlp import FLOATS, weighted_rows
 from margin.neural.nets.sequence import LAYERS, SequenceNetwork
 from margin.neural.scaling import Scaling
@@ -182,8 +183,7 @@ class SequenceClassifier(ClassifierMixin, SequenceEstimator):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log-probability of every class."""
-        outputs = self._outputs(X)
-        return outputs - np.logaddexp.reduce(outputs, axis=1, keepdims=True)
+        return log_probabilities(self._outputs(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class."""
