@@ -198,7 +198,7 @@ def the_m_step_is_the_maximum_of_q(seed: int) -> Verdict:
 
 @claim("claim-em-monotone")
 def no_half_step_lowers_the_bound(seed: int) -> Verdict:
-    X = _overlapping(seed)
+    X = _overlapping(seed, 400)
     mixture = mixture_of(X, np.random.default_rng(seed).dirichlet(np.full(3, 0.3), size=len(X)), Full, 0.0)
     chain, touches = [], []
     for _ in range(40):
