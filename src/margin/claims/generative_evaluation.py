@@ -130,9 +130,9 @@ def _digits() -> np.ndarray:
 @claim("evaluating-generative-models")
 def identical_sets_score_best(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    real = _correlated(rng, 300)
-    same = evaluate_generator(real, real.copy(), log_density=np.zeros(300), probabilities=np.full((300, 2), 0.5))
-    fresh = evaluate_generator(real, _correlated(rng, 300))
+    real = _correlated(rng, 900)
+    same = evaluate_generator(real, real.copy(), log_density=np.zeros(900), probabilities=np.full((900, 2), 0.5))
+    fresh = evaluate_generator(real, _correlated(rng, 900))
     worse = {
         "shifted": evaluate_generator(real, real + 1.0),
         "one_half": evaluate_generator(real, real[real[:, 0] > 0]),

@@ -27,7 +27,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     n, side = (200, 36) if fast else (400, 120)
     data: dict[str, Any] = {"problems": {}}
     for name, options in PROBLEMS.items():
-        train, test = (load(name, n_samples=n, seed=seed + shift, **options) for shift in (0, 10_000))
+        train = load(name, n_samples=n, seed=seed, **options)
+        test = load(name, n_samples=2000, seed=seed + 10_000, **options)
         X = np.asarray(train.X)
         low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
         grid = np.stack(np.meshgrid(*(np.linspace(low[i], high[i], side) for i in (0, 1))), axis=-1)
@@ -69,11 +70,12 @@ def check(data: dict[str, Any]) -> Verdict:
     scores = {p: {m: panel["accuracy"] for m, panel in d["panels"].items()} for p, d in data["problems"].items()}
     straight = max(scores[problem][model] for problem in ("circles", "xor") for model in STRAIGHT)
     flexible = min(scores[problem][model] for problem in PROBLEMS for model in FLEXIBLE)
+    # A line, and naive Bayes, can have three of the four quadrants of xor right, 0.75, and by chance 0.03 more.
     return every(
-        a_line_parts_neither_circles_nor_xor=below(straight, 0.7),
+        a_line_parts_neither_circles_nor_xor=below(straight, 0.78),
         flexible_models_do_all_three=above(flexible, 0.82),
         independent_features_see_circles=above(scores["circles"]["naive Bayes"], 0.9),
-        but_not_xor=below(scores["xor"]["naive Bayes"], 0.7),
+        but_not_xor=below(scores["xor"]["naive Bayes"], 0.78),
         two_covariances_see_xor=above(scores["xor"]["quadratic discriminant"], 0.8),
     )
 

@@ -31,7 +31,7 @@ WEIGHTS = np.array([0.5, 0.3, 0.2])
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
-    n = 900 if fast else 3000
+    n = 2000 if fast else 3000
     label = rng.choice(3, size=n, p=WEIGHTS)
     X = MEANS[label] + np.einsum("nd,ned->ne", rng.normal(size=(n, 2)), ROOTS[label])
     first = np.array([[1.0, 2.0], [1.5, 2.2], [0.5, 2.4]])  # all in the middle

@@ -53,7 +53,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 
 def check(data: dict[str, Any]) -> Verdict:
-    # On 500 digits the accuracies scatter by 0.006 and 0.008 around 0.986 and 0.878: bounds are over four of these below.
+    # On 500 digits accuracies scatter by 0.006 and 0.008 around 0.986 and 0.878: bounds are over four of these below.
     return every(
         network=above(data["accuracy"], 0.96),
         handcrafted_features=above(data["handcrafted"], 0.84),

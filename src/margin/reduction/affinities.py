@@ -45,8 +45,9 @@ def precisions_for(squares: np.ndarray, perplexity: float) -> np.ndarray:
     r"""The :math:`\beta_i = 1/2\sigma_i^2` (n,) at which every row has the entropy log(perplexity).
 
     The entropy falls as :math:`\beta` grows, :math:`dH/d\beta = -\beta \mathrm{Var}_p(d^2)`: a bracket is halved, or
-    cut by Newton's step in :math:`\log\beta` where that stays inside it. Rows whose distances are all equal have only
-    one entropy; they get the precision of the bracket's middle.
+    cut by Newton's step in :math:`\log\beta` where that stays inside it and the step before has halved the gap:
+    between two bends of the entropy Newton's steps may go to and fro for ever. Rows whose distances are all equal have
+    only one entropy; they get the precision of the bracket's middle.
     """
     wanted = np.log(perplexity)
     shifted = squares - squares.min(axis=1, keepdims=True)
@@ -54,7 +55,7 @@ def precisions_for(squares: np.ndarray, perplexity: float) -> np.ndarray:
     scale[scale == 0] = 1.0
     low, high = np.full(len(squares), -60.0), np.full(len(squares), 60.0)  # logarithms of beta times the scale
     log_beta = np.zeros(len(squares))
-    active = np.arange(len(squares))
+    active, before = np.arange(len(squares)), np.full(len(squares), np.inf)
     for _ in range(MOST_STEPS):
         d = shifted[active] / scale[active, None]
         beta = np.exp(log_beta[active])
@@ -68,7 +69,8 @@ def precisions_for(squares: np.ndarray, perplexity: float) -> np.ndarray:
         slope = beta**2 * variance  # of the entropy in log beta, with a minus sign
         with np.errstate(over="ignore"):  # a level entropy sends the step to infinity, outside the bracket
             step = log_beta[active] + np.divide(gap, slope, out=np.full_like(gap, np.inf), where=slope > 0)
-        inside = (step > low[active]) & (step < high[active])
+        inside = (step > low[active]) & (step < high[active]) & (np.abs(gap) <= before[active] / 2)
+        before[active] = np.abs(gap)
         keep = (np.abs(gap) > ENTROPY_TOLERANCE) & (high[active] - low[active] > 1e-12)
         log_beta[active] = np.where(keep, np.where(inside, step, (low[active] + high[active]) / 2), log_beta[active])
         active = active[keep]

@@ -56,30 +56,37 @@ def triplets_pull_a_class_together(seed: int) -> Verdict:
     by_hand = np.maximum(squares[0] - squares[1] + 0.5, 0)
     labels = np.arange(60) % 3
     X = torch.from_numpy(rng.normal(size=(60, 5)) + 2 * np.eye(5)[labels])  # noisy, in three classes
-    encoder = nn.Linear(5, 2, bias=False).double()
-    with torch.no_grad():
-        encoder.weight.copy_(torch.from_numpy(rng.normal(size=(2, 5)) / 3))
     same, other = labels[:, None] == labels, labels[:, None] != labels
     anchors = np.repeat(np.arange(60), 5)
     positive = np.array([rng.choice(np.flatnonzero(same[i])) for i in anchors])
     negative = np.array([rng.choice(np.flatnonzero(other[i])) for i in anchors])
 
-    def ratio() -> float:
+    def ratio(encoder: nn.Module) -> float:
         """Mean distance within a class over that between classes."""
         z = encoder(X).detach()
         d = torch.cdist(z, z).numpy()
         return float(d[same].mean() / d[other].mean())
 
-    def objective() -> torch.Tensor:
-        z = encoder(X)
-        return losses.triplet_loss(z[anchors], z[positive], z[negative])
+    def ratios() -> tuple[float, float]:
+        """Before and after training from a random start."""
+        encoder = nn.Linear(5, 2, bias=False).double()
+        with torch.no_grad():
+            encoder.weight.copy_(torch.from_numpy(rng.normal(size=(2, 5)) / 3))
 
-    before = ratio()
-    descend(encoder.parameters(), objective, steps=100, rate=0.05, rule=torch.optim.Adam)
+        def objective() -> torch.Tensor:
+            z = encoder(X)
+            return losses.triplet_loss(z[anchors], z[positive], z[negative])
+
+        before = ratio(encoder)
+        descend(encoder.parameters(), objective, steps=60, rate=0.05, rule=torch.optim.Adam)
+        return before, ratio(encoder)
+
+    # A mean over starts: one of them may happen to see the classes apart already.
+    before, after = np.mean([ratios() for _ in range(6)], axis=0)
     return every(
         formula=near(losses.triplet_loss(a, p, n, margin=0.5, reduction="none"), by_hand, tolerance=1e-13),
         separated=equal(float(losses.triplet_loss(a, a, a + 10)), 0.0),
-        closer=below(ratio(), 0.95 * before),
+        closer=below(float(after), 0.95 * float(before)),
     )
 
 

@@ -83,9 +83,9 @@ def the_squared_error_and_its_gradient(seed: int) -> Verdict:
     up, down = (losses.squared_error(x + s * h, y) for s in (1, -1))
     constant = minimizer(lambda c: losses.squared_error(c.expand(30), y, "sum"), torch.zeros(1, dtype=torch.float64))
     X, _ = vectors(seed + 1, 30, 2)
-    fitted = least_squares(X, y)
-    as_constant = float(losses.squared_error(constant.expand(30), y, "mean"))
-    as_regression = float(losses.mse_loss(X @ fitted, y))
+    response = y + 2 * X[:, 0]  # something that a regression sees and a constant does not
+    as_constant = float(losses.squared_error(response.mean().expand(30), response, "mean"))
+    as_regression = float(losses.mse_loss(X @ least_squares(X, response), response))
     total = float(losses.squared_error(x, y, "sum"))
     norm = float(torch.linalg.vector_norm(x - y))
     truth = every(

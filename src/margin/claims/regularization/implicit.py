@@ -102,7 +102,7 @@ def an_epoch_follows_a_loss_with_the_variance_of_batches(seed: int) -> Verdict:
     full = lambda t: np.mean([g(t) for g in grads], axis=0)  # noqa: E731
     mean_hessian = np.mean(H, axis=0)
     far: dict[str, list[float]] = {"with": [], "without": []}
-    for rate in (0.004, 0.002, 0.001):
+    for rate in (0.001, 0.0005, 0.00025):  # so small that the next term of the series is nothing beside the first
         ends = []
         for order in permutations(range(B)):
             t = start

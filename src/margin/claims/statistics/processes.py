@@ -24,8 +24,8 @@ from margin.foundations.statistics.covariance_functions import CovarianceFunctio
 @claim("gaussian-random-field")
 def every_joint_law_must_be_normal(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    line = field_from_kernel((8,), RBFCovariance(2.0), rng, n=6000)
-    plane = field_from_kernel((4, 3), RBFCovariance(1.0), rng, n=4000).reshape(4000, -1)
+    line = field_from_kernel((8,), RBFCovariance(2.0), rng, n=20_000)
+    plane = field_from_kernel((4, 3), RBFCovariance(1.0), rng, n=20_000).reshape(20_000, -1)
     grid = np.stack(np.meshgrid(np.arange(4.0), np.arange(3.0), indexing="ij"), -1).reshape(-1, 2)
     spectral = field_from_spectrum((16, 16), lambda f: f**-3.0, rng, n=200)
     x = rng.normal(size=6000)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from margin.claims import claim
-from margin.claims.unsupervised.expectation_maximization import _overlapping
+from margin.claims.unsupervised.expectation_maximization import overlapping
 from margin.cluster import KMeans
 from margin.core.verdict import Verdict, above, below, corrected, equal, every, near, raises
 from margin.data import load
@@ -54,7 +54,7 @@ def every_row_is_nearest_to_the_mean_of_its_cluster(seed: int) -> Verdict:
 
 @claim("lloyd-algorithm")
 def the_objective_never_increases_and_ends_at_a_fixed_point(seed: int) -> Verdict:
-    X = _overlapping(seed, 600)
+    X = overlapping(seed, 600)
     model = KMeans(5, init=X[:5], algorithm="lloyd", tol=0)
     records = list(model.iterate(X))
     again = KMeans(5, init=model.cluster_centers_, tol=0).fit(X)

@@ -20,7 +20,7 @@ from margin.mixture.em import MixtureParameters, log_joint, mixture_of, q_functi
 from margin.mixture.factorial import Factors, factorized_posterior, factors_em
 
 
-def _overlapping(seed: int, n: int = 200) -> np.ndarray:
+def overlapping(seed: int, n: int = 200) -> np.ndarray:
     rng = np.random.default_rng(seed)
     means = np.array([[0.0, 0.0], [2.0, 1.0], [-1.0, 2.0]])
     return means[rng.integers(3, size=n)] + rng.normal(size=(n, 2))
@@ -31,7 +31,7 @@ def alternate_maximization_of_the_one_and_only_bound(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     heads = rng.binomial(20, np.where(rng.random(400) < 0.3, 0.8, 0.4))
     coins = coins_em(heads, np.full(400, 20), [0.7, 0.5])
-    X = _overlapping(seed)
+    X = overlapping(seed)
     starts = [_fitted(X, X[rows]) for rows in ([0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11])]
     mixture = starts[0]._mixture()
     table, prior = log_joint(X, mixture), np.log(mixture.weights)
@@ -75,7 +75,7 @@ def _reference_end(X: np.ndarray) -> float:
 
 @claim("em-q-function")
 def the_m_step_is_the_maximum_of_q(seed: int) -> Verdict:
-    X = _overlapping(seed, 60)
+    X = overlapping(seed, 60)
     resp = np.random.default_rng([seed, 1]).dirichlet([1.0, 1.0], size=60)
     best = q_function(X, mixture_of(X, resp, Full, 0.0), resp)
 
@@ -92,7 +92,7 @@ def the_m_step_is_the_maximum_of_q(seed: int) -> Verdict:
 
 @claim("claim-em-monotone")
 def no_half_step_lowers_the_bound(seed: int) -> Verdict:
-    X = _overlapping(seed)
+    X = overlapping(seed, 400)
     mixture = mixture_of(X, np.random.default_rng(seed).dirichlet(np.full(3, 0.3), size=len(X)), Full, 0.0)
     chain, touches = [], []
     for _ in range(40):

@@ -186,7 +186,7 @@ def four_steps_from_a_row_to_a_row(seed: int) -> Verdict:
 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 1)) @ [[1.0, -1.0, 2.0]] + 0.3 * rng.normal(size=(200, 3))
-    model = VAE(2, (8,), max_iter=10, learning_rate_init=1e-2, random_state=seed).fit(X)
+    model = VAE(2, (8,), max_iter=40, learning_rate_init=2e-2, random_state=seed).fit(X)
     first, second = (follow(model, X[:5], random_state=k) for k in (seed, seed + 1))
     many = follow(model, np.repeat(X[:1], 20_000, axis=0), random_state=seed)
     deviation = np.exp(0.5 * first.width[0])

@@ -115,7 +115,7 @@ def gaussian_and_bernoulli_decoders_train_and_a_point_mass_does_not(seed: int) -
     from margin.generative.elbo import bernoulli_log_likelihood, gaussian_log_likelihood
 
     rng = np.random.default_rng(seed)
-    real = rng.normal(size=(200, 1)) @ rng.normal(size=(1, 4)) + 0.3 * rng.normal(size=(200, 4))
+    real = rng.normal(size=(200, 1)) @ np.array([[1.0, -1.5, 0.8, 2.0]]) + 0.3 * rng.normal(size=(200, 4))
     gains = {}
     for likelihood, X in {"gaussian": real, "bernoulli": (real > 0).astype(float)}.items():
         model = VAE(1, (8,), likelihood=likelihood, max_iter=15, learning_rate_init=0.02, random_state=seed).fit(X)
