@@ -139,3 +139,14 @@ def test_the_target_cannot_be_the_group():
     frame = pd.DataFrame({"x": X, "y": LABELS})
     with pytest.raises(ValueError, match="y is the target, so it cannot say how rows belong together"):
         compare(frame, target="y", group="y", n_jobs=1)
+
+
+def test_values_that_are_there_but_count_as_missing_are_told_on_the_board():
+    frame = pd.DataFrame({"x": np.where(X > 1, np.inf, X), "w": X, "y": LABELS})
+    found = compare(frame, target="y", models=["gaussian-nb"], folds=3, n_jobs=1)
+    assert f"x: {int((X > 1).sum())} infinite values count as missing." in found.remarks
+
+
+def test_the_seed_is_checked_before_anything_is_read():
+    with pytest.raises(ValueError, match="seed must be an integer of at least 0; got -1"):
+        compare("nothing.csv", target="y", seed=-1)

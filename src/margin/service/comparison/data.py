@@ -65,7 +65,8 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         raise BadRequest(f"compare: {target} is the target, so it cannot say how rows belong together.")
     remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
     found = _judged(table, target, request, columns)
-    remarks += [*_left_out(found, {*columns, *request.ignore}), *found.remarks, *_suspicions(found, request)]
+    remarks += [*_left_out(found, {*columns, *request.ignore}), *_lost_values(found)]
+    remarks += [*found.remarks, *_suspicions(found, request)]
     _, values = found.table.split_target(target)
     X = found.table.select(found.used)
     source = Source(name, X.to_pandas(), values, X.names, target, task or found.task, table.hash(), table=X)
@@ -100,6 +101,12 @@ def _left_out(found: Profile, told: Collection[str]) -> list[str]:
     remarks = [f"{c.name}: {c.remark}." for c in found.columns if not c.used and c.name not in silent]
     more = len(remarks) - MOST_COLUMNS_NAMED
     return remarks if more <= 1 else [*remarks[:MOST_COLUMNS_NAMED], f"{more} more columns are left out."]
+
+
+def _lost_values(found: Profile) -> list[str]:
+    """A remark for every column in which values are there but count as missing."""
+    lost = [(c.name, part) for c in found.columns if c.used for part in c.remark.split("; ") if "as missing" in part]
+    return [f"{name}: {part}." for name, part in lost[:MOST_COLUMNS_NAMED]]
 
 
 def _is_plain_named(data: Any, request: ComparisonRequest) -> bool:
