@@ -130,6 +130,7 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         if request.ignore or request.kinds:
             raise BadRequest("compare: ignore and kinds name columns; give a data frame.")
         values = np.asarray(y)
+        values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
         names = tuple(f"x{i}" for i in range(X.shape[1]))
         source = Source("arrays", X.astype(np.float64), values, names, "y", request.task or "", data_hash(X, values))
     remarks: list[str] = []
@@ -163,6 +164,8 @@ def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, s
         raise BadRequest(f"compare: data must be a file, a name, a data frame or arrays; got {type(data).__name__}.")
     if y is None:
         return "data frame", table, request.target, request.task
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:  # a frame or an array of one column
+        y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
     target = request.target or str(getattr(y, "name", None) or "target")
     if len(y) != len(table):
         raise BadRequest(f"compare: there are {len(table)} rows and {len(y)} targets.")
