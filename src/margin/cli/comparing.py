@@ -176,7 +176,7 @@ def _end(comparison: Comparison, as_json: bool, with_report: bool) -> None:
 def _why_none(comparison: Comparison) -> str:
     from margin.selection.schedule import seconds_text
 
-    if comparison.budget is not None and all(s.status == "cut" for s in comparison.standings):
+    if comparison.budget is not None and all(s.status in ("cut", "left out") for s in comparison.standings):
         return f"No model was fitted within {seconds_text(comparison.budget)}; --budget gives more time."
     return "No model could be fitted."
 
