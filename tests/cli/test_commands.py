@@ -128,7 +128,7 @@ def test_generative_models_sample(run, tmp_path):
         (["fit", "mlp-classifier", "diabetes"], "is a quantity"),
         (["fit", "linear-regression", "blobs:n_samples=x"], "n_samples"),
         (["predict", "nowhere", "iris"], "neither a run folder nor a model file"),
-        (["compare", "iris", "--target", "nothing"], "no target 'nothing'"),
+        (["compare", "iris", "--target", "nothing"], "no column 'nothing' to predict"),
         (["compare", "iris", "--metric", "rmse"], "not one for classification"),
         (["run", "no-such-experiment"], "no experiment"),
         (["run", "lloyd-iteration"], "did you mean lloyd-iterations?"),

@@ -82,3 +82,9 @@ def test_what_is_refused_is_said(run, tmp_path, arguments, sentence):
     if "tree" in arguments:
         run("fit", "decision-tree-regressor", "past.csv", "--target", "sales", "--out", "tree", "-q")
     assert sentence in " ".join(run(*arguments, code=2).stderr.split())
+
+
+def test_the_series_of_the_fit_does_not_score(run, tmp_path):
+    write(tmp_path / "s.csv", sales(60), columns=(1,))
+    run("fit", "forecaster", "s.csv", "-t", "sales", "--out", "f", *SHORT)
+    assert "give the values that follow it" in run("score", "f", "s.csv", code=2).stderr

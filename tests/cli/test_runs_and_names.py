@@ -282,3 +282,59 @@ def test_new_rows_need_no_target_and_scores_leave_out_rows_without_one(run, pric
     table.rename(columns={"size": "Size"}).to_csv("renamed.csv", index=False)
     assert "lacks the column 'size'" in run("predict", "r", "renamed.csv", code=2).stderr
     assert "close matches are 'Size'" in run("predict", "r", "renamed.csv", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("list --task classifcation", "no task 'classifcation'; there are classification, clustering"),
+        ("list --family treees", "no family 'treees'; there are"),
+        ("verify adamm", "did you mean adam"),
+        ("fit xgboost iris", "try hist-gradient-boosting-classifier or hist-gradient-boosting-regressor"),
+        ("compare iris -m svm", "There is no model 'svm'; try svc"),
+        ("compare iris -m svc -x svc", "those asked for are excluded"),
+        ("describe iriss", "did you mean iris?"),
+        ("describe price.csv", "did you mean prices.csv?"),
+        ("describe away/table.csv", "there is no folder 'away'"),
+        ("compare prices.csv -t prize", "no column 'prize' to predict; close matches are 'price'"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_answered_with_those_that_do(run, prices, command, words):
+    outcome = run(*command.split(), code=2)
+    assert words in outcome.stderr
+    assert not outcome.stdout
+
+
+def test_what_the_system_refuses_is_a_sentence_and_folders_of_results_are_made(run, prices):
+    refused = run("fit", "ridge", prices, "-t", "price", "--out", prices, code=1).stderr
+    assert "prices.csv: " in refused
+    assert "Errno" not in refused
+    run("fit", "ridge", prices, "-t", "price", "--out", "r")
+    run("predict", "r", prices, "--out", "new/folder/p.csv")
+    assert Path("new/folder/p.csv").read_text() == run("predict", "r", prices).stdout
+    assert not run("predict", "r", prices, "--json", "--out", "p.json").stdout
+    assert json.loads(Path("p.json").read_text()) == json.loads(run("predict", "r", prices, "--json").stdout)
+
+
+def test_a_warning_is_told_once(capsys):
+    import warnings
+
+    from margin.cli.output import reported
+
+    with reported():
+        for _ in range(3):
+            warnings.warn("the same of every member", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err.count("the same of every member") == 1
+
+
+def test_a_folder_of_tables_or_pictures_is_told_as_one(run, prices):
+    Path("tables").mkdir()
+    Path(prices).rename("tables/prices.csv")
+    assert "such as tables/prices.csv" in run("compare", "tables", "-t", "price", code=1).stderr
+    Path("photos/cats").mkdir(parents=True)
+    assert "photos is a folder of pictures" in run("describe", "photos", code=2).stderr
+
+
+def test_too_small_a_budget_is_named_as_the_reason(run):
+    outcome = run("compare", "iris", "-m", "gaussian-nb", "--budget", "0.001s", "-q", code=1)
+    assert "No model was fitted within" in outcome.stderr

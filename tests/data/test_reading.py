@@ -383,3 +383,14 @@ def test_errors_of_spreadsheets_are_missing_and_many_markers_cost_no_column(writ
     table = read(write("x,y\n" + "".join(f"{cell},1\n" for cell in cells)))
     assert table.kinds["x"] == "number"
     assert table.missing()["x"] == 8
+
+
+@pytest.mark.parametrize("name", ["t.npz", "t.csv.zip", "t.csv.bz2", "t.sqlite", "t.arff", "t.html", "t.xls", "t.dta"])
+def test_formats_of_other_programs_are_refused_by_name(write, name):
+    with pytest.raises(ValueError, match=r"files are not read; (save|unpack|export)"):
+        read(write("x,y\n1,2\n", name))
+
+
+def test_a_web_page_is_no_table_whatever_it_is_called(write):
+    with pytest.raises(ValueError, match="web page or XML"):
+        read(write("<!DOCTYPE html>\n<html><table></table></html>\n"))

@@ -383,6 +383,21 @@ def test_without_a_single_fold_the_best_on_a_part_of_the_rows_is_fitted(monkeypa
     assert (found.winner, found.status) == (found.standings[0].model, "finished")
 
 
+def test_where_screening_measured_nothing_the_first_models_are_tried_nevertheless(monkeypatch):
+    from margin.service.comparison import job
+
+    def busy_machine(workers, names, plan, trials, *, given_up, **_):
+        given_up.update({name: "not reached when screening ended" for name in names if name != "baseline"})
+        return iter(())
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5200, 2))
+    monkeypatch.setattr(job, "screen", busy_machine)
+    found = compare(X, (X[:, 0] > 0).astype(int), models=TWO, budget="10m", ensembles=False, **FAST)
+    assert found.status == "finished"
+    assert found.winner in TWO
+
+
 def test_a_baseline_that_is_as_good_as_the_best_is_named():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(

@@ -139,3 +139,33 @@ def test_the_target_cannot_be_the_group():
     frame = pd.DataFrame({"x": X, "y": LABELS})
     with pytest.raises(ValueError, match="y is the target, so it cannot say how rows belong together"):
         compare(frame, target="y", group="y", n_jobs=1)
+
+
+def test_values_that_are_there_but_count_as_missing_are_told_on_the_board():
+    frame = pd.DataFrame({"x": np.where(X > 1, np.inf, X), "w": X, "y": LABELS})
+    found = compare(frame, target="y", models=["gaussian-nb"], folds=3, n_jobs=1)
+    assert f"x: {int((X > 1).sum())} infinite values count as missing." in found.remarks
+
+
+def test_the_seed_is_checked_before_anything_is_read():
+    with pytest.raises(ValueError, match="seed must be an integer of at least 0; got -1"):
+        compare("nothing.csv", target="y", seed=-1)
+
+
+def test_arguments_as_they_are_given_in_python():
+    frame = pd.DataFrame({"x": X, "note": X[::-1], "y": LABELS})
+    asked = {"models": ["gaussian-nb"], "folds": 3, "n_jobs": 1}
+    alone = compare(frame, target="y", models="gaussian-nb", ignore="note", folds=3, n_jobs=1, seed=np.int64(0))
+    assert list(alone.X.columns) == ["x"]
+    usual = compare(frame, target="y", ignore=["note"], **asked)
+    assert usual.board["accuracy"].tolist() == alone.board["accuracy"].tolist()
+    column = compare(frame[["x"]], frame[["y"]], **asked)
+    assert column.board["accuracy"].tolist() == alone.board["accuracy"].tolist()
+    arrays = compare(X[:, None], (LABELS == "a")[:, None].astype(int), **asked)
+    assert arrays.y.ndim == 1
+    numbered = compare(frame.set_axis([0, 1, 2], axis=1), target=2, ignore=[1], **asked)
+    assert numbered.board["accuracy"].tolist() == alone.board["accuracy"].tolist()
+    from margin import GaussianNB
+
+    with pytest.raises(ValueError, match=r"models must be names of the catalog, .* got a GaussianNB"):
+        compare(frame, target="y", models=[GaussianNB()], n_jobs=1)

@@ -67,7 +67,7 @@ def compare(
         bool | None,
         typer.Option("--curve/--no-curve", help="The winner's learning curve; default: if it costs little."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 0,
     generative: Annotated[
         bool, typer.Option("--generative", help="Models that draw new rows, by density and samples.")
     ] = False,
@@ -169,8 +169,16 @@ def _end(comparison: Comparison, as_json: bool, with_report: bool) -> None:
         console.print(f"  {comparison.command}", highlight=False, soft_wrap=True)  # to be copied, so never broken
         raise typer.Exit(INTERRUPTED)
     if run.status == "failed":
-        log().print("No model could be fitted.", highlight=False)
+        log().print(_why_none(comparison), highlight=False, soft_wrap=True)
         raise typer.Exit(FAILED)
+
+
+def _why_none(comparison: Comparison) -> str:
+    from margin.selection.schedule import seconds_text
+
+    if comparison.budget is not None and all(s.status in ("cut", "left out") for s in comparison.standings):
+        return f"No model was fitted within {seconds_text(comparison.budget)}; --budget gives more time."
+    return "No model could be fitted."
 
 
 def _write_report(comparison: Comparison, console: Any) -> None:

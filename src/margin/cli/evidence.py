@@ -51,7 +51,7 @@ def verify(
         typer.Argument(metavar="[AREA|ID]...", help="Areas, ids of rows, or area/id.", autocompletion=_areas_and_rows),
     ] = None,
     built: Annotated[bool, typer.Option("--built", help="Leave out rows that are not built yet.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Check each row with this many seeds, from --seed on.")] = 1,
     brief: Annotated[bool, typer.Option("--brief", help="One line for each row that does not fail.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the verdicts to this JSON file.")] = None,
@@ -163,7 +163,7 @@ def run(
         str | None, typer.Argument(help="The experiment; none lists them.", autocompletion=_experiment_names)
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for figures and data.")] = Path("runs/experiments"),
-    seed: Annotated[int, typer.Option(help="Seed of the experiment.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the experiment.")] = 0,
     fast: Annotated[bool, typer.Option("--fast", help="The small version that the tests run.")] = False,
     svg: Annotated[bool, typer.Option("--svg", help="Also write the figure as SVG.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

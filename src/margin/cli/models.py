@@ -26,7 +26,8 @@ def list_models(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the models."""
-    found = models.list_models(family, task, rows=as_json)
+    with reported():
+        found = models.list_models(family, task, rows=as_json)
     if as_json:
         print_json(found)
         return

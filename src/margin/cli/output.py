@@ -15,7 +15,18 @@ from rich.table import Table
 
 from margin.core.strict_json import strict
 
-__all__ = ["FAILED", "INTERRUPTED", "USAGE", "log", "print_json", "print_table", "reported", "result", "strict"]
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "USAGE",
+    "log",
+    "print_json",
+    "print_table",
+    "reported",
+    "result",
+    "strict",
+    "write_json",
+]
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # 130 is what shells report for Ctrl-C
 #: A pipe or file has no width: nothing is cut off or wrapped there.
@@ -34,10 +45,14 @@ def log() -> Console:
 
 
 def print_json(value: Any) -> None:
+    write_json(value, sys.stdout)
+
+
+def write_json(value: Any, file: Any) -> None:
     """Strict JSON, written piece by piece: a million predictions are never one string in memory."""
     for piece in json.JSONEncoder(indent=2, allow_nan=False).iterencode(strict(value)):
-        sys.stdout.write(piece)
-    sys.stdout.write("\n")
+        file.write(piece)
+    file.write("\n")
 
 
 def print_table(columns: list[str], rows: list[list[Any]], title: str = "") -> None:
@@ -61,19 +76,34 @@ def reported() -> Iterator[None]:
         _end(str(problem.args[0]) if problem.args else "a name is missing", USAGE)
     except BrokenPipeError:
         raise  # whoever read our output has seen enough (`margin predict ... | head`); the framework ends quietly
-    except (ValueError, OSError, FloatingPointError) as problem:
+    except OSError as problem:
+        _end(_of_the_system(problem), FAILED)
+    except (ValueError, FloatingPointError) as problem:
         _end(str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__, FAILED)
     except KeyboardInterrupt:
         _end("interrupted", INTERRUPTED)
 
 
+def _of_the_system(problem: OSError) -> str:
+    """What the system refused, without the number it has for it."""
+    if problem.strerror and problem.filename:
+        return f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}."
+    return str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
+
+
 @contextmanager
 def _remarked() -> Iterator[None]:
     """Warnings as sentences on stderr, without the line of ours that made them."""
+    told = set()
+
+    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) in told:  # every member of a blend reads the same rows and says the same of them
+            return
+        told.add(str(message))
+        log().print(f"margin: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: log().print(
-            f"margin: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True
-        )
+        warnings.showwarning = tell
         yield
 
 

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def sample(
     run: Trained,
     n: Annotated[int | None, typer.Option("--number", "-n", min=1, help="How many; default: 10 rows, 1 text.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
     prompt: Annotated[str | None, typer.Option(help="Text: what it goes on from.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Text: most tokens; default 200.")] = None,
     temperature: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from margin.cli.output import log, print_json
+from margin.cli.output import log, write_json
 
 __all__ = ["Json", "Out", "Trained", "write_columns"]
 
@@ -19,19 +19,18 @@ Out = Annotated[Path | None, typer.Option("--out", "-o", help="File to write; de
 
 
 def write_columns(columns: dict[str, Any], out: Path | None, as_json: bool) -> None:
-    if as_json:
-        print_json(columns)
-        return
-    rows = zip(*(column.tolist() for column in columns.values()))
+    write = write_json if as_json else _write_csv
     if out is None:
-        _write_csv(sys.stdout, columns, rows)
+        write(columns, sys.stdout)
         return
+    out.parent.mkdir(parents=True, exist_ok=True)
     with open(out, "w", newline="", encoding="utf-8") as file:
-        _write_csv(file, columns, rows)
+        write(columns, file)
     log().print(f"wrote {out}", highlight=False)
 
 
-def _write_csv(file: Any, columns: dict[str, Any], rows: Any) -> None:
+def _write_csv(columns: dict[str, Any], file: Any) -> None:
+    rows = zip(*(column.tolist() for column in columns.values()))
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)

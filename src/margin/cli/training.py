@@ -58,7 +58,7 @@ def fit(
     settings: Annotated[
         list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="Set a parameter; may be repeated.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     prepare: Annotated[
         bool | None, typer.Option(help="Impute, encode and scale columns first; default: where they need it.")
     ] = None,

@@ -104,8 +104,11 @@ class ColumnReader(TransformerMixin, Estimator):
             raise ValueError(
                 f"ColumnReader: column {series.name!r} must hold a {kind}, as in training; got {example!r}."
             )
-        count = "1 value" if lost.sum() == 1 else f"{int(lost.sum())} values"
-        warn_user(f"{count} of {series.name!r} cannot be read as {kind}, such as {example!r}, and count as missing.")
+        one = lost.sum() == 1
+        warn_user(
+            f"{int(lost.sum())} value{'' if one else 's'} of {series.name!r} cannot be read as {kind}, such as"
+            f" {example!r}, and {'counts' if one else 'count'} as missing."
+        )
 
     def _check_kinds(self) -> None:
         wrong = next((name for name, kind in self.kinds.items() if kind not in KINDS), None)

@@ -92,7 +92,8 @@ def written(value: Any) -> str:
     if isinstance(value, np.datetime64):
         text = str(value.astype("datetime64[s]")).replace("T", " ").removesuffix(" 00:00:00")
     elif isinstance(value, float | np.floating):
-        text = f"{value:.0f}" if value == np.floor(value) and abs(value) < EXACT else f"{value:.6g}"
+        number = float(value)
+        text = f"{number:.0f}" if number.is_integer() and abs(number) < EXACT else f"{number:.6g}"
     else:
         text = " ".join(str(value).split())
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"

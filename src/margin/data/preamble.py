@@ -27,7 +27,8 @@ def without_preamble(text: str, dialect: Dialect) -> tuple[str, str]:
     width = _width(text, dialect)
     if width < 2:
         return text, ""
-    lines, end = [], 0
+    lines: list[str] = []
+    end = 0
     while len(lines) <= MOST_LINES:
         start, end = end, text.find("\n", end) + 1
         line = text[start : end or len(text)].strip()
@@ -56,7 +57,7 @@ def _stands_above(line: str, dialect: Dialect, width: int) -> bool:
     if dialect.quote and line.count(dialect.quote) % 2:  # a field that goes on in the next line
         return False
     try:
-        cells = next(iter(rows_of(line, dialect)), [])
+        cells: list[str] = next(iter(rows_of(line, dialect)), [])
     except csv.Error:
         return False
     filled = [cell for cell in cells if cell.strip()]

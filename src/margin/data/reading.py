@@ -23,7 +23,16 @@ _EXCEL = (".xlsx", ".xlsm")
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 #: Formats that other programs read, and what to do.
-_FOREIGN = {".xls": "save it as .xlsx", ".ods": "save it as .xlsx", ".zip": "unpack it", ".pkl": "save it as Parquet"}
+_FOREIGN = {
+    **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), "save it as .xlsx"),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz", ".zst"), "unpack it"),
+    **dict.fromkeys((".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5", ".mat", ".orc"), "save it as Parquet or CSV"),
+    **dict.fromkeys((".dta", ".sav", ".sas7bdat", ".rds", ".rdata", ".arff", ".libsvm", ".svmlight"), "save it as CSV"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3", ".duckdb", ".mdb", ".accdb"), "export the table as CSV or Parquet"),
+    **dict.fromkeys((".html", ".htm", ".xml", ".pdf", ".docx", ".yaml", ".yml"), "save the table in it as CSV"),
+}
+#: How files of such formats begin, whatever they are called.
+_MARKUP = (b"<!doctype html", b"<html", b"<?xml")
 
 
 def read(path: str | os.PathLike[str], *, header: bool | None = None, names: Sequence[str] | None = None) -> Table:
@@ -54,8 +63,9 @@ def _read_path(path: Path, header: bool | None) -> Table:
         raise FileNotFoundError(f"{path}: there is no such file.")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     suffix = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
-    if suffix in _FOREIGN:
-        raise ValueError(f"{suffix} files are not read; {_FOREIGN[suffix]}")
+    foreign = next((name for name in (suffixes[-1:] or [""], [suffix]) if name[0] in _FOREIGN), None)
+    if foreign is not None:
+        raise ValueError(f"{foreign[0]} files are not read; {_FOREIGN[foreign[0]]}")
     if suffix in _PARQUET + _ARROW and suffixes[-1] != ".gz":
         return read_columnar(path, "Parquet" if suffix in _PARQUET else "Arrow")
     data = path.read_bytes()
@@ -64,8 +74,15 @@ def _read_path(path: Path, header: bool | None) -> Table:
 
 def _read_folder(path: Path) -> Table:
     if not any(file.suffix.lower() in _PARQUET for file in path.rglob("*")):
-        raise IsADirectoryError(f"{path}: is a folder without Parquet files; name one file in it.")
+        raise IsADirectoryError(f"{path}: is a folder without Parquet files; name one file in it{_like(path)}.")
     return read_columnar(path, "Parquet")
+
+
+def _like(path: Path) -> str:
+    """A table in the folder, as an example of what may be named."""
+    known = (*_TEXT, *_JSON, *_EXCEL, *_ARROW)
+    found = next((file for file in sorted(path.iterdir()) if file.suffix.lower() in known), None)
+    return f", such as {found}" if found else ""
 
 
 def _read_bytes(data: bytes, suffix: str, header: bool | None) -> Table:
@@ -76,6 +93,8 @@ def _read_bytes(data: bytes, suffix: str, header: bool | None) -> Table:
         return read_spreadsheet(data, header)
     if data[:4] == b"PAR1" or data[:6] == b"ARROW1":
         return read_columnar(data, "Parquet" if data[:4] == b"PAR1" else "Arrow")
+    if data.lstrip()[:20].lower().startswith(_MARKUP):
+        raise ValueError("it is a web page or XML, not a table; save the table in it as CSV")
     if suffix in _JSON or (suffix not in _TEXT and looks_like_json(data[:200].decode("utf-8", "replace"))):
         return read_json(data)
     return read_delimited(data, suffix, header)

@@ -25,12 +25,13 @@ def grid_of(x: np.ndarray, points: int = 50, trim: float = 0.05) -> np.ndarray:
     >>> grid_of(np.array([2.0, 1.0, 2.0, np.nan]))
     array([1., 2.])
     """
-    known = np.unique(x[~np.isnan(x)])
+    finite = x[np.isfinite(x)]  # infinite values count as missing wherever columns are prepared
+    known = np.unique(finite)
     if not len(known):
         raise ValueError("grid_of: x must have a value that is not missing.")
     if len(known) <= points:
         return known
-    low, high = np.quantile(x[~np.isnan(x)], [trim, 1 - trim])
+    low, high = np.quantile(finite, [trim, 1 - trim])
     return np.linspace(low, high, points) if low < high else known[:points]
 
 

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from margin.data import Profile, profile
 from margin.service.requests import BadRequest
-from margin.service.sources import open_table
+from margin.service.sources import image_folder, open_table
 
 __all__ = ["describe", "parsed_kinds"]
 
 
 def describe(data: str, *, target: str | None = None, kinds: Sequence[str] = (), ignore: Sequence[str] = ()) -> Profile:
     """The profile of a file or named set; ``kinds`` are written ``column=kind``."""
+    folder = image_folder(data)
+    if folder is not None:
+        raise BadRequest(f"describe: {folder} is a folder of pictures; describe reads tables, compare takes it.")
     table, known = open_table(data)
     try:
         return profile(table, target or known, kinds=parsed_kinds(kinds), ignore=ignore)

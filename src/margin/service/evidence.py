@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -91,8 +92,10 @@ def select(names: Sequence[str]) -> list[atlas.Expected]:
             continue
         area, _, id = name.rpartition("/")
         if id not in inventory or area not in ("", inventory[id].area):
+            close = difflib.get_close_matches(id, [*atlas.areas(), *inventory], n=3)
+            hint = f"; did you mean {' or '.join(close)}?" if close else "."
             raise KeyError(
-                f"{name!r} is neither an area of the atlas ({', '.join(atlas.areas())}) nor the id of a row."
+                f"{name!r} is neither an area of the atlas ({', '.join(atlas.areas())}) nor the id of a row{hint}"
             )
         chosen[id] = inventory[id]
     return list(chosen.values())

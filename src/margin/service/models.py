@@ -10,6 +10,7 @@ from typing import Any
 from margin import atlas, catalog
 from margin.service.model_facts import model_facts, row_facts, rows_of
 from margin.service.nearest import nearest
+from margin.service.requests import BadRequest
 
 __all__ = ["describe", "describe_run", "list_models", "parameters", "rows_of"]
 
@@ -20,6 +21,10 @@ RESULTS = ("report.html", "model_card.md", "board.png", "sampled.csv")
 
 def list_models(family: str | None = None, task: str | None = None, *, rows: bool = True) -> list[dict[str, Any]]:
     """The catalog as plain objects, optionally of one family or task, with or without the rows of the notes."""
+    for what, asked in (("family", family), ("task", task)):
+        known = sorted({getattr(entry, what) for entry in catalog.ENTRIES})
+        if asked is not None and asked not in known:
+            raise BadRequest(f"There is no {what} {asked!r}; there are {', '.join(known)}.")
     return [
         {
             "name": entry.name,

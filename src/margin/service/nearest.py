@@ -6,8 +6,9 @@ import difflib
 from dataclasses import dataclass
 
 from margin import atlas, catalog
+from margin.service.requests import BadRequest
 
-__all__ = ["Nearest", "nearest"]
+__all__ = ["Nearest", "entry_of", "nearest"]
 
 #: Names that other libraries and books use, and the model of ours that does what they do.
 SYNONYMS = {
@@ -58,6 +59,24 @@ class Nearest:
 
     name: str
     is_synonym: bool
+
+
+def entry_of(asked: str) -> catalog.Entry:
+    """The catalog's entry of a model; where there is none, the sentence names the one that is meant, if one can be.
+
+    >>> entry_of("knn")
+    Traceback (most recent call last):
+    margin.service.requests.BadRequest: There is no model 'knn'; try k-neighbors-classifier or k-neighbors-regressor.
+    """
+    try:
+        return catalog.entry(asked)
+    except KeyError as error:
+        other = nearest(asked)
+        if other is not None and other.is_synonym:
+            names = {other.name, other.name.replace("-classifier", "-regressor")}
+            ours = " or ".join(entry.name for entry in catalog.ENTRIES if entry.name in names)
+            raise BadRequest(f"There is no model {asked!r}; try {ours}.") from None
+        raise BadRequest(error.args[0]) from None
 
 
 def nearest(asked: str) -> Nearest | None:

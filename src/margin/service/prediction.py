@@ -93,6 +93,8 @@ def score(model_path: str, data: str, *, target: str | None = None) -> tuple[dic
         _refuse_unknown_classes(model, source, data)
         if source.y is not None and source.y.dtype.kind == "f" and np.asarray(model.classes_).dtype.kind in "OU":
             source = replace(source, y=source.y.astype(str).astype(object))  # numbers with a fraction were labels
+    if task == "forecasting" and _trained_on(manifest, source, data):
+        raise BadRequest(f"score: {data} is the series the model was trained on; give the values that follow it.")
     if task == "forecasting" and source.y is not None and not last_step(model).n_features_in_:
         scores = evaluate(last_step(model), len(source.y), source.y, "regression")  # the steps that follow the fit
     else:

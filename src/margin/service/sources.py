@@ -6,6 +6,7 @@ Options stand behind a colon: ``moons:n_samples=500,noise=0.2``, ``photos:resize
 from __future__ import annotations
 
 import ast
+import difflib
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,7 +71,13 @@ def open_source(spec: str, target: str | None = None, task: str | None = None, u
 def image_folder(spec: str) -> Path | None:
     """The folder of pictures that ``spec`` names, with or without options, or None; a folder may also be a table."""
     folder = next((path for path in (Path(spec), Path(spec.partition(":")[0])) if path.is_dir()), None)
-    return None if folder is None or any(folder.glob("*.parquet")) else folder
+    if folder is None or any(folder.glob("*.parquet")):
+        return None
+    from margin.data.image_folder import SUFFIXES
+
+    # A folder of tables is not of pictures, which have suffixes of their own or stand in a subfolder for each class.
+    parts = list(folder.iterdir())
+    return folder if not parts or any(part.is_dir() or part.suffix.lower() in SUFFIXES for part in parts) else None
 
 
 def open_table(spec: str) -> tuple[Table, str | None]:
@@ -84,10 +91,25 @@ def open_table(spec: str) -> tuple[Table, str | None]:
 
 def _read(spec: str) -> Table:
     if spec != "-" and not Path(spec).exists():
-        raise BadRequest(
-            f"There is neither a file nor a named data set {spec!r}; named sets: {', '.join(data.names())}."
-        )
+        raise BadRequest(f"There is neither a file nor a named data set {spec!r}; {_what_there_is(spec)}")
     return _standard_input(sys.stdin) if spec == "-" else data.read(spec)
+
+
+def _what_there_is(spec: str) -> str:
+    """Names like the one that was asked for, of sets and of the files beside it; else the sets, unless it is a path."""
+    path = Path(spec)
+    beside = sorted(file.name for file in path.parent.iterdir()) if path.parent.is_dir() else []
+    close = [*difflib.get_close_matches(spec, data.names(), n=2)]
+    close += [str(path.parent / name) for name in difflib.get_close_matches(path.name, beside, n=2)]
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    if path.suffix or path.parent != Path():
+        return (
+            f"the folder {str(path.parent)!r} has no such file."
+            if path.parent.is_dir()
+            else (f"there is no folder {str(path.parent)!r}.")
+        )
+    return f"named sets: {', '.join(data.names())}."
 
 
 @lru_cache(maxsize=1)

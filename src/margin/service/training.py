@@ -12,6 +12,7 @@ from margin.runs import Run, fingerprint, interruptible
 from margin.service.cards import write_card
 from margin.service.changes import folder_for
 from margin.service.forecasting import in_time
+from margin.service.nearest import entry_of
 from margin.service.preparation import behind, preparation
 from margin.service.requests import BadRequest
 from margin.service.sources import Source, picture_facts
@@ -22,10 +23,7 @@ __all__ = ["build_model", "fit"]
 
 def build_model(name: str, settings: Sequence[str], seed: int) -> Any:
     """A catalog model with ``name=value`` settings; ``seed`` becomes its random_state unless the settings say other."""
-    try:
-        entry = catalog.entry(name)
-    except KeyError as error:
-        raise BadRequest(error.args[0]) from None
+    entry = entry_of(name)
     cls: Any = catalog.class_of(entry.name)
     try:
         params = parse_settings(cls, settings, build=lambda text: build_model(text, (), seed))

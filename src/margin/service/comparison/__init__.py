@@ -176,8 +176,10 @@ def compare(
     (True, [0, 0])
     """
     request = ComparisonRequest(
-        target, task, metric, tuple(models), tuple(exclude), settings, folds, held_out, group, time, tuple(ignore),
-        dict(kinds or {}), missing_target, budget, tune, ensembles, curve, seed, generative,
+        None if target is None else str(target), task, metric, _names("models", models), _names("exclude", exclude),
+        (settings,) if isinstance(settings, str) else settings, folds, held_out, group, time, _names("ignore", ignore),
+        dict(kinds or {}), missing_target, budget, tune, ensembles, curve,
+        int(seed) if isinstance(seed, np.integer) else seed, generative,
     )  # fmt: skip
     folder = None if out is None else Path(out)
     if generative:
@@ -188,6 +190,19 @@ def compare(
 
         return run_generative(data, request, out=folder, watch=watch)
     return run_comparison(data, y, request, out=folder, n_jobs=n_jobs, watch=watch, existing=existing)
+
+
+def _names(argument: str, given: str | Sequence[Any]) -> tuple[str, ...]:
+    """Names as they may be given: one alone, or several; columns of a frame may be called by numbers."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    unnamed = next((name for name in names if hasattr(name, "get_params")), None)
+    if unnamed is not None:
+        cls = type(unnamed).__name__ if not isinstance(unnamed, type) else unnamed.__name__
+        raise BadRequest(
+            f"compare: {argument} must be names of the catalog, such as 'gaussian-nb'; got a {cls}. settings= sets"
+            " parameters."
+        )
+    return tuple(map(str, names))
 
 
 def run_comparison(

@@ -17,6 +17,7 @@ from margin.selection import Candidate, FoldPlan
 from margin.service.comparison.data import OpenedData
 from margin.service.comparison.request import ComparisonRequest
 from margin.service.comparison.rows import BoardRow, Preparations, board_rows
+from margin.service.nearest import entry_of
 from margin.service.preparation import behind, on_standard_target
 from margin.service.requests import BadRequest
 
@@ -39,6 +40,8 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
         [known[name] for name in known if name in picked] if picked else [r for r in known.values() if r.entry.compared]
     )
     rows = [row for row in rows if row.name not in excluded]
+    if not rows:
+        raise BadRequest(f"compare: no model for {source.task} is left; those asked for are excluded.")
     n_rows = len(source.X)
     left_out = {} if picked else {r.name: _reason(r.entry) for r in rows if n_rows > (r.entry.max_rows or n_rows)}
     settings = settings_of(request.settings, known, source.task)
@@ -89,10 +92,7 @@ def names_of(wanted: Sequence[str], known: Mapping[str, Any], task: str) -> set[
         if text in known and text not in {_entry(row).name for row in known.values()}:
             names.add(text)
             continue
-        try:
-            name = catalog.entry(text).name
-        except KeyError as error:
-            raise BadRequest(error.args[0]) from None
+        name = entry_of(text).name
         found = {row for row in known if _entry(known[row]).name == name}
         if not found:
             kind = {"images": " on a table: it takes images", "text": " on this table: it takes texts"}

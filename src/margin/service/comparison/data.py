@@ -65,7 +65,8 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         raise BadRequest(f"compare: {target} is the target, so it cannot say how rows belong together.")
     remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
     found = _judged(table, target, request, columns)
-    remarks += [*_left_out(found, {*columns, *request.ignore}), *found.remarks, *_suspicions(found, request)]
+    remarks += [*_left_out(found, {*columns, *request.ignore}), *_lost_values(found)]
+    remarks += [*found.remarks, *_suspicions(found, request)]
     _, values = found.table.split_target(target)
     X = found.table.select(found.used)
     source = Source(name, X.to_pandas(), values, X.names, target, task or found.task, table.hash(), table=X)
@@ -102,6 +103,12 @@ def _left_out(found: Profile, named_by_user: Collection[str]) -> list[str]:
     return remarks if more <= 1 else [*remarks[:MOST_COLUMNS_NAMED], f"{more} more columns are left out."]
 
 
+def _lost_values(found: Profile) -> list[str]:
+    """A remark for every column in which values are there but count as missing."""
+    lost = [(c.name, part) for c in found.columns if c.used for part in c.remark.split("; ") if "as missing" in part]
+    return [f"{name}: {part}." for name, part in lost[:MOST_COLUMNS_NAMED]]
+
+
 def _is_plain_named(data: Any, request: ComparisonRequest) -> bool:
     """A named set of numbers, nothing of which is to be read otherwise: its rows stay an array, as predict reads it."""
     if not isinstance(data, str) or Path(data).exists() or data.partition(":")[0] not in data_package.names():
@@ -123,6 +130,7 @@ def _from_arrays(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
         if request.ignore or request.kinds:
             raise BadRequest("compare: ignore and kinds name columns; give a data frame.")
         values = np.asarray(y)
+        values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
         names = tuple(f"x{i}" for i in range(X.shape[1]))
         source = Source("arrays", X.astype(np.float64), values, names, "y", request.task or "", data_hash(X, values))
     remarks: list[str] = []
@@ -156,6 +164,8 @@ def _table(data: Any, y: Any, request: ComparisonRequest) -> tuple[str, Table, s
         raise BadRequest(f"compare: data must be a file, a name, a data frame or arrays; got {type(data).__name__}.")
     if y is None:
         return "data frame", table, request.target, request.task
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:  # a frame or an array of one column
+        y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
     target = request.target or str(getattr(y, "name", None) or "target")
     if len(y) != len(table):
         raise BadRequest(f"compare: there are {len(table)} rows and {len(y)} targets.")

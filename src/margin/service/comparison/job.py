@@ -178,12 +178,13 @@ class _Job:
             comparison.given_up.update({**unseen, **late, **comparison.given_up})
 
     def _revive(self, names: list[str]) -> None:
-        """If all were too slow in screening, the best of them get their chance nevertheless."""
+        """If all were too slow in screening, the best of them get their chance nevertheless; where a busy machine let
+        none be measured, those that come first."""
         comparison = self.of
         ranked = promising([n for n in names if n != BASELINE], comparison.trials, comparison.metric)
         if not self.stop.is_set() and all(name in comparison.given_up for name in ranked):
             scored = {t.model for t in comparison.trials if comparison.metric.name in t.scores}
-            for name in [name for name in ranked if name in scored][:LEAST_KEPT]:
+            for name in ([name for name in ranked if name in scored] or ranked)[:LEAST_KEPT]:
                 comparison.given_up.pop(name, None)
 
     def _tune(self, workers: Workers) -> None:

@@ -78,6 +78,8 @@ class ComparisonRequest:
             raise BadRequest(f"compare: folds must be an integer of at least 2; got {self.folds!r}.")
         if isinstance(self.tune, bool) or not isinstance(self.tune, int) or self.tune < 0:
             raise BadRequest(f"compare: tune must be a number of settings, 0 for none; got {self.tune!r}.")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise BadRequest(f"compare: seed must be an integer of at least 0; got {self.seed!r}.")
         if self.held_out is not None and not 0 <= self.held_out < 1:
             raise BadRequest(f"compare: held_out must be a fraction of the rows, 0 for none; got {self.held_out!r}.")
         budget_seconds(self.budget, 0)
