@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from margin.kernels.dual import WHOLE_ROWS, DualProblem, objectives
 from margin.kernels.kernel import Kernel
 from margin.kernels.kernel_columns import KernelColumns, columns_of, columns_of_matrix
 from margin.kernels.kernel_model import KernelModel, as_rows, columns_for, dense, kept_rows, linear_weights
-from margin.kernels.one_vs_one import pair_coefficients, pairs_of, support_table, votes_with_confidence
+from margin.kernels.one_vs_one import pair_coefficients, pair_decisions, pairs_of, support_table, votes_with_confidence
 from margin.kernels.precision import column_dtype
 
 __all__ = ["COST", "DualClassifier", "PairLoop", "describe", "finite_cost", "solve_some"]
@@ -38,6 +39,7 @@ SETS_PER_RECORD = 8  # working sets solved between two records: looking at the m
 # Small pairs are solved in a fraction of the time that a look at the model takes: a record stands for as many pairs as
 # have this many kernel values together.
 VALUES_PER_RECORD = 1 << 22
+DECISIONS_AT_A_TIME = 1 << 23  # 64 MB
 
 
 def finite_cost(C: float) -> float:
@@ -156,17 +158,24 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by sign for two classes (the first if the value is 0 or less), by votes for more."""
-        return self._classes_by_confidence(self._pair_decisions(self._new_rows(X)))
+        return self._judge_pairs(self._new_rows(X), self._classes_by_confidence)
 
     def _classes_by_confidence(self, values: NDArray[np.float64]) -> NDArray[Any]:
         if len(self.classes_) == 2:
             return self.classes_[(-values[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(votes_with_confidence(values, len(self.classes_)), axis=1)]
 
+    def _judge_pairs(self, X: Any, judge: Callable[[NDArray[np.float64]], NDArray[Any]]) -> NDArray[Any]:
+        """What ``judge`` makes of the decisions of all pairs, some rows at a time: 1,000 classes have 499,500 pairs."""
+        step = max(1, DECISIONS_AT_A_TIME // len(self.intercept_))
+        parts = [judge(self._pair_decisions(X[start : start + step])) for start in range(0, X.shape[0], step)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
     def _pair_decisions(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Decision values of all pairs, positive for the first class of the pair, (n, k(k-1)/2)."""
-        table = pair_coefficients(dense(self.dual_coef_), self.n_support_)
-        values = self._expand(X, self.support_, self.support_vectors_, table) + self.intercept_
+        judge = partial(pair_decisions, dual_coef=dense(self.dual_coef_), counts=self.n_support_)
+        values = self._judge_values(X, self.support_, self.support_vectors_, judge, len(self.intercept_))
+        values += self.intercept_
         return -values if len(self.classes_) == 2 else values
 
     def _learn(self, loop: PairLoop) -> None:
