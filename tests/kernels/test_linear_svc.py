@@ -112,3 +112,27 @@ def test_a_large_c_is_no_reason_to_stop_early(shape):
 
     usual, exact = (LinearSVC(C=1000.0, max_iter=1000, **options).fit(X, y) for options in ({}, {"tol": 1e-10}))
     assert objective(usual) <= 1.05 * objective(exact)
+
+
+def primal(model, X, y):
+    slack = np.maximum(1 - (2 * y - 1) * model.decision_function(X), 0)
+    return 0.5 * (model.coef_**2).sum() + model.C * (slack**2).sum()
+
+
+def test_one_row_of_huge_numbers_hides_the_penalty_in_rounding_and_is_solved_all_the_same():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
+    far = X.copy()
+    far[-1] = 1e9 if y[-1] else -1e9
+    without = LinearSVC(tol=1e-8).fit(X[:-1], y[:-1])
+    model = LinearSVC(tol=1e-8).fit(far, y)
+    # A row this far on its own side has no slack, so it adds nothing to the solution of the others.
+    assert (2 * y[-1] - 1) * without.decision_function(far[-1:])[0] > 1
+    np.testing.assert_allclose(primal(model, far, y), primal(without, X[:-1], y[:-1]), rtol=1e-6)
+
+
+def test_weights_whose_squares_underflow_give_a_machine_that_knows_nothing():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    model = LinearSVC().fit(X, X[:, 0] > 0, sample_weight=np.full(40, 1e-300))
+    assert np.abs(model.coef_).max() < 1e-290

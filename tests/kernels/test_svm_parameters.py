@@ -1,5 +1,7 @@
 """Parameters and attributes of SVC, SVR and KernelRidge act as scikit-learn's do."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn import svm
@@ -105,3 +107,33 @@ def test_columns_whose_squares_overflow_are_named_as_the_reason(model):
         ValueError, match=rf"{type(model).__name__}: gamma='scale' needs columns whose squares are finite"
     ):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_many_classes_are_judged_as_scikit_learn_judges_them_a_few_rows_at_a_time(shape, kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 30
+    X = rng.normal(size=(30, 4))[y] * 2 + rng.normal(size=(150, 4))
+    X = X @ X.T if kernel == "precomputed" else X
+    settings = {"kernel": kernel, "tol": 1e-8, "decision_function_shape": shape}
+    ours, theirs = SVC(**settings).fit(X, y), svm.SVC(**settings).fit(X, y)
+    at_once = ours.decision_function(X), ours.predict(X)
+    # libsvm holds kernel values, here up to 50, in float32.
+    np.testing.assert_allclose(at_once[0], theirs.decision_function(X), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(at_once[1], theirs.predict(X))
+    monkeypatch.setattr("margin.kernels.dual_classifier.DECISIONS_AT_A_TIME", 10_000)  # 22 rows of 435 pairs
+    np.testing.assert_allclose(ours.decision_function(X), at_once[0], atol=1e-12)
+    np.testing.assert_array_equal(ours.predict(X), at_once[1])
+
+
+def test_memory_of_a_prediction_does_not_grow_with_pairs_times_support_vectors():
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 150
+    model = SVC().fit(rng.normal(size=(600, 3)), y)
+    table = 150 * 149 // 2 * len(model.support_) * 8  # all coefficients of all pairs, zeros included: 53 MB
+    tracemalloc.start()
+    model.predict(rng.normal(size=(20, 3)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < table / 4

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.kernels.dual import DualProblem
 from margin.kernels.kernel_model import KernelModel, as_rows, dense, kept_rows, linear_weights
-from margin.kernels.one_vs_one import pair_coefficients, support_table, votes_with_confidence
+from margin.kernels.one_vs_one import pair_coefficients, pair_decisions, support_table, votes_with_confidence
 from margin.kernels.pair_loop import NUMBERS, PairLoop
 
 __all__ = ["DualClassifier"]
+
+DECISIONS_AT_A_TIME = 1 << 23  # 64 MB
 
 
 class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
@@ -115,17 +118,24 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by sign for two classes (the first if the value is 0 or less), by votes for more."""
-        return self._classes_by_confidence(self._pair_decisions(self._new_rows(X)))
+        return self._judge_pairs(self._new_rows(X), self._classes_by_confidence)
 
     def _classes_by_confidence(self, values: NDArray[np.float64]) -> NDArray[Any]:
         if len(self.classes_) == 2:
             return self.classes_[(-values[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(votes_with_confidence(values, len(self.classes_)), axis=1)]
 
+    def _judge_pairs(self, X: Any, judge: Callable[[NDArray[np.float64]], NDArray[Any]]) -> NDArray[Any]:
+        """What ``judge`` makes of the decisions of all pairs, some rows at a time: 1,000 classes have 499,500 pairs."""
+        step = max(1, DECISIONS_AT_A_TIME // len(self.intercept_))
+        parts = [judge(self._pair_decisions(X[start : start + step])) for start in range(0, X.shape[0], step)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
     def _pair_decisions(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Decision values of all pairs, positive for the first class of the pair, (n, k(k-1)/2)."""
-        table = pair_coefficients(dense(self.dual_coef_), self.n_support_)
-        values = self._expand(X, self.support_, self.support_vectors_, table) + self.intercept_
+        judge = partial(pair_decisions, dual_coef=dense(self.dual_coef_), counts=self.n_support_)
+        values = self._judge_values(X, self.support_, self.support_vectors_, judge, len(self.intercept_))
+        values += self.intercept_
         return -values if len(self.classes_) == 2 else values
 
     def _learn(self, loop: PairLoop) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
@@ -36,16 +37,23 @@ BLOCK_ENTRIES = 1 << 21  # kernel values computed at a time when new rows are ju
 
 def expansion(kernel: Kernel, X: Any, rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
     r""":math:`\sum_i c_{pi}\,k(x, x_i)` for every row x of ``X`` and every line p of ``coef``, (n, p), in blocks."""
-    if rows.shape[0] == 0:
-        return np.zeros((X.shape[0], len(coef)))
-    step = max(1, BLOCK_ENTRIES // rows.shape[0])
     weights = np.ascontiguousarray(coef.T)
-    out = np.empty((X.shape[0], weights.shape[1]))
+    return values_in_blocks(kernel, X, rows, lambda values: values @ weights, len(coef))
+
+
+def values_in_blocks(
+    kernel: Kernel, X: Any, rows: Any, judge: Callable[[NDArray[Any]], NDArray[Any]], width: int
+) -> NDArray[np.float64]:
+    """What ``judge`` makes, (n, width), of the kernel values of new rows X with known rows, a block at a time."""
+    if rows.shape[0] == 0:
+        return np.zeros((X.shape[0], width))
+    step = max(1, BLOCK_ENTRIES // rows.shape[0])
+    out = np.empty((X.shape[0], width))
 
     def chunk(part: slice) -> None:
         for start in range(part.start, part.stop, step):
             stop = min(start + step, part.stop)
-            out[start:stop] = kernel_values(kernel, X[start:stop], rows) @ weights
+            out[start:stop] = judge(kernel_values(kernel, X[start:stop], rows))
 
     map_row_chunks(chunk, X.shape[0], work=X.shape[0] * rows.size)
     return out
@@ -108,11 +116,23 @@ class KernelModel(Declared):
 
     def _expand(self, X: Any, support: NDArray[np.int64], rows: Any, coef: NDArray[Any]) -> NDArray[np.float64]:
         """Values of the expansion for new rows X; of a precomputed kernel X holds k(new, training)."""
+        weights = np.ascontiguousarray(coef.T)
+        return self._judge_values(X, support, rows, lambda values: values @ weights, len(coef))
+
+    def _judge_values(
+        self,
+        X: Any,
+        support: NDArray[np.int64],
+        rows: Any,
+        judge: Callable[[NDArray[Any]], NDArray[Any]],
+        width: int,
+    ) -> NDArray[np.float64]:
+        """What ``judge`` makes, (n, width), of the kernel values of new rows X with the support vectors."""
         if isinstance(self.kernel_, str):
-            return X[:, support] @ coef.T
+            return judge(X[:, support])
         if sp.issparse(X) != sp.issparse(rows):  # new rows take the form of the known ones
             X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
-        return expansion(self.kernel_, X, rows, coef)
+        return values_in_blocks(self.kernel_, X, rows, judge, width)
 
 
 def kept_rows(kernel: Kernel | str, X: Any, rows: NDArray[np.int64]) -> Any:

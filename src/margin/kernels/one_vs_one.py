@@ -3,11 +3,21 @@ r"""Many classes by pairs: one binary machine for every pair of classes i < j, p
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["couple_probabilities", "pair_coefficients", "pairs_of", "support_table", "votes", "votes_with_confidence"]
+__all__ = [
+    "couple_probabilities",
+    "pair_coefficients",
+    "pair_decisions",
+    "pairs_of",
+    "pairs_with",
+    "support_table",
+    "votes",
+    "votes_with_confidence",
+]
 
 Floats = NDArray[np.float64]
 
@@ -50,16 +60,45 @@ def pair_coefficients(dual_coef: Floats, counts: NDArray[np.int64]) -> Floats:
     return table
 
 
+def pair_decisions(values: Floats, dual_coef: Floats, counts: NDArray[np.int64]) -> Floats:
+    r"""What every pair says about n rows, without its constant, (n, k(k-1)/2).
+
+    ``values`` (n, n_support) are kernel values with the support vectors. Those of class i meet the coefficients
+    against all other classes in one product, so that the work is k - 1 and not k(k - 1)/2 times the values:
+    :math:`f_{ij} = \sum_{s \in i} c_{js} k_s + \sum_{s \in j} c_{is} k_s`.
+    """
+    ends = np.cumsum(counts)
+    decisions = np.zeros((len(values), len(counts) * (len(counts) - 1) // 2))
+    for code, (start, end) in enumerate(zip(ends - counts, ends)):
+        against_others = values[:, start:end] @ dual_coef[:, start:end].T  # (n, k - 1)
+        decisions[:, pairs_with(code, len(counts))] += against_others
+    return decisions
+
+
+def pairs_with(code: int, n_classes: int) -> NDArray[np.int64]:
+    """The numbers of the pairs that a class is in, (k - 1,): first those in which it is the second, then the others.
+
+    >>> pairs_of(4)[1], pairs_of(4)[3], pairs_with(2, 4).tolist()
+    ((0, 2), (1, 2), [1, 3, 5])
+    """
+    first, second = np.arange(code), np.arange(code + 1, n_classes)
+    return np.concatenate([_pair_number(first, code, n_classes), _pair_number(code, second, n_classes)])
+
+
+def _pair_number(i: Any, j: Any, n_classes: int) -> Any:
+    return i * (2 * n_classes - i - 1) // 2 + j - i - 1
+
+
 def votes(decisions: Floats, n_classes: int) -> NDArray[np.int64]:
     """How many pairs decide for each class, (n, k); a value of zero is for the second class of its pair.
 
     >>> votes(np.array([[2.0, 1.0, -0.5]]), 3).tolist()
     [[2, 0, 1]]
     """
-    count = np.zeros((len(decisions), n_classes), dtype=np.int64)
-    for column, (i, j) in zip(decisions.T, pairs_of(n_classes)):
-        count[:, i] += column > 0
-        count[:, j] += column <= 0
+    count = np.empty((len(decisions), n_classes), dtype=np.int64)
+    for code in range(n_classes):
+        favorable = decisions[:, pairs_with(code, n_classes)] > 0
+        count[:, code] = (~favorable[:, :code]).sum(axis=1) + favorable[:, code:].sum(axis=1)
     return count
 
 
@@ -70,10 +109,10 @@ def votes_with_confidence(decisions: Floats, n_classes: int) -> Floats:
     >>> votes_with_confidence(np.array([[2.0, 1.0, -0.5]]), 3).round(2).tolist()
     [[2.25, -0.24, 0.89]]
     """
-    confidence = np.zeros((len(decisions), n_classes))
-    for column, (i, j) in zip(decisions.T, pairs_of(n_classes)):
-        confidence[:, i] += column
-        confidence[:, j] -= column
+    confidence = np.empty((len(decisions), n_classes))
+    for code in range(n_classes):
+        values = decisions[:, pairs_with(code, n_classes)]
+        confidence[:, code] = values[:, code:].sum(axis=1) - values[:, :code].sum(axis=1)
     return votes(decisions, n_classes) + confidence / (3 * (np.abs(confidence) + 1))
 
 

@@ -67,7 +67,10 @@ def exact_step(slope: float, curvature: float, slack: Floats, fall: Floats, boun
         if abs(derivative) <= ENOUGH_FLATTER * start:
             break
         low, high = (t, high) if derivative < 0 else (low, t)
-        t -= derivative / (curvature + 2 * float(pull @ fall[active]))
+        steepness = curvature + 2 * float(pull @ fall[active])
+        if steepness == 0:  # costs so small that squares underflow: t changes nothing
+            break
+        t -= derivative / steepness
         if not low < t < high:
             t = 2 * low if np.isinf(high) else 0.5 * (low + high)
     return t
@@ -224,7 +227,7 @@ class SquaredHinge:
             hessian[-1, -1] = 1.0  # no active row: b is free and stays
         # LAPACK itself: on a small table the checks of scipy.linalg.solve take longer than the solution.
         _, solution, failed = lapack.dposv(hessian.T, gradient, lower=1)
-        return -(sla.solve(hessian, gradient, assume_a="pos", check_finite=False) if failed else solution)
+        return -(_solve_nearly_singular(hessian, gradient) if failed else solution)
 
     def _iterative_step(self, gradient: Floats, active: Floats) -> Floats:
         """Conjugate gradients, scaled by the diagonal of the Hessian; closer the nearer the solution is."""
@@ -242,6 +245,23 @@ class SquaredHinge:
         size = float(np.linalg.norm(gradient))
         close = size * min(CLOSE_STEP, np.sqrt(size / self.scale))
         return conjugate_gradients(product, -gradient, diagonal, close)
+
+
+def _solve_nearly_singular(hessian: Floats, gradient: Floats) -> Floats:
+    """The step where rounding hides the penalty: one row of 1e9 makes all columns equal in sixteen digits.
+
+    On a unit diagonal as much is added as rounding took away, more until Cholesky's method succeeds. The matrix stays
+    positive definite, so the step still leads down.
+    """
+    root = np.sqrt(hessian.diagonal())
+    scaled = hessian / root[:, None] / root
+    added = len(root) * np.finfo(float).eps
+    while True:
+        scaled[np.diag_indices(len(root))] = 1.0 + added
+        _, solution, failed = lapack.dposv(scaled.T, gradient / root, lower=1)
+        if not failed or not np.isfinite(added):
+            return solution / root
+        added *= 100.0
 
 
 def conjugate_gradients(product: Callable[[Floats], Floats], right: Floats, diagonal: Floats, close: float) -> Floats:

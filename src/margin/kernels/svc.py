@@ -11,6 +11,7 @@ punishes violations more and gives a narrower margin.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,19 +101,20 @@ class SVC(DualClassifier):
         """The class of every row: by sign for two classes, by votes of the pairs for more."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("SVC: break_ties=True needs decision_function_shape='ovr'; got 'ovo'.")
-        values = self._pair_decisions(self._new_rows(X))
-        if len(self.classes_) == 2 or self.break_ties:
-            return self._classes_by_confidence(values)
+        by_confidence = len(self.classes_) == 2 or self.break_ties
+        return self._judge_pairs(self._new_rows(X), self._classes_by_confidence if by_confidence else self._most_votes)
+
+    def _most_votes(self, values: NDArray[np.float64]) -> NDArray[Any]:
         return self.classes_[np.argmax(votes(values, len(self.classes_)), axis=1)]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """f(x) for two classes (n,), else one column per class or per pair."""
-        values = self._pair_decisions(self._new_rows(X))
-        if len(self.classes_) == 2:
-            return -values[:, 0]
+        rows, k = self._new_rows(X), len(self.classes_)
+        if k == 2:
+            return -self._pair_decisions(rows)[:, 0]
         if self.decision_function_shape == "ovo":
-            return values
-        return votes_with_confidence(values, len(self.classes_))
+            return self._pair_decisions(rows)
+        return self._judge_pairs(rows, partial(votes_with_confidence, n_classes=k))
 
     @available_if(_wants_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
