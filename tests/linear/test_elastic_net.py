@@ -376,3 +376,28 @@ def test_without_a_penalty_a_weighted_constant_column_gets_nothing():
     with pytest.warns(UserWarning, match="alpha=0"):
         model = Lasso(alpha=0.0).fit(A, target, sample_weight=rng.random(120))
     assert model.coef_[0] == 0
+
+
+def test_the_gap_is_that_of_the_present_coefficients_and_penalties():
+    """It is kept until something changes it: new penalties, a step, another start, a restored state."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    columns = columns_of(X, y, None, intercept=True)
+    A, target = X - X.mean(axis=0), y - y.mean()
+
+    def expected(l1, l2):
+        r = target - A @ descent.w
+        return duality_gap(descent.w, A.T @ r / 40, r @ r / 40, target @ r / 40, l1, l2)
+
+    descent = SparseDescent(columns)
+    descent.gap()
+    before = descent.aim(0.05, 0.1).gap()
+    assert before == pytest.approx(expected(0.05, 0.1))
+    state = descent.state()
+    after = descent.step(1e-9)
+    assert after == pytest.approx(expected(0.05, 0.1)) != before
+    assert descent.gap() == after
+    assert descent.aim(0.2, 0.0).gap() == pytest.approx(expected(0.2, 0.0)) != after
+    assert descent.begin_at(rng.normal(size=6)).gap() == pytest.approx(expected(0.2, 0.0))
+    descent.restore(state)
+    assert descent.gap() == before
