@@ -204,7 +204,7 @@ def test_a_model_that_fails_is_a_row_and_not_an_end():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"target": "nothing"}, "no target 'nothing'"),
+        ({"target": "nothing"}, "no column 'nothing' to predict"),
         ({"target": None}, "needs a target"),
         ({"target": "sold", "group": "toun"}, "there is no column 'toun'; close matches are 'town'"),
         ({"target": "sold", "ignore": ["sold"]}, "which is the target"),
