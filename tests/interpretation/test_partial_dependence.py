@@ -45,3 +45,12 @@ def test_the_grid_covers_the_middle_of_a_column():
     grid = grid_of(x, points=11, trim=0.1)
     assert len(grid) == 11
     np.testing.assert_allclose([grid[0], grid[-1]], np.quantile(x, [0.1, 0.9]))
+
+
+def test_infinite_values_are_no_points_of_a_grid():
+    from margin.interpretation.partial_dependence import grid_of
+
+    x = np.append(np.linspace(0.0, 1.0, 101), [np.inf, -np.inf, np.nan])
+    grid = grid_of(x)
+    assert len(grid) == 50
+    assert np.isfinite(grid).all()
