@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -183,6 +184,7 @@ def begin_with_frequencies(network: nn.Module, frequencies: Tensor) -> None:
     teach the units behind the scores to be off wherever there is an object, and off they neither tell nor learn its
     class: one narrow network in five stayed so. With sums of 0 the ground has its bias, and objects switch units on.
     """
+    layers: list[Any]
     if isinstance(network, FCN | HourglassStack):
         layers = list(network.scores if isinstance(network, FCN) else network.heads)
     else:

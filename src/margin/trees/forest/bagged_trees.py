@@ -43,7 +43,7 @@ def _is_plain_tree(member: Any, outputs: int) -> bool:
 
 def _over_all(member: Any, columns: np.ndarray, outputs: int) -> TreeArrays:
     tree = member._tree
-    changed = {}
+    changed: dict[str, np.ndarray] = {}
     if not np.array_equal(columns, np.arange(len(columns))):
         changed["feature"] = np.where(tree["feature"] >= 0, columns[tree["feature"]], -1).astype(np.int32)
     if outputs > tree["value"].shape[1]:  # the member's sample lacked a class

@@ -135,7 +135,7 @@ def begun(seed: int, loss: str, penalty: str, average: float | None = AVERAGE) -
 def rounds_by_hand(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     batches = [torch.from_numpy(rng.normal(size=(ROWS, 3)) * [1.0, 2.0, 0.5] + 0.3) for _ in range(ROUNDS)]
-    parts = {}
+    parts: dict[str, Verdict] = {}
     for loss, penalty in (("non-saturating", "real"), ("relativistic", "both")):
         network, game = begun(seed, loss, penalty)
         hand, told, wanted = GameByHand(network, loss, penalty, seed), [], []
