@@ -341,3 +341,11 @@ def test_a_singular_covariance_is_an_error_of_linear_algebra(solver):
     with pytest.raises(np.linalg.LinAlgError, match="class 0 is singular, rank 1 of 2 columns"):
         QuadraticDiscriminantAnalysis(solver=solver).fit(X, y)
     assert issubclass(np.linalg.LinAlgError, ValueError)
+
+
+@pytest.mark.parametrize("name", ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"])
+def test_a_tolerance_of_zero_takes_no_axis_for_constant(name):
+    ours = {"LinearDiscriminantAnalysis": LinearDiscriminantAnalysis}.get(name, QuadraticDiscriminantAnalysis)
+    X, y = load_wine(return_X_y=True)
+    expected = getattr(theirs, name)(tol=0.0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(ours(tol=0.0).fit(X, y).predict_proba(X), expected, atol=1e-8)

@@ -177,3 +177,9 @@ def test_categories_of_any_kind():
         CategoryHistogram.fit([])
     with pytest.raises(ValueError, match="n_samples must be an integer at least 1"):
         HistogramDensity().fit([[0.0], [1.0]]).sample(0)
+
+
+def test_a_bandwidth_whose_square_overflows_is_a_bandwidth():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    ours, theirs = (cls(bandwidth=1e300).fit(X).score_samples(X) for cls in (KernelDensity, Peer))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)

@@ -137,3 +137,9 @@ def test_memory_of_a_prediction_does_not_grow_with_pairs_times_support_vectors()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < table / 4
+
+
+def test_kernel_values_that_overflow_are_refused():
+    X = np.random.default_rng(0).normal(size=(20, 3)) * 1e200
+    with pytest.raises(ValueError, match=r"^KernelRidge: kernel values .* scale X first\.$"):
+        KernelRidge().fit(X, X[:, 0] > 0)

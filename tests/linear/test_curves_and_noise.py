@@ -183,3 +183,10 @@ def test_an_expansion_without_end_is_refused_at_once(model):
     X = np.random.default_rng(0).normal(size=(30, 4))
     with pytest.raises(ValueError, match=f"{type(model).__name__}: .* terms; at most 20000 are possible"):
         model.fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize(("rows", "target"), [(1.0, 1e300), (1e200, 1.0)])
+def test_numbers_whose_squares_overflow_are_refused_in_one_sentence(rows, target):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^BasisRegression: .* overflow; scale X and y\.$"):
+        BasisRegression(alpha=1.0).fit(X * rows, X[:, 0] * target)

@@ -357,3 +357,17 @@ def test_the_exponent_of_metric_params_counts_and_is_checked():
     np.testing.assert_array_equal(model.kneighbors(X)[0], KNeighborsClassifier(p=3).fit(X, y).kneighbors(X)[0])
     with pytest.raises(ValueError, match="KNeighborsClassifier: metric_params must have a p above 0; got -1"):
         KNeighborsClassifier(metric_params={"p": -1}).fit(X, y)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree", "ball_tree"])
+def test_an_infinite_exponent_is_the_largest_difference(algorithm, tmp_path):
+    X = np.random.default_rng(0).normal(size=(400, 4))  # no two distances are equal
+    y = X.sum(axis=1)
+    ours, peer = (
+        cls(n_neighbors=7, p=np.inf, algorithm=algorithm).fit(X[:300], y[:300])
+        for cls in (KNeighborsRegressor, theirs.KNeighborsRegressor)
+    )
+    assert ours.effective_metric_ == peer.effective_metric_ == "chebyshev"
+    np.testing.assert_allclose(ours.predict(X[300:]), peer.predict(X[300:]))
+    margin.save(ours, tmp_path / "model")
+    np.testing.assert_array_equal(margin.load(tmp_path / "model").predict(X[300:]), ours.predict(X[300:]))

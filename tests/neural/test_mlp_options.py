@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import DataConversionWarning
 from sklearn.neural_network import MLPRegressor as PeerRegressor
 from torch import nn
 from torch.nn import functional
@@ -144,3 +145,21 @@ def test_smoothed_labels_bound_the_confidence():
     params = {"hidden_layer_sizes": (8,), "solver": "lbfgs", "alpha": 0.0, "label_smoothing": 0.2, "random_state": 0}
     top = MLPClassifier(**params).fit(easy, np.repeat([0, 1], 40)).predict_proba(easy).max(axis=1)
     np.testing.assert_allclose(top, 0.9, atol=1e-3)  # 1 - 0.2 + 0.2 / 2
+
+
+def test_decays_may_be_the_integer_zero():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    settings = {"hidden_layer_sizes": (4,), "max_iter": 3, "random_state": 0}
+    integers, floats = (
+        MLPRegressor(beta_1=zero, beta_2=zero, **settings).fit(X, X[:, 0]).predict(X) for zero in (0, 0.0)
+    )
+    np.testing.assert_array_equal(integers, floats)
+
+
+def test_a_column_of_targets_is_one_target_as_in_scikit_learn():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    settings = {"hidden_layer_sizes": (4,), "max_iter": 3, "random_state": 0}
+    flat = MLPRegressor(**settings).fit(X, X[:, 0]).predict(X)
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        column = MLPRegressor(**settings).fit(X, X[:, :1]).predict(X)
+    np.testing.assert_array_equal(column, flat)

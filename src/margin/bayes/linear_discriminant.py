@@ -95,7 +95,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         False, Flag(), 'Whether covariance_ is kept for solver "svd", which does not need it; others keep it.'
     )
     tol: float = parameter(
-        1e-4, Number(above=0), 'Singular values of the scaled rows up to this are taken for zero by solver "svd".'
+        1e-4, Number(low=0), 'Singular values of the scaled rows up to this are taken for zero by solver "svd".'
     )
     covariance_estimator: Any = parameter(
         None,

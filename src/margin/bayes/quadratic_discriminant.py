@@ -68,7 +68,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     )
     tol: float = parameter(
         1e-7,
-        Number(above=0),
+        Number(low=0),
         "A covariance is taken for singular when a standard deviation along its axes is at most this times the "
         "largest, whatever the units.",
     )

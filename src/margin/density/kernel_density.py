@@ -128,11 +128,12 @@ class KernelDensity(DensityMixin, Estimator):
 
     def _all_rows(self, space: Space, X: np.ndarray) -> np.ndarray:
         """Logarithms of the sums over all rows."""
-        rows, queries, squared_bandwidth = self.rows_, X, self.bandwidth_**2
+        rows, queries, squared_bandwidth = self.rows_, X, 1.0
         if isinstance(space, MinkowskiSpace):
             center = self.rows_.mean(axis=0)  # distances by products lose digits far from the origin
             rows, queries = (self.rows_ - center) / self.bandwidth_, (X - center) / self.bandwidth_
-            squared_bandwidth = 1.0
+        else:
+            squared_bandwidth = self.bandwidth_**2
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights_)
         result = np.empty(len(X))

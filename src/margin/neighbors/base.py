@@ -57,7 +57,9 @@ class NeighborsEstimator(Estimator, ABC):
     )
     leaf_size: int = parameter(30, Integer(low=1), "Rows of a leaf of a tree; it changes the speed, never the result.")
     p: float = parameter(
-        2, Number(above=0, search=(1, 4)), 'Exponent of metric "minkowski"; below 1 all pairs are compared.'
+        2,
+        Either(Number(above=0, search=(1, 4)), Choice(np.inf)),
+        'Exponent of metric "minkowski"; infinity is the largest difference, and below 1 all pairs are compared.',
     )
     metric: Any = parameter(
         "minkowski",
@@ -78,9 +80,10 @@ class NeighborsEstimator(Estimator, ABC):
 
     @property
     def effective_metric_(self) -> Any:
-        """The metric that is used: "minkowski" of exponent 1 or 2 has a name of its own."""
+        """The metric that is used: "minkowski" of exponent 1, 2 or infinity has a name of its own."""
         name = self._metric
-        return {1.0: "manhattan", 2.0: "euclidean"}.get(float(self.p), name) if name == "minkowski" else name
+        named = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
+        return named.get(float(self.p), name) if name == "minkowski" else name
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Any:

@@ -68,3 +68,12 @@ def test_nothing_to_learn_is_one_evaluation():
     assert search.tell(1.5, np.zeros(0))
     assert search.point is None
     assert search.converged
+
+
+def test_a_step_below_the_spacing_of_numbers_ends_the_search():
+    # A slope of 1e-13 where numbers are 1e-9 apart: x plus the step is x.
+    search = BoxSearch(np.array([1e7]), np.array([[-1e9, 1e9]]), tol=0.0, max_evaluations=50)
+    with np.errstate(all="raise"):
+        found = run(search, lambda x: 1.0, lambda x: np.array([1e-13]))
+    assert found.converged
+    np.testing.assert_array_equal(found.best_point, [1e7])

@@ -63,7 +63,7 @@ def geometry(X: np.ndarray, metric: str, p: float = 2.0, covariance: Any = None)
     if covariance is not None and metric != "mahalanobis":
         raise ValueError(f"covariance belongs to metric 'mahalanobis'; got metric {metric!r}.")
     if metric == "minkowski":
-        if not 1 <= p < np.inf:
+        if not p >= 1:  # infinity is the metric "chebyshev"; NaN is neither
             raise ValueError(f"p must be a number of at least 1 (below it there is no triangle inequality); got {p}.")
         return Geometry(float(p))
     if metric != "mahalanobis":

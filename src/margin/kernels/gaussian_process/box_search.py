@@ -51,6 +51,8 @@ def search_in_box(
             curvature = None  # what was learned misled: start again along the gradient
             continue
         step, value_there, gradient_there = found
+        if not step.any():  # shorter than the spacing of numbers: nothing is left to find, and nothing to learn from
+            break
         curvature = _learn(curvature, step, gradient_there - gradient)
         fell = value - value_there
         x, value, gradient = np.clip(x + step, low, high), value_there, gradient_there

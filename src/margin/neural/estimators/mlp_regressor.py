@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 from torch import Tensor
 
 from margin.core.domains import Choice
@@ -103,6 +103,8 @@ class MLPRegressor(RegressorMixin, MLPEstimator):
         X, y = validate_data(
             self, X, y, dtype=FLOATS, accept_sparse="csr", multi_output=True, y_numeric=True, reset=reset
         )
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         if self.loss == "poisson" and (y.min() < 0 or not y.any()):
             raise ValueError(
                 "MLPRegressor: y must have no negative number and one above 0 with loss 'poisson'; "

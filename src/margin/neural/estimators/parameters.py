@@ -107,7 +107,7 @@ class TrainingParameters(Declared):
     def _optimization(self) -> Optimization:
         return Optimization(
             self.solver,
-            betas=(self.beta_1, self.beta_2),
+            betas=(float(self.beta_1), float(self.beta_2)),
             eps=self.epsilon,
             momentum=self.momentum,
             nesterov=self.nesterovs_momentum,
