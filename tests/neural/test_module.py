@@ -157,13 +157,3 @@ def test_a_fit_can_be_asked_to_stop_from_outside():
 def test_complaints_are_sentences(params, sentence):
     with pytest.raises(ValueError, match=sentence):
         NeuralClassifier(**{**FAST, **params}).fit(X, y)
-
-
-def test_a_small_table_is_learned_at_defaults():
-    """An epoch has several updates: with one, max_iter and n_iter_no_change would end training at a loss above 0.1."""
-    X, y = load_iris(return_X_y=True)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = NeuralClassifier(random_state=0).fit(X, y)
-    assert model.loss_ < 0.06
-    assert [model._rows_per_update(n) for n in (30, 150, 1500, 10_000)] == [16, 16, 150, 200]
-    assert model.set_params(batch_size=64)._rows_per_update(30) == 64

@@ -21,7 +21,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from margin.core.domains import Choice, Either, Function, Integer, Optional, Options
+from margin.core.domains import Choice, Function, Optional, Options
 from margin.core.parameters import parameter
 from margin.core.records import Record
 from margin.core.threads import available, torch_threads
@@ -61,13 +61,6 @@ class ModuleEstimator(NeuralEstimator):
         "float32", Choice("float32", "float64", "int64"), "Type of the inputs, and of the weights; 'int64' for tokens."
     )
 
-    batch_size: int | str = parameter(
-        "auto",
-        Either(Choice("auto"), Integer(low=1, search=(16, 256), log=True)),
-        "Rows per update; 'auto' is a tenth of the rows, at least 16 and at most 200: epochs of one update would make "
-        "max_iter and n_iter_no_change end the training of a small table long before it has learned.",
-    )
-
     _draws_globally = True
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -85,9 +78,6 @@ class ModuleEstimator(NeuralEstimator):
         if inner:
             self.module_params = {**(self.module_params or {}), **inner}
         return self
-
-    def _rows_per_update(self, n_rows: int) -> int:
-        return min(max(n_rows // 10, 16), 200) if self.batch_size == "auto" else int(self.batch_size)
 
     @abstractmethod
     def iterate(
