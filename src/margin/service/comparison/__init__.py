@@ -1,9 +1,9 @@
 """Every suitable model of the catalog on one table, with evidence, surviving a kill.
 
-To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``candidates`` (models), ``folder``
-(what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack), ``finishing`` (judgement and last fit) and
-``last_fits`` (the same within a budget), ``job`` (all the work), ``showing``. ``generative`` compares models that draw
-new rows.
+To read it in order: ``request`` (what is asked for), ``data`` (rows and remarks), ``deciding`` (the metric),
+``candidates`` (models), ``folder`` (what is kept), ``result`` (what a user gets), ``leaders`` (blend and stack),
+``finishing`` (judgement and last fit) and ``last_fits`` (the same within a budget), ``job`` (all the work),
+``showing``. ``generative`` compares models that draw new rows.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from margin.metrics import Metric
-from margin.metrics import metric as metric_named
 from margin.runs import Run
-from margin.selection import FoldPlan, Trial, plan_folds
+from margin.selection import Trial, plan_folds
 from margin.selection.schedule import seconds_text
 from margin.service.cards import write_winners_card
 from margin.service.changes import EXISTING, folder_for
 from margin.service.comparison.candidates import BASELINE, candidates_for, settings_tried
 from margin.service.comparison.data import OpenedData, open_data
+from margin.service.comparison.deciding import PRIMARY, asked_metric, defined_metric, fewer_folds
 from margin.service.comparison.job import Watch, restore, run_job
 from margin.service.comparison.request import AUTO, ComparisonRequest, budget_seconds
 from margin.service.comparison.result import Comparison
@@ -34,12 +33,6 @@ if TYPE_CHECKING:
     from margin.service.comparison.generative import GenerativeComparison
 
 __all__ = ["BASELINE", "PRIMARY", "Comparison", "ComparisonRequest", "compare", "open_comparison", "run_comparison"]
-
-PRIMARY = {"classification": "accuracy", "regression": "rmse"}
-#: Decides where one class is so frequent that accuracy says little; it needs no probabilities and no threshold.
-PRIMARY_IF_LOPSIDED = "roc_auc"
-#: Decides in its place where a fold lacks a class, so that nothing can be ranked there.
-SEES_EVERY_CLASS = "balanced_accuracy"
 
 
 @overload
@@ -252,7 +245,7 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
     request.check()
     opened = open_data(data, y, request)
     source, remarks = opened.source, opened.remarks
-    decides = _metric(request, opened)
+    decides = asked_metric(request, opened)
     assert source.y is not None
     try:
         plan = plan_folds(
@@ -269,8 +262,8 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
     except ValueError as error:
         raise BadRequest(f"compare: {str(error).partition(': ')[2]}") from None
     if len(plan.folds) < request.folds:
-        remarks.append(_fewer_folds(opened, plan))
-    decides = _defined(decides, request, opened, plan)
+        remarks.append(fewer_folds(opened, plan))
+    decides = defined_metric(decides, request, opened, plan)
     given = "spec" if isinstance(data, str | Path) else "arrays" if opened.source.table is None else "frame"
     identity, facts = _identity(opened, request)
     folder = None if out is None else folder_for(out, identity, facts, existing)
@@ -285,55 +278,6 @@ def prepare(data: Any, y: Any, request: ComparisonRequest, out: Path | None, exi
     comparison.candidates, comparison.left_out = candidates_for(opened, request)
     _take_up(comparison, identity, facts)
     return comparison
-
-
-def _metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
-    """The metric that decides."""
-    task = opened.source.task
-    if request.metric is None:
-        suggested = None if opened.profile is None or opened.profile.task != task else opened.profile.suggested_metric
-        chosen = suggested or (PRIMARY_IF_LOPSIDED if opened.lopsided else PRIMARY[task])
-        if chosen != PRIMARY[task]:
-            opened.remarks.append(
-                f"The classes are out of balance, so accuracy says little and {chosen} decides; --metric names another."
-            )
-        return metric_named(chosen)
-    try:
-        found = metric_named(request.metric)
-    except ValueError as error:
-        raise BadRequest(str(error).replace("metric:", "compare:", 1)) from None
-    if task not in found.tasks:
-        raise BadRequest(f"compare: the metric {found.name!r} is not one for {task}.")
-    classes = len(set(opened.source.y.tolist())) if opened.source.y is not None else 0
-    if found.binary and classes != 2:
-        raise BadRequest(f"compare: {found.name} is of two classes, and there are {classes}; try {found.name}_macro.")
-    return found
-
-
-def _fewer_folds(opened: OpenedData, plan: FoldPlan) -> str:
-    """Why there are fewer folds than were asked for."""
-    counts = np.unique(np.asarray(opened.source.y)[plan.development].astype(str), return_counts=True)
-    if plan.both_classes and len(plan.folds) == counts[1].min():
-        rare = str(counts[0][counts[1].argmin()])
-        return f"There are only {len(plan.folds)} folds: each needs a row of class {rare!r}."
-    return f"There are only {len(plan.folds)} folds: more would leave some without rows of their own."
-
-
-def _defined(decides: Metric, request: ComparisonRequest, opened: OpenedData, plan: FoldPlan) -> Metric:
-    """The metric that decides, or another where it was not asked for and some part of the rows lacks a class."""
-    if not decides.ranks:
-        return decides
-    y = np.asarray(opened.source.y).astype(str)
-    parts = [test for _, test in plan.folds] + ([plan.held_out] if len(plan.held_out) else [])
-    lacking = [str(label) for part in parts for label in np.setdiff1d(y, y[part])]
-    if not lacking:
-        return decides
-    said = f"{decides.name} needs rows of every class in every fold, and one has none of class {lacking[0]!r}"
-    if request.metric is not None:
-        raise BadRequest(f"compare: {said}; try {SEES_EVERY_CLASS}, or --folds with fewer of them.")
-    opened.remarks[:] = [remark for remark in opened.remarks if f"and {decides.name} decides" not in remark]
-    opened.remarks.append(f"{said}, so {SEES_EVERY_CLASS} decides; --metric names another.")
-    return metric_named(SEES_EVERY_CLASS)
 
 
 def _identity(opened: OpenedData, request: ComparisonRequest) -> tuple[dict[str, Any], dict[str, Any]]:
