@@ -101,8 +101,9 @@ class SVC(DualClassifier):
         """The class of every row: by sign for two classes, by votes of the pairs for more."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("SVC: break_ties=True needs decision_function_shape='ovr'; got 'ovo'.")
+        rows = self._new_rows(X)
         by_confidence = len(self.classes_) == 2 or self.break_ties
-        return self._judge_pairs(self._new_rows(X), self._classes_by_confidence if by_confidence else self._most_votes)
+        return self._judge_pairs(rows, self._classes_by_confidence if by_confidence else self._most_votes)
 
     def _most_votes(self, values: NDArray[np.float64]) -> NDArray[Any]:
         return self.classes_[np.argmax(votes(values, len(self.classes_)), axis=1)]
