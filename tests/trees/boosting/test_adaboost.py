@@ -1,5 +1,7 @@
 """AdaBoost beside scikit-learn's, its bound, and what it refuses."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -169,3 +171,16 @@ def test_sparse_rows_stay_sparse_for_learners_that_take_them(form, seen):
         np.testing.assert_allclose(one, other, atol=1e-8)
     trees = AdaBoostClassifier(n_estimators=4, random_state=0)  # these look at every cell
     np.testing.assert_array_equal(clone(trees).fit(table, y).predict(table), clone(trees).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("model", [AdaBoostClassifier, AdaBoostRegressor])
+def test_a_huge_learning_rate_divides_by_no_zero(model):
+    """All weight then lies on a few rows, which the next learner gets right: its error is zero."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = X[:, 0] ** 2
+    target = y > 1 if model is AdaBoostClassifier else y
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = model(learning_rate=1e6, random_state=0).fit(X, target)
+    assert np.isfinite(fitted.estimator_weights_).all()
+    assert np.isfinite(fitted.predict(X).astype(float)).all()

@@ -158,7 +158,9 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             return error, 0.0, weight
         alpha = self.learning_rate * float(np.log((1.0 - bounded) / bounded) + np.log(classes - 1.0))
         # Only ratios count, so a learner of great weight lowers the weights of the others' rows before any overflow.
-        return error, alpha, weight * np.exp(alpha * wrong - max(alpha - LARGEST_EXPONENT, 0.0))
+        exponent = alpha * wrong
+        beyond = max(exponent[weight > 0].max() - LARGEST_EXPONENT, 0.0)
+        return error, alpha, weight * np.exp(np.minimum(exponent - beyond, LARGEST_EXPONENT))
 
 
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
@@ -230,5 +232,6 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         error = float((weight * relative).sum() / weight.sum())
         if error >= 0.5:
             return error, 0.0, weight
-        alpha = self.learning_rate * float(np.log((1.0 - error) / error))
+        bounded = max(error, SMALLEST_ERROR)
+        alpha = self.learning_rate * float(np.log((1.0 - bounded) / bounded))
         return error, alpha, weight * np.exp(-alpha * (1.0 - relative))
