@@ -32,6 +32,14 @@ SMALLEST_ERROR = 1e-12
 LARGEST_EXPONENT = 500.0  # of a row's weight: exp(500) times the number of rows is far from overflow
 
 
+def _reweighted(weight: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """Weights times the exponentials, up to a factor where a learner has great weight: only ratios count, so that none
+    overflows and not all vanish."""
+    highest = exponent[weight > 0].max()
+    beyond = highest - np.clip(highest, -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    return weight * np.exp(np.minimum(exponent - beyond, LARGEST_EXPONENT))
+
+
 def training_error_bound(errors: np.ndarray) -> np.ndarray:
     r"""What the training error is at most after every round, :math:`\prod_{l \le m} 2\sqrt{e_l(1-e_l)}` (two classes).
 
@@ -157,10 +165,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         if bounded >= 1.0 - 1.0 / classes:
             return error, 0.0, weight
         alpha = self.learning_rate * float(np.log((1.0 - bounded) / bounded) + np.log(classes - 1.0))
-        # Only ratios count, so a learner of great weight lowers the weights of the others' rows before any overflow.
-        exponent = alpha * wrong
-        beyond = max(exponent[weight > 0].max() - LARGEST_EXPONENT, 0.0)
-        return error, alpha, weight * np.exp(np.minimum(exponent - beyond, LARGEST_EXPONENT))
+        return error, alpha, _reweighted(weight, alpha * wrong)
 
 
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
@@ -234,4 +239,4 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
             return error, 0.0, weight
         bounded = max(error, SMALLEST_ERROR)
         alpha = self.learning_rate * float(np.log((1.0 - bounded) / bounded))
-        return error, alpha, weight * np.exp(-alpha * (1.0 - relative))
+        return error, alpha, _reweighted(weight, -alpha * (1.0 - relative))
