@@ -7,6 +7,7 @@ whose second fit is refused would afterwards refuse the table of its first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from inspect import isgeneratorfunction
 from typing import Any
@@ -24,28 +25,28 @@ def unchanged_if_refused(method: Callable[..., Any]) -> Callable[..., Any]:
 
         @wraps(method)
         def records(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
-            before = dict(vars(self))
-            try:
+            with _kept_if_refused(self):
                 return (yield from method(self, *args, **kwargs))
-            except REFUSALS:
-                _restore(self, before)
-                raise
 
         return records
 
     @wraps(method)
     def learning(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
+        with _kept_if_refused(self):
             return method(self, *args, **kwargs)
-        except REFUSALS:
-            _restore(self, before)
-            raise
 
     return learning
 
 
-def _restore(estimator: Any, before: dict[str, Any]) -> None:
+@contextmanager
+def _kept_if_refused(estimator: Any) -> Iterator[None]:
     attributes = vars(estimator)
-    attributes.clear()
-    attributes.update(before)
+    before = dict(attributes)
+    try:
+        yield
+    except FloatingPointError:  # a training that diverged: it keeps its last finite weights
+        raise
+    except REFUSALS:
+        attributes.clear()
+        attributes.update(before)
+        raise

@@ -45,15 +45,18 @@ def an_autoencoder_gives_a_code_and_a_vae_a_distribution(seed: int) -> Verdict:
     from margin.generative.workflow import follow
 
     plain, variational = pair(seed)
-    train, test, _, _ = digits(seed)
+    _, test, _, _ = digits(seed)
     first, second = (follow(variational, test[:50], random_state=k).z for k in (seed, seed + 1))
     z = np.random.default_rng(seed).standard_normal((300, 4)).astype(np.float32)
-    distances = [float(nearest_distances(model.decode(z), train).mean()) for model in (plain, variational)]
+    # Nothing holds the codes of an autoencoder together, but one in fifty starts fills the prior by chance.
+    starts = range(seed, seed + 3)
+    found = [[nearest_distances(model.decode(z), digits(k)[0]).mean() for model in pair(k)] for k in starts]
+    distances = np.mean(found, axis=0)
     return every(
         one_code=equal(bool(np.array_equal(plain.encode(test[:50]), plain.encode(test[:50]))), True),
         many_latents=above(float(np.abs(first - second).mean()), 0.05),
         mean_and_variance=equal([part.shape for part in variational.encode(test)], [(300, 4), (300, 4)]),
-        samples_of_the_vae_are_nearer_to_digits=below(distances[1], distances[0]),
+        samples_of_the_vae_are_nearer_to_digits=below(float(distances[1]), float(distances[0])),
     )
 
 
