@@ -16,11 +16,12 @@ the search that follows can prove that it missed nothing.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
+from margin.core.compiling_ahead import is_loaded
 
 __all__ = ["ball_pairs", "candidates", "is_ready"]
 
@@ -74,8 +75,7 @@ def ball_pairs(points: np.ndarray, queries: np.ndarray, powers: np.ndarray) -> t
 
 def is_ready() -> bool:
     """Whether the loop for few neighbors has been compiled or loaded by this process."""
-    kernels = sys.modules.get("margin.foundations.neighbors.scan_kernels")
-    return kernels is not None and bool(kernels.keep_in_list.overloads)
+    return is_loaded("margin.foundations.neighbors.scan_kernels", "keep_in_list")
 
 
 def _start(products: np.ndarray, half_squares: np.ndarray, m: int) -> np.ndarray:

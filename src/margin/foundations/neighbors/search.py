@@ -9,14 +9,13 @@ always in the order of the rows. The tree that serves many Euclidean queries is 
 
 from __future__ import annotations
 
-import sys
 from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from margin.core.compiling_ahead import is_compiling_ahead
+from margin.core.compiling_ahead import is_compiling_ahead, is_loaded
 from margin.core.parallel import parallel_map
 from margin.core.threads import blas_threads, threads_for
 from margin.foundations.neighbors import ball_tree, filtering, kd_tree, scan_reference, tile_tree
@@ -190,8 +189,8 @@ class NeighborIndex:
 
     def _is_ready(self) -> bool:
         """Whether compiled loops are there anyway: the bits are the same, so nothing but the time depends on it."""
-        kernels = sys.modules.get("margin.foundations.neighbors.scan_kernels")
-        return kernels is not None and self.points.dtype == np.float64 and bool(kernels.pair_powers.overloads)
+        loaded = is_loaded("margin.foundations.neighbors.scan_kernels", "pair_powers")
+        return loaded and self.points.dtype == np.float64
 
     def _shared_out(self, queries: np.ndarray, function: Any, enough: int) -> list[Any]:
         """``function`` of as many parts of the queries as there are threads worth waking."""

@@ -8,10 +8,11 @@ in the order of the rows.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
+
+from margin.core.compiling_ahead import is_loaded
 
 __all__ = ["TileTree", "build", "is_ready", "nearest"]
 
@@ -68,8 +69,7 @@ def nearest(tree: TileTree, queries: np.ndarray, k: int) -> tuple[np.ndarray, np
 
 def is_ready() -> bool:
     """Whether the loops have been compiled or loaded by this process."""
-    kernels = sys.modules.get("margin.foundations.neighbors.tile_tree_kernels")
-    return kernels is not None and bool(kernels.search.overloads)
+    return is_loaded("margin.foundations.neighbors.tile_tree_kernels", "search")
 
 
 def _leaf_order(points: np.ndarray, lanes: int) -> np.ndarray:
