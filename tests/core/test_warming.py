@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from margin import catalog
-from margin.core.compiling_ahead import compiling_ahead
+from margin.core.compiling_ahead import FirstWork, compiling_ahead
 from margin.service.warming import model_names, warm
 from margin.trees import DecisionTreeClassifier, HistGradientBoostingClassifier
 from margin.trees.boosting import growing as boosting_growing
@@ -33,16 +33,17 @@ def test_an_unknown_name_is_refused_before_anything_starts():
 def test_ahead_of_use_even_the_smallest_tree_is_compiled(model, monkeypatch):
     """A process of its own choice would leave it to Python: then a warmed machine would not be warm."""
     asked = []
-    monkeypatch.setattr(cart_growing, "_cells", 0)
-    monkeypatch.setattr(boosting_growing, "_grown", 0)
+    first_work = FirstWork(10**6), FirstWork(10**6)
+    monkeypatch.setattr(cart_growing, "FIRST_CELLS", first_work[0])
+    monkeypatch.setattr(boosting_growing, "FIRST_TREES", first_work[1])
     monkeypatch.setattr("margin.core.cached_kernels.is_ready", lambda kernel: asked.append(kernel))
     X, y = np.arange(60.0)[:, None], np.repeat([0, 1], 30)
     model.fit(X, y)
     assert asked, "Python grows it as long as nothing is compiled"
-    left_to_python = cart_growing._cells, boosting_growing._grown
+    left_to_python = [work.done for work in first_work]
     assert max(left_to_python) > 0
     asked.clear()
     with compiling_ahead():
         model.fit(X, y)
     assert not asked
-    assert (cart_growing._cells, boosting_growing._grown) == left_to_python
+    assert [work.done for work in first_work] == left_to_python

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from margin.core.compiling_ahead import FirstWork
 from margin.trees import binning
 from margin.trees.binning import MISSING, apply_bins, find_bins, midpoint
 
@@ -77,6 +78,7 @@ def test_compiled_codes_equal_numpy(order, monkeypatch):
     asked = np.vstack([X, 3 * X, *more])
     plain = apply_bins(asked, bins, order)
     monkeypatch.setattr(binning, "COMPILED_CODES", 0)
+    monkeypatch.setattr(binning, "FIRST_CODES", FirstWork(0))
     compiled = apply_bins(asked, bins, order)
     np.testing.assert_array_equal(compiled, plain)
     assert compiled.flags.f_contiguous == (order == "F")

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numba import njit
 
-from margin.trees.boosting import histogram_kernels
+from margin.core.compiling_ahead import FirstWork
+from margin.trees.boosting import finishing, growing, histogram_kernels
 from margin.trees.boosting.cost_pruning import prune_grown
 from margin.trees.boosting.growing import EMPTY, UNLIMITED, TreeGrower, column_table
 from margin.trees.boosting.histogram_kernels import pack
-from margin.trees.boosting.kernel_types import SplitLimits
+from margin.trees.boosting.kernel_types import NODE, SplitLimits
 from margin.trees.boosting.leaf_kernels import node_means
 from margin.trees.boosting.packing import COUNTED_ROWS, choose_packing
 
@@ -287,18 +288,41 @@ def test_columns_that_gain_the_same_are_drawn_if_asked():
     assert np.bincount(asked[True]).min() > 60
 
 
-@pytest.mark.parametrize("constant", [True, False])
-def test_small_tables_have_the_same_bits_without_compiled_loops(constant, monkeypatch):
+@pytest.mark.parametrize(("n", "constant"), [(900, True), (900, False), (6000, True), (40_000, False)])
+def test_numpy_gives_the_bits_of_compiled_loops(n, constant, monkeypatch):
+    """Small tables are left to it, and the first trees of large ones, whose derivatives may be rounded at random."""
     rng = np.random.default_rng(12)
-    codes = rng.integers(0, 60, size=(900, 4)).astype(np.uint8)
-    g, h = derivatives(900, rng, constant)
+    codes = rng.integers(0, 60, size=(n, 4)).astype(np.uint8)
+    g, h = derivatives(n, rng, constant)
+    assert choose_packing(g, h).dithered != constant
+    monkeypatch.setattr("margin.core.cached_kernels.is_ready", lambda kernel: False)
+    monkeypatch.setattr(growing, "SMALL_ROWS", 0)
     found = []
-    for small in (900, 899):
-        monkeypatch.setattr("margin.trees.boosting.growing.SMALL_ROWS", small)
-        growing, F = grower(codes, limits(max_leaves=12, max_depth=99)), np.zeros(900)
-        grown = growing.grow(g, h, number=5)
-        growing.add(grown, rng.permutation(12) * 0.1 if not found else found[0][3], F)
-        values = found[0][3] if found else F[grown.rows[grown.starts]].copy()
-        found.append((growing.packed.copy(), growing.sums(grown, g), F, values))
+    for most in (10**9, 0):
+        work = [FirstWork(most) for _ in range(3)]
+        for name, first in zip(("FIRST_PACKED", "FIRST_VISITS"), work):
+            monkeypatch.setattr(growing, name, first)
+        monkeypatch.setattr(finishing, "FIRST_NODES", work[2])
+        grows, F = grower(codes, limits(max_leaves=12, max_depth=99)), np.zeros(n)
+        grown = grows.grow(g, h, number=5)
+        sums, values = grows.sums(grown, g), np.arange(len(grown.leaves)) / 7.0
+        grows.add(grown, values, F)
+        value, weight = np.zeros(len(grown.nodes)), np.zeros(len(grown.nodes))
+        value[grown.leaves], weight[grown.leaves] = values, grown.stops - grown.starts
+        finishing._fill_means(grown.nodes, value, weight)
+        found.append((grows.packed.copy(), sums, F, value, weight))
+        assert all(first.done == 0 for first in work) == (most == 0)
     for one, other in zip(*found, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("n_nodes_left_to_python", [0, 10])
+def test_a_node_without_weight_has_no_mean(n_nodes_left_to_python, monkeypatch):
+    monkeypatch.setattr(finishing, "FIRST_NODES", FirstWork(n_nodes_left_to_python))
+    monkeypatch.setattr("margin.core.cached_kernels.is_ready", lambda kernel: False)
+    nodes = np.zeros(3, dtype=NODE)
+    nodes["left"], nodes["right"] = [1, -1, -1], [2, -1, -1]
+    value = np.array([0.0, 3.0, 5.0])
+    finishing._fill_means(nodes, value, np.zeros(3))
+    assert np.isnan(value[0])
+    assert value[1:].tolist() == [3.0, 5.0]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from margin.core import cached_kernels
+from margin.core.compiling_ahead import FirstWork
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreesRegressor
 from margin.trees.cart import growing
 from margin.trees.cart.column_codes import binned_codes, exact_codes
@@ -332,10 +333,9 @@ def test_python_and_compiled_code_grow_the_same_bits(kind, options, random, monk
     monkeypatch.setattr(cached_kernels, "is_ready", lambda kernel: False)
     trees = {}
     for cells in (0, 10**9):
-        monkeypatch.setattr(growing, "_cells", 0)
-        monkeypatch.setattr(growing, "PYTHON_CELLS", cells)
+        monkeypatch.setattr(growing, "FIRST_CELLS", FirstWork(cells))
         trees[cells] = model.fit(X, y).tree_
-        assert bool(growing._cells) == bool(cells)
+        assert bool(growing.FIRST_CELLS.done) == bool(cells)
     assert trees[0].node_count > 9
     for name in trees[0]:
         assert trees[0][name].tobytes() == trees[10**9][name].tobytes(), name
@@ -344,8 +344,7 @@ def test_python_and_compiled_code_grow_the_same_bits(kind, options, random, monk
 def test_python_stops_growing_when_compiling_pays(monkeypatch):
     X, y = np.arange(40.0).reshape(-1, 1), np.arange(40) % 2
     monkeypatch.setattr(cached_kernels, "is_ready", lambda kernel: False)
-    monkeypatch.setattr(growing, "_cells", 0)
-    monkeypatch.setattr(growing, "PYTHON_CELLS", 1500)
+    monkeypatch.setattr(growing, "FIRST_CELLS", FirstWork(1500))
     for _ in range(5):
         DecisionTreeClassifier().fit(X, y)
-    assert growing._cells == 1440, "three trees of 40 rows, one column (and one pass to part them), 6 levels"
+    assert growing.FIRST_CELLS.done == 1440, "three trees of 40 rows, one column (and one pass to part them), 6 levels"

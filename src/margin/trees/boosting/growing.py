@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from margin.core.compiling_ahead import is_compiling_ahead
+from margin.core.compiling_ahead import FirstWork
 from margin.core.parallel import assisted, over_ranges
 from margin.core.threads import WORK_PER_THREAD, threads_for
 from margin.trees.binning import Bins
@@ -24,7 +24,7 @@ from margin.trees.boosting.kernel_types import (
     Packing,
     SplitLimits,
 )
-from margin.trees.boosting.packing import choose_packing, packing_bits
+from margin.trees.boosting.packing import choose_packing, pack_by_numpy, packing_bits
 from margin.trees.boosting.tree_buffer import NO_SETS, TreeBuffer
 
 __all__ = ["GrownTree", "TreeGrower", "column_table"]
@@ -40,14 +40,16 @@ ROOT = np.zeros((), dtype=NODE)
 ROOT["feature"] = ROOT["left"] = ROOT["right"] = -1
 
 # Up to this many rows NumPy packs derivatives and sums leaves, with the same bits: compiling the loops for it would
-# take as long as hundreds of such fits.
+# take as long as hundreds of such fits. So it does for the first trees of larger tables, until so many rows were
+# packed, or visited to sum or change them.
 SMALL_ROWS = 4096
+FIRST_PACKED = FirstWork(5_000_000)
+FIRST_VISITS = FirstWork(15_000_000)
 SMALL_CELLS = WORK_PER_THREAD  # rows times columns up to which :meth:`TreeGrower.grow_round` grows all trees of a round
 
 # A round in one call takes longer to compile than the growth of a tree: the first trees of a process are grown one by
 # one, to the same bits, unless the compiled round is there already.
-FIRST_TREES = 5_000
-_grown = 0  # one by one, in this process
+FIRST_TREES = FirstWork(5_000)
 
 
 @dataclass(frozen=True)
@@ -155,17 +157,11 @@ class TreeGrower:
 
     def takes_round(self, trees: int) -> bool:
         """Whether to grow the next ``trees`` by :meth:`grow_round`."""
-        global _grown
         if not self.grows_rounds:
             return False
-        if is_compiling_ahead():
-            return True
-        if _grown < FIRST_TREES:
-            from margin.core.cached_kernels import is_ready
-            from margin.trees.boosting.round_kernels import grow_round
+        from margin.trees.boosting.round_kernels import grow_round
 
-            _grown = FIRST_TREES if is_ready(grow_round) else _grown + trees
-        return _grown >= FIRST_TREES
+        return not FIRST_TREES.takes(trees, grow_round)
 
     def grow_round(
         self, seed: int, number: int, derivatives: tuple[np.ndarray, ...], steps: Any, bins: Bins, trees: TreeBuffer,
@@ -223,23 +219,18 @@ class TreeGrower:
 
     def _pack(self, gradient: np.ndarray, hessian: np.ndarray, seed: int, packing: Packing) -> None:
         """Gradient, hessian and count of every row into ``packed``."""
-        if len(gradient) > SMALL_ROWS or packing.dithered:
-            from margin.trees.boosting.histogram_kernels import pack
+        from margin.trees.boosting.histogram_kernels import pack
 
+        if (len(gradient) <= SMALL_ROWS and not packing.dithered) or FIRST_PACKED.takes(len(gradient), pack):
+            pack_by_numpy(gradient, hessian, seed, packing, self.packed)
+        else:
             pack(gradient, hessian, seed if packing.dithered else None, packing, self.packed)
-            return
-        units = np.floor(gradient * (1.0 / packing.gradient_unit) + 0.5).astype(np.int64)
-        np.left_shift(units, packing.gradient_shift, out=self.packed)
-        self.packed += packing.counted
-        if len(hessian):
-            units = np.floor(hessian * (1.0 / packing.hessian_unit) + 0.5).astype(np.int64)
-            self.packed += units << packing.hessian_shift
 
     def sums(self, grown: GrownTree, values: np.ndarray) -> np.ndarray:
         """Exact sums of ``values`` (n,) in every leaf; an empty array counts rows."""
         if not len(values):
             return (grown.stops - grown.starts).astype(np.float64)
-        if len(grown.rows) <= SMALL_ROWS:
+        if _is_left_to_numpy(grown):
             order, leaf = grown.rows_by_leaf
             return np.bincount(leaf, weights=values[order], minlength=len(grown.leaves))
         from margin.trees.boosting.leaf_kernels import leaf_sums
@@ -250,7 +241,7 @@ class TreeGrower:
 
     def add(self, grown: GrownTree, values: np.ndarray, predictions: np.ndarray) -> None:
         """Add the leaves' values to the predictions of the rows the tree was grown on."""
-        if len(grown.rows) <= SMALL_ROWS:
+        if _is_left_to_numpy(grown):
             order, leaf = grown.rows_by_leaf
             predictions[order] += values[leaf]
             return
@@ -261,6 +252,13 @@ class TreeGrower:
     def _over_leaves(self, kernel: Any, leaves: int, arguments: tuple[Any, ...]) -> None:
         """Call ``kernel(low, high, ...)``; each thread takes a range of leaves."""
         over_ranges(lambda low, high: kernel(low, high, *arguments), leaves, self.leaf_threads)
+
+
+def _is_left_to_numpy(grown: GrownTree) -> bool:
+    """Whether NumPy visits the rows of its leaves."""
+    from margin.trees.boosting.leaf_kernels import add_to_leaves, leaf_sums
+
+    return len(grown.rows) <= SMALL_ROWS or FIRST_VISITS.takes(len(grown.rows), leaf_sums, add_to_leaves)
 
 
 def _capacity(limits: SplitLimits, n: int) -> int:

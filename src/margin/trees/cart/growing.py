@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from margin.core.compiling_ahead import is_compiling_ahead
+from margin.core.compiling_ahead import FirstWork
 from margin.trees.cart.growth_buffers import node_rows, search_buffers, tree_buffers
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ __all__ = ["GrownTrees", "first_state", "grow_tree", "grow_trees", "weighted_rul
 
 # Compiling a grower takes seconds, so the first small trees of a process are grown by Python, in the same steps and to
 # the same bits, until they had so many cells (rows times columns times levels); about three microseconds each.
-PYTHON_CELLS = 300_000
-_cells = 0  # so far in this process
+FIRST_CELLS = FirstWork(300_000)
 
 PACKED_WEIGHT = 2**31  # total weight that half of an int64 holds
 
@@ -126,19 +125,15 @@ def _is_interpreted(traits: Traits, rules: GrowthRules, n: int, trees: int, want
 
     Where so many are ``wanted`` that it would be compiled in the end, the first ones do not wait for Python.
     """
-    global _cells
-    from margin.core.cached_kernels import is_ready
     from margin.trees.cart.growing_kernels import grower
     from margin.trees.cart.kernel_types import ENTROPY, MULTI_ENTROPY, POISSON, has_vectors
 
     levels = min(rules.max_depth, n.bit_length())
     cells = n * (rules.max_features + 1) * levels * (rules.classes if has_vectors(rules.mode) else 1)
     logarithmic = traits.criterion in (ENTROPY, MULTI_ENTROPY, POISSON)
-    too_many = _cells + wanted * cells > PYTHON_CELLS or is_compiling_ahead()
-    if too_many or logarithmic or is_ready(grower(traits)):
+    if logarithmic:
         return False
-    _cells += trees * cells
-    return True
+    return FIRST_CELLS.takes(trees * cells, grower(traits), wanted=wanted * cells)
 
 
 def _traits(codes: ColumnCodes, rules: GrowthRules) -> Traits:

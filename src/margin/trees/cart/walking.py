@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from margin.core.compiling_ahead import is_compiling_ahead
+from margin.core.compiling_ahead import FirstWork
 from margin.core.parallel import parallel_map
 from margin.core.threads import threads_for
 from margin.trees.cart.keyed_trees import KeyedTrees, keyed_trees, walk_rows
@@ -31,8 +31,7 @@ __all__ = ["apply", "apply_all", "decision_path", "packed", "predict", "sum_valu
 # Fewer rows are walked by NumPy unless there is compiled code already: making it takes a second, which pays only after
 # so many walks down a tree.
 COMPILED_ROWS = 4096
-NUMPY_WALKS = 3000
-_walked = 0  # by NumPy in this process
+FIRST_WALKS = FirstWork(3000)
 
 BLOCK = 256  # rows that step together: enough to wait for, few enough that they stay in the first caches
 # What a walk of many rows costs before it begins, and what it then saves, in nodes that are packed in the same time.
@@ -136,27 +135,25 @@ def _way_for(trees: Sequence[TreeArrays], X: np.ndarray) -> str:
 
     Compiled code is used if it is there, or there are many rows, or NumPy has walked for long enough.
     """
-    global _walked
     nodes = sum(len(tree["feature"]) for tree in trees)
     steps = len(trees) * np.log2(nodes / len(trees))
     way = "walk_keyed" if X.shape[1] <= COLUMNS_PER_STEP * steps else "walk"
     if len(trees) * (NODES_PER_TREE + NODES_PER_WALK * len(X)) < NODES_PER_TABLE + nodes:
         way = "walk_few"
-    if len(X) >= COMPILED_ROWS or _walked >= NUMPY_WALKS or is_compiling_ahead() or _is_compiled(way):
-        return way
-    _walked += len(trees)
-    return "levels"
+    if len(X) < COMPILED_ROWS and FIRST_WALKS.takes(len(trees), *_kernels_of(way)):
+        return "levels"
+    return way
 
 
-def _is_compiled(way: str) -> bool:
+def _kernels_of(way: str) -> tuple[Any, ...]:
+    """What is compiled for it; nothing while Numba has not been imported, which alone takes longer than a walk."""
     if "numba" not in sys.modules:
-        return False
-    from margin.core.cached_kernels import is_ready
+        return ()
     from margin.trees.cart import keyed_kernels, walking_kernels
 
     if way == "walk_keyed":
-        return is_ready(keyed_kernels.pack_nodes) and is_ready(keyed_kernels.walk_keyed)
-    return is_ready(getattr(walking_kernels, way))
+        return keyed_kernels.pack_nodes, keyed_kernels.walk_keyed
+    return (getattr(walking_kernels, way),)
 
 
 def _apply_one(tree: TreeArrays, X: np.ndarray, way: str) -> np.ndarray:
