@@ -20,8 +20,10 @@ def test_a_kernel_is_loaded_once_it_was_called(monkeypatch):
     assert is_loaded("margin.made_here", "double")
 
 
-def test_work_is_left_to_python_until_a_kernel_is_there_or_much_was_done():
-    kernel, first = njit(cache=True)(lambda x: 3 * x), FirstWork(most=10)
+def test_work_is_left_to_python_until_a_kernel_is_there_or_much_was_done(monkeypatch):
+    files = set()
+    monkeypatch.setattr("margin.core.cached_kernels.is_ready", lambda kernel: kernel in files)
+    kernel, first = njit(lambda x: 3 * x), FirstWork(most=10)
     assert first.takes(4, kernel)
     assert not first.takes(4, kernel, wanted=7), "more is to come than Python may do"
     with compiling_ahead():
@@ -29,6 +31,9 @@ def test_work_is_left_to_python_until_a_kernel_is_there_or_much_was_done():
     assert first.done == 4, "what was refused does not count"
     kernel(1)
     assert not first.takes(4, kernel)
-    other = njit(cache=True)(lambda x: 5 * x)
-    assert first.takes(6, kernel, other), "all of them are needed"
-    assert not first.takes(1, other)
+    other, kept = njit(lambda x: 5 * x), njit(lambda x: 7 * x)
+    assert first.takes(5, kernel, other), "all of them are needed"
+    files.add(kept)
+    assert not first.takes(1, kept), "an earlier process has compiled it"
+    assert first.takes(1, other)
+    assert not first.takes(1, other), "much was done"

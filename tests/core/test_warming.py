@@ -36,7 +36,7 @@ def test_ahead_of_use_even_the_smallest_tree_is_compiled(model, monkeypatch):
     first_work = FirstWork(10**6), FirstWork(10**6)
     monkeypatch.setattr(cart_growing, "FIRST_CELLS", first_work[0])
     monkeypatch.setattr(boosting_growing, "FIRST_TREES", first_work[1])
-    monkeypatch.setattr("margin.core.cached_kernels.is_ready", lambda kernel: asked.append(kernel))
+    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: asked.append(kernel))
     X, y = np.arange(60.0)[:, None], np.repeat([0, 1], 30)
     model.fit(X, y)
     assert asked, "Python grows it as long as nothing is compiled"

@@ -294,8 +294,8 @@ def test_numpy_gives_the_bits_of_compiled_loops(n, constant, monkeypatch):
     rng = np.random.default_rng(12)
     codes = rng.integers(0, 60, size=(n, 4)).astype(np.uint8)
     g, h = derivatives(n, rng, constant)
-    assert choose_packing(g, h).dithered != constant
-    monkeypatch.setattr("margin.core.cached_kernels.is_ready", lambda kernel: False)
+    assert choose_packing(g, h).dithered == (n == 40_000)
+    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: False)
     monkeypatch.setattr(growing, "SMALL_ROWS", 0)
     found = []
     for most in (10**9, 0):
@@ -319,7 +319,7 @@ def test_numpy_gives_the_bits_of_compiled_loops(n, constant, monkeypatch):
 @pytest.mark.parametrize("n_nodes_left_to_python", [0, 10])
 def test_a_node_without_weight_has_no_mean(n_nodes_left_to_python, monkeypatch):
     monkeypatch.setattr(finishing, "FIRST_NODES", FirstWork(n_nodes_left_to_python))
-    monkeypatch.setattr("margin.core.cached_kernels.is_ready", lambda kernel: False)
+    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: False)
     nodes = np.zeros(3, dtype=NODE)
     nodes["left"], nodes["right"] = [1, -1, -1], [2, -1, -1]
     value = np.array([0.0, 3.0, 5.0])

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from margin.core import cached_kernels
 from margin.core.compiling_ahead import FirstWork
 from margin.trees import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreesRegressor
 from margin.trees.cart import growing
@@ -330,7 +329,7 @@ def test_python_and_compiled_code_grow_the_same_bits(kind, options, random, monk
     if options:
         model.set_params(categorical_features=[3], max_leaf_nodes=20, min_samples_leaf=2)
         model.set_params(monotonic_cst=None if kind == "three classes" else [1, 0, 0, 0])
-    monkeypatch.setattr(cached_kernels, "is_ready", lambda kernel: False)
+    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: False)
     trees = {}
     for cells in (0, 10**9):
         monkeypatch.setattr(growing, "FIRST_CELLS", FirstWork(cells))
@@ -343,7 +342,7 @@ def test_python_and_compiled_code_grow_the_same_bits(kind, options, random, monk
 
 def test_python_stops_growing_when_compiling_pays(monkeypatch):
     X, y = np.arange(40.0).reshape(-1, 1), np.arange(40) % 2
-    monkeypatch.setattr(cached_kernels, "is_ready", lambda kernel: False)
+    monkeypatch.setattr(FirstWork, "_is_ready", lambda first, kernel: False)
     monkeypatch.setattr(growing, "FIRST_CELLS", FirstWork(1500))
     for _ in range(5):
         DecisionTreeClassifier().fit(X, y)
