@@ -39,7 +39,7 @@ def main() -> int:
     rounds, started = itertools.count(arguments.seed), time.monotonic()
     tasks = itertools.islice(((name, number) for number in rounds for name in chosen), arguments.files)
     report, shown, shown_at = Report(), 0, 0.0
-    with contextlib.suppress(KeyboardInterrupt):  # what was tried so far is told
+    with contextlib.suppress(KeyboardInterrupt):  # what was tried so far is reported
         for report in run(folder, tasks):
             for finding in report.findings[shown:]:
                 print(json.dumps(finding)[:600], flush=True)

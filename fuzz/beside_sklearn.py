@@ -62,7 +62,7 @@ def _store(seed: int, tables: int, count: int, behind: list[dict[str, Any]]) -> 
     from benchmarks.measuring.evidence import Finding, save_findings
 
     kinds = Counter(finding["what"] for finding in behind)
-    told = ", ".join(f"{name} {times}" for name, times in kinds.most_common()) or "none"
+    behind_by_kind = ", ".join(f"{name} {times}" for name, times in kinds.most_common()) or "none"
     save_findings(
         NAME,
         "Random tables beside scikit-learn",
@@ -73,7 +73,7 @@ def _store(seed: int, tables: int, count: int, behind: list[dict[str, Any]]) -> 
         command=f"python -m fuzz.beside_sklearn --tables {tables} --seed {seed} --store",
         findings=[
             Finding("comparisons", f"{count} on {tables} tables"),
-            Finding("ours behind", told, "none", not behind),
+            Finding("ours behind", behind_by_kind, "none", not behind),
         ],
         raw=behind,
     )

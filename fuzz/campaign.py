@@ -90,11 +90,11 @@ class _Worker:
             return answer
         code = self.process.wait()
         self.errors.seek(0)
-        said = self.errors.read()[-300:]
+        stderr = self.errors.read()[-300:]
         if code >= 0:
-            raise RuntimeError(f"the worker itself failed on mutation {number} of {name}: {said}")
+            raise RuntimeError(f"the worker itself failed on mutation {number} of {name}: {stderr}")
         killed = code in (-signal.SIGKILL, -signal.SIGXCPU)  # for its silence, or by the limit on processor time
-        return {"outcome": "hang" if killed else "crash", "sentence": f"signal {-code}: {said}"}
+        return {"outcome": "hang" if killed else "crash", "sentence": f"signal {-code}: {stderr}"}
 
     def _answer(self, line: str) -> dict[str, Any] | None:
         pipe_in, pipe_out = self.process.stdin, self.process.stdout
@@ -106,11 +106,11 @@ class _Worker:
         except BrokenPipeError:
             return None
         while select.select([pipe_out], [], [], SILENCE)[0]:
-            said = pipe_out.readline()
-            if not said:
+            answer = pipe_out.readline()
+            if not answer:
                 return None
-            if said.startswith('{"outcome"'):  # anything else is a model that prints
-                return json.loads(said)
+            if answer.startswith('{"outcome"'):  # anything else is a model that prints
+                return json.loads(answer)
         self.process.kill()
         return None
 

@@ -207,7 +207,7 @@ def run(numbers: Iterable[int], board: bool = False) -> Iterator[tuple[int, str,
 def _kept(path: Path | None) -> list[tuple[int, str, str]]:
     if path is None or not path.exists():
         return []
-    return [(number, outcome, said) for number, outcome, said in map(json.loads, path.read_text().splitlines())]
+    return [(number, outcome, sentence) for number, outcome, sentence in map(json.loads, path.read_text().splitlines())]
 
 
 def main() -> int:
@@ -221,15 +221,15 @@ def main() -> int:
     counts: Counter[str] = Counter()
     numbers = range(arguments.seed, arguments.seed + arguments.count)
     done = _kept(arguments.kept)
-    for number, outcome, said in chain(
+    for number, outcome, sentence in chain(
         done, run((n for n in numbers if n not in {d[0] for d in done}), arguments.board)
     ):
         counts[outcome] += 1
         if arguments.kept and counts.total() > len(done):
             with open(arguments.kept, "a") as file:
-                file.write(json.dumps([number, outcome, said]) + "\n")
+                file.write(json.dumps([number, outcome, sentence]) + "\n")
         if outcome == "traceback" or (arguments.show and outcome == "sentence"):
-            print(f"table {number}: {said}", flush=True)
+            print(f"table {number}: {sentence}", flush=True)
     print(json.dumps(counts))
     return int(counts["traceback"] > 0)
 

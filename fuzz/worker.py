@@ -146,9 +146,9 @@ def _method(model: Any, name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None  # word2vec has a parameter "sample"
 
 
-def _consumed(said: Any) -> Any:
+def _consumed(answer: Any) -> Any:
     """Generators run only when they are asked for their values."""
-    return list(islice(said, 3)) if isinstance(said, Iterator) else said
+    return list(islice(answer, 3)) if isinstance(answer, Iterator) else answer
 
 
 def main(folder: Path) -> None:

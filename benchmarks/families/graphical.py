@@ -80,12 +80,12 @@ def _posteriors(name: str) -> Case:
         net = _network(name)
         rng = np.random.default_rng(0)
         rows = net.sample(EVIDENCE_SETS, random_state=0)
-        asked = []
+        observations = []
         for row in rows:
             known = sorted(rng.choice(len(row), size=KNOWN, replace=False).tolist())
-            asked.append({net.variables[j]: int(row[j]) for j in known})
-        truth = [{v: net.query([v], e).values for v in net.variables if v not in e} for e in asked]
-        return {"net": net, "asked": asked, "truth": truth, "others": _models(net)}
+            observations.append({net.variables[j]: int(row[j]) for j in known})
+        truth = [{v: net.query([v], e).values for v in net.variables if v not in e} for e in observations]
+        return {"net": net, "asked": observations, "truth": truth, "others": _models(net)}
 
     def difference(d: dict[str, Any], found: list[dict[str, np.ndarray]]) -> float:
         return max(float(np.abs(f[v] - t[v]).max()) for f, t in zip(found, d["truth"]) for v in t)
@@ -150,8 +150,8 @@ def _by_pgmpy(d: dict[str, Any]) -> list[dict[str, np.ndarray]]:
     found = []
     for evidence in d["asked"]:
         known = {v: f"s{state}" for v, state in evidence.items()}
-        asked = [v for v in d["net"].variables if v not in evidence]
-        answers = {v: engine.query([v], known, show_progress=False) for v in asked}
-        order = {v: [int(s[1:]) for s in answers[v].state_names[v]] for v in asked}
-        found.append({v: np.asarray(answers[v].values)[np.argsort(order[v])] for v in asked})
+        unobserved = [v for v in d["net"].variables if v not in evidence]
+        answers = {v: engine.query([v], known, show_progress=False) for v in unobserved}
+        order = {v: [int(s[1:]) for s in answers[v].state_names[v]] for v in unobserved}
+        found.append({v: np.asarray(answers[v].values)[np.argsort(order[v])] for v in unobserved})
     return found

@@ -127,10 +127,10 @@ def findings_of(runners: dict[str, Runner]) -> list[Finding]:
     end = reference.curve[-1]
     slow = end[1] if slow is None else slow  # where nanoGPT ends just above 1.88, its whole time counts
     sooner = None if fast is None else slow / fast
-    told = "not reached" if sooner is None else f"{slow:.0f} s against {fast:.0f} s: {sooner:.2f}x sooner"
+    speedup = "not reached" if sooner is None else f"{slow:.0f} s against {fast:.0f} s: {sooner:.2f}x sooner"
     within = [value for _, seconds, value in full.curve if seconds <= end[1]]
     return [
-        Finding(f"processor time to validation loss {GOAL}", told, "2x sooner", sooner is not None and sooner >= 2),
+        Finding(f"processor time to validation loss {GOAL}", speedup, "2x sooner", sooner is not None and sooner >= 2),
         Finding(
             "validation loss at nanoGPT's full time",
             f"{within[-1]:.4f} against {end[2]:.4f} ({end[1]:.0f} s)",

@@ -43,9 +43,9 @@ def store_seeds(parts: dict[str, dict[str, Any]], remark: str) -> Path:
     for label, checks in parts.items():
         failed = {name: found["failed"] for name, found in checks.items() if found["failed"]}
         runs = sum(found["seeds"] for found in checks.values())
-        told = ", ".join(f"{name} ({count} of {checks[name]['seeds']})" for name, count in failed.items())
+        failing = ", ".join(f"{name} ({count} of {checks[name]['seeds']})" for name, count in failed.items())
         findings.append(Finding(f"{label}: checks run", f"{len(checks)} checks, {runs} runs"))
-        findings.append(Finding(f"{label}: checks that fail at a seed", told or "none", "none", not failed))
+        findings.append(Finding(f"{label}: checks that fail at a seed", failing or "none", "none", not failed))
     return save_findings(
         "seeds",
         "Statements at several seeds",

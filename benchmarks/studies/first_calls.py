@@ -109,9 +109,9 @@ def store(runs: list[dict[str, Any]]) -> None:
     cold = np.array([run["cold"] for run in good])
     beyond = np.array([run["cold"] - run["warm"] for run in good])
     worst = sorted(good, key=lambda run: -run["cold"])
-    told = ", ".join(f"{run['model']} ({run['data']}) {run['cold']:.1f} s" for run in worst[:8])
+    slowest = ", ".join(f"{run['model']} ({run['data']}) {run['cold']:.1f} s" for run in worst[:8])
     findings = [
-        Finding("worst cold first call", told, f"below {WORST:.0f} s", bool(cold.max() < WORST)),
+        Finding("worst cold first call", slowest, f"below {WORST:.0f} s", bool(cold.max() < WORST)),
         Finding(
             "usual cold first call",
             f"median {np.median(cold):.2f} s, 90 % of {len(good)} below {np.quantile(cold, 0.9):.2f} s; beyond a second"

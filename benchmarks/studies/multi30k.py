@@ -88,8 +88,8 @@ def main() -> None:
     found = judge(options.path, options.pairs) | {"fit_seconds": options.seconds}
     print(json.dumps(found, indent=1, default=str, ensure_ascii=False))
     greedy, beam = found["beam 1"], found["beam 4"]
-    told = [beam["sacrebleu"], greedy["sacrebleu"]]
-    apart = None if None in told else max(abs(told[0] - beam["bleu"]), abs(told[1] - greedy["bleu"]))
+    sacrebleu = [beam["sacrebleu"], greedy["sacrebleu"]]
+    apart = None if None in sacrebleu else max(abs(sacrebleu[0] - beam["bleu"]), abs(sacrebleu[1] - greedy["bleu"]))
     save_findings(
         "multi30k",
         "German to English on multi30k",

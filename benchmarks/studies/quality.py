@@ -184,15 +184,15 @@ def findings(rows: list[dict[str, Any]]) -> list[Finding]:
         mine = [row for row in rows if row["model"] == model]
         worse = [row for row in mine if row["worse"]]
         better = sum(row["better"] for row in mine)
-        told = f"better {better}, even {len(mine) - better - len(worse)}, worse {len(worse)} of {len(mine)} tables"
-        told += "".join(
+        summary = f"better {better}, even {len(mine) - better - len(worse)}, worse {len(worse)} of {len(mine)} tables"
+        summary += "".join(
             f"; {row['table']} {row['ours']:.4f} against {row['theirs']:.4f} (difference {row['difference']:+.4f}"
             f" ± {row['interval']:.4f})"
             for row in worse
         )
         ratio = float(np.exp(np.mean([np.log(row["time_ratio"]) for row in mine])))
-        told += f"; their time / ours {ratio:.2f}"
-        found.append(Finding(model, told, "on no table worse beyond the interval", not worse))
+        summary += f"; their time / ours {ratio:.2f}"
+        found.append(Finding(model, summary, "on no table worse beyond the interval", not worse))
     return found
 
 

@@ -75,13 +75,13 @@ def test_report_has_ratios_conditions_and_plain_json(tmp_path, monkeypatch):
     assert "RuntimeError: out of order" in text
 
 
-def test_the_house_speaks_the_harness_at_three_sizes():
+def test_the_overview_runs_in_the_harness_at_three_sizes():
     from benchmarks.families.classical import cases
     from benchmarks.measuring.harness import Case
 
-    found = cases(quick=True)
-    assert all(isinstance(one, Case) for one in found)
-    assert len({one.size for one in found if one.name == "least squares"}) == 3
+    listed = cases(quick=True)
+    assert all(isinstance(one, Case) for one in listed)
+    assert len({one.size for one in listed if one.name == "least squares"}) == 3
 
 
 def test_unknown_families_are_named():

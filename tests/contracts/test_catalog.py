@@ -13,7 +13,7 @@ from margin import catalog
 from margin.core.estimator import Estimator
 from margin.core.parameters import InvalidParameter, attributes_of, parameters_of
 
-PACKAGES_WITHOUT_MODELS = {"cli", "lab", "claims", "experiments"}
+PACKAGES_WITHOUT_MODELS = {"cli", "claims", "experiments"}
 
 
 def every_estimator():

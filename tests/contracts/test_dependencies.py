@@ -31,10 +31,10 @@ LAYERS = [
     {"selection", "interpretation", "report"},
     {"claims", "experiments"},
     {"catalog", "store", "runs", "service"},
-    {"cli", "lab", "stub"},
+    {"cli", "stub"},
 ]
 LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages}
-# The catalog is names only, so the store may read it; the top of the house is read in this order.
+# The catalog is names only, so the store may read it; each of these may import those before it.
 ORDER_AT_THE_TOP = ["catalog", "store", "runs", "service"]
 MAY_SEE = {
     ("optimize", "metrics"),

@@ -1,7 +1,9 @@
 """Documentation that fails when it lies: the README's Python runs, its commands exist, references are current."""
 
+import importlib.util
 import re
 import shlex
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,13 @@ from margin.cli.reference import render
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "benchmarks" / "README.md",
+]
 FORBIDDEN = ("/work", "subagent", "helper-", "session", "prompt")
 
 
@@ -68,7 +76,7 @@ def test_the_command_line_reference_is_current():
 
 
 def test_the_number_of_rows_is_the_one_shown():
-    shown = re.search(r"([\d,]+) rows of the notes are the contract, (\d+) are built", README)
+    shown = re.search(r"listed in ([\d,]+) rows, of which ([\d,]+) are built", README)
     contract, built = (int(number.replace(",", "")) for number in shown.groups())
     assert (contract, built) == (len(atlas.inventory()), len(atlas.rows()))
 
@@ -77,6 +85,49 @@ def test_every_link_to_a_file_leads_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def resolve(dotted):
+    """The module, or what a module holds; an AttributeError or ImportError where there is none."""
+    parts = dotted.split(".")
+    for end in range(len(parts), 0, -1):
+        name = ".".join(parts[:end])
+        if importlib.util.find_spec(name):
+            return reduce(getattr, parts[end:], importlib.import_module(name))
+    raise ImportError(dotted)
+
+
+NAMED = sorted({
+    name.rstrip(".")
+    for page in PAGES
+    for name in re.findall(r"(?:python -m |`)((?:margin|benchmarks|fuzz)(?:\.\w+)+)", page.read_text())
+    if not name.endswith(".NAME")  # a placeholder
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("dotted", NAMED)
+def test_every_module_and_name_shown_exists(dotted):
+    resolve(dotted)
+
+
+PLACES = [ROOT, ROOT / "src" / "margin", ROOT / "benchmarks"]
+
+
+def test_every_path_shown_exists():
+    """In code spans: what lies in a folder of the repository; files that a command writes have no folder."""
+    for page in PAGES:
+        for span in re.findall(r"`([^`\n]+)`", page.read_text()):
+            for path in re.findall(r"(?:^|\s)([\w-]+/[\w./-]*)(?=\s|$)", span):
+                if any((place / path.split("/")[0]).is_dir() for place in PLACES):
+                    assert any((place / path).exists() for place in PLACES), f"{page.name} shows {path}"
+
+
+def test_the_layout_names_every_package():
+    layout = (ROOT / "docs" / "design.md").read_text().partition("## Layout")[2].partition("\n## ")[0]
+    named = {name for row in re.findall(r"^\| (`.*?) \|", layout, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    packages = {path.parent.name for path in (ROOT / "src" / "margin").glob("*/__init__.py")}
+    assert packages <= named, packages - named
+    assert all(importlib.util.find_spec(f"margin.{name}") for name in named)
 
 
 def test_the_project_speaks_of_itself_alone():

@@ -80,17 +80,17 @@ def areas() -> tuple[str, ...]:
 @cache
 def rows() -> dict[str, Row]:
     """Every row that is built, by id, in the order of the contract."""
-    found: dict[str, Row] = {}
+    rows_by_id: dict[str, Row] = {}
     for area in areas():
         if not files(__name__).joinpath(f"{area}.toml").is_file():
             continue
         for entry in _load(f"{area}.toml").get("row", []):
             built = _row(area, entry)
-            if built.id in found:
+            if built.id in rows_by_id:
                 raise ValueError(f"Atlas row {built.id!r} is written twice, the second time in {area}.toml.")
-            found[built.id] = built
+            rows_by_id[built.id] = built
     # In the order of the notes, however the files grew; rows outside the contract come last, for a test to name.
-    return {id: found[id] for id in (*inventory(), *found) if id in found}
+    return {id: rows_by_id[id] for id in (*inventory(), *rows_by_id) if id in rows_by_id}
 
 
 def row(id: str) -> Row:

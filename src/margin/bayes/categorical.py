@@ -129,9 +129,9 @@ def _are_codes(values: np.ndarray) -> bool:
 
 def _by_category(counts: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
     """The counts of ``values`` as counts of ``n`` categories."""
-    found = np.zeros(n)
-    found[values.astype(np.intp) if _are_codes(values) else np.arange(len(values))] = counts
-    return found
+    counts_by_code = np.zeros(n)
+    counts_by_code[values.astype(np.intp) if _are_codes(values) else np.arange(len(values))] = counts
+    return counts_by_code
 
 
 def _extended(values: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -32,15 +32,15 @@ def gaussian_log_likelihood(X: np.ndarray, mean: np.ndarray, variance: np.ndarra
     ``mean`` and ``variance`` have shape (classes, d).
     """
     constant = -0.5 * np.log(2 * np.pi * variance).sum(axis=1)
-    found = np.empty((len(X), len(mean)))
+    log_likelihood = np.empty((len(X), len(mean)))
     size = max(1, BLOCK_VALUES // X.shape[1])
     scale = np.sqrt(0.5 / variance)
     for start in range(0, len(X), size):
         block = X[start : start + size]
         for c in range(len(mean)):
             gaps = (block - mean[c]) * scale[c]
-            found[start : start + size, c] = constant[c] - np.einsum("ij,ij->i", gaps, gaps)
-    return found
+            log_likelihood[start : start + size, c] = constant[c] - np.einsum("ij,ij->i", gaps, gaps)
+    return log_likelihood
 
 
 class GaussianNB(NaiveBayes):

@@ -122,19 +122,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         spread = np.sqrt(priors)[:, None] * (means - center)
         within = self._within(rows, means, priors)
         rule = self._rule_by_solving(within, means, priors) if self.solver == "lsqr" else None
-        found = None if rule is not None else self._directions(rows, means, spread, within)
+        directions = None if rule is not None else self._directions(rows, means, spread, within)
         for name in ("covariance_", "scalings_", "explained_variance_ratio_", "xbar_"):
             self.__dict__.pop(name, None)
         self.classes_, self.means_, self.priors_ = labels, means, priors
         if within is not None:
             self.covariance_ = within
-        if found is None:
+        if directions is None:
             assert rule is not None
             self._store_rule(X, *rule)
             return self
-        self.xbar_, self.scalings_ = center, found.scalings
-        total = found.ratios.sum()
-        self.explained_variance_ratio_ = found.ratios / total if total else found.ratios
+        self.xbar_, self.scalings_ = center, directions.scalings
+        total = directions.ratios.sum()
+        self.explained_variance_ratio_ = directions.ratios / total if total else directions.ratios
         self._store_rule(X, *self._rule_along_directions())
         return self
 

@@ -52,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _checks(names: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[int], Verdict]]]:
     """Name, whether it draws anything, and the check as a function of the seed: claims, experiments, oracles."""
-    asked = {row.area for row in atlas.rows().values() if not names or {row.area, row.id} & set(names)}
-    for area in (area for area in atlas.areas() if area in asked):  # the others need not be imported
+    requested_areas = {row.area for row in atlas.rows().values() if not names or {row.area, row.id} & set(names)}
+    for area in (area for area in atlas.areas() if area in requested_areas):  # the others need not be imported
         for id, check in claims.of_area(area).items():
             if not names or area in names or id in names:
                 yield id, check.is_random, check

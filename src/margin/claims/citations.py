@@ -15,16 +15,16 @@ RECEIVERS = {"self", "cls", "_cls"}  # first arguments by which a method knows i
 def resolve(path: str) -> Any:
     """The object behind a dotted path: an attribute wherever there is one, else a module."""
     names = path.split(".")
-    found: Any = importlib.import_module(names[0])
+    member: Any = importlib.import_module(names[0])
     for end in range(1, len(names)):
-        if not hasattr(found, names[end]):
+        if not hasattr(member, names[end]):
             # Either a module not imported yet, or the part before it named both a module and a function.
             owner = ".".join(names[:end])
-            found = sys.modules.get(owner, found)
-            if not hasattr(found, names[end]):
+            member = sys.modules.get(owner, member)
+            if not hasattr(member, names[end]):
                 importlib.import_module(f"{owner}.{names[end]}")
-        found = getattr(found, names[end])
-    return found
+        member = getattr(member, names[end])
+    return member
 
 
 class Calls:

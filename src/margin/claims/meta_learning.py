@@ -42,8 +42,8 @@ def weights_of_another_task_are_a_better_start(seed: int) -> Verdict:
     from margin.meta.transfer import accuracy, fine_tune, pretrain_then_finetune, transfer_curve, with_new_head
 
     source, (Z, labels) = displaced_digits(seed)
-    found = transfer_curve(source, (Z, labels), [5], epochs=(10, 30), repeats=8, random_state=seed)
-    gain, error = interval((found["pretrained"] - found["scratch"])[:, 0])
+    curves = transfer_curve(source, (Z, labels), [5], epochs=(10, 30), repeats=8, random_state=seed)
+    gain, error = interval((curves["pretrained"] - curves["scratch"])[:, 0])
     few, rest = labeled(labels, 10, np.random.default_rng(seed))  # 50 labels
     tuned, scratch = pretrain_then_finetune(source, (Z[few], labels[few]), epochs=(10, 30), random_state=seed)
     start = with_new_head(cast(Any, tuned), CLASSES, seed)
@@ -167,12 +167,14 @@ def a_classifier_cannot_name_new_classes_and_similarity_can(seed: int) -> Verdic
     same = [rng.choice(np.flatnonzero(labels == labels[i])) for i in a[:2000]]
     other = [rng.choice(np.flatnonzero(labels != labels[i])) for i in a[2000:]]
     logits = learner("siamese", seed).same_class(new[a], new[[*same, *other]])
-    said = logits > np.median(logits)  # as many pairs of one class as of two
+    predicted_same = logits > np.median(logits)  # as many pairs of one class as of two
     return every(
         ordinary_on_known=above(float(ordinary.score(*known)), 0.95),
         never_a_new_class=below(float(max(ordinary.predict(new))), CLASSES),
         accuracy_on_new=equal(float(np.mean(ordinary.predict(new) == labels + CLASSES)), 0.0),
-        same_or_different=above(float(np.mean(said == (np.arange(4000) < 2000))), 0.5 + ERRORS * 0.5 / 4000**0.5),
+        same_or_different=above(
+            float(np.mean(predicted_same == (np.arange(4000) < 2000))), 0.5 + ERRORS * 0.5 / 4000**0.5
+        ),
     )
 
 
@@ -182,11 +184,11 @@ def one_example_per_class_is_enough_for_the_nearest_embedding(seed: int) -> Verd
 
     new, labels = digits()[1]
     model, rng = learner("prototypical", seed), np.random.default_rng(seed)
-    found = []
+    accuracies = []
     for _ in range(30):
         shown, rest = labeled(labels, 1, rng)
-        found.append(np.mean(one_shot_classify(model.embed, new[shown], labels[shown], new[rest]) == labels[rest]))
-    mean, error = interval(np.array(found))
+        accuracies.append(np.mean(one_shot_classify(model.embed, new[shown], labels[shown], new[rest]) == labels[rest]))
+    mean, error = interval(np.array(accuracies))
     return every(
         above_chance=above(mean - error, 1 / CLASSES + 0.2),
         itself=equal(one_shot_classify(model.embed, new[shown], labels[shown], new[shown]), labels[shown]),

@@ -91,11 +91,11 @@ def gradients_through_time_agree_with_differences(seed: int) -> Verdict:
     with torch.no_grad():
         moved = [float(value(tuple(w + s * h * d for w, d in zip(weights, directions)))) for s in (1, -1)]
     along = float(sum((g * d).sum() for g, d in zip(gradients, directions)))
-    whole, cut = unroll("rnn", x, weights), unroll("rnn", x, weights, truncation=3)
+    untruncated, cut = unroll("rnn", x, weights), unroll("rnn", x, weights, truncation=3)
     (reach,) = torch.autograd.grad(cut[:, -1].sum(), x)
     return every(
         differences=near(along, (moved[0] - moved[1]) / (2 * h), tolerance=1e-6),
-        same_values=near(cut.detach().numpy(), whole.detach().numpy(), tolerance=0.0),
+        same_values=near(cut.detach().numpy(), untruncated.detach().numpy(), tolerance=0.0),
         no_gradient_before_the_cut=equal(bool((reach[:, :3] == 0).all()), True),
         gradient_after_it=equal(bool((reach[:, 3:] != 0).all()), True),
     )

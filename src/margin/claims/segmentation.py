@@ -38,14 +38,14 @@ def every_pixel_gets_a_class(seed: int) -> Verdict:
     from margin.segmentation import mean_iou, pixel_accuracy
 
     _, test = shapes(seed)
-    truth, found = test.masks, fitted(seed, "unet").predict(test.images)
+    truth, predicted = test.masks, fitted(seed, "unet").predict(test.images)
     in_boxes = int(test.boxes[0].areas.sum())  # pixels inside of boxes: fewer than there are labels
     right = every(
-        shape=equal(found.shape, test.images.shape),
-        accuracy=above(pixel_accuracy(truth, found), 0.95),
-        iou=above(mean_iou(truth, found), 0.9),
+        shape=equal(predicted.shape, test.images.shape),
+        accuracy=above(pixel_accuracy(truth, predicted), 0.95),
+        iou=above(mean_iou(truth, predicted), 0.9),
     )
-    return corrected(right, printed=equal(int(found[0].size), in_boxes))
+    return corrected(right, printed=equal(int(predicted[0].size), in_boxes))
 
 
 @claim("fully-convolutional-network")
@@ -122,8 +122,8 @@ def heat_maps_peak_at_the_keypoints(seed: int) -> Verdict:
 
     descend(net.parameters(), loss, steps=60, rate=0.02, rule=torch.optim.Adam)
     with torch.no_grad():
-        found = net.eval()(images[60:])[:, 0].reshape(20, -1).argmax(dim=1).numpy()
-    gaps = np.hypot(found // 16 - points[60:, 0], found % 16 - points[60:, 1])
+        peaks = net.eval()(images[60:])[:, 0].reshape(20, -1).argmax(dim=1).numpy()
+    gaps = np.hypot(peaks // 16 - points[60:, 0], peaks % 16 - points[60:, 1])
     glass = build(lambda: Hourglass(4, 2), seed=seed).eval()
     x = torch.from_numpy(rng.normal(size=(1, 4, 8, 8))).float()
     with torch.no_grad():

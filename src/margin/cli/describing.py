@@ -37,18 +37,18 @@ def describe(
     from margin.service.describing import describe as describe_table
 
     with reported():
-        found = describe_table(data, target=target, kinds=kinds or (), ignore=ignore or ())
+        profile = describe_table(data, target=target, kinds=kinds or (), ignore=ignore or ())
     if as_json:
-        print_json(found.as_dict())
+        print_json(profile.as_dict())
     else:
-        _print(found)
+        _print(profile)
 
 
-def _print(found: Profile) -> None:
+def _print(profile: Profile) -> None:
     console = result()
-    left_out = sum(not column.used for column in found.columns if column.name != found.target)
-    goal = f", {found.task} of {found.target}" if found.target else ""
-    line = f"{found.table.n_rows:,} rows, {len(found.columns)} columns, {left_out} left out{goal}"
+    left_out = sum(not column.used for column in profile.columns if column.name != profile.target)
+    goal = f", {profile.task} of {profile.target}" if profile.target else ""
+    line = f"{profile.table.n_rows:,} rows, {len(profile.columns)} columns, {left_out} left out{goal}"
     console.print(line, style="bold", markup=False, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("column", overflow="fold")
@@ -56,21 +56,21 @@ def _print(found: Profile) -> None:
     for count in ("missing", "distinct"):
         table.add_column(count, justify="right", no_wrap=True)
     table.add_column("examples and remarks", overflow="fold")
-    for column in found.columns:
-        style = "" if column.used or column.name == found.target else "dim"
+    for column in profile.columns:
+        style = "" if column.used or column.name == profile.target else "dim"
         missing = "" if not column.missing else f"{column.missing:.1%}"
-        told = Text(", ".join(column.examples), style=style)
+        examples_and_remark = Text(", ".join(column.examples), style=style)
         if column.remark:
-            told.append(f"\n{column.remark}", style="red" if "LEAK?" in column.remark else "italic")
+            examples_and_remark.append(f"\n{column.remark}", style="red" if "LEAK?" in column.remark else "italic")
         name, kind = (Text(text, style=style) for text in (column.name, column.kind))
-        table.add_row(name, kind, missing, f"{column.distinct:,}", told)
+        table.add_row(name, kind, missing, f"{column.distinct:,}", examples_and_remark)
     console.print(table)
-    for remark in found.remarks:
+    for remark in profile.remarks:
         console.print(f"• {remark}", markup=False, highlight=False, soft_wrap=True)
     suggested = {
-        "--group": found.suggested_group,
-        "--time": found.suggested_time,
-        "--metric": found.suggested_metric,
+        "--group": profile.suggested_group,
+        "--time": profile.suggested_time,
+        "--metric": profile.suggested_metric,
     }
     options = "  ".join(f"{option} {value}" for option, value in suggested.items() if value)
     if options:

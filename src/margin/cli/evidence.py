@@ -114,11 +114,11 @@ def _print_verdict(item: Checked, brief: bool) -> None:
 
 def _by_code(findings: list[Finding]) -> dict[str, list[Finding]]:
     """Comparisons with independent implementations by the code that they are about."""
-    found: dict[str, list[Finding]] = {}
+    by_code: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.compared:
-            found.setdefault(finding.compared, []).append(finding)
-    return found
+            by_code.setdefault(finding.compared, []).append(finding)
+    return by_code
 
 
 def _told(finding: Finding) -> str:
@@ -154,8 +154,8 @@ def _brief(value: Any) -> str:
         return f"[{', '.join(map(_brief, value))}]"
     if isinstance(value, float):
         return f"{value:.4g}"
-    text = CLASS_NAME.sub(lambda found: found[1], str(value))
-    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", text)
+    text = CLASS_NAME.sub(lambda match: match[1], str(value))
+    return LONG_NUMBER.sub(lambda match: f"{float(match[0]):.4g}", text)
 
 
 def run(

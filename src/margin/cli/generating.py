@@ -52,8 +52,8 @@ def _line(comparison: GenerativeComparison) -> None:
     """One line for the model that has just been measured."""
     last = comparison.measured[-1]
     standing = next(s for s in comparison.standings if s.model == last.model)
-    said = f"failed: {last.error}" if last.error else f"{_density(standing)}, {last.fit_seconds:.2f} s to fit"
-    log().print(f"{last.model}: {said}", highlight=False, soft_wrap=True, markup=False)
+    outcome = f"failed: {last.error}" if last.error else f"{_density(standing)}, {last.fit_seconds:.2f} s to fit"
+    log().print(f"{last.model}: {outcome}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _density(s: GeneratorStanding) -> str:

@@ -85,12 +85,12 @@ def board_table(comparison: Comparison) -> Group:
 
 
 def _heading(comparison: Comparison) -> str:
-    said = f"{comparison.name}: {comparison.task}"
+    subject = f"{comparison.name}: {comparison.task}"
     if not comparison.running:
         done = comparison.status in ("finished", "interrupted", "failed")
-        return f"{said}, {comparison.plan.sentence if done or not comparison.stage else comparison.stage + ' ...'}"
+        return f"{subject}, {comparison.plan.sentence if done or not comparison.stage else comparison.stage + ' ...'}"
     left = _time_left(comparison)
-    return f"{said}, {comparison.done} of {comparison.total} trials{left and ', ' + left}"
+    return f"{subject}, {comparison.done} of {comparison.total} trials{left and ', ' + left}"
 
 
 def _cells(comparison: Comparison, s: Standing, best: bool) -> tuple[str, ...]:
@@ -120,12 +120,12 @@ def notes(comparison: Comparison) -> list[Text]:
     """Below the table: why some models have no score or no rank, what to take away, what to know about the data."""
     from margin.service.comparison.showing import verdict
 
-    told: dict[str, list[str]] = {}  # models by what is said of them: many are cut for one reason
+    models_by_reason: dict[str, list[str]] = {}  # models by what is said of them: many are cut for one reason
     for s in comparison.standings:
-        said = f"cut {s.error}" if s.status == "cut" and s.error.startswith("after") else s.error
-        if said or (s.settings and s.status == "ranked"):
-            told.setdefault(said or s.settings, []).append(s.model)
-    lines = [Text.assemble((", ".join(models), "bold"), f": {said}") for said, models in told.items()]
+        reason = f"cut {s.error}" if s.status == "cut" and s.error.startswith("after") else s.error
+        if reason or (s.settings and s.status == "ranked"):
+            models_by_reason.setdefault(reason or s.settings, []).append(s.model)
+    lines = [Text.assemble((", ".join(models), "bold"), f": {reason}") for reason, models in models_by_reason.items()]
     parts = [lines, [Text(text) for text in verdict(comparison)], [Text(f"· {text}") for text in comparison.remarks]]
     separated: list[Text] = []
     for part in parts:

@@ -27,11 +27,11 @@ def list_models(
 ) -> None:
     """List the models."""
     with reported():
-        found = models.list_models(family, task, rows=as_json)
+        listed = models.list_models(family, task, rows=as_json)
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
-    print_table(["name", "task", "family", "class"], [[m["name"], m["task"], m["family"], m["path"]] for m in found])
+    print_table(["name", "task", "family", "class"], [[m["name"], m["task"], m["family"], m["path"]] for m in listed])
 
 
 def show(

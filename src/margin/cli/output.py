@@ -94,12 +94,12 @@ def _of_the_system(problem: OSError) -> str:
 @contextmanager
 def _remarked() -> Iterator[None]:
     """Warnings as sentences on stderr, without the line of ours that made them."""
-    told = set()
+    printed = set()
 
     def tell(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) in told:  # every member of a blend reads the same rows and says the same of them
+        if str(message) in printed:  # every member of a blend reads the same rows and says the same of them
             return
-        told.add(str(message))
+        printed.add(str(message))
         log().print(f"margin: {message}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
     with warnings.catch_warnings():

@@ -117,10 +117,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
                 f"KMeans: centers still move by more than tol={self.tol:g} after max_iter={self.max_iter} iterations.",
                 ConvergenceWarning,
             )
-        found = np.count_nonzero(np.bincount(self.labels_))
-        if found < self.n_clusters:
+        n_nonempty = np.count_nonzero(np.bincount(self.labels_))
+        if n_nonempty < self.n_clusters:
             warn_user(
-                f"KMeans: only {found} of n_clusters={self.n_clusters} clusters have rows; X may have too few "
+                f"KMeans: only {n_nonempty} of n_clusters={self.n_clusters} clusters have rows; X may have too few "
                 "distinct ones.",
                 ConvergenceWarning,
             )
@@ -164,16 +164,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
         shape = np.shape(centers)
         if shape != (self.n_clusters, columns):
             raise ValueError(f"KMeans: init must have shape {(self.n_clusters, columns)}; got {shape}.")
-        found = np.array(centers, dtype=np.float64)
-        if not np.isfinite(found).all():
+        checked = np.array(centers, dtype=np.float64)
+        if not np.isfinite(checked).all():
             raise ValueError("KMeans: init must hold finite numbers; got NaN or infinity.")
-        return found
+        return checked
 
-    def _learn(self, rows: Any, found: dict[str, Any]) -> None:
-        self.cluster_centers_ = in_precision_of(rows, found["centers"])
-        self.labels_ = found["labels"]
-        self.inertia_ = found["inertia"]
-        self.n_iter_ = found["iteration"]
+    def _learn(self, rows: Any, solution: dict[str, Any]) -> None:
+        self.cluster_centers_ = in_precision_of(rows, solution["centers"])
+        self.labels_ = solution["labels"]
+        self.inertia_ = solution["inertia"]
+        self.n_iter_ = solution["iteration"]
 
 
 class _KMeansRestarts:

@@ -104,8 +104,8 @@ class Partition:
         return changed
 
     def _take_sums(self) -> None:
-        found = self._loops.cluster_sums(*self._rows, self.labels, len(self.centers))
-        self.sums, self.totals, self.counts = found
+        sums = self._loops.cluster_sums(*self._rows, self.labels, len(self.centers))
+        self.sums, self.totals, self.counts = sums
 
     def _fill_empty_clusters(self) -> None:
         """Each empty cluster takes the row farthest from its center, the first of equals; its old cluster keeps others.
@@ -156,19 +156,19 @@ def mean_variance(X: np.ndarray, weights: np.ndarray, mean: np.ndarray) -> float
     2.5
     """
     squares = float(weights @ np.einsum("ij,ij->i", X, X))
-    found = squares - float(weights.sum()) * float(mean @ mean)
-    if not found > 1e-6 * squares:  # too many digits were lost: rows far from the origin
-        found = 0.0
+    squared_deviations = squares - float(weights.sum()) * float(mean @ mean)
+    if not squared_deviations > 1e-6 * squares:  # too many digits were lost: rows far from the origin
+        squared_deviations = 0.0
         for start in range(0, len(X), 4096):
             part = slice(start, start + 4096)
-            found += float(weights[part] @ ((X[part] - mean) ** 2).sum(axis=1))
-    return found / (float(weights.sum()) * X.shape[1])
+            squared_deviations += float(weights[part] @ ((X[part] - mean) ** 2).sum(axis=1))
+    return squared_deviations / (float(weights.sum()) * X.shape[1])
 
 
 def distances_to(X: np.ndarray, positions: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Distance of every row to the center that ``labels`` names."""
-    found = np.empty(len(X))
+    distances = np.empty(len(X))
     for start in range(0, len(X), 4096):
         part = slice(start, start + 4096)
-        found[part] = np.sqrt(((X[part] - positions[labels[part]]) ** 2).sum(axis=1))
-    return found
+        distances[part] = np.sqrt(((X[part] - positions[labels[part]]) ** 2).sum(axis=1))
+    return distances

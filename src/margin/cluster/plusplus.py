@@ -101,6 +101,6 @@ def _draw(weights: np.ndarray, uniform: np.ndarray) -> np.ndarray:
 
 
 def _squared_distances(left: np.ndarray, right: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    found = left[rows] @ right
-    found[np.arange(len(rows)), rows] = 0.0
-    return np.maximum(found, 0.0, out=found)
+    squared = left[rows] @ right
+    squared[np.arange(len(rows)), rows] = 0.0
+    return np.maximum(squared, 0.0, out=squared)

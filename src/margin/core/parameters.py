@@ -230,37 +230,37 @@ def _take_declarations(cls: type) -> dict[str, Parameter | Attribute]:
 
 def _inherited(cls: type, name: str, new: _NewDefault) -> Parameter:
     """The declaration of the nearest base with the new default."""
-    found = _declarations(cls, Parameter).get(name)
-    if found is None:
+    inherited = _declarations(cls, Parameter).get(name)
+    if inherited is None:
         raise TypeError(f"{cls.__name__}: {name} has a new default, but no base declares {name}.")
-    return replace(found, default=new.value, sentence=found.sentence if new.sentence is None else new.sentence)
+    return replace(inherited, default=new.value, sentence=inherited.sentence if new.sentence is None else new.sentence)
 
 
 def _learned_properties(cls: type) -> dict[str, Attribute]:
     """What a fitted model computes when it is asked: properties whose name ends in ``_``, with their docstrings."""
-    found = {}
+    attributes = {}
     for name, value in vars(cls).items():
         if isinstance(value, property) and name.endswith("_") and not name.startswith("_"):
             annotation = str(inspect.get_annotations(value.fget).get("return", "")) if value.fget else ""
-            found[name] = Attribute((inspect.getdoc(value) or "").partition("\n\n")[0], name, annotation)
-    return found
+            attributes[name] = Attribute((inspect.getdoc(value) or "").partition("\n\n")[0], name, annotation)
+    return attributes
 
 
 def _declarations(cls: type, kind: type) -> dict[str, Any]:
     """Declarations of one kind, the class's own first, then those of its bases; the nearest one of a name counts."""
-    found: dict[str, Any] = {}
+    declarations: dict[str, Any] = {}
     for base in cls.__mro__:
         for name, declared in vars(base).get("_own_declarations", {}).items():
             if isinstance(declared, kind):
-                found.setdefault(name, declared)
-    return found
+                declarations.setdefault(name, declared)
+    return declarations
 
 
 def _parameters(cls: type) -> dict[str, Parameter]:
-    found = _declarations(cls, Parameter)
+    declarations = _declarations(cls, Parameter)
     # Positions go from the first base to the class, as in a dataclass, so that type checkers see the same signature.
-    positional = {name: found[name] for name in _from_the_first_base(cls) if not found[name].kw_only}
-    return positional | {name: p for name, p in found.items() if p.kw_only}
+    positional = {name: declarations[name] for name in _from_the_first_base(cls) if not declarations[name].kw_only}
+    return positional | {name: p for name, p in declarations.items() if p.kw_only}
 
 
 def _from_the_first_base(cls: type) -> list[str]:

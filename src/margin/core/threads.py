@@ -35,8 +35,8 @@ def available() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     cores = min(cores, _granted_cores() or cores)
     limits = [int(os.environ[name]) for name in LIMITS if os.environ.get(name, "").isdigit()]
-    asked = _limit.get()
-    return max(1, min([cores, *limits] if asked is None else [cores, *limits, asked]))
+    limit = _limit.get()
+    return max(1, min([cores, *limits] if limit is None else [cores, *limits, limit]))
 
 
 @cache
@@ -66,8 +66,8 @@ def thread_limit(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    asked = n_jobs if n_jobs > 0 else max(1, available() + 1 + n_jobs)
-    token = _limit.set(asked)
+    limit = n_jobs if n_jobs > 0 else max(1, available() + 1 + n_jobs)
+    token = _limit.set(limit)
     try:
         with blas_threads(available()):
             yield

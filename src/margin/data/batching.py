@@ -19,6 +19,6 @@ def collate(examples: Sequence[Any]) -> np.ndarray:
     arrays = [np.asarray(example) for example in examples]
     shapes = sorted({array.shape for array in arrays})
     if len(shapes) != 1:
-        found = " and ".join(map(str, shapes[:2])) if shapes else "none"
-        raise ValueError(f"collate: examples must be at least one, all of one shape; got {found}.")
+        shapes_text = " and ".join(map(str, shapes[:2])) if shapes else "none"
+        raise ValueError(f"collate: examples must be at least one, all of one shape; got {shapes_text}.")
     return np.stack(arrays)

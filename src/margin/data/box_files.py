@@ -53,15 +53,15 @@ def read_coco(path: str | os.PathLike[str]) -> dict[str, Boxes]:
         raise ValueError(f"read_coco: {os.fspath(path)} must have {', '.join(sorted(missing))}.")
     names = {category["id"]: category["name"] for category in known["categories"]}
     files = {image["id"]: image["file_name"] for image in known["images"]}
-    found: dict[str, list[tuple[list[float], str]]] = {name: [] for name in files.values()}
+    boxes_of_file: dict[str, list[tuple[list[float], str]]] = {name: [] for name in files.values()}
     for entry in known["annotations"]:
         if entry.get("iscrowd"):
             continue
         x, y, width, height = entry["bbox"]
-        found[files[entry["image_id"]]].append(([x, y, x + width, y + height], names[entry["category_id"]]))
+        boxes_of_file[files[entry["image_id"]]].append(([x, y, x + width, y + height], names[entry["category_id"]]))
     return {
         name: Boxes([box for box, _ in entries], np.array([label for _, label in entries], dtype=str))
-        for name, entries in found.items()
+        for name, entries in boxes_of_file.items()
     }
 
 

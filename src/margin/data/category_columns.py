@@ -68,11 +68,11 @@ class CategoryColumns(TransformerMixin, Estimator):
         if self.encode == "ordinal":
             return np.column_stack(codes).astype(np.float64)
         widths = [len(labels) + int(merged) for labels, merged in zip(self.labels_, self.merged_)]
-        found = np.zeros((len(codes[0]), sum(widths)))
+        one_hot = np.zeros((len(codes[0]), sum(widths)))
         for column, start in zip(codes, np.cumsum([0, *widths])):
             rows = np.flatnonzero(column >= 0)
-            found[rows, start + column[rows]] = 1.0
-        return found
+            one_hot[rows, start + column[rows]] = 1.0
+        return one_hot
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names such as ``town_Ulm``; codes keep the names of their columns."""
@@ -81,8 +81,10 @@ class CategoryColumns(TransformerMixin, Estimator):
         if self.encode == "ordinal":
             return np.array(names, dtype=object)
         named = zip(names, self.labels_, self.merged_)
-        found = [f"{name}_{label}" for name, labels, merged in named for label in [*labels, *[OTHER] * int(merged)]]
-        return np.array(found, dtype=object)
+        feature_names = [
+            f"{name}_{label}" for name, labels, merged in named for label in [*labels, *[OTHER] * int(merged)]
+        ]
+        return np.array(feature_names, dtype=object)
 
     def _learn(self, column: np.ndarray) -> tuple[list[str], bool]:
         import pandas as pd

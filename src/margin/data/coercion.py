@@ -46,8 +46,8 @@ def spelling_of(series: pandas.Series, kind: str) -> str:
         return ""
     if kind == "date":
         return date_order(labels) or _commonest_order(labels)
-    found = number_format(labels)
-    return found.decimal if found else "."
+    detected = number_format(labels)
+    return detected.decimal if detected else "."
 
 
 def _strings(series: pandas.Series) -> list[str]:
@@ -159,8 +159,8 @@ def _date(value: Any, spelling: str) -> np.datetime64:
     import pandas as pd
 
     if isinstance(value, str) and value.strip() not in _MARKERS:
-        found = parse_date(value, spelling)
-        return _with_offset(value) if np.isnat(found) else found
+        date = parse_date(value, spelling)
+        return _with_offset(value) if np.isnat(date) else date
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         text = f"{value:.0f}"  # years, and days written 20230514
         if len(text) == 4 and value == int(value):

@@ -139,8 +139,8 @@ def _frame(X: Any, names: np.ndarray | None) -> pandas.DataFrame:
     if hasattr(X, "to_pandas") and not isinstance(X, pd.DataFrame):
         X = X.to_pandas()
     if isinstance(X, pd.DataFrame):
-        found, _ = unique_names([str(name) for name in X.columns])
-        return X if list(X.columns) == found else X.set_axis(found, axis=1)
+        unique, _ = unique_names([str(name) for name in X.columns])
+        return X if list(X.columns) == unique else X.set_axis(unique, axis=1)
     values = np.asarray(X)
     if values.ndim != 2 or (names is not None and values.shape[1] != len(names)):
         wanted = "two dimensions" if names is None else f"the {len(names)} columns of training"

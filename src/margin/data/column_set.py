@@ -80,8 +80,8 @@ def _leaks(
 ) -> dict[str, Leak]:
     if target is None:
         return {}
-    found = {name: find_leak(facts, target, task) for name, facts in columns.items() if judged[name].used}
-    return {name: leak for name, leak in found.items() if leak is not None}
+    leaks = {name: find_leak(facts, target, task) for name, facts in columns.items() if judged[name].used}
+    return {name: leak for name, leak in leaks.items() if leak is not None}
 
 
 def _with_leak(judgement: Judgement, leak: Leak | None, has_user_kind: bool) -> Judgement:

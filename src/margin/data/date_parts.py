@@ -91,8 +91,10 @@ class DateParts(TransformerMixin, Estimator):
         """Names such as ``sold_month``."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        found = [f"{name}_{part}" for name, kept in zip(names, self.kept_) for part, keep in zip(PARTS, kept) if keep]
-        return np.array(found, dtype=object)
+        feature_names = [
+            f"{name}_{part}" for name, kept in zip(names, self.kept_) for part, keep in zip(PARTS, kept) if keep
+        ]
+        return np.array(feature_names, dtype=object)
 
     @staticmethod
     def _dates(X: Any) -> np.ndarray:

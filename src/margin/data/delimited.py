@@ -93,7 +93,7 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
     >>> unique_names(["a", "b", "a"])
     (['a', 'b', 'a_2'], ["Column names repeat; 'a' is called 'a_2' where it comes again."])
     """
-    given, taken, found, renamed = set(names), set(), [], []
+    given, taken, unique, renamed = set(names), set(), [], []
     for name in names:
         new, count = name, 1
         while new in taken or (new != name and new in given):
@@ -102,10 +102,10 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
         if new != name:
             renamed.append(f"{name!r} is called {new!r}")
         taken.add(new)
-        found.append(new)
+        unique.append(new)
     more = f" and {len(renamed) - 3} more" if len(renamed) > 3 else ""
     remark = f"Column names repeat; {', '.join(renamed[:3])}{more} where it comes again."
-    return found, [remark] if renamed else []
+    return unique, [remark] if renamed else []
 
 
 def _padded(text: str, dialect: Dialect) -> bool:
@@ -164,11 +164,11 @@ def _parse_with_arrow(
     return list(table.columns)
 
 
-def _ragged(first_line: int, last_line: int, found: int, expected: int) -> str:
+def _ragged(first_line: int, last_line: int, n_fields: int, expected: int) -> str:
     if first_line == last_line:
-        return f"line {last_line} has {found} fields instead of {expected}"
+        return f"line {last_line} has {n_fields} fields instead of {expected}"
     return (
-        f"the row from line {first_line} to line {last_line} has {found} fields instead of {expected};"
+        f"the row from line {first_line} to line {last_line} has {n_fields} fields instead of {expected};"
         " a quote in it may not be closed"
     )
 

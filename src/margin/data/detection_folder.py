@@ -50,8 +50,8 @@ def open_detection_folder(
     height, width = read.images.shape[1:3]
     boxes = []
     for file in files:
-        found = read_voc(path / "Annotations" / f"{file.stem}.xml")
-        boxes.append(scaled_boxes(found, _size(file) if resize else (height, width), (height, width)))
+        annotated = read_voc(path / "Annotations" / f"{file.stem}.xml")
+        boxes.append(scaled_boxes(annotated, _size(file) if resize else (height, width), (height, width)))
     return DetectionFolder(read.images, boxes, read.files)
 
 

@@ -70,8 +70,8 @@ def _names_years(first: list[str], typed_first: list[bool], columns: list[list[s
 def _is_typed(cell: str) -> bool:
     if is_number(cell) or _DATE.fullmatch(cell) is not None or _FLAG.fullmatch(cell) is not None:
         return True
-    found = number_format([cell])  # "$5" and "12 %", but not "1st", which may name a column
-    return (found is not None and not found.unit.isalpha()) or date_order([cell]) is not None
+    detected = number_format([cell])  # "$5" and "12 %", but not "1st", which may name a column
+    return (detected is not None and not detected.unit.isalpha()) or date_order([cell]) is not None
 
 
 def _all_typed(cells: list[str]) -> bool:

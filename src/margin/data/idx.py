@@ -36,7 +36,7 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     if len(data) < start:
         raise ValueError(f"{path}: is cut off; {n_dimensions} sizes are announced in {len(data)} bytes.")
     shape = struct.unpack(f">{n_dimensions}I", data[4:start])
-    wanted, found = math.prod(shape) * kind.itemsize, len(data) - start
-    if wanted != found:
-        raise ValueError(f"{path}: shape {shape} needs {wanted} bytes of values; the file has {found}.")
+    expected_bytes, n_bytes = math.prod(shape) * kind.itemsize, len(data) - start
+    if expected_bytes != n_bytes:
+        raise ValueError(f"{path}: shape {shape} needs {expected_bytes} bytes of values; the file has {n_bytes}.")
     return np.frombuffer(data, kind, offset=start).reshape(shape).astype(kind.newbyteorder("="))

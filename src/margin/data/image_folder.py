@@ -105,14 +105,14 @@ def open_image_folder(
         unknown = [folder.name for folder in folders if folder.name not in known]
         if unknown:
             raise ValueError(f"{path}: class {unknown[0]!r} is unknown; the classes are {', '.join(sorted(known))}.")
-    found = {folder.name: _picture_files(folder) for folder in folders}
-    empty = [name for name, files in found.items() if not files]
+    files_of_class = {folder.name: _picture_files(folder) for folder in folders}
+    empty = [name for name, files in files_of_class.items() if not files]
     if empty:
         raise ValueError(f"{path}: class folder {empty[0]!r} holds no pictures ({' '.join(SUFFIXES)}).")
-    label_of = {file: name for name, files in found.items() for file in files}
+    label_of = {file: name for name, files in files_of_class.items() for file in files}
     pictures = read_images(list(label_of), **options)
     labels = np.array([label_of[file] for file in pictures.files])
-    return ImageFolder(pictures.images, pictures.files, pictures.skipped, labels, tuple(found))
+    return ImageFolder(pictures.images, pictures.files, pictures.skipped, labels, tuple(files_of_class))
 
 
 def _picture_files(folder: Path) -> list[Path]:

@@ -40,9 +40,9 @@ class JoinedTexts(TransformerMixin, Estimator):
             raise ValueError(
                 f"JoinedTexts: X must have {self.n_features_in_} columns of texts; got shape {rows.shape}."
             )
-        found = np.empty(len(rows), dtype=object)
-        found[:] = [_joined(row) for row in rows]
-        return found
+        texts = np.empty(len(rows), dtype=object)
+        texts[:] = [_joined(row) for row in rows]
+        return texts
 
 
 def _joined(values: Any) -> str:

@@ -74,9 +74,9 @@ def load_cifar100(folder: str | os.PathLike[str], subset: str = "train") -> Labe
 
 def load_lsun(folder: str | os.PathLike[str], resize: tuple[int, int] | None = (64, 64)) -> LabeledImages:
     """Scenes from a folder with one subfolder per category of LSUN, some or all of them."""
-    found = open_image_folder(folder, classes=LSUN_CATEGORIES, resize=resize)
+    pictures = open_image_folder(folder, classes=LSUN_CATEGORIES, resize=resize)
     number = {name: i for i, name in enumerate(LSUN_CATEGORIES)}
-    return LabeledImages(found.images, np.array([number[name] for name in found.labels]), LSUN_CATEGORIES)
+    return LabeledImages(pictures.images, np.array([number[name] for name in pictures.labels]), LSUN_CATEGORIES)
 
 
 def read_captioned_images(folder: str | os.PathLike[str], resize: tuple[int, int] | None = (64, 64)) -> CaptionedImages:

@@ -37,23 +37,23 @@ def read_labels(labels: Sequence[str], *, decimal_comma: bool = False) -> Readin
 
 
 def _numbers(labels: Sequence[str], decimal_comma: bool) -> Reading | None:
-    found = number_format(labels, decimal_comma=decimal_comma)
-    if found is None:
+    detected = number_format(labels, decimal_comma=decimal_comma)
+    if detected is None:
         return None
-    values = parse_numbers(labels, found)
+    values = parse_numbers(labels, detected)
     present = values[~np.isnan(values)]
     if np.all(present == np.floor(present)) and np.max(np.abs(present)) >= EXACT:
         return None  # integers too long for float64 are identifiers
-    return Reading("number", values, _number_note(labels, found))
+    return Reading("number", values, _number_note(labels, detected))
 
 
-def _number_note(labels: Sequence[str], found: NumberFormat) -> str:
-    example = next(label for label in labels if label not in found.strays)
-    comma = " with a decimal comma" if found.decimal == "," and any("," in label for label in labels) else ""
+def _number_note(labels: Sequence[str], detected: NumberFormat) -> str:
+    example = next(label for label in labels if label not in detected.strays)
+    comma = " with a decimal comma" if detected.decimal == "," and any("," in label for label in labels) else ""
     strays = ""
-    if found.strays:
-        listed = ", ".join(f'"{stray}"' for stray in found.strays)
-        strays = f"; {listed} {'counts' if len(found.strays) == 1 else 'count'} as missing"
+    if detected.strays:
+        listed = ", ".join(f'"{stray}"' for stray in detected.strays)
+        strays = f"; {listed} {'counts' if len(detected.strays) == 1 else 'count'} as missing"
     return f'read as numbers{comma} from text such as "{example}"{strays}'
 
 

@@ -133,10 +133,12 @@ def _quantity(column: ColumnFacts, target: ColumnFacts, known: np.ndarray) -> Le
         x = column.values[rows].astype(np.float64)
         if not np.all(np.isfinite(x)) or np.ptp(x) == 0:
             return None
-        found = float(np.corrcoef(rankdata(x), rankdata(y))[0, 1] ** 2)
-        if found < TOO_GOOD:
+        squared_correlation = float(np.corrcoef(rankdata(x), rankdata(y))[0, 1] ** 2)
+        if squared_correlation < TOO_GOOD:
             return None
-        return Leak(False, f"it orders the rows almost as the target does (squared rank correlation {found:.3f})")
+        return Leak(
+            False, f"it orders the rows almost as the target does (squared rank correlation {squared_correlation:.3f})"
+        )
     codes = column.codes[rows]
     counts = np.bincount(codes)
     if np.count_nonzero(counts) * ROWS_PER_LABEL > len(y):

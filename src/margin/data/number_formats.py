@@ -56,9 +56,9 @@ class NumberFormat:
 def number_format(labels: Sequence[str], *, decimal_comma: bool = False) -> NumberFormat | None:
     """The format in which all of the distinct ``labels`` are numbers; None if they are not, or are identifiers."""
     for decimal in ",." if decimal_comma else ".,":
-        found = _format(labels, decimal)
-        if found is not None:
-            return found
+        detected = _format(labels, decimal)
+        if detected is not None:
+            return detected
     return None
 
 

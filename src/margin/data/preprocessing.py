@@ -103,12 +103,12 @@ def _check_count(name: str, value: Any, low: int) -> None:
 def _used_kinds(data: Any) -> dict[str, str]:
     if isinstance(data, np.ndarray):
         return dict.fromkeys(_varying(data), "number")
-    found = data if isinstance(data, Profile) else profile(data)
-    if not found.used:
-        columns = [column for column in found.columns if column.name != found.target]
+    described = data if isinstance(data, Profile) else profile(data)
+    if not described.used:
+        columns = [column for column in described.columns if column.name != described.target]
         reasons = "; ".join(f"{column.name!r} {column.remark}" for column in columns[:5]) or "there is none"
         raise ValueError(f"preprocessor: no column can be used ({reasons}).")
-    return found.kinds
+    return described.kinds
 
 
 def _varying(data: np.ndarray) -> list[str]:
@@ -118,10 +118,10 @@ def _varying(data: np.ndarray) -> list[str]:
     numbers = np.asarray(data, dtype=np.float64)
     absent = np.isnan(numbers)
     same = np.all(numbers == numbers[:1], axis=0) & (len(numbers) > 1)
-    found = [str(i) for i in np.flatnonzero(~same & ~absent.all(axis=0))]
-    if not found:
+    varying = [str(i) for i in np.flatnonzero(~same & ~absent.all(axis=0))]
+    if not varying:
         raise ValueError("preprocessor: no column can be used (each has one value or none).")
-    return found
+    return varying
 
 
 def _side_by_side(steps: dict[str, Any], kinds: dict[Any, str], sparse: bool = False) -> ColumnTransformer:

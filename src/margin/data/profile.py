@@ -70,11 +70,11 @@ class Profile:
     suggested_metric: str | None = None
 
     def __getitem__(self, name: str) -> ColumnProfile:
-        found = next((column for column in self.columns if column.name == name), None)
-        if found is None:
+        match = next((column for column in self.columns if column.name == name), None)
+        if match is None:
             self.table[name]  # raises the sentence with close names
             raise KeyError(name)
-        return found
+        return match
 
     @property
     def used(self) -> tuple[str, ...]:

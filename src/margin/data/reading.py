@@ -81,8 +81,8 @@ def _read_folder(path: Path) -> Table:
 def _like(path: Path) -> str:
     """A table in the folder, as an example of what may be named."""
     known = (*_TEXT, *_JSON, *_EXCEL, *_ARROW)
-    found = next((file for file in sorted(path.iterdir()) if file.suffix.lower() in known), None)
-    return f", such as {found}" if found else ""
+    example = next((file for file in sorted(path.iterdir()) if file.suffix.lower() in known), None)
+    return f", such as {example}" if example else ""
 
 
 def _read_bytes(data: bytes, suffix: str, header: bool | None) -> Table:

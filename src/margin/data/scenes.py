@@ -84,7 +84,7 @@ def _scenes(rng, n_samples, side, n_objects, sizes, noise, draw, *, ink) -> Scen
     if sizes[1] > side or n_objects[0] < 1:
         raise ValueError(f"scenes: sizes must fit a side of {side} and n_objects start at 1; got {sizes}, {n_objects}.")
     images, masks = np.zeros((n_samples, side, side)), np.zeros((n_samples, side, side), dtype=np.int64)
-    found = []
+    boxes = []
     for image, mask in zip(images, masks):
         corners, labels = [], []
         for _ in range(int(rng.integers(n_objects[0], n_objects[1] + 1))):
@@ -99,9 +99,9 @@ def _scenes(rng, n_samples, side, n_objects, sizes, noise, draw, *, ink) -> Scen
             top, left = corner[0] + rows.min(), corner[1] + columns.min()
             corners.append([left, top, corner[1] + columns.max() + 1, corner[0] + rows.max() + 1])
             labels.append(label)
-        found.append(Boxes(corners, np.array(labels, dtype=np.int64)))
+        boxes.append(Boxes(corners, np.array(labels, dtype=np.int64)))
     images = np.clip(images + noise * rng.standard_normal(images.shape), 0, 1)
-    return Scenes(images.astype(np.float32), found, masks)
+    return Scenes(images.astype(np.float32), boxes, masks)
 
 
 def _free_corner(rng: np.random.Generator, mask: np.ndarray, size: tuple[int, ...]) -> tuple[int, int] | None:

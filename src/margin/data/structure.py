@@ -101,10 +101,10 @@ def group_column(columns: Mapping[str, ColumnFacts]) -> tuple[str | None, str]:
     """
     named = [facts for facts in columns.values() if names_groups(facts)]
     if named:
-        found = max(named, key=lambda facts: facts.n_distinct)
-        each = found.n_present / found.n_distinct
-        return found.name, (
-            f"{found.name!r} ties rows together ({found.n_distinct:,} values, each in about {each:.0f} rows):"
+        column = max(named, key=lambda facts: facts.n_distinct)
+        each = column.n_present / column.n_distinct
+        return column.name, (
+            f"{column.name!r} ties rows together ({column.n_distinct:,} values, each in about {each:.0f} rows):"
             " folds should keep its groups whole."
         )
     for facts in sorted(columns.values(), key=lambda facts: -facts.n_distinct):
@@ -143,15 +143,15 @@ def time_column(columns: Mapping[str, ColumnFacts]) -> tuple[str | None, str]:
     if not dates and not numbers:
         return None, ""
     ordered = [facts for facts in dates if _ascends(facts)]
-    found = max(ordered or dates or numbers, key=lambda facts: (facts.n_distinct, -facts.missing))
-    if _ascends(found):
-        return found.name, (
-            f"The rows are in order of {found.name!r}: to predict later rows from earlier ones, folds should follow"
+    column = max(ordered or dates or numbers, key=lambda facts: (facts.n_distinct, -facts.missing))
+    if _ascends(column):
+        return column.name, (
+            f"The rows are in order of {column.name!r}: to predict later rows from earlier ones, folds should follow"
             " time."
         )
-    first, last = np.nanmin(found.values), np.nanmax(found.values)
-    return found.name, (
-        f"{found.name!r} runs from {written(first)} to {written(last)}: if later rows are to be predicted from earlier"
+    first, last = np.nanmin(column.values), np.nanmax(column.values)
+    return column.name, (
+        f"{column.name!r} runs from {written(first)} to {written(last)}: if later rows are to be predicted from earlier"
         " ones, folds should follow time."
     )
 

@@ -77,8 +77,8 @@ class TfidfColumns(TransformerMixin, Estimator):
         """Names such as ``note_car``."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        found = [f"{name}_{term}" for name, terms in zip(names, self.terms_) for term in terms or ["(no term)"]]
-        return np.array(found, dtype=object)
+        feature_names = [f"{name}_{term}" for name, terms in zip(names, self.terms_) for term in terms or ["(no term)"]]
+        return np.array(feature_names, dtype=object)
 
     def _side_by_side(self, parts: list[Any]) -> Any:
         from scipy.sparse import hstack

@@ -56,8 +56,8 @@ def column_of_values(name: str, values: Sequence[Any]) -> tuple[str, np.ndarray,
         cells = [None if value is None else np.timedelta64(value) / np.timedelta64(1, "s") for value in cells]
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
-    found, array = stored(array, {"flag": "flag", "date": "date"}.get(kind), name=name)
-    return found, array, "durations in seconds" if kind == "duration" else ""
+    stored_kind, array = stored(array, {"flag": "flag", "date": "date"}.get(kind), name=name)
+    return stored_kind, array, "durations in seconds" if kind == "duration" else ""
 
 
 def _is_absent(value: Any) -> bool:

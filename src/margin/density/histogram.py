@@ -33,12 +33,12 @@ class CategoryHistogram:
 
     @classmethod
     def fit(cls, categories: Any) -> CategoryHistogram:
-        found: dict[Hashable, int] = {}
+        counts: dict[Hashable, int] = {}
         for value in categories:
-            found[value] = found.get(value, 0) + 1
-        if not found:
+            counts[value] = counts.get(value, 0) + 1
+        if not counts:
             raise ValueError("CategoryHistogram: categories must not be empty.")
-        return cls(tuple(found), np.array(list(found.values())))
+        return cls(tuple(counts), np.array(list(counts.values())))
 
     @property
     def probabilities(self) -> np.ndarray:

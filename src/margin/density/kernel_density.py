@@ -157,14 +157,14 @@ class KernelDensity(DensityMixin, Estimator):
         """Logarithms of the sums over rows within ``radius``; over all where those beyond might be too much."""
         of_query, of_row, squared = space.near(index, X, radius * self.bandwidth_)
         heights = np.exp(log_kernel(self.kernel, squared / self.bandwidth_**2))
-        found = np.bincount(of_query, heights * self.weights_[of_row], minlength=len(X))
+        density = np.bincount(of_query, heights * self.weights_[of_row], minlength=len(X))
         with np.errstate(divide="ignore"):
-            result = np.log(found)
+            result = np.log(density)
         if self.kernel not in SHORT:  # the kernel goes on where the search ended
             beyond = 1.0 - np.bincount(of_query, self.weights_[of_row], minlength=len(X))
             left_out = beyond * np.exp(log_kernel(self.kernel, np.array(radius**2)))
-            allowed = self.atol * np.exp(constant) + self.rtol * found
-            doubtful = np.flatnonzero((left_out > allowed) | (found == 0))
+            allowed = self.atol * np.exp(constant) + self.rtol * density
+            doubtful = np.flatnonzero((left_out > allowed) | (density == 0))
             result[doubtful] = self._all_rows(space, X[doubtful])
         return result
 

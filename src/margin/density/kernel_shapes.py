@@ -75,12 +75,12 @@ def kernel_radii(name: str, d: int, n: int, rng: np.random.Generator) -> np.ndar
         return rng.beta(d, 2.0, size=n)
     if name in ("tophat", "epanechnikov"):
         return np.sqrt(rng.beta(0.5 * d, 1.0 if name == "tophat" else 2.0, size=n))
-    found = np.empty(0)
-    while len(found) < n:  # cos(pi r / 2) is never above 1 - r^2, and never below pi / 4 of it
+    accepted = np.empty(0)
+    while len(accepted) < n:  # cos(pi r / 2) is never above 1 - r^2, and never below pi / 4 of it
         radii = kernel_radii("epanechnikov", d, 2 * n, rng)
         height = np.cos(0.5 * np.pi * radii) / np.maximum(1.0 - radii**2, np.finfo(float).tiny)
-        found = np.append(found, radii[rng.random(2 * n) < height])
-    return found[:n]
+        accepted = np.append(accepted, radii[rng.random(2 * n) < height])
+    return accepted[:n]
 
 
 def reach(name: str, log_height: float) -> float:

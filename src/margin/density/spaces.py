@@ -143,12 +143,12 @@ class Globe(Space):
 
     def _angles(self, kernel: str, n: int, bandwidth: float, rng: np.random.Generator) -> np.ndarray:
         """Distances with density proportional to K(r/h) sin r: those of the plane, thinned by sin(r)/r."""
-        found = np.empty(0)
-        while len(found) < n:
+        accepted = np.empty(0)
+        while len(accepted) < n:
             radii = bandwidth * kernel_radii(kernel, 2, 2 * n, rng)
             kept = (radii < np.pi) & (rng.random(2 * n) < np.sinc(radii / np.pi))
-            found = np.append(found, radii[kept])
-        return found[:n]
+            accepted = np.append(accepted, radii[kept])
+        return accepted[:n]
 
     def index(self, rows: np.ndarray, algorithm: str, leaf_size: int) -> NeighborIndex:
         return NeighborIndex(_directions(rows), 2.0, algorithm, leaf_size)

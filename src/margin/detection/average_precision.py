@@ -38,9 +38,9 @@ class ClassOverlaps(NamedTuple):
     n_objects: int
 
     @classmethod
-    def of(cls, truth: Sequence[Boxes], found: Sequence[Boxes], label: object, method: str) -> ClassOverlaps:
+    def of(cls, truth: Sequence[Boxes], predicted: Sequence[Boxes], label: object, method: str) -> ClassOverlaps:
         scores, overlaps, n_objects = [], [], 0
-        for objects, detections in zip(truth, found, strict=True):
+        for objects, detections in zip(truth, predicted, strict=True):
             theirs = objects.xyxy[objects.labels == label]
             n_objects += len(theirs)
             mine = _of_class(detections, label, method)
@@ -114,12 +114,14 @@ def coco_map(truth: Sequence[Boxes], found: Sequence[Boxes]) -> float:
     return _mean_precision(truth, found, COCO_THRESHOLDS, "coco")
 
 
-def _mean_precision(truth: Sequence[Boxes], found: Sequence[Boxes], thresholds: Sequence[float], method: str) -> float:
-    if len(truth) != len(found):
+def _mean_precision(
+    truth: Sequence[Boxes], predicted: Sequence[Boxes], thresholds: Sequence[float], method: str
+) -> float:
+    if len(truth) != len(predicted):
         raise ValueError(f"mean_average_precision: found must have {len(truth)} entries, one per image of truth; "
-                         f"got {len(found)}.")  # fmt: skip
+                         f"got {len(predicted)}.")  # fmt: skip
     labels = np.unique(np.concatenate([objects.labels for objects in truth])) if truth else np.empty(0)
     if not len(labels):
         return float("nan")
-    of_labels = [ClassOverlaps.of(truth, found, label, method) for label in labels]
+    of_labels = [ClassOverlaps.of(truth, predicted, label, method) for label in labels]
     return float(np.mean([[average_precision(*one.curve(t, method), method) for one in of_labels] for t in thresholds]))

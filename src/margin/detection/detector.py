@@ -141,13 +141,13 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         module: Any = self._ready_module()
         images = self._images(X)
         proposals = torch.from_numpy(self._proposals(images))
-        found: list[Boxes] = []
+        boxes: list[Boxes] = []
         with torch.inference_mode(), torch_threads(available()):
             for start in range(0, len(images), EVALUATION_IMAGES):
                 cut = slice(start, start + EVALUATION_IMAGES)
                 x = module.prepare(torch.from_numpy(images[cut]))
-                found += [self._final(one, module.body.suppresses) for one in module.body.detect(x, proposals[cut])]
-        return found
+                boxes += [self._final(one, module.body.suppresses) for one in module.body.detect(x, proposals[cut])]
+        return boxes
 
     def score(self, X: Any, y: Any) -> float:
         """Mean average precision at IoU 0.5, as Pascal VOC defines it."""
@@ -169,10 +169,10 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
             stages = module.body.stages(x, torch.from_numpy(self._proposals(images)))
         return {name: tensor.numpy() for name, tensor in stages.items()} | {"boxes": self.predict(images)[0]}
 
-    def _final(self, found: Detected, suppresses: bool) -> Boxes:
+    def _final(self, detected: Detected, suppresses: bool) -> Boxes:
         """Good enough, of some area, and with ``suppresses`` no two of a class on one object."""
-        boxes = found.boxes.double().numpy()
-        scores, labels = found.scores.double().numpy(), found.labels.numpy()
+        boxes = detected.boxes.double().numpy()
+        scores, labels = detected.scores.double().numpy(), detected.labels.numpy()
         sides = (boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=np.inf)
         kept = np.flatnonzero((scores >= self.score_threshold) & (sides > SMALLEST_SIDE))
         boxes, scores, labels = boxes[kept], scores[kept], labels[kept]
@@ -221,12 +221,12 @@ class ObjectDetector(ImageParameters, NeuralEstimator):
         if self.network_["architecture"] not in ("r-cnn", "fast-r-cnn"):
             return np.empty((len(images), 0, 4), dtype=np.float32)
         unit = 255.0 if images.dtype == np.uint8 else 1.0
-        found = [
+        proposals = [
             selective_search(image.transpose(1, 2, 0) / unit, k=self.segment_scale, max_boxes=self.max_proposals)
             for image in images
         ]
-        padded = np.full((len(images), max(map(len, found)), 4), np.nan, dtype=np.float32)
-        for row, boxes in zip(padded, found):
+        padded = np.full((len(images), max(map(len, proposals)), 4), np.nan, dtype=np.float32)
+        for row, boxes in zip(padded, proposals):
             row[: len(boxes)] = boxes
         return padded
 

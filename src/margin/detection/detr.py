@@ -88,8 +88,8 @@ class DETR(DetectorNetwork):
         by_layer: list[tuple[Tensor, Tensor]] = []
         for layer in self.decoder.layers:
             x = layer(x, memory)
-            found = self.decoder.norm(x)  # type: ignore[misc]
-            by_layer.append((self.classify(found), (self.starts + self.place(found)).sigmoid()))
+            normalized = self.decoder.norm(x)  # type: ignore[misc]
+            by_layer.append((self.classify(normalized), (self.starts + self.place(normalized)).sigmoid()))
         return by_layer
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
@@ -110,4 +110,4 @@ class DETR(DetectorNetwork):
         height, width = image_size(images)
         corners = to_corners(boxes) * torch.tensor([width, height, width, height], dtype=boxes.dtype)
         scores, labels = logits.softmax(dim=2)[..., :-1].max(dim=2)
-        return [Detected(*found) for found in zip(corners, labels, scores)]
+        return [Detected(*detection) for detection in zip(corners, labels, scores)]

@@ -30,6 +30,6 @@ def fit_localizer(images: Any, boxes: Sequence[Boxes], architecture: Any, **opti
 
 def localize(model: CNNRegressor, images: Any) -> np.ndarray:
     """Boxes (n, 4) as (x, y, width, height), x and y being the upper left corner."""
-    found = model.predict(images)
-    sides = np.maximum(found[:, 2:], 1e-3)
-    return np.concatenate([found[:, :2] - sides / 2, sides], axis=1)
+    boxes = model.predict(images)
+    sides = np.maximum(boxes[:, 2:], 1e-3)
+    return np.concatenate([boxes[:, :2] - sides / 2, sides], axis=1)

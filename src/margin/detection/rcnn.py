@@ -119,13 +119,15 @@ class RCNN(RegionNetwork):
         return {"proposals": regions, "features": hidden, "class_scores": torch.sigmoid(2 * self.machines(hidden))}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:
-        found, scene = [], Scene(images, proposals[:, :0], proposals[:, :0, 0].long(), proposals)
+        detections, scene = [], Scene(images, proposals[:, :0], proposals[:, :0, 0].long(), proposals)
         for k in range(len(images)):
             regions = scene.regions(k)
             # One pass for each proposal is what makes R-CNN slow; the passes of one image share a batch.
             hidden = self.features(images, regions, torch.full((len(regions),), k))
-            found.append(self.refined(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, image_size(images)))
-        return found
+            detections.append(
+                self.refined(hidden, torch.sigmoid(2 * self.machines(hidden)), regions, image_size(images))
+            )
+        return detections
 
 
 class FastRCNN(RegionNetwork):
@@ -159,13 +161,13 @@ class FastRCNN(RegionNetwork):
         return self.detect_on(self.backbone(images), images, proposals)
 
     def detect_on(self, maps: Tensor, images: Tensor, proposals: Tensor) -> list[Detected]:
-        found, scene = [], Scene(images, proposals[:, :0], proposals[:, :0, 0].long(), proposals)
+        detections, scene = [], Scene(images, proposals[:, :0], proposals[:, :0, 0].long(), proposals)
         for k in range(len(images)):
             regions = scene.regions(k)
             hidden = self.features(maps, regions, torch.full((len(regions),), k))
             odds = self.classify(hidden).softmax(dim=1)[:, : self.n_classes]
-            found.append(self.refined(hidden, odds, regions, image_size(images)))
-        return found
+            detections.append(self.refined(hidden, odds, regions, image_size(images)))
+        return detections
 
 
 class RPN(nn.Module):
@@ -245,14 +247,14 @@ class FasterRCNN(FastRCNN):
         """The best boxes (N, n_proposals, 4) after suppression, filled with NaN."""
         odds = RPN.per_anchor(scores, 2).softmax(dim=2)[..., 1]
         boxes = clip_boxes(box_decode(RPN.per_anchor(offsets, 4), self.anchors(maps)), *size)
-        found = torch.full((len(maps), self.n_proposals, 4), float("nan"), dtype=maps.dtype)
+        proposals = torch.full((len(maps), self.n_proposals, 4), float("nan"), dtype=maps.dtype)
         for k in range(len(maps)):
             large = torch.nonzero((boxes[k, :, 2:] - boxes[k, :, :2]).amin(dim=1) >= SMALLEST_SIDE)[:, 0]
             kept = non_maximum_suppression(
                 boxes[k, large].numpy(), odds[k, large].numpy(), 0.7, max_boxes=self.n_proposals
             )
-            found[k, : len(kept)] = boxes[k, large[torch.from_numpy(kept)]]
-        return found
+            proposals[k, : len(kept)] = boxes[k, large[torch.from_numpy(kept)]]
+        return proposals
 
     def propose(self, images: Tensor) -> Tensor:
         """The proposals of the network for images: (N, n_proposals, 4)."""

@@ -143,15 +143,15 @@ def _boxes(segments: np.ndarray) -> np.ndarray:
 
 
 def _neighbors(segments: np.ndarray) -> dict[int, set[int]]:
-    found: dict[int, set[int]] = {number: set() for number in range(int(segments.max()) + 1)}
+    neighbors: dict[int, set[int]] = {number: set() for number in range(int(segments.max()) + 1)}
     sides = ((segments[:, :-1], segments[:, 1:]), (segments[:-1], segments[1:]),
              (segments[:-1, :-1], segments[1:, 1:]), (segments[:-1, 1:], segments[1:, :-1]))  # fmt: skip
     for a, b in sides:
         for i, j in np.unique(np.stack([a.ravel(), b.ravel()], axis=1), axis=0).tolist():
             if i != j:
-                found[i].add(j)
-                found[j].add(i)
-    return found
+                neighbors[i].add(j)
+                neighbors[j].add(i)
+    return neighbors
 
 
 def _histograms(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
@@ -163,11 +163,11 @@ def _histograms(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
     length = np.hypot(down, across)
     turn = (np.arctan2(down, across) + np.pi) / (2 * np.pi) * ORIENTATIONS
     turn = np.minimum(turn, ORIENTATIONS - 1).astype(np.int64)
-    found = np.zeros((n, 2, c * COLOR_BINS))
+    histograms = np.zeros((n, 2, c * COLOR_BINS))
     for channel in range(c):
         columns = np.s_[channel * COLOR_BINS : (channel + 1) * COLOR_BINS]
         for kind, bins, weight in ((0, color, np.ones_like(length)), (1, turn, length + 1e-9)):
             cell = segments * COLOR_BINS + bins[..., channel]
             counted = np.bincount(cell.ravel(), weight[..., channel].ravel(), minlength=n * COLOR_BINS)
-            found[:, kind, columns] = counted.reshape(n, COLOR_BINS)
-    return found / found.sum(axis=2, keepdims=True)
+            histograms[:, kind, columns] = counted.reshape(n, COLOR_BINS)
+    return histograms / histograms.sum(axis=2, keepdims=True)

@@ -72,4 +72,4 @@ class YOLO(DetectorNetwork):
         boxes = yolo_boxes(out[..., :4], self.backbone.stride, self.prior).reshape(len(out), -1, 4)
         best, labels = out[..., 5:].softmax(dim=-1).max(dim=-1)
         scores = (torch.sigmoid(out[..., 4]) * best).reshape(len(out), -1)
-        return [Detected(*found) for found in zip(boxes, labels.reshape(len(out), -1), scores)]
+        return [Detected(*detection) for detection in zip(boxes, labels.reshape(len(out), -1), scores)]

@@ -27,11 +27,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
     n = 2000 if fast else 20_000
     rng = np.random.default_rng(seed)
-    found: dict[str, list[list[float]]] = {"variance": [], "entropy": [], "gradient": []}
+    measures: dict[str, list[list[float]]] = {"variance": [], "entropy": [], "gradient": []}
     for d in WIDTHS:
         q, k = (torch.from_numpy(rng.normal(size=(n, rows, d))) for rows in (1, KEYS))
         at_weights = torch.from_numpy(rng.normal(size=(n, 1, KEYS)))
-        rows: dict[str, list[float]] = {name: [] for name in found}
+        rows: dict[str, list[float]] = {name: [] for name in measures}
         for scale in (1.0, None):
             scores = attention_scores(q, k, scale)
             weights = masked_softmax(scores)
@@ -39,8 +39,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             rows["entropy"].append(float(-torch.xlogy(weights, weights).sum(dim=-1).mean()))
             rows["gradient"].append(float(softmax_backward(weights, at_weights).norm(dim=-1).mean()))
         for name, values in rows.items():
-            found[name].append(values)
-    return {name: np.array(values) for name, values in found.items()}  # (widths, unscaled and scaled)
+            measures[name].append(values)
+    return {name: np.array(values) for name, values in measures.items()}  # (widths, unscaled and scaled)
 
 
 def check(data: dict[str, Any]) -> Verdict:

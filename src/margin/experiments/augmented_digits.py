@@ -57,10 +57,10 @@ def _one_digit(image: np.ndarray, seed: int) -> dict[str, Any]:
     mask = (image > 4).astype(np.int64)
     versions = []
     for change in CHANGES:
-        found = augment(image[None], [change], masks=mask[None], boxes=[[box_about(mask)]], random_state=seed + 2)
-        assert found.masks is not None
-        assert found.boxes is not None
-        versions.append((found.images[0], found.masks[0], found.boxes[0][0]))
+        augmented = augment(image[None], [change], masks=mask[None], boxes=[[box_about(mask)]], random_state=seed + 2)
+        assert augmented.masks is not None
+        assert augmented.boxes is not None
+        versions.append((augmented.images[0], augmented.masks[0], augmented.boxes[0][0]))
     again = augment(image[None], ["shift 2"], random_state=seed + 2).images[0]
     return {"image": image, "mask": mask, "versions": versions, "again": again}
 

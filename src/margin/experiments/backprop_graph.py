@@ -24,17 +24,17 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.neural.backprop import backward_pass, forward_pass
 
     rng = np.random.default_rng(seed)
-    told = dict(zip(NAMES, rng.normal(size=5).round(2)))
+    values = dict(zip(NAMES, rng.normal(size=5).round(2)))
     target = round(float(rng.normal()), 2)
     tape = Tape()
-    v = {name: tape.variable(value, name) for name, value in told.items()}
+    v = {name: tape.variable(value, name) for name, value in values.items()}
     h = tanh(v["w1"] * v["x"] + v["b1"])
     difference = v["w2"] * h + v["b2"] - target
     loss = 0.5 * (difference * difference)
     entries = [tuple(entry) for entry in graph_entries(loss)]
-    weights, biases = [[[told["w1"]]], [[told["w2"]]]], [[told["b1"]], [told["b2"]]]
+    weights, biases = [[[values["w1"]]], [[values["w2"]]]], [[values["b1"]], [values["b2"]]]
     arrays = [np.array(part, dtype=float) for part in (*weights, *biases)]
-    forward = forward_pass(arrays[:2], arrays[2:], np.array([[told["x"]]]), "tanh")
+    forward = forward_pass(arrays[:2], arrays[2:], np.array([[values["x"]]]), "tanh")
     layered = backward_pass(arrays[:2], forward, forward.f[-1] - target, "tanh")
     by_hand = [layered.weights[0], layered.biases[0], layered.weights[1], layered.biases[1]]
     return {

@@ -31,7 +31,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     grid = np.linspace(0.05, 2 * np.pi - 0.05, 240)[:, None]
     truth = np.sin(grid[:, 0])
     X, y = sample(rng, 80)
-    found: dict[str, Any] = {"X": X[:, 0], "y": y, "grid": grid[:, 0], "truth": truth, "kinds": {}}
+    data: dict[str, Any] = {"X": X[:, 0], "y": y, "grid": grid[:, 0], "truth": truth, "kinds": {}}
     more = [sample(rng, 80) for _ in range(sets)]
     for name, depth in DEPTHS.items():
         model = BaggingRegressor(DecisionTreeRegressor(max_depth=depth), members, random_state=seed)
@@ -40,13 +40,13 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         for i, (X_i, y_i) in enumerate(more):
             single.append(DecisionTreeRegressor(max_depth=depth).fit(X_i, y_i).predict(grid))
             bagged.append(model.set_params(random_state=seed + i).fit(X_i, y_i).predict(grid))
-        found["kinds"][name] = {
+        data["kinds"][name] = {
             "fits": fits,
             "average": fits.mean(axis=0),
             "single_error": float(np.mean((np.array(single) - truth) ** 2)),
             "bagged_error": float(np.mean((np.array(bagged) - truth) ** 2)),
         }
-    return found
+    return data
 
 
 def check(data: dict[str, Any]) -> Verdict:

@@ -74,8 +74,8 @@ def descents(nets: list[Any], X: Any, y: Any, rates: np.ndarray, steps: int) -> 
                 weight -= speed.reshape(-1, *[1] * (weight.ndim - 1)) * part
     with torch.no_grad():
         ends = [torch.nan_to_num(part, nan=HUGE, posinf=HUGE).clip(max=HUGE) for part in (losses(), turn)]
-    found = [part.reshape(len(nets), len(rates)).numpy() for part in ends]
-    return found[0], found[1]
+    final_losses = [part.reshape(len(nets), len(rates)).numpy() for part in ends]
+    return final_losses[0], final_losses[1]
 
 
 def network(normed: bool) -> Any:

@@ -33,7 +33,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     y = torch.sin(2 * X) + 0.3 * torch.from_numpy(rng.normal(size=(ROWS, 1)))
     new = torch.linspace(-2, 2, 200, dtype=torch.float64)[:, None]
     generator = torch.Generator().manual_seed(seed)
-    found, goal = {}, None
+    data, goal = {}, None
     for name in ("small", "large"):
         net = build(partial(MLPEnsemble, members, [1, UNITS, 1], "tanh"), seed, torch.float64)
         optimizer = torch.optim.SGD(net.parameters(), lr=RATE)
@@ -54,11 +54,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             test = (net(new) - torch.sin(2 * new)).square().mean(dim=(1, 2))
         goal = float(errors.mean())
         sharp, variance = _curvature(net, X, y, members)
-        found[name] = {
+        data[name] = {
             "loss": errors.mean(dim=1).numpy(), "spread": errors.std(dim=1).numpy(), "test": test.numpy(),
             "sharpness": sharp, "variance": variance,
         }  # fmt: skip
-    return found
+    return data
 
 
 def _curvature(net: Any, X: Any, y: Any, members: int) -> tuple[np.ndarray, np.ndarray]:

@@ -73,8 +73,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(14, 7.6)
     panels = figure.subplots(2, 4)
     names = {0: "low", 1: "high"}
-    told = {(0, 0): f"all columns, {MANY} rows", (0, 1): f"all columns, {FEW} rows"}
-    told |= {(1, 0): f"one left out, {MANY} rows", (1, 1): f"one left out, {FEW} rows"}
+    titles = {(0, 0): f"all columns, {MANY} rows", (0, 1): f"all columns, {FEW} rows"}
+    titles |= {(1, 0): f"one left out, {MANY} rows", (1, 1): f"one left out, {FEW} rows"}
     for row, kind in zip(panels, ("drawn", "estimated"), strict=True):
         for axes, (key, throws) in zip(row, data[kind].items(), strict=True):
             for radius, shade in ((1.6, "#f6d5c8"), (1.1, "#ffffff"), (0.6, "#f6d5c8"), (0.2, "#d1495b")):
@@ -84,7 +84,7 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
             axes.set(xlim=(-1.8, 1.8), ylim=(-1.8, 1.8), aspect="equal", xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
             title = f"{names[key[0]]} bias, {names[key[1]]} variance"
-            axes.set_title(title if kind == "drawn" else told[key], fontsize=11)
+            axes.set_title(title if kind == "drawn" else titles[key], fontsize=11)
     panels[0, 0].set_ylabel("drawn as prescribed")
     panels[1, 0].set_ylabel("estimates of two coefficients")
 

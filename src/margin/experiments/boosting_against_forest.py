@@ -78,16 +78,16 @@ def _table(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, bool]:
 def _errors(table: str, name: str, folds: int, seed: int) -> list[float]:
     X, y, classify = _table(table, seed)
     parts = np.array_split(np.random.default_rng(seed).permutation(len(y)), folds)
-    found = []
+    errors = []
     for test in parts:
         train = np.setdiff1d(np.arange(len(y)), test)
         predictions = _model(name, classify, seed).fit(X[train], y[train]).predict(X[test])
         if classify:
             common = np.bincount(y[train]).argmax()
-            found.append(float(np.mean(predictions != y[test]) / np.mean(common != y[test])))
+            errors.append(float(np.mean(predictions != y[test]) / np.mean(common != y[test])))
         else:
-            found.append(float(np.mean((predictions - y[test]) ** 2) / np.mean((y[train].mean() - y[test]) ** 2)))
-    return found
+            errors.append(float(np.mean((predictions - y[test]) ** 2) / np.mean((y[train].mean() - y[test]) ** 2)))
+    return errors
 
 
 def _model(name: str, classify: bool, seed: int) -> Any:

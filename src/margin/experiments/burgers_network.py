@@ -46,11 +46,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     ).fit(inside)
     times, positions = np.linspace(0.02, 1, 50), np.linspace(-1, 1, 101)
     T, X = np.meshgrid(times, positions, indexing="ij")
-    found = model.predict(np.stack([T.ravel(), X.ravel()], axis=1)).reshape(T.shape)
+    predicted = model.predict(np.stack([T.ravel(), X.ravel()], axis=1)).reshape(T.shape)
     exact = burgers_exact(T, X, viscosity)
     return {
-        "t": times, "x": positions, "u": found, "exact": exact, "known": known,
-        "error": float(np.linalg.norm(found - exact) / np.linalg.norm(exact)),
+        "t": times, "x": positions, "u": predicted, "exact": exact, "known": known,
+        "error": float(np.linalg.norm(predicted - exact) / np.linalg.norm(exact)),
         "condition_loss": model.condition_loss_, "residual_loss": model.residual_loss_,
     }  # fmt: skip
 

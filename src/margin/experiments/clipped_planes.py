@@ -34,10 +34,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     cells = activation_regions(net, (-EDGE, EDGE, -EDGE, EDGE))
     far = activation_regions(net, (-1e4, 1e4, -1e4, 1e4))
     inside = np.array([cell.corners.mean(axis=0) for cell in cells])
-    told = np.array([cell.gradient @ x + cell.constant for cell, x in zip(cells, inside)])
+    planes = np.array([cell.gradient @ x + cell.constant for cell, x in zip(cells, inside)])
     return {
         "axis": axis, "units": units, "surface": surface, "n_far": len(far), "corners": [c.corners for c in cells],
-        "planes": told, "values": net(inside)[:, 0], "weights": net.weights[1][0],
+        "planes": planes, "values": net(inside)[:, 0], "weights": net.weights[1][0],
     }  # fmt: skip
 
 

@@ -65,8 +65,8 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
             axes.text(j, i, f"{('TP', 'FN', 'FP', 'TN')[2 * i + j]}\n{count}", ha="center", va="center", color=color)
         axes.set_xticks([0, 1], ["called +", "called -"])
         axes.set_yticks([0, 1], ["is +", "is -"])
-        exact, found = data["rates"][column]
-        axes.set_title(f"threshold {t}: precision {exact:.2f}, recall {found:.2f}")
+        precision, recall = data["rates"][column]
+        axes.set_title(f"threshold {t}: precision {precision:.2f}, recall {recall:.2f}")
     left, right = figure.add_subplot(grid[1, :2]), figure.add_subplot(grid[1, 2])
     sweep = data["sweep"]
     used = np.isfinite(sweep["threshold"])

@@ -24,18 +24,18 @@ COUNTS = np.array([[68, 20, 15, 5], [119, 84, 54, 29], [26, 17, 14, 14], [7, 94,
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
-    found = correspondence_analysis(COUNTS)
+    analysis = correspondence_analysis(COUNTS)
     fractions, total = (COUNTS / COUNTS.sum()).ravel(), int(COUNTS.sum())
     rounds = 2000  # a deviation estimated from so many is off by 1.6 %
     resampled = [rng.multinomial(total, fractions).reshape(COUNTS.shape) for _ in range(rounds)]
-    first = found.columns[:, 0] / found.singular_values[0]
+    first = analysis.columns[:, 0] / analysis.singular_values[0]
     # Resampled rows placed on the axis of the whole table, by their profiles.
     places = np.array([table / table.sum(axis=1, keepdims=True) @ first for table in resampled])
     return {
-        "rows": found.rows,
-        "columns": found.columns,
-        "inertia_fraction": found.singular_values**2 / found.inertia,
-        "inertia": found.inertia,
+        "rows": analysis.rows,
+        "columns": analysis.columns,
+        "inertia_fraction": analysis.singular_values**2 / analysis.inertia,
+        "inertia": analysis.inertia,
         "spread": places.std(axis=0),
     }
 

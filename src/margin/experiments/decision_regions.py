@@ -86,13 +86,13 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes = figure.subplots(len(data["problems"]), len(models))
     for axis, model in zip(axes[0], models):
         axis.set_title(model, fontsize=11)
-    for row, (problem, found) in zip(axes, data["problems"].items()):
-        x, y = found["grid"][..., 0], found["grid"][..., 1]
-        for axis, panel in zip(row, found["panels"].values()):
+    for row, (problem, drawn) in zip(axes, data["problems"].items()):
+        x, y = drawn["grid"][..., 0], drawn["grid"][..., 1]
+        for axis, panel in zip(row, drawn["panels"].values()):
             shades = axis.contourf(x, y, panel["surface"], levels=np.linspace(0, 1, 11), cmap="RdBu", alpha=0.7)
             axis.contour(x, y, panel["surface"], levels=[0.5], colors="black", linewidths=1.0)
             for label, color in ((0, "#8b0000"), (1, "#00307a")):
-                axis.scatter(*found["X"][found["y"] == label].T, s=10, color=color, edgecolors="white", linewidths=0.4)
+                axis.scatter(*drawn["X"][drawn["y"] == label].T, s=10, color=color, edgecolors="white", linewidths=0.4)
             axis.set(xticks=[], yticks=[], xlabel=f"test accuracy {panel['accuracy']:.2f}")
         row[0].set_ylabel(problem, fontsize=12)
     bar = figure.colorbar(shades, ax=axes, shrink=0.6, pad=0.01, ticks=[0, 0.5, 1])

@@ -46,7 +46,7 @@ def settle(grad: Callable[[np.ndarray], np.ndarray], starts: np.ndarray, rate: f
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     size = 60 if fast else 240
-    found = {}
+    data = {}
     for name, f, grad, half, rate in (
         ("two wells", two_wells, two_wells_gradient, 1.8, 0.05),
         ("Himmelblau", HIMMELBLAU.f, himmelblau_gradient, 4.5, 0.004),
@@ -56,7 +56,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         ends = settle(grad, starts, rate, 600)
         minima = _distinct(ends.reshape(2, -1).T)
         nearest = np.argmin(np.linalg.norm(ends[None] - minima[:, :, None, None], axis=1), axis=0)
-        found[name] = {
+        data[name] = {
             "x": starts[0],
             "y": starts[1],
             "z": f(starts),
@@ -65,7 +65,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             "values": f(minima.T),
             "rest": float(np.max(np.linalg.norm(grad(ends), axis=0))),
         }
-    return found
+    return data
 
 
 def _distinct(points: np.ndarray) -> np.ndarray:

@@ -109,7 +109,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 
 def accuracies(data: dict[str, Any]) -> dict[str, float]:
-    return {name: float(np.mean(found == data["labels"])) for name, found in data["read"].items()}
+    return {name: float(np.mean(predicted == data["labels"])) for name, predicted in data["read"].items()}
 
 
 def check(data: dict[str, Any]) -> Verdict:
@@ -138,11 +138,13 @@ def draw(data: dict[str, Any], figure: Figure) -> None:
     axes.margins(x=0.15)
     axes.set(xlabel="held-out digits read wrongly, percent", title="Handwritten digits, 8 x 8 pixels")
     axes.legend(fontsize=8)
-    found = data["read"]["convolutional network"]
-    order = np.argsort(found == data["labels"], kind="stable")[:12]
+    predicted = data["read"]["convolutional network"]
+    order = np.argsort(predicted == data["labels"], kind="stable")[:12]
     for panel, index in zip(right.subplots(3, 4).ravel(), order):
         panel.imshow(data["images"][index], cmap="gray_r")
         panel.set_axis_off()
-        wrong = found[index] != data["labels"][index]
-        panel.set_title(f"{data['labels'][index]} read {found[index]}", fontsize=8, color="tab:red" if wrong else "0.3")
+        wrong = predicted[index] != data["labels"][index]
+        panel.set_title(
+            f"{data['labels'][index]} read {predicted[index]}", fontsize=8, color="tab:red" if wrong else "0.3"
+        )
     right.suptitle("the network's mistakes first", fontsize=10)

@@ -29,7 +29,7 @@ def truth(x: np.ndarray) -> np.ndarray:
 def run(seed: int, fast: bool) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     grid = np.linspace(0, 1, 300)
-    found: dict[str, Any] = {"grid": grid}
+    data: dict[str, Any] = {"grid": grid}
     for name, (rows, noise) in SETTINGS.items():
         x = (np.arange(rows) + rng.uniform(0.1, 0.9, rows)) / rows
         y, new = truth(x) + noise * rng.normal(size=rows), truth(grid) + noise * rng.normal(size=300)
@@ -39,8 +39,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             curve = model.predict(2 * grid[:, None] - 1)
             errors = mse(y, model.predict(2 * x[:, None] - 1)), mse(new, curve)
             fits[degree] = {"curve": curve, "errors": errors, "word": diagnose(*errors, baseline=float(np.var(new)))}
-        found[name] = {"x": x, "y": y, "fits": fits}
-    return found
+        data[name] = {"x": x, "y": y, "fits": fits}
+    return data
 
 
 def check(data: dict[str, Any]) -> Verdict:

@@ -33,14 +33,14 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     X_test, truth = friedman(rng, 80, noise=0.0)
     training = [friedman(rng, ROWS, noise=NOISE) for _ in range(sets)]
     counts = np.unique(np.geomspace(1, trees, 9).round().astype(int))
-    found: dict[str, Any] = {"counts": counts, "kinds": {}}
+    data: dict[str, Any] = {"counts": counts, "kinds": {}}
     for name, columns in COLUMNS.items():
         predictions = np.empty((sets, trees, len(X_test)))
         for i, (X, y) in enumerate(training):
             forest = RandomForestRegressor(trees, max_features=columns, min_samples_split=2, random_state=seed + i)
             predictions[i] = [predict(tree, X_test)[:, 0] for tree in forest.fit(X, y).trees_]
-        found["kinds"][name] = _moments(predictions, truth, counts)
-    return found
+        data["kinds"][name] = _moments(predictions, truth, counts)
+    return data
 
 
 def _moments(predictions: np.ndarray, truth: np.ndarray, counts: np.ndarray) -> dict[str, Any]:

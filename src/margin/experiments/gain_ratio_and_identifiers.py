@@ -94,10 +94,10 @@ def _expected_gain(m: np.ndarray) -> np.ndarray:
 def _accuracies(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     new_X, new_y = _rows(rng, NEW)
     tables = [(X, new_X), (np.column_stack([np.arange(N), X]), np.column_stack([np.arange(N, N + NEW), new_X]))]
-    found: dict[str, list[float]] = {"id3": [], "c45": []}
+    accuracies: dict[str, list[float]] = {"id3": [], "c45": []}
     for train, new in tables:
         every_column = list(range(train.shape[1]))
         models = {"id3": ID3(), "c45": C45(min_samples_leaf=1, categorical_features=every_column)}
         for name, model in models.items():
-            found[name].append(float(model.fit(train, y).score(new, new_y)))
-    return {name: np.array(scores) for name, scores in found.items()}
+            accuracies[name].append(float(model.fit(train, y).score(new, new_y)))
+    return {name: np.array(scores) for name, scores in accuracies.items()}

@@ -32,7 +32,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     data = load_digits().data[np.random.default_rng(seed).permutation(1797)]
     X = (data[: 600 if fast else 1797] / 16).astype(np.float32)
     Z = np.random.default_rng(seed).standard_normal((SHOWN, 16))
-    found: dict[str, Any] = {"variance": float(X.var(axis=0).sum()), "ink": float(X.mean())}
+    measured: dict[str, Any] = {"variance": float(X.var(axis=0).sum()), "ink": float(X.mean())}
     for name, options in GAMES.items():
         model = GAN(16, architecture=name, image_shape=(8, 8), batch_size=50, record_steps=None, **options)
         model.set_params(learning_rate_init=5e-3, weight_average=0.9, random_state=seed)
@@ -43,13 +43,13 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             grids.append(model.generate(Z))
             curve.append([record["discriminator_loss"], record["generator_loss"]])
         made = model.sample(300, random_state=seed)
-        found |= {
+        measured |= {
             f"{name}_grids": np.stack(grids),
             f"{name}_curve": np.array(curve),
             f"{name}_distance": frechet(made, X),
             f"{name}_ink": float(made.mean()),
         }
-    return found
+    return measured
 
 
 def check(data: dict[str, Any]) -> Verdict:

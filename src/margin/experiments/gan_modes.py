@@ -47,28 +47,28 @@ def games(fast: bool) -> dict[str, tuple[str, dict[str, Any]]]:
 
     Lengths, widths and the falling penalty were chosen on a grid of 16 modes and on a spiral.
     """
-    found: dict[str, tuple[str, dict[str, Any]]] = {
+    small_games: dict[str, tuple[str, dict[str, Any]]] = {
         "usual": ("ring", {"max_iter": 20 if fast else 100}),
         "three discriminators": ("ring", {"max_iter": 25 if fast else 100, "n_discriminators": 3}),
         "unbalanced": ("ring", {"max_iter": 5, **UNBALANCED}),
     }
     # The penalty that spreads the generator over the grid falls to a hundredth: only then are clouds seen to be narrow.
     grid = {"max_iter": 300, "hidden_layer_sizes": (128, 128), "penalty_end": 0.01, "weight_average": 0.999}
-    return found if fast else {**found, "grid": ("grid", grid)}
+    return small_games if fast else {**small_games, "grid": ("grid", grid)}
 
 
 def run(seed: int, fast: bool) -> dict[str, Any]:
     chosen = games(fast)
-    found: dict[str, Any] = {"games": {name: kind for name, (kind, _) in chosen.items()}}
+    data: dict[str, Any] = {"games": {name: kind for name, (kind, _) in chosen.items()}}
     for name, (kind, options) in chosen.items():
         runs = [play(kind, options, seed + k) for k in range(1 if fast else 5)]
-        found[name] = {
+        data[name] = {
             "covered": [float(coverage.covered) for coverage, _ in runs],
             "with_any_sample": [float((coverage.counts > 0).sum()) for coverage, _ in runs],
             "high_quality": [coverage.high_quality for coverage, _ in runs],
             "samples": runs[0][1],
         }
-    return found
+    return data
 
 
 def play(kind: str, options: dict[str, Any], seed: int) -> tuple[ModeCoverage, np.ndarray]:

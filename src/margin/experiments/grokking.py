@@ -46,19 +46,19 @@ def _train(
     """Full-batch descent on the squared error; accuracies and the length of the weights every ten steps."""
     rule, weights, target = Adam(weight_decay=decay), list(start), np.eye(MODULUS)[y[train]]
     states = [rule.start(w) for w in weights]
-    told: dict[str, list[float]] = {"train": [], "test": [], "length": []}
+    history: dict[str, list[float]] = {"train": [], "test": [], "length": []}
     for step in range(steps):
         if step % EVERY == 0:
-            told["train"].append(accuracy(y[train], _outputs(X[train], weights).argmax(axis=1)))
-            told["test"].append(accuracy(y[test], _outputs(X[test], weights).argmax(axis=1)))
-            told["length"].append(float(np.sqrt(sum(np.sum(w**2) for w in weights))))
+            history["train"].append(accuracy(y[train], _outputs(X[train], weights).argmax(axis=1)))
+            history["test"].append(accuracy(y[test], _outputs(X[test], weights).argmax(axis=1)))
+            history["length"].append(float(np.sqrt(sum(np.sum(w**2) for w in weights))))
         hidden = X[train] @ weights[0]
         gap = 2 / len(train) * (hidden**2 @ weights[1] - target)
         gradients = X[train].T @ (gap @ weights[1].T * 2 * hidden), (hidden**2).T @ gap
         for i, gradient in enumerate(gradients):
             states[i], move = rule.update(states[i], gradient, weights[i], RATE)
             weights[i] = weights[i] + move
-    return {name: np.array(values) for name, values in told.items()}
+    return {name: np.array(values) for name, values in history.items()}
 
 
 def _outputs(X: np.ndarray, weights: list[np.ndarray]) -> np.ndarray:

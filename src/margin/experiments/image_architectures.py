@@ -45,11 +45,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             "most convolutions in a row": _longest_run([stage[0].split()[0] for stage in data["stages"][name]]),
         }
     for name, block in blocks.items():
-        found = [
+        convolutions = [
             (layer.in_channels, layer.out_channels) for layer in block.modules() if isinstance(layer, torch.nn.Conv2d)
         ]
         out = block.eval()(torch.zeros(1, CHANNELS, 8, 8, device="meta")).shape[1]
-        data["blocks"][name] = {"convolutions": found, "out": int(out)}
+        data["blocks"][name] = {"convolutions": convolutions, "out": int(out)}
     return data
 
 

@@ -39,15 +39,15 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         random_state=seed,
     ).fit(images[train], labels[train])
     handcrafted = make_pipeline(HOG(cell=4, block=1), SVC()).fit(images[train], labels[train])
-    found, probabilities = cnn.predict(images[test]), cnn.predict_proba(images[test])
-    wrong = found != labels[test]
+    predicted, probabilities = cnn.predict(images[test]), cnn.predict_proba(images[test])
+    wrong = predicted != labels[test]
     return {
         "accuracy": float((~wrong).mean()),
         "handcrafted": float(handcrafted.score(images[test], labels[test])),
-        "confusion": np.asarray(confusion_matrix(labels[test], found)),
+        "confusion": np.asarray(confusion_matrix(labels[test], predicted)),
         "probabilities": probabilities,
         "wrong": images[test][wrong],
-        "told": found[wrong],
+        "told": predicted[wrong],
         "truth": labels[test][wrong],
     }
 

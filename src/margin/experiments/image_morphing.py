@@ -46,11 +46,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 def check(data: dict[str, Any]) -> Verdict:
     steps = np.abs(np.diff(data["frames"], axis=0)).mean(axis=(1, 2))
-    whole = float(np.abs(data["a"] - data["b"]).mean())
+    total_change = float(np.abs(data["a"] - data["b"]).mean())
     return every(
         begins_with_the_first=below(float(np.abs(data["frames"][0] - data["a"]).max()), 1e-8),
         ends_with_the_second=below(float(np.abs(data["frames"][-1] - data["b"]).max()), 1e-8),
-        seamless=below(float(steps.max()), 0.6 * whole),
+        seamless=below(float(steps.max()), 0.6 * total_change),
     )
 
 

@@ -46,11 +46,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     axes = np.linspace(-2, 3, 60 if fast else 200), np.linspace(-1.5, 2, 60 if fast else 200)
     grid = [[np.array([x, y]) for x in axes[0]] for y in axes[1]]
     surface = np.array([[loss(t) for t in row] for row in grid])
-    whole = np.array([[modified_loss(loss(t), gradient(t), RATE) for t in row] for row in grid])
+    modified_losses = np.array([[modified_loss(loss(t), gradient(t), RATE) for t in row] for row in grid])
     return {
         "axes": list(axes),
         "loss": surface,
-        "whole": whole,
+        "whole": modified_losses,
         "path": np.array(path),
         "flow": flow,
         "modified": modified,

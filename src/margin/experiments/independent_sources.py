@@ -28,12 +28,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     S += 0.1 * rng.normal(size=S.shape)
     S = (S - S.mean(axis=0)) / S.std(axis=0)
     X = S @ MIXING.T
-    found = {
+    estimates = {
         "mixtures": X,
         "principal components": PCA(whiten=True).fit_transform(X),
         "independent components": FastICA(random_state=seed).fit_transform(X),
     }
-    return {"t": t, "sources": S, **{name: _matched(S, signals) for name, signals in found.items()}}
+    return {"t": t, "sources": S, **{name: _matched(S, signals) for name, signals in estimates.items()}}
 
 
 def _matched(S: np.ndarray, signals: np.ndarray) -> np.ndarray:

@@ -64,8 +64,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         with torch_threads(1):
             modules[n_blocks] = trained(n_blocks, seed, 150 if fast else 600)
         with torch.inference_mode():
-            said = modules[n_blocks](torch.from_numpy(rows[:, :-1])).argmax(dim=-1).numpy()
-        accuracy.append(float((said == rows[:, 1:])[again].mean()))
+            predicted = modules[n_blocks](torch.from_numpy(rows[:, :-1])).argmax(dim=-1).numpy()
+        accuracy.append(float((predicted == rows[:, 1:])[again].mean()))
     shown = np.resize(np.random.default_rng([seed, 2]).permutation(TOKENS)[:SHOWN], LENGTH)
     with torch.inference_mode():
         maps = [m[0, 0].numpy() for m in modules[2].attention_maps(torch.from_numpy(shown[None]))]

@@ -40,11 +40,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     train, test = order[: 600 if fast else 1200], order[1200:]
     data: dict[str, Any] = {"names": list(NETWORKS), "field": [], "weights": [], "work": [], "accuracy": [], "maps": []}
     for layers in NETWORKS.values():
-        whole = ["conv 8 3", *layers, "pool 2"]
-        net = layer_list_network(whole, (1, 8, 8), 10)
+        architecture = ["conv 8 3", *layers, "pool 2"]
+        net = layer_list_network(architecture, (1, 8, 8), 10)
         middle = list(filters(net).values())[1:]
         options: dict[str, Any] = {"max_iter": 6 if fast else 15, "batch_size": 32, "learning_rate_init": 0.01}
-        model = CNNClassifier(whole, random_state=seed, **options).fit(images[train], labels[train])
+        model = CNNClassifier(architecture, random_state=seed, **options).fit(images[train], labels[train])
         convolutions = cast(nn.Sequential, net[2 : 2 + 2 * len(layers)])
         data["field"].append(receptive_fields(convolutions)[-1].size[0])
         data["weights"].append(sum(weight.numel() for weight in middle) / MAPS**2)

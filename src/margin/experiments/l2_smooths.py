@@ -44,10 +44,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     step = grid[1] - grid[0]
     curves, rough, missed = {}, {}, {}
     for penalty in PENALTIES:  # the best output weights for a penalty are a ridge regression
-        found = Ridge(alpha=penalty).fit(units, noisy).predict(units_on_grid)
-        curves[penalty] = found[:, 0]
+        fitted = Ridge(alpha=penalty).fit(units, noisy).predict(units_on_grid)
+        curves[penalty] = fitted[:, 0]
         rough[penalty] = float(np.sum(np.diff(curves[penalty], 2) ** 2) / step**3)
-        missed[penalty] = float(np.mean((found - f(grid)[:, None]) ** 2))
+        missed[penalty] = float(np.mean((fitted - f(grid)[:, None]) ** 2))
     return {"x": x, "y": y, "grid": grid, "truth": f(grid), "curves": curves, "roughness": rough, "errors": missed}
 
 

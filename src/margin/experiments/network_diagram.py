@@ -21,8 +21,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.neural.summary import network_diagram
     from margin.neural.weights import build, count_parameters
 
-    told = atlas.row("figure-network-architecture").values
-    sizes = [4, *told["hidden"], told["outputs"]]
+    notes = atlas.row("figure-network-architecture").values
+    sizes = [4, *notes["hidden"], notes["outputs"]]
     net: Any = build(partial(MLP, sizes), seed)
     positions, edges, biases = network_diagram(net.sizes)
     weights = sum(layer.weight.numel() for layer in net.linears)

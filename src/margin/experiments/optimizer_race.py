@@ -109,16 +109,16 @@ def contours(land: Landscape, size: int = 120) -> dict[str, np.ndarray]:
 def critical_points(land: Landscape) -> dict[str, list[list[float]]]:
     """Minima, maxima and saddles in the window, by Newton's method from a coarse grid."""
     left, right, low, high = land.window
-    found: dict[str, list[list[float]]] = {"minimum": [], "maximum": [], "saddle": []}
+    points: dict[str, list[list[float]]] = {"minimum": [], "maximum": [], "saddle": []}
     for start in np.stack(np.meshgrid(np.linspace(left, right, 8), np.linspace(low, high, 8)), axis=-1).reshape(-1, 2):
         end = minimize(land.f, start, method="newton", grad=land.grad, hess=land.hess, max_iter=12)
         inside = left <= end.x[0] <= right and low <= end.x[1] <= high
         if not inside or end.gradient_norm > 1e-8:
             continue
         kind = classify_critical_point(land.grad(end.x), numerical_hessian(land.f, end.x, grad=land.grad)).kind
-        if all(np.linalg.norm(end.x - other) > 1e-3 for other in found.get(kind, [])):
-            found.setdefault(kind, []).append(end.x.tolist())
-    return found
+        if all(np.linalg.norm(end.x - other) > 1e-3 for other in points.get(kind, [])):
+            points.setdefault(kind, []).append(end.x.tolist())
+    return points
 
 
 def steps_to(path: np.ndarray, target: np.ndarray, distance: float = 1e-1) -> int:

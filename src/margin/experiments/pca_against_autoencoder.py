@@ -37,11 +37,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
         pca = PCA(n_components=p - 1).fit(X)
         bent = Autoencoder(p - 1, (16,), activation="tanh", solver="lbfgs", max_iter=150 if fast else 1000)
         bent.set_params(standardize=False, random_state=seed).fit(X)
-        whole = PCA(n_components=p).fit(X)
+        all_components = PCA(n_components=p).fit(X)
         data[f"rows_{p}"] = X
         data[f"pca_{p}"] = pca.inverse_transform(pca.transform(X))
         data[f"autoencoder_{p}"] = bent.reconstruct(X)
-        data[f"all_components_{p}"] = whole.inverse_transform(whole.transform(X))
+        data[f"all_components_{p}"] = all_components.inverse_transform(all_components.transform(X))
     return data
 
 

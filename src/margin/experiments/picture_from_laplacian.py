@@ -32,8 +32,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.physics.coordinates import psnr, recover_from_laplacian
 
     image = picture(20 if fast else 48, seed)
-    laplacian, found = recover_from_laplacian(image, max_iter=150 if fast else 1000, random_state=seed)
-    return {"image": image, "laplacian": laplacian, "found": found, "psnr": psnr(image, found)}
+    laplacian, recovered = recover_from_laplacian(image, max_iter=150 if fast else 1000, random_state=seed)
+    return {"image": image, "laplacian": laplacian, "found": recovered, "psnr": psnr(image, recovered)}
 
 
 def check(data: dict[str, Any]) -> Verdict:

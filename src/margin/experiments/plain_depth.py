@@ -64,20 +64,20 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     count, steps = (8, 100) if fast else (20, 1000)  # single deep networks differ widely: some do train
     losses: dict[str, dict[str, np.ndarray]] = {}
     for kind in ("plain", "residual"):
-        found = np.empty((len(DEPTHS), count, 2))
+        both_losses = np.empty((len(DEPTHS), count, 2))
         for i, depth in enumerate(DEPTHS):
             net = build(partial(network, depth, kind == "residual", count), seed)
             errors = lambda rows, net=net: (net(inputs[None, rows]) - targets[rows]).square().mean(dim=(1, 2))  # noqa: E731
             objective = lambda errors=errors: errors(train).sum()  # noqa: E731
             descend(net.parameters(), objective, steps=steps, rate=2e-3, rule=torch.optim.Adam)
             with torch.no_grad():
-                found[i] = torch.stack([errors(train), errors(test)], dim=1).numpy()
-        losses[kind] = {"train": found[..., 0], "test": found[..., 1]}
+                both_losses[i] = torch.stack([errors(train), errors(test)], dim=1).numpy()
+        losses[kind] = {"train": both_losses[..., 0], "test": both_losses[..., 1]}
     return {"losses": losses}
 
 
 def check(data: dict[str, Any]) -> Verdict:
-    mean = {kind: told["train"].mean(axis=1) for kind, told in data["losses"].items()}
+    mean = {kind: losses["train"].mean(axis=1) for kind, losses in data["losses"].items()}
     return every(
         deepest_trains_worse=above(mean["plain"][2] / mean["plain"][1], 1.3),
         and_tests_worse=above(data["losses"]["plain"]["test"][2].mean(), data["losses"]["plain"]["test"][0].mean()),
@@ -88,8 +88,8 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(11, 5)
     for axis, part in zip(figure.subplots(1, 2, sharey=True), ("train", "test")):
-        for kind, told in data["losses"].items():
-            values = told[part]
+        for kind, losses in data["losses"].items():
+            values = losses[part]
             axis.semilogy(DEPTHS, values.mean(axis=1), "o-", label=kind)
             axis.plot(np.repeat(DEPTHS, values.shape[1]), values.ravel(), ".", color="gray", ms=4)
         axis.set(title=f"{part} error after the same number of steps", xlabel="hidden layers")

@@ -51,8 +51,8 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 def check(data: dict[str, Any]) -> Verdict:
     parts = {
-        name: equal([int(units.sum()) for units in found["reached"][:1]], found["from_behind"][:1])
-        for name, found in data.items()
+        name: equal([int(units.sum()) for units in field["reached"][:1]], field["from_behind"][:1])
+        for name, field in data.items()
     }
     plain = data["kernel 3"]
     every_layer = [int(units.sum()) for units in plain["reached"]]
@@ -66,9 +66,9 @@ def check(data: dict[str, Any]) -> Verdict:
 
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(13, 4.5)
-    for ax, (name, found) in zip(figure.subplots(1, len(data)), data.items()):
-        for depth, units in enumerate(found["reached"]):
+    for ax, (name, field) in zip(figure.subplots(1, len(data)), data.items()):
+        for depth, units in enumerate(field["reached"]):
             x = (np.arange(len(units)) + 0.5) / len(units) * LENGTH
             ax.scatter(x, np.full(len(units), depth), s=35, color=np.where(units, "tab:red", "lightgray"))
-        ax.set(title=f"{name}: sees {found['sizes'][-1]} inputs", xlabel="position", ylabel="layer")
-        ax.set_yticks(range(len(found["reached"])))
+        ax.set(title=f"{name}: sees {field['sizes'][-1]} inputs", xlabel="position", ylabel="layer")
+        ax.set_yticks(range(len(field["reached"])))

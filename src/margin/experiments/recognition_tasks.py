@@ -39,13 +39,13 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     placed = localize(localizer, test.images)  # (n, 4): x, y, width, height
     corners = np.concatenate([placed[:, :2], placed[:, :2] + placed[:, 2:]], axis=1)
     overlap = [pairwise_iou(box[None], objects.xyxy)[0, 0] for box, objects in zip(corners, test.boxes)]
-    found = detector.predict(test.images[:1])[0]
+    detected = detector.predict(test.images[:1])[0]
     return {
         "image": test.images[0],
         "label": SHAPES[int(classifier.predict(test.images[:1])[0])],
         "box": corners[0],
-        "boxes": found.xyxy[found.scores > 0.3] if found.scores is not None else found.xyxy,
-        "names": [SHAPES[int(k)] for k in found.labels],
+        "boxes": detected.xyxy[detected.scores > 0.3] if detected.scores is not None else detected.xyxy,
+        "names": [SHAPES[int(k)] for k in detected.labels],
         "accuracy": float(np.mean(classifier.predict(test.images) == truth)),
         "iou": float(np.mean(overlap)),
         "precision": detector.score(test.images, test.boxes),

@@ -52,7 +52,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     X = torch.from_numpy(rng.uniform(-1, 1, size=(256, 2))).float()
     y = torch.sin(4 * X[:, :1]) * torch.cos(3 * X[:, 1:])
     y = y / y.std()
-    found = {}
+    losses = {}
     for kind in ("plain", "residual"):
         net = build(partial(network, kind == "residual"), seed)
         objective = lambda net=net: (net(X) - y).square().mean()  # noqa: E731
@@ -62,15 +62,15 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
             for k in range(1, BLOCKS + 1):
                 shorter = torch.nn.Sequential(*(layer for i, layer in enumerate(net) if i != k))
                 without.append(float((shorter(X) - y).square().mean()))
-        found[kind] = {"whole": curve[-1], "without": np.array(without)}
+        losses[kind] = {"whole": curve[-1], "without": np.array(without)}
     lengths = np.bincount([len(path) for path in residual_paths(BLOCKS)])
-    return {"found": found, "lengths": lengths}
+    return {"found": losses, "lengths": lengths}
 
 
 def check(data: dict[str, Any]) -> Verdict:
-    added = {kind: float(np.median(told["without"] - told["whole"])) for kind, told in data["found"].items()}
+    added = {kind: float(np.median(losses["without"] - losses["whole"])) for kind, losses in data["found"].items()}
     return every(
-        both_learn=below(max(told["whole"] for told in data["found"].values()), 0.3),
+        both_learn=below(max(losses["whole"] for losses in data["found"].values()), 0.3),
         plain_breaks=above(added["plain"], 0.5),
         residual_suffers_less=below(added["residual"], 0.5 * added["plain"]),
     )
@@ -79,9 +79,9 @@ def check(data: dict[str, Any]) -> Verdict:
 def draw(data: dict[str, Any], figure: Figure) -> None:
     figure.set_size_inches(12, 4.5)
     left, right = figure.subplots(1, 2)
-    for shift, (kind, told) in zip((-0.2, 0.2), data["found"].items()):
-        left.bar(np.arange(1, BLOCKS + 1) + shift, told["without"], width=0.4, label=kind)
-        left.axhline(told["whole"], ls=":", color="gray")
+    for shift, (kind, losses) in zip((-0.2, 0.2), data["found"].items()):
+        left.bar(np.arange(1, BLOCKS + 1) + shift, losses["without"], width=0.4, label=kind)
+        left.axhline(losses["whole"], ls=":", color="gray")
     left.set(title="error without one block", xlabel="block", yscale="log")
     left.legend()
     right.bar(np.arange(BLOCKS + 1), data["lengths"])

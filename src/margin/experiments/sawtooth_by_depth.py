@@ -62,9 +62,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
                 fits[target][name] = module(X)[:, 0].numpy()
     errors = {
         target: {
-            name: float(np.mean((fit - targets[target]) ** 2) / np.var(targets[target])) for name, fit in told.items()
+            name: float(np.mean((fit - targets[target]) ** 2) / np.var(targets[target]))
+            for name, fit in fits_of_target.items()
         }
-        for target, told in fits.items()
+        for target, fits_of_target in fits.items()
     }
     t = np.linspace(-1, 1, 96)
     saw = max_region_network(UNITS, 2)((t + 1) / 2)[:, 0]
@@ -83,7 +84,9 @@ def _through(x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]
 
 def check(data: dict[str, Any]) -> Verdict:
     errors = data["errors"]
-    advantage = {target: told["shallow"] / told["deep"] for target, told in errors.items()}
+    advantage = {
+        target: errors_of_target["shallow"] / errors_of_target["deep"] for target, errors_of_target in errors.items()
+    }
     return every(
         equal_budgets=equal(data["sizes"]["deep"], data["sizes"]["shallow"]),
         deep_fits_the_sawtooth=below(errors["sawtooth"]["deep"], 0.05),

@@ -38,7 +38,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
                 ends = model.predict_interval(YEAR, coverage=0.8)
                 held.append(float(np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1]))))
                 forecast = model.predict(YEAR)
-    means = {name: float(np.mean(found)) for name, found in errors.items()}
+    means = {name: float(np.mean(own_errors)) for name, own_errors in errors.items()}
     return {"series": y, "forecast": forecast, "ends": ends, "errors": means, "covered": float(np.mean(held))}
 
 

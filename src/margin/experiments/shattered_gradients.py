@@ -50,7 +50,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     x = torch.linspace(-2, 2, 257, dtype=torch.float64)
     curves: dict[str, dict[int, np.ndarray]] = {"plain": {}, "residual": {}}
     table: dict[str, dict[str, np.ndarray]] = {}
-    for kind, told in curves.items():
+    for kind, autocorrelations in curves.items():
         measured = np.empty((len(DEPTHS), n_seeds, 2))
         correlation = np.zeros((len(DEPTHS), 41))
         for i, depth in enumerate(DEPTHS):
@@ -59,7 +59,7 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
                 g = gradient_curve(net, x)
                 measured[i, k] = sign_changes(g - g.mean()), roughness(g)
                 correlation[i] += autocorrelation(g, 40) / n_seeds
-            told[depth] = g / np.abs(g).max()
+            autocorrelations[depth] = g / np.abs(g).max()
         table[kind] = {"signs": measured[..., 0], "roughness": measured[..., 1], "correlation": correlation}
     return {"x": x.numpy(), "curves": curves, "table": table}
 

@@ -42,8 +42,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     n = 600 if fast else 900
 
     def model(**options: Any) -> SimCLR:
-        told: dict[str, Any] = {"augment": CHANGES, "max_iter": 12 if fast else 60, "learning_rate_init": 0.005}
-        return SimCLR(ENCODER, n_components=64, temperature=0.2, batch_size=64, random_state=seed, **(told | options))
+        settings: dict[str, Any] = {"augment": CHANGES, "max_iter": 12 if fast else 60, "learning_rate_init": 0.005}
+        return SimCLR(
+            ENCODER, n_components=64, temperature=0.2, batch_size=64, random_state=seed, **(settings | options)
+        )
 
     def probe(rows: np.ndarray) -> float:
         rows = (rows - rows.mean(axis=0)) / (rows.std(axis=0) + 1e-6)

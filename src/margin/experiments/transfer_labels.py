@@ -47,11 +47,11 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     from margin.meta.transfer import transfer_curve
 
     n_labels = [0, 1, 5, 20] if fast else [0, 1, 2, 5, 10, 20, 50]
-    found = transfer_curve(
+    curves = transfer_curve(
         *displaced_digits(seed), n_labels,
         epochs=(10, 30) if fast else (30, 60), repeats=6 if fast else 30, random_state=seed,
     )  # fmt: skip
-    return {"n_labels": n_labels, **found}
+    return {"n_labels": n_labels, **curves}
 
 
 def check(data: dict[str, Any]) -> Verdict:

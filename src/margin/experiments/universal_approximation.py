@@ -41,10 +41,10 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 
 
 def check(data: dict[str, Any]) -> Verdict:
-    told = atlas.row("figure-approximation-improves-with-units").values["errors"]
+    printed = atlas.row("figure-approximation-improves-with-units").values["errors"]
     errors = [data["errors"][D] for D in UNITS]
     return every(
-        printed_errors=near(errors, told, tolerance=6e-5),
+        printed_errors=near(errors, printed, tolerance=6e-5),
         strictly_fall=equal(all(a > b for a, b in pairwise(errors)), True),
         trained_falls=below(data["missed"][12], 0.5 * data["missed"][2]),
     )

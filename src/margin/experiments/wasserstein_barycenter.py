@@ -34,12 +34,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
 def check(data: dict[str, Any]) -> Verdict:
     image, mean = data["barycenter"], data["mean"]
     place = np.linspace(0, 1, len(image))
-    found = np.array([image.sum(axis=1) @ place, image.sum(axis=0) @ place])
-    distance = np.hypot(place[:, None] - found[0], place - found[1])
+    center = np.array([image.sum(axis=1) @ place, image.sum(axis=0) @ place])
+    distance = np.hypot(place[:, None] - center[0], place - center[1])
     single = float(entropy(data["images"][0].ravel()))
     return every(
         mass=near(image.sum(), 1.0, tolerance=1e-12),
-        center=near(found, data["centers"].mean(axis=0), tolerance=0.01),
+        center=near(center, data["centers"].mean(axis=0), tolerance=0.01),
         sharper_than_mean=below(float(entropy(image.ravel())), float(entropy(mean.ravel())) - 0.5),
         as_sharp_as_one_ring=near(float(entropy(image.ravel())), single, tolerance=0.25),
         ring_radius=near(float((image * distance).sum()), RADIUS, tolerance=0.01),

@@ -47,12 +47,12 @@ def run(seed: int, fast: bool) -> dict[str, Any]:
     for i, j in pairs:
         a, b, c, answer = COUNTRIES[i], CAPITALS[i], COUNTRIES[j], CAPITALS[j]
         sum_of = model.vector(b) - model.vector(a) + model.vector(c)
-        found = (
+        nearest = (
             analogy(vectors, words, a, b, c)[0][0],
             nearest_words(vectors, words, sum_of, n=1)[0][0],
             nearest_words(vectors, words, model.vector(c), n=1, without=[a, b, c])[0][0],
         )
-        right += [word == answer for word in found]
+        right += [word == answer for word in nearest]
     pairs_of_vectors = np.array([[model.vector(pair[k]) for pair in zip(COUNTRIES, CAPITALS)] for k in range(2)])
     return {"accuracy": right / len(pairs), "vectors": pairs_of_vectors, "countries": COUNTRIES, "capitals": CAPITALS}
 

@@ -101,9 +101,9 @@ class _Tokens:
         return self._found[self._at][0] if self._at < len(self._found) else ""
 
     def expect(self, wanted: str) -> None:
-        found = self.take()
-        if found != wanted:
-            raise self.error(f"expected {wanted!r}, found {found!r}")
+        token = self.take()
+        if token != wanted:
+            raise self.error(f"expected {wanted!r}, found {token!r}")
 
     def until(self, end: str) -> list[str]:
         """What comes before ``end``, without commas."""

@@ -82,13 +82,13 @@ def crf_objective(
     to_weights, to_transition, to_start = _unpacked(gradient, n_labels, inputs[0].shape[1])
     for x, y in zip(inputs, labels):
         emissions = x @ weights.T
-        found = posteriors(emissions, transition, start)
-        loss += found.log_partition - _path_score(emissions, transition, start, y)
-        excess = found.states.copy()
+        posterior = posteriors(emissions, transition, start)
+        loss += posterior.log_partition - _path_score(emissions, transition, start, y)
+        excess = posterior.states.copy()
         excess[np.arange(len(y)), y] -= 1.0
         to_weights += excess.T @ x
         to_start += excess[0]
-        to_transition += found.pairs
+        to_transition += posterior.pairs
         np.subtract.at(to_transition, (y[:-1], y[1:]), 1.0)
     return loss, gradient
 

@@ -102,8 +102,8 @@ class Factor:
 
 def product(factors: Iterable[Factor]) -> Factor:
     """The product of all factors; that of none is the number 1."""
-    found = list(factors)
-    return reduce(mul, found) if found else Factor((), 1.0)
+    listed = list(factors)
+    return reduce(mul, listed) if listed else Factor((), 1.0)
 
 
 def cardinalities(factors: Iterable[Factor]) -> dict[Name, int]:

@@ -129,23 +129,23 @@ def moral_graph(parents: Parents) -> dict[Name, set[Name]]:
 
 def ancestors(parents: Parents, of: Iterable[Name]) -> set[Name]:
     """``of`` and everything above it."""
-    found: set[Name] = set()
+    reached: set[Name] = set()
     stack = list(of)
     while stack:
         variable = stack.pop()
-        if variable not in found:
-            found.add(variable)
+        if variable not in reached:
+            reached.add(variable)
             stack += parents[variable]
-    return found
+    return reached
 
 
 def descendants(parents: Parents, of: Name) -> set[Name]:
     """Everything below ``of``, itself included."""
-    found = {of}
+    reached = {of}
     for variable in topological_order(parents):
-        if any(parent in found for parent in parents[variable]):
-            found.add(variable)
-    return found
+        if any(parent in reached for parent in parents[variable]):
+            reached.add(variable)
+    return reached
 
 
 def d_separated(parents: Parents, first: Iterable[Name], second: Iterable[Name], given: Iterable[Name] = ()) -> bool:

@@ -117,7 +117,7 @@ def flat_factors(
         offsets.append(position)
         begins.append(len(members))
         position += factor.values.size
-    firsts = np.cumsum([0, *(len(found) for found in of_variable)])
-    integers = (offsets, begins, members, strides, firsts, [f for found in of_variable for f in found])
+    firsts = np.cumsum([0, *(len(own_factors) for own_factors in of_variable)])
+    integers = (offsets, begins, members, strides, firsts, [f for own_factors in of_variable for f in own_factors])
     first, *rest = (np.array(part, dtype=np.int64) for part in integers)
     return (np.concatenate(values) if values else np.zeros(0), first, *rest)  # type: ignore[return-value]

@@ -177,8 +177,10 @@ class FamilyScores:
         cells = n_cells * sizes[others]
         _refuse_large(child, len(parents) + 1, int(cells.max()))
         states, given = self.sizes[child], np.array(others, dtype=np.int64)
-        found = log_likelihoods_with_one_more(self._columns, sizes, family, states, n_cells, given, self._k_log_k)
-        return found - self._penalty(float(len(self.rows))) * (cells // states * (states - 1))
+        log_likelihoods = log_likelihoods_with_one_more(
+            self._columns, sizes, family, states, n_cells, given, self._k_log_k
+        )
+        return log_likelihoods - self._penalty(float(len(self.rows))) * (cells // states * (states - 1))
 
 
 def structure_score(

@@ -65,8 +65,8 @@ class Move(NamedTuple):
 def greedy_search(n_variables: int, score: LocalScore, constraints: Constraints | None = None) -> Graph:
     """The graph at which greedy search ends."""
     search = _begun(n_variables, score, constraints)
-    while (found := search.best()) is not None:
-        search.take(*found)
+    while (move := search.best()) is not None:
+        search.take(*move)
     return _graph(search.parents)
 
 
@@ -74,9 +74,9 @@ def greedy_steps(n_variables: int, score: LocalScore, constraints: Constraints |
     """Greedy search, move by move; it begins with the required edges."""
     search = _begun(n_variables, score, constraints)
     yield Move("start", None, sum(search.local), _graph(search.parents))
-    while (found := search.best()) is not None:
-        search.take(*found)
-        action, *edge = found
+    while (move := search.best()) is not None:
+        search.take(*move)
+        action, *edge = move
         yield Move(action, (edge[0], edge[1]), sum(search.local), _graph(search.parents))
 
 

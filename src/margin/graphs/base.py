@@ -94,18 +94,18 @@ class GraphEstimator(NeuralEstimator):
             if getattr(self, "n_features_in_", None) != graphs[0].node_features.shape[1]:
                 self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = graphs[0].node_features.shape[1]
-        wanted = (self.n_features_in_, _edge_size(graphs[0]) if reset else self.network_["n_edge_features"])
-        if wanted[1] and self.architecture not in USES_EDGE_FEATURES:
+        known = (self.n_features_in_, _edge_size(graphs[0]) if reset else self.network_["n_edge_features"])
+        if known[1] and self.architecture not in USES_EDGE_FEATURES:
             raise ValueError(
                 f"{name}: architecture {self.architecture!r} does not use edge features, which these graphs have; "
                 f"{', '.join(USES_EDGE_FEATURES)} do."
             )
         for graph in graphs:
-            found = (graph.node_features.shape[1], _edge_size(graph))
-            if found != wanted:
+            sizes = (graph.node_features.shape[1], _edge_size(graph))
+            if sizes != known:
                 raise ValueError(
-                    f"{name}: graphs must all have {wanted[0]} node and {wanted[1]} edge features; got {found[0]} and "
-                    f"{found[1]}."
+                    f"{name}: graphs must all have {known[0]} node and {known[1]} edge features; got {sizes[0]} and "
+                    f"{sizes[1]}."
                 )
         return graphs
 

@@ -73,8 +73,8 @@ def _cross_entropy(scores: Tensor, wanted: Tensor) -> Tensor:
     return functional.cross_entropy(scores, wanted, reduction="none")
 
 
-def _half_square(found: Tensor, wanted: Tensor) -> Tensor:
-    return 0.5 * (found[:, 0] - wanted).square()
+def _half_square(output: Tensor, target: Tensor) -> Tensor:
+    return 0.5 * (output[:, 0] - target).square()
 
 
 class GraphClassifier(ClassifierMixin, WholeGraphEstimator):

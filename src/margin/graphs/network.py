@@ -43,15 +43,15 @@ class GNN(nn.Module):
 
     def stages(self, graph: GraphTensors) -> list[GraphTensors]:
         """The graph after every layer, hidden ones after their rectifier."""
-        found = []
+        graphs = []
         for k, layer in enumerate(self.layers):
             graph = layer(graph._replace(x=self._dropped(graph.x)))
             if k < len(self.norms):
                 graph = graph._replace(x=self.norms[k](graph.x))
             if k + 1 < len(self.layers):
                 graph = graph._replace(x=functional.relu(graph.x))
-            found.append(graph)
-        return found
+            graphs.append(graph)
+        return graphs
 
     def _dropped(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
         return x.dropped(self.dropout) if isinstance(x, SparseMatrix) else self.dropout(x)

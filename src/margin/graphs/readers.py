@@ -43,15 +43,15 @@ def load_graphs(name: str = "MUTAG") -> tuple[list[Graph], np.ndarray]:
     become features, one column each.
     """
     lines = iter(data_file("graphs", f"{name}.txt").read_text().split("\n"))
-    found = []
+    parsed = []
     for _ in range(int(next(lines))):
         n_nodes, label = (int(part) for part in next(lines).split()[:2])
         nodes = [[int(part) for part in next(lines).split()] for _ in range(n_nodes)]
         pairs = [(i, j) for i, node in enumerate(nodes) for j in node[2 : 2 + node[1]]]
-        found.append((label, [node[0] for node in nodes], np.array(pairs, dtype=np.int64).reshape(-1, 2)))
-    kinds = sorted({kind for _, tags, _ in found for kind in tags})
+        parsed.append((label, [node[0] for node in nodes], np.array(pairs, dtype=np.int64).reshape(-1, 2)))
+    kinds = sorted({kind for _, tags, _ in parsed for kind in tags})
     graphs = [
         Graph(pairs.T, (np.array(tags)[:, None] == kinds).astype(np.float32), target=label)
-        for label, tags, pairs in found
+        for label, tags, pairs in parsed
     ]
-    return graphs, np.array([label for label, _, _ in found])
+    return graphs, np.array([label for label, _, _ in parsed])

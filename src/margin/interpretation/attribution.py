@@ -41,8 +41,8 @@ def class_activation_map(features: Tensor, weight: Tensor, label: int | Tensor) 
 
 def grad_cam(network: nn.Module, layer: nn.Module, x: Tensor, label: int | Tensor) -> Tensor:
     """Grad-CAM (N, h, w) of the maps that ``layer`` of ``network`` gives, for images ``x`` (N, c, H, W)."""
-    found: list[Tensor] = []
-    hook = layer.register_forward_hook(lambda _layer, _inputs, output: found.append(output))
+    outputs: list[Tensor] = []
+    hook = layer.register_forward_hook(lambda _layer, _inputs, output: outputs.append(output))
     was_training = network.training
     try:
         with torch.enable_grad():
@@ -51,9 +51,9 @@ def grad_cam(network: nn.Module, layer: nn.Module, x: Tensor, label: int | Tenso
     finally:
         hook.remove()
         network.train(was_training)
-    if not found:
+    if not outputs:
         raise ValueError("grad_cam: layer must be a part of network that runs; got one that did not.")
-    maps = found[-1]
+    maps = outputs[-1]
     if maps.ndim != 4:
         raise ValueError(f"grad_cam: layer must give maps (N, C, h, w); got {tuple(maps.shape)}.")
     (gradient,) = torch.autograd.grad(_chosen(scores, label).sum(), maps)

@@ -41,13 +41,13 @@ def completion_log_probability(model: LanguageModel, prompt: str, completion: st
         if not isinstance(text, str) or not text:
             raise ValueError(f"completion_log_probability: {name} must be a string that is not empty; got {text!r}.")
     codes = model._codes()
-    first, whole = (codes.encode(text, type(model).__name__) for text in (prompt, prompt + completion))
-    if not np.array_equal(whole[: len(first)], first):
+    prompt_tokens, all_tokens = (codes.encode(text, type(model).__name__) for text in (prompt, prompt + completion))
+    if not np.array_equal(all_tokens[: len(prompt_tokens)], prompt_tokens):
         raise ValueError(
             "completion_log_probability: prompt must end where a token ends; "
             f"the last of {prompt!r} goes on in {completion!r}."
         )
-    return float(model.token_log_proba(prompt + completion)[len(first) : -1].sum())
+    return float(model.token_log_proba(prompt + completion)[len(prompt_tokens) : -1].sum())
 
 
 @contextmanager
@@ -65,13 +65,13 @@ def ablated(model: LanguageModel, block: int, part: str) -> Iterator[None]:
 def ablations(model: LanguageModel, prompt: str, completion: str) -> list[Ablation]:
     """What the probability of ``completion`` after ``prompt`` becomes without each attention and each MLP."""
     before = math.exp(completion_log_probability(model, prompt, completion))
-    found = []
+    measured = []
     for block in range(len(_blocks(model))):
         for part in ("attention", "mlp"):
             with ablated(model, block, part):
                 after = math.exp(completion_log_probability(model, prompt, completion))
-            found.append(Ablation(block, part, before, after))
-    return found
+            measured.append(Ablation(block, part, before, after))
+    return measured
 
 
 def activations(model: LanguageModel, texts: Any, block: int, part: str = "block") -> np.ndarray:
@@ -114,5 +114,5 @@ def _part(model: LanguageModel, block: int, part: str) -> nn.Module:
     if not 0 <= block < len(blocks):
         raise ValueError(f"block must be from 0 to {len(blocks) - 1}; got {block!r}.")
     name = PARTS[part]
-    found: nn.Module = blocks[block] if name is None else getattr(blocks[block], name)
-    return found
+    module: nn.Module = blocks[block] if name is None else getattr(blocks[block], name)
+    return module

@@ -76,13 +76,13 @@ def _labels(model: Any, network: nn.Module, x: Tensor, label: Any) -> Tensor:
     classes = getattr(model, "classes_", None)
     if label is None:
         return scores.argmax(dim=1) if classes is not None else torch.zeros(len(x), dtype=torch.int64)
-    asked = np.broadcast_to(np.asarray(label), (len(x),)) if np.ndim(label) == 0 else np.asarray(label)
+    labels = np.broadcast_to(np.asarray(label), (len(x),)) if np.ndim(label) == 0 else np.asarray(label)
     known = np.arange(scores.shape[1]) if classes is None or len(classes) != scores.shape[1] else classes
-    if asked.shape != (len(x),) or not np.isin(asked, known).all():
+    if labels.shape != (len(x),) or not np.isin(labels, known).all():
         raise ValueError(
             f"attribute_inputs: label must be one of {known.tolist()}, or one per row of X; got {label!r}."
         )
-    return torch.from_numpy(np.searchsorted(known, asked))
+    return torch.from_numpy(np.searchsorted(known, labels))
 
 
 def _integrated(network: nn.Module, x: Tensor, label: Tensor, **options: Any) -> Tensor:
@@ -106,14 +106,14 @@ def _cam(network: nn.Module, x: Tensor, label: Tensor) -> Tensor:
     layers = [layer for layer in network.modules() if not list(layer.children())]
     if len(layers) < 2 or not isinstance(layers[-1], nn.Linear) or not isinstance(layers[-2], GlobalAvgPool):
         raise ValueError("attribute_inputs: 'cam' needs a network that ends with global-avg-pool and its outputs.")
-    found: list[Tensor] = []
-    hook = layers[-2].register_forward_pre_hook(lambda _layer, inputs: found.append(inputs[0]))
+    maps: list[Tensor] = []
+    hook = layers[-2].register_forward_pre_hook(lambda _layer, inputs: maps.append(inputs[0]))
     try:
         with torch.no_grad():
             network(x)
     finally:
         hook.remove()
-    return resize_map(class_activation_map(found[0], layers[-1].weight, label), *_size(x))
+    return resize_map(class_activation_map(maps[0], layers[-1].weight, label), *_size(x))
 
 
 def _size(x: Tensor) -> tuple[int, int]:
@@ -122,11 +122,11 @@ def _size(x: Tensor) -> tuple[int, int]:
 
 def last_maps(network: nn.Module, x: Tensor) -> nn.Module:
     """The last layer that gives feature maps of more than one position for images ``x``."""
-    found: list[nn.Module] = []
+    layers: list[nn.Module] = []
 
     def note(layer: nn.Module, _inputs: Any, output: Any) -> None:
         if isinstance(output, Tensor) and output.ndim == 4 and output.shape[2] * output.shape[3] > 1:
-            found.append(layer)
+            layers.append(layer)
 
     hooks = [layer.register_forward_hook(note) for layer in network.modules() if not list(layer.children())]
     try:
@@ -135,9 +135,9 @@ def last_maps(network: nn.Module, x: Tensor) -> nn.Module:
     finally:
         for hook in hooks:
             hook.remove()
-    if not found:
+    if not layers:
         raise ValueError("attribute_inputs: 'grad-cam' needs a network with feature maps; got one without.")
-    return found[-1]
+    return layers[-1]
 
 
 ATTRIBUTIONS: dict[str, Callable[..., Tensor]] = {

@@ -44,10 +44,10 @@ class FunctionKernel(Kernel):
 
     @staticmethod
     def _values(values: Any, shape: tuple[int, int]) -> Floats:
-        found = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
-        if found.shape != shape:
-            raise ValueError(f"kernel: the function must give shape {shape}; got {found.shape}.")
-        return found
+        dense = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+        if dense.shape != shape:
+            raise ValueError(f"kernel: the function must give shape {shape}; got {dense.shape}.")
+        return dense
 
     def diag(self, X: Any) -> Floats:
         return np.array([self._matrix(row[None], row[None])[0, 0] for row in rows_of(X)])

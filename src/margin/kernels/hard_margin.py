@@ -38,8 +38,8 @@ def is_separable(X: NDArray[Any], labels: NDArray[Any]) -> bool:
     spread = X.std(axis=0)
     rows = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     A = -labels[:, None] * np.column_stack([rows, np.ones(len(rows))])
-    found = linprog(np.zeros(A.shape[1]), A_ub=A, b_ub=-np.ones(len(A)), bounds=(None, None), method="highs")
-    return bool(found.status == 0)
+    program = linprog(np.zeros(A.shape[1]), A_ub=A, b_ub=-np.ones(len(A)), bounds=(None, None), method="highs")
+    return bool(program.status == 0)
 
 
 class HardMarginSVC(DualClassifier):

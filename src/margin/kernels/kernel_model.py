@@ -89,10 +89,10 @@ class KernelModel(Declared):
     def _checked(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """Rows (and y) as scikit-learn checks them; a sparse table of any kind becomes a CSR array."""
         sparse = {"accept_sparse": "csr"} if self._accepts_sparse else {}
-        found = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
+        validated = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
         if isinstance(y, str):
-            return sp.csr_array(found) if sp.issparse(found) else found
-        X, y = found
+            return sp.csr_array(validated) if sp.issparse(validated) else validated
+        X, y = validated
         return sp.csr_array(X) if sp.issparse(X) else X, y
 
     def _kernel_for(self, X: Any, weights: NDArray[Any] | None = None) -> Kernel | str:

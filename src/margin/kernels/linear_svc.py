@@ -174,15 +174,15 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
         return sp.hstack([X, column], format="csr") if sp.issparse(X) else np.hstack([X, column])
 
     def _learn(self, loop: _OneVsRest | CrammerSinger) -> None:
-        found = loop.results()
-        thetas = np.array([result["theta"] for result in found])
+        results = loop.results()
+        thetas = np.array([result["theta"] for result in results])
         d = thetas.shape[1] - bool(self.fit_intercept)
         scale = float(self.intercept_scaling or 1.0) if self._penalizes_intercept else 1.0
         self.classes_ = loop.classes
         self.coef_ = thetas[:, :d].copy()
-        self.intercept_ = scale * thetas[:, d] if self.fit_intercept else np.zeros(len(found))
-        self.objective_ = np.array([result["objective"] for result in found])
-        self.n_iter_ = int(max(result["iteration"] for result in found))
+        self.intercept_ = scale * thetas[:, d] if self.fit_intercept else np.zeros(len(results))
+        self.objective_ = np.array([result["objective"] for result in results])
+        self.n_iter_ = int(max(result["iteration"] for result in results))
 
 
 class _OneVsRest:
@@ -213,10 +213,10 @@ class _OneVsRest:
             yield Record(self.iteration, values, total=len(self.labels) * self.model.max_iter)
 
     def results(self) -> list[dict[str, Any]]:
-        found = self.done + ([] if self.solver is None else [self._result(self.solver)])
+        finished = self.done + ([] if self.solver is None else [self._result(self.solver)])
         size = self.X.shape[1] + self.free_intercept
         nothing = {"theta": np.zeros(size), "objective": np.inf, "iteration": 0}
-        return found + [nothing] * (len(self.labels) - len(found))
+        return finished + [nothing] * (len(self.labels) - len(finished))
 
     def state(self) -> dict[str, Any]:
         return {

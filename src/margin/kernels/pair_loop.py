@@ -125,12 +125,12 @@ class PairLoop:
 
     def results(self) -> list[dict[str, Any]]:
         """Of all pairs: done, at work, or not begun (a machine that knows nothing)."""
-        found = list(self.done)
+        finished = list(self.done)
         if self.problem is not None:
-            found.append(self.result(self.problem, len(self.done), describe(self.problem)))
+            finished.append(self.result(self.problem, len(self.done), describe(self.problem)))
         nothing = {"rows": np.zeros(0, dtype=np.int64), "values": np.zeros(0), "offset": 0.0, "iteration": 0}
         nothing |= {"objective": 0.0, "gap": np.inf, "violation": np.inf}
-        return found + [nothing] * (len(self.pairs) - len(found))
+        return finished + [nothing] * (len(self.pairs) - len(finished))
 
     def coefficients(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         return [(result["rows"], result["values"]) for result in self.results()]

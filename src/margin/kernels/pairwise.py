@@ -74,12 +74,12 @@ class _SumOverColumns(Kernel):
     def _matrix(self, X: Any, Z: Any) -> Floats:
         X = self._rows(X)
         Z = X if Z is None else self._rows(Z)
-        found = np.empty((len(X), len(Z)), dtype=np.result_type(X, Z))
+        gram = np.empty((len(X), len(Z)), dtype=np.result_type(X, Z))
         step = max(1, BLOCK_ENTRIES // max(1, Z.size))
         for start in range(0, len(X), step):
             part = slice(start, start + step)
-            found[part] = self._of_sum(self._terms(X[part, None, :], Z[None, :, :]).sum(axis=2))
-        return found
+            gram[part] = self._of_sum(self._terms(X[part, None, :], Z[None, :, :]).sum(axis=2))
+        return gram
 
     def diag(self, X: Any) -> Floats:
         return self._of_sum(np.zeros(len(self._rows(X))))

@@ -148,8 +148,8 @@ class SVC(DualClassifier):
         super()._learn(loop)
         self.__dict__.pop("sigmoids_", None)  # those of an earlier fit
         if self.probability:
-            found = [PLAIN_SIGMOID | result for result in loop.results()]
-            self.sigmoids_ = np.array([[result["slope"], result["shift"]] for result in found])
+            results = [PLAIN_SIGMOID | result for result in loop.results()]
+            self.sigmoids_ = np.array([[result["slope"], result["shift"]] for result in results])
 
     def _calibration(self, loop: PairLoop, pair: int) -> dict[str, float]:
         if not self.probability:

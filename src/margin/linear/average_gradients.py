@@ -105,7 +105,7 @@ class AverageGradients:
         )
         moved, size = np.abs(self.theta - before), float(np.abs(self.theta[:-1]).max(initial=0.0))
         parts = [(moved[:-1], size), (moved[-1:], max(size, float(np.abs(self.theta[-1]).max())))]
-        self.change = max(_relative(float(part.max(initial=0.0)), whole) for part, whole in parts)
+        self.change = max(_relative(float(part.max(initial=0.0)), largest) for part, largest in parts)
 
     def state(self) -> dict[str, Any]:
         names = ("theta", "sums", "memory", "seen")

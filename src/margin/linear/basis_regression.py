@@ -59,12 +59,14 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         basis = self._prepared(X if weights is None else X[weights > 0])
         terms = self._terms(X, basis)
         try:
-            found = ridge(terms, Y.reshape(len(Y), -1), float(self.alpha), weights, intercept=bool(self.fit_intercept))
+            solution = ridge(
+                terms, Y.reshape(len(Y), -1), float(self.alpha), weights, intercept=bool(self.fit_intercept)
+            )
         except FloatingPointError:
             raise ValueError(f"{type(self).__name__}: squares of the basis or of y overflow; scale X and y.") from None
         self.basis_ = basis
-        intercept = found.intercept if self.fit_intercept else np.zeros(found.coef.shape[1])
-        self.coef_ = found.coef[:, 0].copy() if Y.ndim == 1 else np.ascontiguousarray(found.coef.T)
+        intercept = solution.intercept if self.fit_intercept else np.zeros(solution.coef.shape[1])
+        self.coef_ = solution.coef[:, 0].copy() if Y.ndim == 1 else np.ascontiguousarray(solution.coef.T)
         self.intercept_ = float(intercept[0]) if Y.ndim == 1 else intercept
         return self
 

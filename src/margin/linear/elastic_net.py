@@ -137,16 +137,16 @@ class CoordinateDescent(AffinePrediction, MultiOutputMixin, RegressorMixin, Iter
         """The part of the penalty that is on absolute values."""
 
     def _learn(self, loop: TargetsInTurn, ndim: int) -> None:
-        found = loop.solutions()
-        single = len(found) == 1
-        constants = np.array([part.constant for part in found]) if self.fit_intercept else np.zeros(len(found))
+        solutions = loop.solutions()
+        single = len(solutions) == 1
+        constants = np.array([part.constant for part in solutions]) if self.fit_intercept else np.zeros(len(solutions))
         constants = in_precision_of(loop.X, constants)
-        self.coef_ = in_precision_of(loop.X, found[0].w if single else np.stack([part.w for part in found]))
+        self.coef_ = in_precision_of(loop.X, solutions[0].w if single else np.stack([part.w for part in solutions]))
         # As in scikit-learn, y of one column keeps its dimension in the constant.
         self.intercept_ = constants[0] if ndim == 1 or not self.fit_intercept else constants
-        self.objective_ = found[0].objective if single else np.array([part.objective for part in found])
-        self.dual_gap_ = found[0].gap if single else np.array([part.gap for part in found])
-        self.n_iter_ = found[0].iterations if single else [part.iterations for part in found]
+        self.objective_ = solutions[0].objective if single else np.array([part.objective for part in solutions])
+        self.dual_gap_ = solutions[0].gap if single else np.array([part.gap for part in solutions])
+        self.n_iter_ = solutions[0].iterations if single else [part.iterations for part in solutions]
 
 
 class ElasticNet(CoordinateDescent):

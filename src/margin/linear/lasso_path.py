@@ -74,10 +74,10 @@ def elastic_net_path(
             raise ValueError(f"elastic_net_path: {error}") from None
         chosen = alpha_grid(largest, n_alphas, eps) if alphas is None else _falling(alphas)
         penalties = np.outer(chosen, [l1_ratio, 1 - l1_ratio])
-        found = follow(columns, penalties, tol * columns.square)
-    _warn_of_gaps(found.gaps, tol * columns.square)
-    intercepts = columns.mean_y - found.coefs @ columns.mean_x if fit_intercept else np.zeros(len(chosen))
-    return Path(chosen, found.coefs.T, intercepts, found.gaps, found.sweeps)
+        solutions = follow(columns, penalties, tol * columns.square)
+    _warn_of_gaps(solutions.gaps, tol * columns.square)
+    intercepts = columns.mean_y - solutions.coefs @ columns.mean_x if fit_intercept else np.zeros(len(chosen))
+    return Path(chosen, solutions.coefs.T, intercepts, solutions.gaps, solutions.sweeps)
 
 
 def _warn_of_gaps(gaps: np.ndarray, bound: float) -> None:

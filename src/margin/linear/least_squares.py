@@ -75,11 +75,11 @@ def least_squares(
         return solve_iteratively(X, Y, weights, intercept=intercept, tol=tol)[0]
     if n - intercept < p:  # dependent for certain, and the p x p matrix would be the larger one
         return solve_rows(X, Y, weights, intercept=intercept)
-    found = moments(X, Y, weights, centered=intercept)
-    solution = solve_moments(found) if found.finite and _safe(found) else None
+    sums = moments(X, Y, weights, centered=intercept)
+    solution = solve_moments(sums) if sums.finite and _safe(sums) else None
     if solution is None:
         return solve_rows(X, Y, weights, intercept=intercept)
-    if (solution.rss <= RESIDUAL_CANCELLATION * found.yy).any():
+    if (solution.rss <= RESIDUAL_CANCELLATION * sums.yy).any():
         rss = _residual_squares(X, Y, weights, solution)
         return Solution(solution.coef, solution.intercept, solution.rank, rss)
     return solution
@@ -206,15 +206,15 @@ def solve_iteratively(
     """
     rows = centered_operator(X, Y, weights, intercept=intercept)
     limit = 10 * max(X.shape) if max_iter is None else max_iter
-    found = [
+    runs = [
         lsqr(rows.operator, target, damp=np.sqrt(alpha), atol=tol, btol=tol, iter_lim=limit)[:3]
         for target in rows.targets.T
     ]
-    coef = np.column_stack([coef for coef, *_ in found])
-    unfinished = any(reason == LSQR_LIMIT for _, reason, _ in found)
+    coef = np.column_stack([coef for coef, *_ in runs])
+    unfinished = any(reason == LSQR_LIMIT for _, reason, _ in runs)
     rss = ((rows.targets - rows.operator.matmat(coef)) ** 2).sum(axis=0)
     solution = Solution(coef, rows.mean_y - rows.mean_x @ coef, None, rss)
-    return solution, np.array([steps for *_, steps in found]), unfinished
+    return solution, np.array([steps for *_, steps in runs]), unfinished
 
 
 def _safe(m: RegressionMoments) -> bool:
@@ -222,11 +222,11 @@ def _safe(m: RegressionMoments) -> bool:
     return bool(((squares >= SAFE_SQUARES[0]) & (squares <= SAFE_SQUARES[1])).all() and (m.yy <= SAFE_SQUARES[1]).all())
 
 
-def _residual_squares(X: Any, Y: np.ndarray, weights: np.ndarray | None, found: Solution) -> np.ndarray:
+def _residual_squares(X: Any, Y: np.ndarray, weights: np.ndarray | None, solution: Solution) -> np.ndarray:
     def chunk(rows: slice) -> np.ndarray:
         total = np.zeros(Y.shape[1])
-        for block in blocks(X, Y, weights, (np.zeros(X.shape[1]), found.intercept), rows):
-            total += ((block.y - block.x @ found.coef) ** 2).sum(axis=0)
+        for block in blocks(X, Y, weights, (np.zeros(X.shape[1]), solution.intercept), rows):
+            total += ((block.y - block.x @ solution.coef) ** 2).sum(axis=0)
         return total
 
     return np.asarray(sum(map_row_chunks(chunk, X.shape[0], work=X.shape[0] * X.shape[1])))

@@ -90,20 +90,20 @@ class Newton:
         slope = float(np.vdot(self.gradient, direction))
         # A promised decrease below the rounding of the value cannot be seen, so it cannot be searched for.
         rounding = float(np.finfo(self.likelihood.rows.X.dtype).eps) * abs(self.value)
-        found = None
+        accepted = None
         if -slope > rounding:
 
             def probe(alpha: float) -> Probe:
                 value, gradient = self.likelihood.value_and_gradient(self.theta + alpha * direction)
                 return Probe(alpha, value, float(np.vdot(gradient, direction)), gradient)
 
-            found = strong_wolfe(probe, Probe(0.0, self.value, slope, self.gradient))
-        if found is None:
+            accepted = strong_wolfe(probe, Probe(0.0, self.value, slope, self.gradient))
+        if accepted is None:
             self.stuck = True
             return None
-        self.theta = self.theta + found.alpha * direction
-        self._arrive(found.value, found.gradient)
-        return found
+        self.theta = self.theta + accepted.alpha * direction
+        self._arrive(accepted.value, accepted.gradient)
+        return accepted
 
 
 class PreconditionedQuasiNewton(Newton):
@@ -122,16 +122,16 @@ class PreconditionedQuasiNewton(Newton):
     def step(self) -> None:
         turned = self._turned  # the gradient in the variables of the preconditioner
         direction = -two_loop(turned.ravel(), self.pairs).reshape(turned.shape)
-        found = self._move(self.preconditioner.step(direction))
-        if found is None and self.pairs:  # what was learned may mislead: once more without it
+        accepted = self._move(self.preconditioner.step(direction))
+        if accepted is None and self.pairs:  # what was learned may mislead: once more without it
             self.pairs.clear()
             self.stuck = False
             direction = -turned
-            found = self._move(self.preconditioner.step(direction))
-        if found is None:
+            accepted = self._move(self.preconditioner.step(direction))
+        if accepted is None:
             return
         self._turned = self.preconditioner.gradient(self.gradient)
-        self._learn((found.alpha * direction).ravel(), (self._turned - turned).ravel())
+        self._learn((accepted.alpha * direction).ravel(), (self._turned - turned).ravel())
 
     def state(self) -> dict[str, Any]:
         return super().state() | {

@@ -117,8 +117,8 @@ class LogisticFit:
         return separating_direction(X, y, classes, intercept=bool(self.model.fit_intercept)) is not None
 
     def state(self) -> dict[str, Any]:
-        found = {"iteration": self.iteration, "separated": self.separated, "by_newton": self.by_newton}
-        return {**found, "solver": self.solver.state()}
+        progress = {"iteration": self.iteration, "separated": self.separated, "by_newton": self.by_newton}
+        return {**progress, "solver": self.solver.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.iteration, self.separated = int(state["iteration"]), bool(state["separated"])

@@ -159,9 +159,9 @@ class Likelihood:
             return bent.T @ X, bent.sum(axis=0, dtype=np.float64)
 
         slope, offset = self._summed(block)
-        found = np.vstack([slope.T, offset if self.intercept else np.zeros(self.columns)]) / self.rows.total
-        found[:-1] += self.ridge * direction[:-1]
-        return found
+        product = np.vstack([slope.T, offset if self.intercept else np.zeros(self.columns)]) / self.rows.total
+        product[:-1] += self.ridge * direction[:-1]
+        return product
 
     def joint_hessian(self, theta: np.ndarray) -> np.ndarray:
         r"""((p + 1) k, (p + 1) k) all derivatives of second order, block (c, d) being
@@ -250,10 +250,10 @@ class Likelihood:
                 totals = [part + 0.0 for part in parts] if not totals else [a + b for a, b in zip(totals, parts)]
             return totals
 
-        found = map_row_chunks(chunk, *self._work())
+        chunks = map_row_chunks(chunk, *self._work())
         return [
-            sum((part[i] for part in found[1:]), start=np.asarray(found[0][i], dtype=np.float64))
-            for i in range(len(found[0]))
+            sum((part[i] for part in chunks[1:]), start=np.asarray(chunks[0][i], dtype=np.float64))
+            for i in range(len(chunks[0]))
         ]
 
     def _each(self, function: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:

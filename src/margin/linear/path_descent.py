@@ -57,7 +57,7 @@ class Found(NamedTuple):
 def follow(columns: Columns, penalties: np.ndarray, bound: float) -> Found:
     """Solve for every row (l1, l2) of ``penalties`` (k, 2), falling, to a duality gap of at most ``bound``."""
     k, p = len(penalties), len(columns.q)
-    found = Found(np.zeros((k, p)), np.zeros(k), np.zeros(k, dtype=int))
+    solutions = Found(np.zeros((k, p)), np.zeros(k), np.zeros(k, dtype=int))
     trail = [Point(float(np.abs(columns.q).max(initial=0.0)), np.zeros(p), columns.q)]
     known = np.zeros(p, dtype=bool)
     done = retries = 0
@@ -68,7 +68,7 @@ def follow(columns: Columns, penalties: np.ndarray, bound: float) -> Found:
         W = np.zeros((len(batch), p))
         inner = bound if len(names) == p else INNER_FRACTION * bound
         W[:, names], sweeps = _solve(Q, columns.q[names], columns.square, [x.of(names) for x in trail], batch, inner)
-        found.sweeps[done : done + len(batch)] += sweeps
+        solutions.sweeps[done : done + len(batch)] += sweeps
         for (l1, l2), w, slack, square in zip(batch, W, *columns.slacks(W)):
             gap = duality_gap(w, slack, square, square + float(w @ slack), l1, l2).gap
             _remember(trail, Point(l1, w, slack))
@@ -79,9 +79,9 @@ def follow(columns: Columns, penalties: np.ndarray, bound: float) -> Found:
                 known[steepest(missing, slack, len(names))] = True
                 retries += not missing.any()
                 break
-            found.coefs[done], found.gaps[done] = w, gap
+            solutions.coefs[done], solutions.gaps[done] = w, gap
             done, retries = done + 1, 0
-    return found
+    return solutions
 
 
 def _near(trail: list[Point], known: np.ndarray, l1: float) -> np.ndarray:

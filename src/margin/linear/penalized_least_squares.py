@@ -45,10 +45,10 @@ def ridge(
         return solve_iteratively(X, Y, weights, intercept=intercept, alpha=alpha)[0]
     if n < p:
         return _from_rows(X, Y, alpha, weights, intercept)
-    found = moments(X, Y, weights, centered=intercept)
-    if not found.finite:
+    sums = moments(X, Y, weights, centered=intercept)
+    if not sums.finite:
         raise FloatingPointError("X holds a value that is not finite, or squares overflow.")
-    return ridge_from_moments(found, alpha) or _from_augmented_rows(X, Y, alpha, weights, intercept)
+    return ridge_from_moments(sums, alpha) or _from_augmented_rows(X, Y, alpha, weights, intercept)
 
 
 def ridge_from_moments(m: RegressionMoments, alpha: float) -> Solution | None:
@@ -130,7 +130,7 @@ def _leave_one_out_parts(
             out.append(residuals / np.maximum(freedom, SMALLEST_FREEDOM)[:, None, :])
         return [(errors, np.ones(len(errors))) for errors in out]
 
-    parts = [part for found in map_row_chunks(chunk, n, work=n * p * p) for part in found]
+    parts = [part for chunk_parts in map_row_chunks(chunk, n, work=n * p * p) for part in chunk_parts]
     if weights is None:
         return parts
     cuts = np.cumsum([len(errors) for errors, _ in parts])[:-1]

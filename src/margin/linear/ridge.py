@@ -100,7 +100,7 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
             loo = isinstance(self.alpha, str)
             tried = self._judged(X, Y, weights) if loo else {}
             alpha = float(tried["alphas_"][np.argmin(tried["loo_mse_"])]) if loo else self._penalties(Y.shape[1])
-            found, run = self._solved(solver, X, Y, alpha, weights)
+            solution, run = self._solved(solver, X, Y, alpha, weights)
         except FloatingPointError as error:
             self._refuse_non_finite(X)
             raise ValueError(f"Ridge: {error}") from None
@@ -114,9 +114,9 @@ class Ridge(AffinePrediction, MultiOutputMixin, RegressorMixin, Estimator):
                 "more by max_iter.",
                 ConvergenceWarning,
             )
-        intercept = found.intercept if self.fit_intercept else np.zeros(Y.shape[1])
+        intercept = solution.intercept if self.fit_intercept else np.zeros(Y.shape[1])
         # As in scikit-learn, y of one column gives plain coefficients but keeps its dimension in the constant.
-        coef, intercept = in_precision_of(X, found.coef), in_precision_of(X, intercept)
+        coef, intercept = in_precision_of(X, solution.coef), in_precision_of(X, intercept)
         self.coef_ = coef[:, 0].copy() if Y.shape[1] == 1 else np.ascontiguousarray(coef.T)
         plain = ndim == 1 or not self.fit_intercept
         self.intercept_ = intercept[0] if plain else intercept

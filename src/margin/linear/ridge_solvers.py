@@ -81,7 +81,7 @@ def _svd(problem: RidgeProblem) -> Found:
 
 
 def _lsqr(problem: RidgeProblem) -> Found:
-    found, steps, unfinished = solve_iteratively(
+    solution, steps, unfinished = solve_iteratively(
         problem.X,
         problem.Y,
         problem.weights,
@@ -90,7 +90,7 @@ def _lsqr(problem: RidgeProblem) -> Found:
         tol=problem.tol,
         max_iter=problem.max_iter,
     )
-    return found, RidgeIterations(steps, unfinished)
+    return solution, RidgeIterations(steps, unfinished)
 
 
 def _sparse_cg(problem: RidgeProblem) -> Found:
@@ -130,9 +130,9 @@ def _lbfgs(problem: RidgeProblem) -> Found:
 
         limit = 15_000 if problem.max_iter is None else problem.max_iter
         options = {"maxiter": limit, "gtol": problem.tol, "ftol": FLAT}
-        found = minimize(half, coef[:, j], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        coef[:, j], steps[j] = found.x, found.nit
-        unfinished |= found.status == 1
+        optimum = minimize(half, coef[:, j], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        coef[:, j], steps[j] = optimum.x, optimum.nit
+        unfinished |= optimum.status == 1
     rss = m.yy - (2 * coef * m.xy - coef * (m.xx @ coef)).sum(axis=0)
     return Solution(coef, m.mean_y - m.mean_x @ coef, None, rss), RidgeIterations(steps, unfinished)
 

@@ -41,10 +41,10 @@ def separating_direction(X: Any, y: np.ndarray, n_classes: int = 2, *, intercept
         signs.append(_row_products((toward - away)[:, 1:], rows[other]))
     margins = sp.vstack(signs).tocsr()
     goal = np.asarray(margins.sum(axis=0)).ravel()
-    found = linprog(-goal, A_ub=-margins, b_ub=np.zeros(margins.shape[0]), bounds=(-1, 1), method="highs")
-    if not found.success or -found.fun <= TOLERANCE * max(float(np.abs(goal).sum()), 1.0):
+    program = linprog(-goal, A_ub=-margins, b_ub=np.zeros(margins.shape[0]), bounds=(-1, 1), method="highs")
+    if not program.success or -program.fun <= TOLERANCE * max(float(np.abs(goal).sum()), 1.0):
         return None
-    beta = found.x.reshape(n_classes - 1, wide).T
+    beta = program.x.reshape(n_classes - 1, wide).T
     beta = beta if intercept else np.vstack([beta, np.zeros(n_classes - 1)])
     beta[:-1] /= np.where(size > 0, size, 1.0)[:, None]
     return beta

@@ -104,14 +104,14 @@ def centered_gram(owner: str, given: np.ndarray, X: Any, *, intercept: bool) -> 
     n, mean = X.shape[0], np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     shifts = np.outer(mean, mean) * n
     plain = _products_beside(X, 0), _products_beside(X, 1)
-    found = given.diagonal(), given.diagonal(1)
+    diagonals = given.diagonal(), given.diagonal(1)
     scale = np.sqrt(np.maximum(plain[0], 0.0))
     slack = 1e-4 * scale * scale, 1e-4 * scale[:-1] * scale[1:]
     if intercept and all(
-        np.all(np.abs(f - p + shifts.diagonal(k)) <= s) for k, (f, p, s) in enumerate(zip(found, plain, slack))
+        np.all(np.abs(f - p + shifts.diagonal(k)) <= s) for k, (f, p, s) in enumerate(zip(diagonals, plain, slack))
     ):
         return given
-    if all(np.all(np.abs(f - p) <= s) for f, p, s in zip(found, plain, slack)):
+    if all(np.all(np.abs(f - p) <= s) for f, p, s in zip(diagonals, plain, slack)):
         return given - shifts if intercept else given
     raise ValueError(f"{owner}: precompute must hold the inner products of the columns of X; it belongs to others.")
 

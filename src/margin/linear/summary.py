@@ -110,8 +110,8 @@ def summarize_logistic(
     w = np.ones(len(rows.y)) if rows.weights is None else rows.weights
     fraction = float(w @ rows.y) / rows.total if fit_intercept else 0.5  # all scores are 0 without an intercept
     null = rows.total * float(xlogy(fraction, fraction) + xlogy(1 - fraction, 1 - fraction))
-    found = -likelihood.value_and_gradient(theta)[0] * rows.total
-    return LogisticSummary(_named(names, fit_intercept), table, np.exp(table.estimate), found, null)
+    log_likelihood = -likelihood.value_and_gradient(theta)[0] * rows.total
+    return LogisticSummary(_named(names, fit_intercept), table, np.exp(table.estimate), log_likelihood, null)
 
 
 def _inverse(information: np.ndarray, fit_intercept: bool) -> np.ndarray:

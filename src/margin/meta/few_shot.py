@@ -138,11 +138,11 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
                            random_state: int = 0) -> np.ndarray:  # fmt: skip
         """Accuracy on the queries of ``n_episodes`` episodes; their mean has an interval of two standard errors."""
         rng = np.random.default_rng(random_state)
-        found = []
+        accuracies = []
         for _ in range(n_episodes):
             e = sample_episode(np.asarray(X), y, ways, shots, queries, rng)
-            found.append(np.mean(self.predict(e.query, e.support, e.support_labels) == e.query_labels))
-        return np.array(found)
+            accuracies.append(np.mean(self.predict(e.query, e.support, e.support_labels) == e.query_labels))
+        return np.array(accuracies)
 
     def _refuse_poor_classes(self, codes: np.ndarray) -> None:
         rows = int(self.shots + self.queries)
@@ -190,11 +190,11 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def _objective(self, module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
         """Mean loss and accuracy over the episodes of a batch."""
-        found = [
+        by_episode = [
             episode_loss(self.method, module, *episode, rate=self.inner_rate, steps=self.inner_steps)
             for episode in zip(*batch)
         ]
-        losses, accuracies = zip(*found)
+        losses, accuracies = zip(*by_episode)
         return {"loss": torch.stack(losses).mean(), "accuracy": torch.stack(accuracies).mean()}
 
     def _keep_prototypes(self, rows: EpisodeRows) -> None:

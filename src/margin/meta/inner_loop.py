@@ -71,8 +71,8 @@ def adapted_losses(
             weights = {name: w - rate * gradients[name] for name, w in weights.items()}
         return loss(functional_call(module, weights, (new_x,)), new_y)
 
-    found: Tensor = torch.func.vmap(of_task)(*support, *query)
-    return found
+    losses: Tensor = torch.func.vmap(of_task)(*support, *query)
+    return losses
 
 
 def reptile_gradients(

@@ -100,7 +100,7 @@ def transfer_curve(
     """
     Z, labels = np.asarray(target[0]), np.asarray(target[1])
     k, learned = int(labels.max()) + 1, _pretrained(source, hidden, epochs[0], random_state)
-    found: dict[str, list[list[float]]] = {"pretrained": [], "scratch": []}
+    accuracies: dict[str, list[list[float]]] = {"pretrained": [], "scratch": []}
     for repeat in range(repeats):
         rng = np.random.default_rng([random_state, repeat])
         order = [rng.permutation(np.flatnonzero(labels == c)) for c in range(k)]
@@ -119,8 +119,8 @@ def transfer_curve(
                         start, Z[shown], labels[shown], freeze=frozen, epochs=epochs[1], random_state=repeat
                     )
                 row.append(accuracy(net, Z[rest], labels[rest]))
-            found[name].append(row)
-    return {name: np.array(rows) for name, rows in found.items()}
+            accuracies[name].append(row)
+    return {name: np.array(rows) for name, rows in accuracies.items()}
 
 
 def accuracy(module: nn.Module, X: Any, y: Any) -> float:

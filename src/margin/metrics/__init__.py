@@ -5,38 +5,24 @@
 
 from margin.metrics.arguments import UndefinedMetricError
 from margin.metrics.classification import (
-    accuracy,
-    balanced_accuracy,
-    cohen_kappa,
-    confusion_matrix,
     f1,
     fbeta,
     jaccard,
-    matthews,
     negative_predictive_value,
     precision,
     recall,
     sensitivity,
     specificity,
 )
-from margin.metrics.clustering import (
-    adjusted_rand,
-    calinski_harabasz,
-    completeness,
-    davies_bouldin,
-    homogeneity,
-    inertia,
-    normalized_mutual_information,
-    silhouette,
-    silhouette_samples,
-    v_measure,
-)
+from margin.metrics.clustering import calinski_harabasz, davies_bouldin, inertia, silhouette, silhouette_samples
+from margin.metrics.confusion import accuracy, balanced_accuracy, cohen_kappa, confusion_matrix, matthews
 from margin.metrics.density import (
     bits_per_dimension,
     mean_log_likelihood,
     perplexity,
 )
 from margin.metrics.gains import cumulative_gains, threshold_counts
+from margin.metrics.partitions import adjusted_rand, completeness, homogeneity, normalized_mutual_information, v_measure
 from margin.metrics.probabilities import (
     CalibrationBins,
     brier,

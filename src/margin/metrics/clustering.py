@@ -1,29 +1,19 @@
-r"""How well two labelings of the same rows agree, and how tight and separate the clusters of points are.
-
-Agreement rests on the contingency counts :math:`n_{ij}`, the rows in cluster :math:`i` of one labeling and :math:`j`
-of the other; names of clusters play no role. A label for noise (such as -1) is a cluster like any other.
-"""
+r"""How tight and separate the clusters of points are. A label for noise (such as -1) is a cluster like any other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from margin.metrics.arguments import UndefinedMetricError, finite, labels_pair, points_and_labels
+from margin.metrics.arguments import UndefinedMetricError, finite, points_and_labels
 
 __all__ = [
-    "adjusted_rand",
     "calinski_harabasz",
-    "completeness",
     "davies_bouldin",
-    "homogeneity",
     "inertia",
-    "normalized_mutual_information",
     "silhouette",
     "silhouette_samples",
-    "v_measure",
 ]
 
 #: Entries of the block of distances held at once: 32 MiB of float64.
@@ -32,70 +22,18 @@ _BLOCK_ENTRIES = 2**22
 _CANCELLATION = 1e-6
 
 
-def adjusted_rand(labels_true: Any, labels_pred: Any) -> float:
-    r"""Rand index corrected for chance: 1 for equal partitions, 0 on average for independent ones.
-
-    With :math:`\binom{n_{ij}}2` pairs together in both, :math:`a` and :math:`b` pairs together in each labeling and
-    :math:`e = ab/\binom n2`, it is :math:`\bigl(\sum\binom{n_{ij}}2 - e\bigr) / \bigl(\tfrac12(a + b) - e\bigr)`.
-
-    >>> adjusted_rand([0, 0, 1, 1], ["b", "b", "a", "a"]), adjusted_rand([0, 0, 1, 1], [0, 1, 0, 1])
-    (1.0, -0.5)
-    """
-    joint, rows, columns = _contingency("adjusted_rand", labels_true, labels_pred)
-    # Python's integers: a * b is of order n^4 and must not overflow or round.
-    together, a, b, pairs = (
-        sum(m * (m - 1) // 2 for m in counts.tolist()) for counts in (joint, rows, columns, rows.sum(keepdims=True))
-    )
-    if a == b == together:
-        return 1.0
-    return 2 * (together * pairs - a * b) / ((a + b) * pairs - 2 * a * b)
-
-
-def normalized_mutual_information(labels_true: Any, labels_pred: Any, average: str = "arithmetic") -> float:
-    r"""Mutual information over a mean of the two entropies, :math:`I(U; V)/\operatorname{mean}(H(U), H(V))`.
-
-    ``average`` is "arithmetic", "geometric", "min" or "max". Two single clusters agree fully: 1.
-    """
-    means: dict[str, Callable[[float, float], float]] = {
-        "arithmetic": lambda u, v: (u + v) / 2,
-        "geometric": lambda u, v: float(np.sqrt(u * v)),
-        "min": min,
-        "max": max,
-    }
-    if average not in means:
-        raise ValueError(f"normalized_mutual_information: average must be one of {', '.join(means)}; got {average!r}.")
-    information, h_true, h_pred = _information("normalized_mutual_information", labels_true, labels_pred)
-    if h_true == h_pred == 0:
-        return 1.0
-    scale = float(means[average](h_true, h_pred))
-    return min(information / scale, 1.0) if scale > 0 else 0.0
-
-
-def homogeneity(labels_true: Any, labels_pred: Any) -> float:
-    r"""Each cluster holds one class only: :math:`1 - H(\text{class} \mid \text{cluster})/H(\text{class})`."""
-    information, h_true, _ = _information("homogeneity", labels_true, labels_pred)
-    return min(information / h_true, 1.0) if h_true > 0 else 1.0
-
-
-def completeness(labels_true: Any, labels_pred: Any) -> float:
-    r"""Each class lies in one cluster only: :math:`1 - H(\text{cluster} \mid \text{class})/H(\text{cluster})`."""
-    information, _, h_pred = _information("completeness", labels_true, labels_pred)
-    return min(information / h_pred, 1.0) if h_pred > 0 else 1.0
-
-
-def v_measure(labels_true: Any, labels_pred: Any, beta: float = 1.0) -> float:
-    r"""Weighted harmonic mean of homogeneity and completeness, :math:`(1 + \beta)hc/(\beta h + c)`."""
-    if not isinstance(beta, int | float | np.number) or not 0 <= beta < np.inf:
-        raise ValueError(f"v_measure: beta must be a number of at least 0; got {beta!r}.")
-    h, c = homogeneity(labels_true, labels_pred), completeness(labels_true, labels_pred)
-    return (1 + beta) * h * c / (beta * h + c) if beta * h + c > 0 else 0.0
-
-
 def silhouette_samples(X: Any, labels: Any) -> np.ndarray:
     r"""Silhouette of each point, :math:`(b - a)/\max(a, b)`.
 
     :math:`a` is its mean Euclidean distance to the others of its cluster and :math:`b` that to the nearest other
     cluster; alone in a cluster it has 0. Distances are made in blocks of rows: memory is O(n), time O(n^2 d).
+
+    Parameters
+    ----------
+    X : array-like of shape (n, n_features)
+        Points.
+    labels : array-like of shape (n,)
+        The cluster of every point.
     """
     points, codes, sizes = _clusters("silhouette", X, labels)
     n, k = len(points), len(sizes)
@@ -123,6 +61,15 @@ def silhouette_samples(X: Any, labels: Any) -> np.ndarray:
 def silhouette(X: Any, labels: Any) -> float:
     """Mean silhouette over all points: near 1 for tight and separate clusters, below 0 for wrong ones.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, n_features)
+        Points.
+    labels : array-like of shape (n,)
+        The cluster of every point.
+
+    Examples
+    --------
     >>> round(silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]), 3)
     0.9
     """
@@ -130,7 +77,15 @@ def silhouette(X: Any, labels: Any) -> float:
 
 
 def davies_bouldin(X: Any, labels: Any) -> float:
-    r"""Mean over clusters of the worst :math:`(s_i + s_j)/d_{ij}`: spreads over distance of centers; less is better."""
+    r"""Mean over clusters of the worst :math:`(s_i + s_j)/d_{ij}`: spreads over distance of centers; less is better.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, n_features)
+        Points.
+    labels : array-like of shape (n,)
+        The cluster of every point.
+    """
     points, codes, sizes = _clusters("davies_bouldin", X, labels)
     centers = _centers(points, codes, sizes)
     spread = np.bincount(codes, weights=np.linalg.norm(points - centers[codes], axis=1)) / sizes
@@ -146,6 +101,13 @@ def calinski_harabasz(X: Any, labels: Any) -> float:
     r"""Spread between clusters over spread within, each per degree of freedom; more is better.
 
     .. math:: \frac{\sum_c n_c\|m_c - m\|^2/(k - 1)}{\sum_c\sum_{i\in c}\|x_i - m_c\|^2/(n - k)}
+
+    Parameters
+    ----------
+    X : array-like of shape (n, n_features)
+        Points.
+    labels : array-like of shape (n,)
+        The cluster of every point.
     """
     points, codes, sizes = _clusters("calinski_harabasz", X, labels)
     centers = _centers(points, codes, sizes)
@@ -159,6 +121,15 @@ def inertia(X: Any, labels: Any, centers: Any = None) -> float:
     r"""Sum of squared distances to the center of the own cluster, :math:`\sum_i\|x_i - m_{c(i)}\|^2`.
 
     Centers are the clusters' means unless given, one row per sorted label.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, n_features)
+        Points.
+    labels : array-like of shape (n,)
+        The cluster of every point.
+    centers : array-like of shape (n_clusters, n_features), optional
+        The centers; by default the means of the clusters.
     """
     points, codes, sizes = points_and_labels("inertia", X, labels)
     means = _centers(points, codes, sizes) if centers is None else finite("inertia", "centers", centers, ndim=(2,))
@@ -192,27 +163,3 @@ def _clusters(where: str, X: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, 
 def _centers(points: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     sums = np.column_stack([np.bincount(codes, weights=column, minlength=len(sizes)) for column in points.T])
     return sums / sizes[:, None]
-
-
-def _contingency(where: str, first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Counts of the pairs of labels that occur, and of each labeling alone."""
-    true, predicted = (labels_pair(where, labels, labels)[1] for labels in (first, second))
-    if len(true) != len(predicted):
-        raise ValueError(f"{where}: the labelings must have equal length; got {len(true)} and {len(predicted)}.")
-    k = int(predicted.max()) + 1
-    _, joint = np.unique(true * k + predicted, return_counts=True)
-    return joint, np.bincount(true), np.bincount(predicted)
-
-
-def _information(where: str, first: Any, second: Any) -> tuple[float, float, float]:
-    r"""(mutual information, entropy, entropy) in nats, by :math:`I = H(U) + H(V) - H(U, V)`."""
-    joint, rows, columns = _contingency(where, first, second)
-    h_joint, h_true, h_pred = (_entropy(counts) for counts in (joint, rows, columns))
-    return max(h_true + h_pred - h_joint, 0.0), h_true, h_pred
-
-
-def _entropy(counts: np.ndarray) -> float:
-    if len(counts) == 1:
-        return 0.0
-    p = counts / counts.sum()
-    return float(-np.sum(p * np.log(p)))

@@ -14,6 +14,15 @@ __all__ = ["bits_per_dimension", "mean_log_likelihood", "perplexity"]
 def mean_log_likelihood(log_density: Any, sample_weight: Any = None) -> float:
     r"""Mean log-density per row, :math:`\frac1n\sum_i \log p(x_i)`; minus infinity if one row is impossible.
 
+    Parameters
+    ----------
+    log_density : array-like of shape (n,)
+        Log-density of every row in nats.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+
+    Examples
+    --------
     >>> mean_log_likelihood([-1.0, -3.0])
     -2.0
     """
@@ -29,6 +38,17 @@ def bits_per_dimension(log_density: Any, n_dimensions: int, levels: int = 1) -> 
     ``levels`` is :math:`L` when each dimension had :math:`L` gray levels and was divided by :math:`L` before the
     density was fitted (256 for images in [0, 1]): the density of the original values is smaller by :math:`L^{-D}`.
 
+    Parameters
+    ----------
+    log_density : array-like of shape (n,)
+        Log-density of every row in nats.
+    n_dimensions : int
+        Dimensions of a row, :math:`D`.
+    levels : int
+        Gray levels of a dimension, :math:`L`; 1 for data that were not rescaled.
+
+    Examples
+    --------
     >>> bits_per_dimension([0.0, 0.0], n_dimensions=784, levels=256)
     8.0
     """
@@ -40,7 +60,13 @@ def bits_per_dimension(log_density: Any, n_dimensions: int, levels: int = 1) -> 
 
 
 def perplexity(log_probability: Any) -> float:
-    r"""Number of equally likely outcomes that would be as hard to guess, :math:`\exp(-\frac1n\sum_i\log p_i)`."""
+    r"""Number of equally likely outcomes that would be as hard to guess, :math:`\exp(-\frac1n\sum_i\log p_i)`.
+
+    Parameters
+    ----------
+    log_probability : array-like of shape (n,)
+        Log-probability of every outcome in nats.
+    """
     return float(np.exp(-np.mean(_log_density("perplexity", log_probability))))
 
 

@@ -17,6 +17,17 @@ def cumulative_gains(y_true: Any, score: Any, pos_label: Any = None) -> tuple[np
 
     Rows of equal score are taken together. A random order gives the diagonal; the ratio of the two is the lift.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+
+    Examples
+    --------
     >>> rows, found = cumulative_gains([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> rows.tolist(), found.tolist()
     ([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
@@ -32,6 +43,17 @@ def threshold_counts(y_true: Any, score: Any, pos_label: Any = None) -> dict[str
 
     All four cells of the confusion matrix follow, since the last entries are the totals.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+
+    Examples
+    --------
     >>> counts = threshold_counts([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> counts["true_positive"].tolist(), counts["false_positive"].tolist()
     ([0, 1, 1, 2, 2], [0, 0, 1, 1, 2])

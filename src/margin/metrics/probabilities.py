@@ -33,6 +33,19 @@ def log_loss(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = N
     Probabilities are kept a machine epsilon (of their type) away from 0 and 1, so a confident mistake costs about 36
     nats and not infinity.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the positive class, or one column per class.
+    labels : array-like of shape (n_classes,), optional
+        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+
+    Examples
+    --------
     >>> round(log_loss([1, 0], [0.8, 0.4]), 6)
     0.366985
     """
@@ -45,6 +58,19 @@ def log_loss(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = N
 def brier(y_true: Any, proba: Any, labels: Any = None, sample_weight: Any = None) -> float:
     r"""Mean squared error of the probabilities: :math:`(p_i - y_i)^2` for two classes, summed over classes for more.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the positive class, or one column per class.
+    labels : array-like of shape (n_classes,), optional
+        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+
+    Examples
+    --------
     >>> round(brier([1, 0], [0.8, 0.4]), 6)
     0.1
     """
@@ -59,6 +85,15 @@ def mcfadden_r2(y_true: Any, proba: Any, labels: Any = None) -> float:
     r"""McFadden's pseudo R squared, :math:`1 - \ell/\ell_0`, with the class frequencies as the null model.
 
     It is 0 for the class frequencies themselves, 1 for certainty of what happens, negative for worse than that.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the positive class, or one column per class.
+    labels : array-like of shape (n_classes,), optional
+        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
     """
     p, codes, _ = _arguments("mcfadden_r2", y_true, proba, labels, None)
     frequencies = np.bincount(codes, minlength=p.shape[1]) / len(codes)
@@ -91,6 +126,23 @@ def calibration_bins(
     For two classes the confidence is the probability of the positive class; for more, of the likeliest class, and the
     frequency is how often that class is right. A probability on an edge belongs to the lower bin, zero to the first.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the positive class, or one column per class.
+    n_bins : int
+        Number of bins.
+    strategy : {"uniform", "quantile"}
+        Bins of equal width, or with equally many rows.
+    labels : array-like of shape (n_classes,), optional
+        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+
+    Examples
+    --------
     >>> bins = calibration_bins([0, 1, 1, 1], [0.1, 0.2, 0.8, 0.9], n_bins=2)
     >>> bins.confidence.tolist(), bins.frequency.tolist()
     ([0.15000000000000002, 0.8500000000000001], [0.5, 1.0])
@@ -124,7 +176,23 @@ def expected_calibration_error(
     labels: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    r"""Mean gap between confidence and frequency over bins, :math:`\sum_b \frac{w_b}{w} |c_b - f_b|`."""
+    r"""Mean gap between confidence and frequency over bins, :math:`\sum_b \frac{w_b}{w} |c_b - f_b|`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the positive class, or one column per class.
+    n_bins : int
+        Number of bins.
+    strategy : {"uniform", "quantile"}
+        Bins of equal width, or with equally many rows.
+    labels : array-like of shape (n_classes,), optional
+        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+    """
     bins = calibration_bins(y_true, proba, n_bins, strategy, labels, sample_weight)
     return float(np.average(np.abs(bins.confidence - bins.frequency), weights=bins.weight))
 

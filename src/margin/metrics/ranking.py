@@ -23,6 +23,19 @@ def roc_curve(
 
     Thresholds fall from infinity, where both rates are 0, to the least score, where both are 1.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+
+    Examples
+    --------
     >>> fpr, tpr, thresholds = roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> fpr.tolist(), tpr.tolist()
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
@@ -47,6 +60,23 @@ def roc_auc(
     (``average="macro"``, or "weighted" by class size) of one class against the rest. ``labels`` are the classes of the
     columns, by default the sorted labels of ``y_true``.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,) or (n, n_classes)
+        Scores of the positive class, or one column per class.
+    labels : array-like of shape (n_classes,), optional
+        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
+    average : {"macro", "weighted"}
+        How the values of the classes are averaged when there are more than two columns.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+
+    Examples
+    --------
     >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), roc_auc([0, 1], [0.5, 0.5])
     (0.75, 0.5)
     """
@@ -64,7 +94,19 @@ def _area(where: str, positive: np.ndarray, score: np.ndarray, w: np.ndarray) ->
 def precision_recall_curve(
     y_true: Any, score: Any, pos_label: Any = None, sample_weight: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity."""
+    """Precision and recall at every distinct threshold, thresholds rising; a last point (1, 0) belongs to infinity.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+    """
     where = "precision_recall_curve"
     fp, tp, thresholds = counts_by_score(*binary_scores(where, y_true, score, pos_label, sample_weight))
     if tp[-1] == 0:
@@ -81,7 +123,23 @@ def average_precision(
     pos_label: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    r"""Precision averaged over steps of recall, :math:`\sum_t (R_t - R_{t-1}) P_t`. Arguments as in :func:`roc_auc`."""
+    r"""Precision averaged over steps of recall, :math:`\sum_t (R_t - R_{t-1}) P_t`. Arguments as in :func:`roc_auc`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,) or (n, n_classes)
+        Scores of the positive class, or one column per class.
+    labels : array-like of shape (n_classes,), optional
+        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
+    average : {"macro", "weighted"}
+        How the values of the classes are averaged when there are more than two columns.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+    """
     return _over_classes("average_precision", _steps, y_true, score, labels, average, pos_label, sample_weight)
 
 
@@ -97,6 +155,17 @@ def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int
 
     The first plus half the second, over all three, is the area under the ROC curve.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+
+    Examples
+    --------
     >>> pair_count([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.4])
     (2, 1, 1)
     """
@@ -111,6 +180,21 @@ def pair_count(y_true: Any, score: Any, pos_label: Any = None) -> tuple[int, int
 def top_k_accuracy(y_true: Any, score: Any, k: int = 2, labels: Any = None, sample_weight: Any = None) -> float:
     """Fraction of rows whose class is among the ``k`` best scored; of equal scores the later class goes first.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n, n_classes)
+        Scores of the classes.
+    k : int
+        How many of the best scored classes may be right.
+    labels : array-like of shape (n_classes,), optional
+        Classes of the columns, in their order; by default the sorted labels of ``y_true``.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows; 1 each by default.
+
+    Examples
+    --------
     >>> top_k_accuracy([0, 1, 2], [[0.5, 0.3, 0.2], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]], k=2)
     0.6666666666666666
     """

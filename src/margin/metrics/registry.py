@@ -17,7 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from margin.metrics import classification, clustering, density, probabilities, ranking, regression, thresholds
+from margin.metrics import (
+    classification,
+    clustering,
+    confusion,
+    density,
+    partitions,
+    probabilities,
+    ranking,
+    regression,
+    thresholds,
+)
 from margin.metrics.arguments import UndefinedMetricError
 from margin.metrics.entry import Metric
 
@@ -63,8 +73,8 @@ _METRICS: tuple[Metric, ...] = (
     _regression("mape", regression.mape),
     _regression("rmsle", regression.rmsle),
     _regression("pinball", regression.pinball, options=("alpha",)),
-    _labels("accuracy", classification.accuracy),
-    _labels("balanced_accuracy", classification.balanced_accuracy),
+    _labels("accuracy", confusion.accuracy),
+    _labels("balanced_accuracy", confusion.balanced_accuracy),
     *_averaged("precision", classification.precision, ("macro", "weighted", "micro")),
     *_averaged("recall", classification.recall, ("macro", "weighted", "micro")),
     *_averaged("f1", classification.f1, ("macro", "weighted", "micro")),
@@ -72,8 +82,8 @@ _METRICS: tuple[Metric, ...] = (
     *_averaged("jaccard", classification.jaccard, ("macro", "weighted")),
     _labels("specificity", classification.specificity, binary=True),
     _labels("negative_predictive_value", classification.negative_predictive_value, binary=True),
-    _labels("matthews", classification.matthews, CORRELATION),
-    _labels("cohen_kappa", classification.cohen_kappa, CORRELATION),
+    _labels("matthews", confusion.matthews, CORRELATION),
+    _labels("cohen_kappa", confusion.cohen_kappa, CORRELATION),
     _scores("log_loss", probabilities.log_loss, False, LOSS),
     _scores("brier", probabilities.brier, False, LOSS),
     _scores(
@@ -88,11 +98,11 @@ _METRICS: tuple[Metric, ...] = (
         binary=True, ranks=True, options=("max_fpr",),
     ),
     _scores("top_k_accuracy", ranking.top_k_accuracy, True, options=("k",)),
-    _clusters("adjusted_rand", clustering.adjusted_rand, CORRELATION),
-    _clusters("nmi", clustering.normalized_mutual_information),
-    _clusters("v_measure", clustering.v_measure),
-    _clusters("homogeneity", clustering.homogeneity),
-    _clusters("completeness", clustering.completeness),
+    _clusters("adjusted_rand", partitions.adjusted_rand, CORRELATION),
+    _clusters("nmi", partitions.normalized_mutual_information),
+    _clusters("v_measure", partitions.v_measure),
+    _clusters("homogeneity", partitions.homogeneity),
+    _clusters("completeness", partitions.completeness),
     _clusters("silhouette", clustering.silhouette, CORRELATION, against="X"),
     _clusters("davies_bouldin", clustering.davies_bouldin, LOSS, against="X", greater_is_better=False),
     _clusters("calinski_harabasz", clustering.calinski_harabasz, LOSS, against="X"),
@@ -126,6 +136,13 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 def metric(name: str) -> Metric:
     """The metric of that name, with the options it carries; scikit-learn's scoring names are understood too.
 
+    Parameters
+    ----------
+    name : str
+        A name of the registry or of scikit-learn's scorers, e.g. "roc_auc", "neg_log_loss" or "fbeta:beta=0.5".
+
+    Examples
+    --------
     >>> metric("rmse").greater_is_better, metric("neg_log_loss").name, metric("fbeta:beta=0.5").bounds
     (False, 'log_loss', (0.0, 1.0))
     """
@@ -142,32 +159,39 @@ def metric(name: str) -> Metric:
 
 def _with_options(entry: Metric, text: str) -> Metric:
     allowed = (*entry.options, *(("pos_label",) if entry.binary or entry.ranks else ()))
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for part in text.split(","):
         key, sign, value = part.partition("=")
         if not sign or key not in allowed:
             takes = f"takes {', '.join(allowed)}" if allowed else "takes no options"
             raise ValueError(f"metric: {entry.name} {takes}, written {entry.name}:name=value; got {part!r}.")
         try:
-            found[key] = ast.literal_eval(value)
+            options[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            found[key] = value
-    positive = found.pop("pos_label", None)
-    function = partial(entry.function, **found) if found else entry.function
+            options[key] = value
+    positive = options.pop("pos_label", None)
+    function = partial(entry.function, **options) if options else entry.function
     return replace(entry, name=f"{entry.name}:{text}", function=function, pos_label=positive)
 
 
 def metrics_of(task: str) -> tuple[Metric, ...]:
     """The metrics of a task, the customary one first.
 
+    Parameters
+    ----------
+    task : str
+        The task of a model, as in the catalog.
+
+    Examples
+    --------
     >>> [entry.name for entry in metrics_of("density")]
     ['log_likelihood']
     """
-    found = tuple(entry for entry in REGISTRY.values() if task in entry.tasks)
-    if not found:
+    suitable = tuple(entry for entry in REGISTRY.values() if task in entry.tasks)
+    if not suitable:
         tasks = ", ".join(dict.fromkeys(task for entry in REGISTRY.values() for task in entry.tasks))
         raise ValueError(f"metrics_of: task must be one of {tasks}; got {task!r}.")
-    return found
+    return suitable
 
 
 def evaluate(model: Any, X: Any, y: Any = None, task: str = "classification") -> dict[str, float]:
@@ -175,6 +199,17 @@ def evaluate(model: Any, X: Any, y: Any = None, task: str = "classification") ->
 
     A metric is left out when the model lacks the method it needs, when it needs ``y`` and there is none, or when it is
     not defined on these rows (one class only, one cluster only, more than two classes).
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    X : array-like of shape (n, n_features)
+        Rows to evaluate on.
+    y : array-like of shape (n,), optional
+        Their targets.
+    task : str
+        The task of the model, as in the catalog.
     """
     outputs: dict[str, Any] = {}
     scores = {}

@@ -67,6 +67,19 @@ class Memorization(NamedTuple):
 def frechet_distance_of_normals(mean_a: Any, covariance_a: Any, mean_b: Any, covariance_b: Any) -> float:
     r"""Squared Frechet (2-Wasserstein) distance :math:`d_F^2` of two normal distributions.
 
+    Parameters
+    ----------
+    mean_a : array-like of shape (d,)
+        Mean of the first normal.
+    covariance_a : array-like of shape (d, d)
+        Covariance of the first normal.
+    mean_b : array-like of shape (d,)
+        Mean of the second normal.
+    covariance_b : array-like of shape (d, d)
+        Covariance of the second normal.
+
+    Examples
+    --------
     >>> frechet_distance_of_normals([0, 0], np.eye(2), [3, 4], np.eye(2))
     25.0
     """
@@ -85,6 +98,13 @@ def frechet_distance(real: Any, generated: Any) -> float:
 
     Its bias falls like 1/n: two samples of one distribution are never at distance 0, and sets of different sizes cannot
     be compared. :func:`debiased_frechet_distance` extrapolates to infinitely many rows.
+
+    Parameters
+    ----------
+    real : array-like of shape (n, n_features)
+        Rows of the data.
+    generated : array-like of shape (m, n_features)
+        Rows drawn from the model.
     """
     a, b = _pair("frechet_distance", real, generated, least=2)
     return frechet_distance_of_normals(a.mean(axis=0), np.cov(a.T), b.mean(axis=0), np.cov(b.T))
@@ -95,6 +115,17 @@ def debiased_frechet_distance(real: Any, generated: Any, n_splits: int = 8, rand
 
     The bias is proportional to 1/n, so halves have twice that of the whole: twice the distance of the whole minus the
     mean distance of the halves, over ``n_splits`` random splits, has none of it left.
+
+    Parameters
+    ----------
+    real : array-like of shape (n, n_features)
+        Rows of the data.
+    generated : array-like of shape (m, n_features)
+        Rows drawn from the model.
+    n_splits : int
+        Number of random splits into halves.
+    random_state : int
+        Seed of the splits.
     """
     a, b = _pair("debiased_frechet_distance", real, generated, least=8)
     rng = np.random.default_rng(random_state)
@@ -109,6 +140,15 @@ def mmd_squared(real: Any, generated: Any, gamma: float | None = None) -> float:
     r"""Unbiased squared maximum mean discrepancy with kernel :math:`\exp(-\gamma \lVert x - y \rVert^2)`.
 
     Near 0, and possibly negative, for one distribution. ``gamma`` is 1 over the median squared distance by default.
+
+    Parameters
+    ----------
+    real : array-like of shape (n, n_features)
+        Rows of the data.
+    generated : array-like of shape (m, n_features)
+        Rows drawn from the model.
+    gamma : float, optional
+        Inverse squared width of the kernel.
     """
     a, b = _pair("mmd_squared", real, generated, least=2)
     within_a, within_b, across = (_squared(x, y) for x, y in ((a, a), (b, b), (a, b)))
@@ -121,7 +161,17 @@ def mmd_squared(real: Any, generated: Any, gamma: float | None = None) -> float:
 
 
 def manifold_scores(real: Any, generated: Any, k: int = 5) -> Manifold:
-    """Precision, recall, density and coverage with balls that reach to the k-th neighbor in the same set."""
+    """Precision, recall, density and coverage with balls that reach to the k-th neighbor in the same set.
+
+    Parameters
+    ----------
+    real : array-like of shape (n, n_features)
+        Rows of the data.
+    generated : array-like of shape (m, n_features)
+        Rows drawn from the model.
+    k : int
+        Which neighbor the balls reach to.
+    """
     a, b = _pair("manifold_scores", real, generated, least=k + 1)
     radius_a, radius_b = (nearest(x, x, k + 1).distances[:, -1] for x in (a, b))
     across = cdist(a, b)
@@ -139,22 +189,41 @@ def nearest_neighbor_test(real: Any, generated: Any) -> TwoSampleTest:
 
     Accuracy 1/2 means that the sets cannot be told apart, 1 that they are separate, 0 that each row has a copy in the
     other set. Sets are cut to the same size, so that guessing is right half the time.
+
+    Parameters
+    ----------
+    real : array-like of shape (n, n_features)
+        Rows of the data.
+    generated : array-like of shape (m, n_features)
+        Rows drawn from the model.
     """
     from scipy.stats import binomtest
 
     a, b = _pair("nearest_neighbor_test", real, generated, least=2)
     n = min(len(a), len(b))
     rows, label = np.concatenate([a[:n], b[:n]]), np.repeat([0, 1], n)
-    found = nearest(rows, rows, 2).indices
+    neighbors = nearest(rows, rows, 2).indices
     # With equal rows a row need not be its own first neighbor.
-    other = np.where(found[:, 0] == np.arange(2 * n), found[:, 1], found[:, 0])
+    other = np.where(neighbors[:, 0] == np.arange(2 * n), neighbors[:, 1], neighbors[:, 0])
     right = int((label[other] == label).sum())
     # Neighbors are mutual, so about half of the 2n answers are independent.
     return TwoSampleTest(right / (2 * n), float(binomtest(right // 2, n, 0.5, alternative="greater").pvalue))
 
 
 def memorization(train: Any, held_out: Any, generated: Any, level: float = 0.01) -> Memorization:
-    """Whether generated rows are nearer to the training rows than held-out rows are, by the rank-sum test."""
+    """Whether generated rows are nearer to the training rows than held-out rows are, by the rank-sum test.
+
+    Parameters
+    ----------
+    train : array-like of shape (n, n_features)
+        Rows the model was fitted to.
+    held_out : array-like of shape (k, n_features)
+        Rows it has not seen.
+    generated : array-like of shape (m, n_features)
+        Rows drawn from the model.
+    level : float
+        Level of the test: the p-value below which the model is called memorizing.
+    """
     from scipy.stats import mannwhitneyu
 
     rows, fresh = _pair("memorization", train, held_out, least=1)
@@ -171,6 +240,13 @@ def inception_score(probabilities: Any) -> float:
 
     .. math:: \mathrm{IS} = \exp\Bigl(\frac1n\sum_i \mathrm{KL}\bigl(p(y|x_i) \,\Vert\, \bar p(y)\bigr)\Bigr)
 
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, n_classes)
+        Class probabilities of every generated row.
+
+    Examples
+    --------
     >>> inception_score(np.eye(4)).__round__(6)
     4.0
     """

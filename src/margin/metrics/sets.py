@@ -17,6 +17,15 @@ _BLOCK_ENTRIES = 2**22
 def iou(a: Any, b: Any) -> float:
     r"""Intersection over union of two masks, :math:`|A\cap B|/|A\cup B|`; two empty masks are equal: 1.
 
+    Parameters
+    ----------
+    a : array-like of bool or 0 and 1
+        The first mask.
+    b : array-like of the shape of ``a``
+        The second mask.
+
+    Examples
+    --------
     >>> iou([1, 1, 0, 0], [0, 1, 1, 0])
     0.3333333333333333
     """
@@ -28,6 +37,15 @@ def iou(a: Any, b: Any) -> float:
 def box_iou(a: Any, b: Any) -> float:
     r"""Intersection over union of two boxes ``(x_min, y_min, x_max, y_max)``; boxes without area have 0 with all.
 
+    Parameters
+    ----------
+    a : array-like of shape (4,)
+        Corners of the first box.
+    b : array-like of shape (4,)
+        Corners of the second box.
+
+    Examples
+    --------
     >>> box_iou((0, 0, 2, 2), (1, 1, 3, 3))
     0.14285714285714285
     """
@@ -44,6 +62,15 @@ def box_iou(a: Any, b: Any) -> float:
 def dice(a: Any, b: Any) -> float:
     r"""Dice coefficient of two masks, :math:`2|A\cap B|/(|A| + |B|) = 2\,\mathrm{IoU}/(1 + \mathrm{IoU})`.
 
+    Parameters
+    ----------
+    a : array-like of bool or 0 and 1
+        The first mask.
+    b : array-like of the shape of ``a``
+        The second mask.
+
+    Examples
+    --------
     >>> dice([1, 1, 0, 0], [0, 1, 1, 0])
     0.5
     """
@@ -57,6 +84,15 @@ def hausdorff(X: Any, Y: Any) -> float:
 
     .. math:: \max\{\max_x\min_y\|x - y\|,\ \max_y\min_x\|x - y\|\}
 
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Points of the first set.
+    Y : array-like of shape (m, d)
+        Points of the second set.
+
+    Examples
+    --------
     >>> hausdorff([[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [4.0, 0.0]])
     3.0
     """
@@ -79,6 +115,15 @@ def hausdorff_pairs(X: Any, Y: Any) -> tuple[tuple[int, int], tuple[int, int]]:
     r"""Where the two one-sided distances are attained: (i, j) with :math:`x_i` farthest from Y and :math:`y_j` next to
     it, then (i, j) with :math:`y_j` farthest from X and :math:`x_i` next to it.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Points of the first set.
+    Y : array-like of shape (m, d)
+        Points of the second set.
+
+    Examples
+    --------
     >>> hausdorff_pairs([[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [4.0, 0.0]])
     ((1, 0), (1, 1))
     """

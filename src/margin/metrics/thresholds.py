@@ -18,6 +18,17 @@ def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: 
 
     Recall and false positive rate never rise with the threshold; precision may fall. Where nothing is called positive
     the precision is 0. ``thresholds`` are by default minus infinity and the distinct scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    thresholds : array-like, optional
+        Thresholds to look at.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
     """
     where = "threshold_sweep"
     positive, s, _ = binary_scores(where, y_true, score, pos_label, None)
@@ -38,7 +49,21 @@ def threshold_sweep(y_true: Any, score: Any, thresholds: Any = None, pos_label: 
 def best_threshold(
     y_true: Any, score: Any, cost_false_positive: float = 1.0, cost_false_negative: float = 1.0, pos_label: Any = None
 ) -> tuple[float, float]:
-    """The threshold with the least mean cost of errors, and that cost; rows that exceed it are called positive."""
+    """The threshold with the least mean cost of errors, and that cost; rows that exceed it are called positive.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    cost_false_positive : float
+        Cost of a negative row that is called positive.
+    cost_false_negative : float
+        Cost of a positive row that is called negative.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+    """
     where = "best_threshold"
     for name, cost in (("cost_false_positive", cost_false_positive), ("cost_false_negative", cost_false_negative)):
         if not isinstance(cost, int | float | np.number) or not 0 <= cost < np.inf:
@@ -61,6 +86,23 @@ def cost_at_threshold(
 ) -> float:
     """Mean cost of errors when rows whose score exceeds ``threshold`` are called positive.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    threshold : float
+        The threshold.
+    cost_false_positive : float
+        Cost of a negative row that is called positive.
+    cost_false_negative : float
+        Cost of a positive row that is called negative.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+
+    Examples
+    --------
     >>> cost_at_threshold([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], threshold=0.5, cost_false_positive=10)
     2.75
     """
@@ -72,6 +114,19 @@ def cost_at_threshold(
 def recall_at_fpr(y_true: Any, score: Any, max_fpr: float, pos_label: Any = None) -> float:
     """The largest recall of a threshold whose false positive rate is at most ``max_fpr``.
 
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels.
+    score : array-like of shape (n,)
+        Scores; a higher one speaks for the positive class.
+    max_fpr : float in [0, 1]
+        The largest false positive rate that is allowed.
+    pos_label : label, optional
+        The class that counts as positive; by default 1 among {0, 1} and {-1, 1}, else the larger of two labels.
+
+    Examples
+    --------
     >>> recall_at_fpr([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], max_fpr=0.1)
     0.5
     """

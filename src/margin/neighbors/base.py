@@ -102,12 +102,12 @@ class NeighborsEstimator(Estimator, ABC):
             raise ValueError(f"{self._name}: n_neighbors must be an integer from 1 to {largest}; got {k!r}.")
         images = self.points_ if own else self._image(X)
         with thread_limit(self.n_jobs):
-            found = ranked(self._name, self._space(), self._searchable(), images, k + own)
+            neighbors = ranked(self._name, self._space(), self._searchable(), images, k + own)
         if own:
-            found = without_itself(found)
+            neighbors = without_itself(neighbors)
         if self._precomputed:
-            check_neighbors_known(self._name, found.distances)
-        return found if return_distance else found.indices
+            check_neighbors_known(self._name, neighbors.distances)
+        return neighbors if return_distance else neighbors.indices
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The neighbors as a sparse matrix (m, n): ones, or with ``mode`` "distance" their distances."""
@@ -122,8 +122,8 @@ class NeighborsEstimator(Estimator, ABC):
         """All training rows within ``radius`` of each row of ``X``: object arrays of arrays, ascending."""
         check_is_fitted(self)
         with thread_limit(self.n_jobs):
-            found = ball(self._space(), self._searchable(), self._image(X), check_radius(self._name, radius))
-        return found if return_distance else found.indices
+            neighbors = ball(self._space(), self._searchable(), self._image(X), check_radius(self._name, radius))
+        return neighbors if return_distance else neighbors.indices
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

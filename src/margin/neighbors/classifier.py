@@ -89,4 +89,4 @@ class KNeighborsClassifier(MultiOutputMixin, ClassifierMixin, NeighborsEstimator
         weights = neighbor_weights(distances, self.weights)
         labels = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
         codes = self.codes_.reshape(len(self.points_), -1)
-        return [class_fractions(codes[neighbors, i], weights, len(found)) for i, found in enumerate(labels)]
+        return [class_fractions(codes[neighbors, i], weights, len(classes)) for i, classes in enumerate(labels)]

@@ -54,7 +54,7 @@ def augment(
         labels = None if labels is None else move_images(labels, moves, mode="nearest")
         if rectangles is not None and kept is not None:
             moved = [move_boxes(of, move, *pixels.shape[2:]) for of, move in zip(rectangles, moves, strict=True)]
-            rectangles = [found for found, _ in moved]
+            rectangles = [boxes_after for boxes_after, _ in moved]
             kept = [still & (part > 0) for still, (_, part) in zip(kept, moved, strict=True)]
     return _returned(images, masks, pixels, labels, rectangles, kept)
 

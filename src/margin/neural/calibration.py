@@ -37,5 +37,5 @@ def best_temperature(scores: np.ndarray, labels: np.ndarray, weight: np.ndarray 
         z = scores / np.exp(log_temperature)
         return float(weight @ (np.logaddexp.reduce(z, axis=1) - (targets * z).sum(axis=1)))
 
-    found = minimize_scalar(log_loss, bounds=(np.log(COLDEST), np.log(WARMEST)), method="bounded")
-    return float(np.exp(found.x))
+    optimum = minimize_scalar(log_loss, bounds=(np.log(COLDEST), np.log(WARMEST)), method="bounded")
+    return float(np.exp(optimum.x))

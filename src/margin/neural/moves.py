@@ -103,6 +103,6 @@ def move_boxes(boxes: Tensor, moves: Tensor, height: int, width: int) -> tuple[T
     moved = (corners - moves[..., None, None, :, 2].to(boxes.dtype)) @ back[..., None, :, :]
     pixels = (moved + 1) / 2 * size
     uncut = torch.cat([pixels.amin(dim=-2), pixels.amax(dim=-2)], dim=-1)
-    found = uncut.clamp(min=torch.zeros(4, dtype=boxes.dtype), max=size.repeat(2))
-    sides, uncut_sides = found[..., 2:] - found[..., :2], uncut[..., 2:] - uncut[..., :2]
-    return found, (sides.prod(dim=-1) / uncut_sides.prod(dim=-1).clamp(min=torch.finfo(boxes.dtype).tiny))
+    inside = uncut.clamp(min=torch.zeros(4, dtype=boxes.dtype), max=size.repeat(2))
+    sides, uncut_sides = inside[..., 2:] - inside[..., :2], uncut[..., 2:] - uncut[..., :2]
+    return inside, (sides.prod(dim=-1) / uncut_sides.prod(dim=-1).clamp(min=torch.finfo(boxes.dtype).tiny))

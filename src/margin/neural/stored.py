@@ -62,10 +62,10 @@ def check_built(
             built = build()
     except (*UNBUILT, MemoryError) as error:
         raise Violation(f"network_ describes no network: {str(error)[:80]}") from None
-    wanted = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
-    found = {name: array.shape for name, array in weights.items()}
-    if found != wanted:
-        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+    expected = {f"{prefix}{name}": tuple(tensor.shape) for name, tensor in built.state_dict().items()}
+    shapes = {name: array.shape for name, array in weights.items()}
+    if shapes != expected:
+        different = sorted(name for name in expected.keys() | shapes.keys() if expected.get(name) != shapes.get(name))
         raise Violation(f"weights_ must hold the layers that network_ describes; {different[0][:80]} differs")
     dtypes = {array.dtype for array in weights.values()}
     if float32 and dtypes != {np.dtype(np.float32)}:
@@ -78,8 +78,8 @@ def check_layers(weights: Mapping[str, np.ndarray], sizes: Sequence[int], prefix
     """Every layer of a perceptron of these ``sizes`` has weights (out, in) and biases (out,), and there is no more."""
     for i, (before, after) in enumerate(pairwise(sizes)):
         for name, shape in (("weight", (after, before)), ("bias", (after,))):
-            found = weights.get(f"{prefix}linears.{i}.{name}")
-            if found is None or found.shape != shape:
+            array = weights.get(f"{prefix}linears.{i}.{name}")
+            if array is None or array.shape != shape:
                 raise Violation(f"weights_ must hold {prefix}linears.{i}.{name} of shape {shape}, as network_ says")
     known = [name for name in weights if name.startswith(f"{prefix}linears.")]
     if len(known) != 2 * (len(sizes) - 1):

@@ -18,6 +18,19 @@ def bisect(f: Callable[[float], float], a: float, b: float, *, tol: float = 1e-1
     Every half keeps the change of sign, so :math:`\log_2((b - a)/\text{tol})` halvings are enough; the interval never
     gets shorter than the spacing of floating-point numbers. Where ``f`` jumps over 0, the jump is found.
 
+    Parameters
+    ----------
+    f : callable
+        A continuous function of a number.
+    a : float
+        One end of the interval.
+    b : float
+        Its other end.
+    tol : float
+        The length of the interval at which it ends.
+
+    Examples
+    --------
     >>> bisect(lambda x: x * x - 2, 0, 2) - 2**0.5 < 1e-12
     True
     """

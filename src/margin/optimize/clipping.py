@@ -14,6 +14,15 @@ __all__ = ["accumulate", "clip_norm", "clip_value"]
 def clip_norm(gradient: Array, limit: float) -> Array:
     r""":math:`g \min(1, c/\|g\|)`: short gradients stay as they are, long ones keep their direction.
 
+    Parameters
+    ----------
+    gradient : ndarray
+        The gradient.
+    limit : float
+        Largest norm, :math:`c`.
+
+    Examples
+    --------
     >>> clip_norm(np.array([3.0, 4.0]), 1.0)
     array([0.6, 0.8])
     """
@@ -24,7 +33,15 @@ def clip_norm(gradient: Array, limit: float) -> Array:
 
 
 def clip_value(gradient: Array, limit: float) -> Array:
-    """Every entry into [-limit, limit]; unlike :func:`clip_norm` this can turn the direction."""
+    """Every entry into [-limit, limit]; unlike :func:`clip_norm` this can turn the direction.
+
+    Parameters
+    ----------
+    gradient : ndarray
+        The gradient.
+    limit : float
+        Largest absolute value of an entry.
+    """
     if not limit > 0:
         raise ValueError(f"clip_value: limit must be positive; got {limit!r}.")
     return np.clip(gradient, -limit, limit)
@@ -34,6 +51,13 @@ def accumulate(gradients: Sequence[Array], sizes: Sequence[int]) -> Array:
     r"""The mean gradient of the union of micro-batches from their mean gradients.
 
     .. math:: g = \sum_k n_k g_k \big/ \sum_k n_k
+
+    Parameters
+    ----------
+    gradients : sequence of ndarray
+        Mean gradients of the micro-batches, :math:`g_k`.
+    sizes : sequence of int
+        Their numbers of rows, :math:`n_k`.
     """
     if len(gradients) == 0 or len(gradients) != len(sizes):
         raise ValueError(

@@ -20,6 +20,19 @@ def steepest_descent(A: Operator, b: Any, x0: Any = None, *, max_iter: int = 10_
     r"""Steepest descent with the exact step :math:`\alpha = r^\top r / r^\top A r`, r = b - A x.
 
     Works for a positive (semi)definite A; curvature that is not positive along a residual is an error.
+
+    Parameters
+    ----------
+    A : array-like of shape (d, d) or callable
+        Symmetric positive definite matrix, or a function v -> A v.
+    b : array-like of shape (d,)
+        Right-hand side.
+    x0 : array-like of shape (d,), optional
+        The starting point; zero by default.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The residual norm at which it ends.
     """
     return _quadratic_descent("steepest_descent", A, b, x0, False, max_iter, tol)
 
@@ -29,6 +42,21 @@ def conjugate_gradient(A: Operator, b: Any, x0: Any = None, *, max_iter: int | N
 
     At most d steps in exact arithmetic; negative curvature is an error that says where.
 
+    Parameters
+    ----------
+    A : array-like of shape (d, d) or callable
+        Symmetric positive definite matrix, or a function v -> A v.
+    b : array-like of shape (d,)
+        Right-hand side.
+    x0 : array-like of shape (d,), optional
+        The starting point; zero by default.
+    max_iter : int, optional
+        Most iterations; by default ten times the number of unknowns.
+    tol : float
+        The residual norm at which it ends.
+
+    Examples
+    --------
     >>> *_, last = conjugate_gradient(np.diag([1.0, 2.0, 4.0]), [1.0, 1.0, 1.0])
     >>> last.x.round(6), last.iteration
     (array([1.  , 0.5 , 0.25]), 3)
@@ -81,6 +109,20 @@ def nonlinear_cg(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, 
     r"""Polak and Ribière's conjugate gradients with a strong Wolfe search.
 
     .. math:: d \leftarrow -g_+ + \max\Big(0, \frac{g_+^\top (g_+ - g)}{g^\top g}\Big) d
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The gradient norm at which it ends.
     """
     objective = Objective("nonlinear_cg", f, grad, x0, max_iter=max_iter)
     x = objective.x
@@ -100,14 +142,14 @@ def nonlinear_cg(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, 
             return Probe(alpha, at, float(g @ p), g)
 
         # c2 = 0.1 keeps the next direction downhill, which a loose search does not.
-        found = strong_wolfe(probe, Probe(0.0, value, slope, gradient), first=first, c2=0.1)
-        if found is None:
+        accepted = strong_wolfe(probe, Probe(0.0, value, slope, gradient), first=first, c2=0.1)
+        if accepted is None:
             return StepOutcome(False, f"nonlinear_cg: no lower value from step {t - 1}; gradient norm {norm:.3g}.")
-        move = found.alpha * d
-        beta = max(0.0, float(found.gradient @ (found.gradient - gradient)) / norm**2)
-        x, value, gradient = x + move, found.value, found.gradient
+        move = accepted.alpha * d
+        beta = max(0.0, float(accepted.gradient @ (accepted.gradient - gradient)) / norm**2)
+        x, value, gradient = x + move, accepted.value, accepted.gradient
         d = -gradient + beta * d
-        first = found.alpha * slope / float(gradient @ d) if gradient @ d < 0 else 1.0
+        first = accepted.alpha * slope / float(gradient @ d) if gradient @ d < 0 else 1.0
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(move))
     return StepOutcome(norm <= tol, f"nonlinear_cg: gradient norm {norm:.3g} after {max_iter} steps.")

@@ -18,7 +18,22 @@ __all__ = ["coordinate_descent", "lasso_coordinate_descent"]
 
 
 def coordinate_descent(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
-    """Cyclic exact minimization along each axis (bracket, then golden section); one record per sweep."""
+    """Cyclic exact minimization along each axis (bracket, then golden section); one record per sweep.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    max_iter : int
+        Most sweeps over all axes.
+    tol : float
+        The gradient norm at which it ends.
+    """
     objective = Objective("coordinate_descent", f, grad, x0, max_iter=max_iter)
     x = objective.x.copy()
     value, gradient = objective.both(x)
@@ -65,6 +80,19 @@ def lasso_coordinate_descent(X: Any, y: Any, alpha: float, *, max_iter: int = 10
     .. math:: w_j \leftarrow S_\alpha\big(\tfrac1n x_j^\top (r + x_j w_j)\big) \big/ \tfrac1n x_j^\top x_j
 
     The recorded gradient norm is the duality-free optimality residual: the norm of w - S(w - gradient).
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows.
+    y : array-like of shape (n,)
+        Their targets.
+    alpha : float
+        Strength of the L1 penalty.
+    max_iter : int
+        Most sweeps over all columns.
+    tol : float
+        The optimality residual at which it ends.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     if X.ndim != 2 or y.shape != (len(X),):

@@ -29,6 +29,15 @@ def numerical_gradient(f: Callable[[Array], Any], x: Any) -> Array:
 
     .. math:: \partial_i f(x) \approx \frac{f(x + h_i e_i) - f(x - h_i e_i)}{2 h_i}, \quad error\ O(h^2).
 
+    Parameters
+    ----------
+    f : callable
+        A function of an array (d,) that returns a number.
+    x : array-like of shape (d,)
+        The point.
+
+    Examples
+    --------
     >>> numerical_gradient(lambda x: x[0] ** 2 * x[1], [3.0, 2.0]).round(6)
     array([12.,  9.])
     """
@@ -47,6 +56,15 @@ def numerical_hessian(f: Callable[[Array], Any], x: Any, *, grad: Callable[[Arra
     r"""(d, d) second derivatives at ``x`` (d,): differences of ``grad`` if given, else of values; symmetrized.
 
     .. math:: H_{ij} \approx \frac{\partial_i f(x + h e_j) - \partial_i f(x - h e_j)}{2h}
+
+    Parameters
+    ----------
+    f : callable
+        A function of an array (d,) that returns a number.
+    x : array-like of shape (d,)
+        The point.
+    grad : callable, optional
+        The gradient of ``f``.
     """
     x = np.atleast_1d(np.array(x, dtype=float)).ravel()
     if grad is not None:
@@ -73,7 +91,13 @@ def _gradient_difference(grad: Callable[[Array], Any], x: Array, j: int) -> Arra
 
 
 def autograd(f: Callable[[Any], Any]) -> Callable[[Array], tuple[float, Array]]:
-    """Turn ``f``, written with torch operations on a float64 tensor, into x -> (value, gradient) on arrays."""
+    """Turn ``f``, written with torch operations on a float64 tensor, into x -> (value, gradient) on arrays.
+
+    Parameters
+    ----------
+    f : callable
+        A function written with torch operations on a float64 tensor.
+    """
     import torch
 
     def value_and_gradient(x: Array) -> tuple[float, Array]:
@@ -86,7 +110,15 @@ def autograd(f: Callable[[Any], Any]) -> Callable[[Array], tuple[float, Array]]:
 
 
 def torch_hessian(f: Callable[[Any], Any], x: Any) -> Array:
-    """The Hessian of ``f``, written with torch operations, by automatic differentiation: (d, d)."""
+    """The Hessian of ``f``, written with torch operations, by automatic differentiation: (d, d).
+
+    Parameters
+    ----------
+    f : callable
+        A function written with torch operations on a float64 tensor.
+    x : array-like of shape (d,)
+        The point.
+    """
     import torch
 
     tensor = torch.tensor(np.asarray(x, dtype=float))
@@ -98,6 +130,17 @@ def gradient_error(f: Callable[[Array], Any], grad: Callable[[Array], Any], x: A
 
     A right gradient gives about 1e-9; a wrong term gives a number near 1.
 
+    Parameters
+    ----------
+    f : callable
+        A function of an array (d,) that returns a number.
+    grad : callable
+        The gradient to check.
+    x : array-like of shape (d,)
+        The point.
+
+    Examples
+    --------
     >>> gradient_error(lambda x: x @ x, lambda x: 2 * x, [1.0, -2.0]) < 1e-8
     True
     """
@@ -115,6 +158,17 @@ def taylor2(value: float, gradient: Array, hessian: Array, a: Array) -> Callable
     .. math:: m(x) = f(a) + \nabla f(a)^\top (x - a) + \tfrac12 (x - a)^\top \nabla^2 f(a) (x - a)
 
     Exact for quadratics; otherwise an approximation whose error is :math:`O(\|x - a\|^3)`.
+
+    Parameters
+    ----------
+    value : float
+        Value at ``a``.
+    gradient : ndarray of shape (d,)
+        Gradient at ``a``.
+    hessian : ndarray of shape (d, d)
+        Hessian at ``a``.
+    a : ndarray of shape (d,)
+        The point.
     """
 
     def model(x: Array) -> float:

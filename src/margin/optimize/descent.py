@@ -40,6 +40,28 @@ def descend(
     """Follow ``rule`` from ``x0`` until the gradient norm is at most ``tol``.
 
     ``learning_rate`` is a number or a schedule; ``max_norm`` clips gradients before the rule sees them.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    rule : Rule
+        How a gradient becomes a step, e.g. ``Adam()`` from :mod:`margin.optimize.rules`.
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The gradient norm at which it ends.
+    max_norm : float, optional
+        Longer gradients are shortened to this norm first.
+    name : str
+        What messages and errors call this method.
     """
     objective = Objective(name, f, grad, x0, max_iter=max_iter)
     rate = as_schedule(learning_rate)
@@ -81,6 +103,22 @@ def gradient_descent(
 
     Converges on a quadratic exactly when eta < 2/L, L the largest curvature.
 
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+
+    The others are those of :func:`descend`.
+
+    Examples
+    --------
     >>> *_, last = gradient_descent(lambda x: x @ x / 2, lambda x: x, [4.0, -2.0], learning_rate=0.5)
     >>> bool(last.gradient_norm <= 1e-6)
     True
@@ -110,7 +148,19 @@ def momentum(
     tol: float = 1e-6,
     max_norm: float | None = None,
 ) -> Steps:
-    """Heavy-ball momentum; see :class:`~margin.optimize.rules.Momentum` for the conventions."""
+    """Heavy-ball momentum; see :class:`~margin.optimize.rules.Momentum` for the conventions.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    gamma : float in [0, 1)
+        Fraction of the velocity that is kept.
+    convention : {"sum", "average", "unscaled"}
+        What the velocity accumulates.
+
+    The others are those of :func:`descend`.
+    """
     rule = Momentum(gamma, convention)
     return descend(
         f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="momentum"
@@ -128,7 +178,17 @@ def nesterov(
     tol: float = 1e-6,
     max_norm: float | None = None,
 ) -> Steps:
-    """Nesterov's look-ahead momentum; see :class:`~margin.optimize.rules.Nesterov`."""
+    """Nesterov's look-ahead momentum; see :class:`~margin.optimize.rules.Nesterov`.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    gamma : float in [0, 1)
+        Fraction of the velocity that is kept.
+
+    The others are those of :func:`descend`.
+    """
     rule = Nesterov(gamma)
     return descend(
         f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="nesterov"
@@ -146,7 +206,17 @@ def adagrad(
     tol: float = 1e-6,
     max_norm: float | None = None,
 ) -> Steps:
-    """AdaGrad; see :class:`~margin.optimize.rules.AdaGrad`."""
+    """AdaGrad; see :class:`~margin.optimize.rules.AdaGrad`.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    eps : float
+        Added to the denominator.
+
+    The others are those of :func:`descend`.
+    """
     rule = AdaGrad(eps)
     return descend(
         f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="adagrad"
@@ -165,7 +235,19 @@ def rmsprop(
     tol: float = 1e-6,
     max_norm: float | None = None,
 ) -> Steps:
-    """RMSProp; see :class:`~margin.optimize.rules.RMSProp`. With a constant rate it hovers around a minimum."""
+    """RMSProp; see :class:`~margin.optimize.rules.RMSProp`. With a constant rate it hovers around a minimum.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    beta : float in [0, 1)
+        Decay of the running mean of squared gradients.
+    eps : float
+        Added to the denominator.
+
+    The others are those of :func:`descend`.
+    """
     rule = RMSProp(beta, eps)
     return descend(
         f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="rmsprop"
@@ -184,7 +266,19 @@ def adadelta(
     tol: float = 1e-6,
     max_norm: float | None = None,
 ) -> Steps:
-    """AdaDelta; see :class:`~margin.optimize.rules.AdaDelta`."""
+    """AdaDelta; see :class:`~margin.optimize.rules.AdaDelta`.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule
+        Factor of the step.
+    rho : float in [0, 1)
+        Decay of the running mean of squared gradients and of squared steps.
+    eps : float
+        Added to both running means.
+
+    The others are those of :func:`descend`.
+    """
     rule = AdaDelta(rho, eps)
     return descend(
         f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="adadelta"
@@ -204,7 +298,21 @@ def adam(
     tol: float = 1e-6,
     max_norm: float | None = None,
 ) -> Steps:
-    """Adam; see :class:`~margin.optimize.rules.Adam`."""
+    """Adam; see :class:`~margin.optimize.rules.Adam`.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    beta1 : float in [0, 1)
+        Decay of the running mean of gradients.
+    beta2 : float in [0, 1)
+        Decay of the running mean of squared gradients.
+    eps : float
+        Added to the denominator.
+
+    The others are those of :func:`descend`.
+    """
     rule = Adam(beta1, beta2, eps)
     return descend(
         f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="adam"
@@ -225,7 +333,23 @@ def adamw(
     tol: float = 1e-6,
     max_norm: float | None = None,
 ) -> Steps:
-    """Adam with decoupled weight decay: it pulls towards 0, so its limit is not the minimum of ``f`` alone."""
+    """Adam with decoupled weight decay: it pulls towards 0, so its limit is not the minimum of ``f`` alone.
+
+    Parameters
+    ----------
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    beta1 : float in [0, 1)
+        Decay of the running mean of gradients.
+    beta2 : float in [0, 1)
+        Decay of the running mean of squared gradients.
+    eps : float
+        Added to the denominator.
+    weight_decay : float
+        Decay of the weights per step, times the learning rate.
+
+    The others are those of :func:`descend`.
+    """
     rule = Adam(beta1, beta2, eps, weight_decay)
     return descend(
         f, grad, x0, rule, learning_rate=learning_rate, max_iter=max_iter, tol=tol, max_norm=max_norm, name="adamw"

@@ -25,6 +25,23 @@ def genetic(
     """Tournament selection, blend crossover, Gaussian mutation whose width shrinks, the best ``elite`` survive.
 
     ``bounds`` is (d, 2). One record per generation, of the best individual so far.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    bounds : array-like of shape (d, 2)
+        Lower and upper bound of every variable.
+    rng : numpy.random.Generator
+        Source of randomness.
+    population : int
+        Individuals of a generation.
+    generations : int
+        Number of generations.
+    mutation : float
+        First standard deviation of mutations, as a fraction of the box.
+    elite : int
+        Individuals that survive unchanged.
     """
     bounds = np.asarray(bounds, dtype=float)
     if bounds.ndim != 2 or bounds.shape[1] != 2 or not np.all(bounds[:, 0] < bounds[:, 1]):

@@ -58,6 +58,19 @@ def batches(n: int, size: int, rng: np.random.Generator | None = None, *, drop_l
 
     There are ceil(n / size) of them, the last one shorter where ``size`` does not divide ``n``.
 
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    size : int
+        Rows of a batch.
+    rng : numpy.random.Generator, optional
+        Shuffles the rows; without it they stay in order.
+    drop_last : bool
+        Whether a shorter last batch is left out.
+
+    Examples
+    --------
     >>> [rows.tolist() for rows in batches(5, 2)]
     [[0, 1], [2, 3], [4]]
     """
@@ -88,6 +101,27 @@ def sgd(
 
     Records are per update; value and gradient norm are those of the batch, at the point where its gradient
     was taken, ``evaluations`` counts per-example gradients, ``epoch`` counts from 1.
+
+    Parameters
+    ----------
+    problem : FiniteSum
+        The mean of losses to minimize.
+    x0 : array-like
+        The starting point.
+    rng : numpy.random.Generator, optional
+        Shuffles the rows; without it they stay in order.
+    rule : Rule, optional
+        How a gradient becomes a step; plain descent by default.
+    learning_rate : float or Schedule
+        Learning rate, or a schedule from :mod:`margin.optimize.schedules`.
+    batch_size : int or None
+        Rows of a batch; None for all.
+    epochs : int
+        Passes over the rows.
+    accumulate : int
+        Batches whose gradients are joined into one update.
+    max_norm : float, optional
+        Longer gradients are shortened to this norm first.
     """
     _check(problem.n, batch_size, epochs, accumulate)
     rule = Descent() if rule is None else rule

@@ -15,6 +15,19 @@ __all__ = ["gradient_flow", "modified_field", "modified_loss", "modified_sgd_fie
 def gradient_flow(grad: Callable[[Array], Array], theta0: Any, time: float, *, points: int = 2) -> Array:
     r"""Integrate :math:`\dot\theta = -\nabla L(\theta)` to ``time``: (points, d), equally spaced, the start first.
 
+    Parameters
+    ----------
+    grad : callable
+        Gradient of the loss.
+    theta0 : array-like of shape (d,)
+        The starting point.
+    time : float
+        The end of the integration.
+    points : int
+        States to return, the start and the end among them.
+
+    Examples
+    --------
     >>> gradient_flow(lambda t: t, [1.0], 1.0)[-1].round(8)
     array([0.36787944])
     """

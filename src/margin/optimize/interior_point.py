@@ -44,6 +44,27 @@ def quadratic_program(
 ) -> QuadraticSolution:
     """Mehrotra's predictor-corrector; P symmetric positive semidefinite, d up to some thousands.
 
+    Parameters
+    ----------
+    P : array-like of shape (d, d)
+        Symmetric positive semidefinite matrix.
+    q : array-like of shape (d,)
+        Linear term.
+    A : array-like of shape (m, d), optional
+        Matrix of the equations.
+    b : array-like of shape (m,), optional
+        Their right-hand sides.
+    G : array-like of shape (k, d), optional
+        Matrix of the inequalities.
+    h : array-like of shape (k,), optional
+        Their upper bounds.
+    tol : float
+        Relative residual and gap at which it ends.
+    max_iter : int
+        Most iterations.
+
+    Examples
+    --------
     >>> solution = quadratic_program(np.eye(2), [-2.0, -2.0], G=[[1.0, 1.0]], h=[1.0])
     >>> solution.x.round(6), solution.inequality.round(6)
     (array([0.5, 0.5]), array([1.5]))

@@ -204,6 +204,24 @@ def line_search(
     ``bracket`` takes the middle of a bracketing triple, ``golden`` narrows it to the minimum (the exact
     search), ``armijo`` backtracks, ``wolfe`` searches for the strong Wolfe conditions.
 
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x : array-like
+        Where to start.
+    direction : array-like
+        Where to go; it must lead downhill.
+    method : {"wolfe", "armijo", "golden", "bracket"}
+        What is searched for.
+    first : float
+        The first step size to try.
+
+    Examples
+    --------
     >>> f, g = lambda x: x @ x, lambda x: 2 * x
     >>> round(line_search(f, g, [1.0, 2.0], [-2.0, -4.0], method="golden").alpha, 6)
     0.5

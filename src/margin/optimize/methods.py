@@ -59,6 +59,21 @@ def minimize(f: Function, x0: Any, *, method: str = "lbfgs", grad: Gradient = No
     torch operations, or None for central differences. ``options`` are the keyword arguments of the method's
     own function, such as ``learning_rate`` of :func:`~margin.optimize.descent.adam`; others are refused.
 
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    x0 : array-like
+        The starting point.
+    method : str
+        One of ``METHODS``.
+    grad : callable, True, "torch" or None
+        Its gradient.
+    **options
+        Options of the method.
+
+    Examples
+    --------
     >>> minimize(lambda x: (x[0] - 1) ** 2 + 10 * (x[1] + 2) ** 2, [0.0, 0.0]).x.round(5)
     array([ 1., -2.])
     """

@@ -21,6 +21,15 @@ Prox = Callable[[Array, float], Array]
 def soft_threshold(v: Any, threshold: float) -> Any:
     r"""The proximal map of :math:`\tau\|\cdot\|_1`: :math:`\operatorname{sign}(v)\max(|v| - \tau, 0)`.
 
+    Parameters
+    ----------
+    v : array-like
+        The values.
+    threshold : float
+        How far they are moved towards 0, :math:`\tau`.
+
+    Examples
+    --------
     >>> soft_threshold(np.array([3.0, -0.5, -2.0]), 1.0)
     array([ 2., -0., -1.])
     """
@@ -46,6 +55,25 @@ def proximal_gradient(
     r""":math:`x \leftarrow \operatorname{prox}_{tg}(x - t\nabla f(x))`, t halved until the quadratic bound holds.
 
     Values are of f + g; the recorded gradient norm is that of the gradient map (x - x_new)/t.
+
+    Parameters
+    ----------
+    f : callable
+        The smooth part of the objective.
+    grad : callable, True, "torch" or None
+        Gradient of the smooth part, as in :func:`~margin.optimize.minimize`.
+    x0 : array-like
+        The starting point.
+    g : callable
+        The rough part of the objective.
+    prox : callable
+        Its proximal map, ``prox(v, t)``.
+    step : float
+        The first step size t.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The norm of the gradient map at which it ends.
     """
     return _composite("proximal_gradient", f, grad, x0, g, prox, step, False, max_iter, tol)
 
@@ -65,6 +93,25 @@ def fista(
 
     .. math:: y_{k+1} = x_{k+1} + \frac{t_k - 1}{t_{k+1}} (x_{k+1} - x_k),
               \quad t_{k+1} = \tfrac12(1 + \sqrt{1 + 4t_k^2})
+
+    Parameters
+    ----------
+    f : callable
+        The smooth part of the objective.
+    grad : callable, True, "torch" or None
+        Gradient of the smooth part, as in :func:`~margin.optimize.minimize`.
+    x0 : array-like
+        The starting point.
+    g : callable
+        The rough part of the objective.
+    prox : callable
+        Its proximal map, ``prox(v, t)``.
+    step : float
+        The first step size t.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The norm of the gradient map at which it ends.
     """
     return _composite("fista", f, grad, x0, g, prox, step, True, max_iter, tol)
 

@@ -47,6 +47,13 @@ def _signs(eigenvalues: Array) -> tuple[bool, bool, bool]:
 def classify_quadratic(A: Any) -> str:
     """The definiteness of a symmetric matrix by the signs of its eigenvalues.
 
+    Parameters
+    ----------
+    A : array-like of shape (d, d)
+        A symmetric matrix.
+
+    Examples
+    --------
     >>> classify_quadratic([[1, 0], [0, 0]]), classify_quadratic(np.diag([1, -1, 0]))
     ('positive semidefinite', 'indefinite')
     """
@@ -67,7 +74,17 @@ def is_singular(A: Any) -> bool:
 
 
 def classify_critical_point(gradient: Any, hessian: Any, *, tol: float = 1e-6) -> CriticalPoint:
-    """Minimum, maximum, saddle, or degenerate (zero curvature decides nothing), from the Hessian's eigenvalues."""
+    """Minimum, maximum, saddle, or degenerate (zero curvature decides nothing), from the Hessian's eigenvalues.
+
+    Parameters
+    ----------
+    gradient : array-like of shape (d,)
+        Gradient at the point.
+    hessian : array-like of shape (d, d)
+        Hessian at the point.
+    tol : float
+        The largest gradient norm of a critical point.
+    """
     norm = float(np.linalg.norm(gradient))
     if norm > tol:
         raise ValueError(f"classify_critical_point: the gradient norm {norm:.3g} is above tol, so x is not critical.")

@@ -68,7 +68,22 @@ def stored_numbers(method: str, d: int, memory: int = 15) -> int:
 
 
 def bfgs(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
-    """BFGS with a strong Wolfe search; keeps a d x d inverse Hessian."""
+    """BFGS with a strong Wolfe search; keeps a d x d inverse Hessian.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The gradient norm at which it ends.
+    """
     objective = Objective("bfgs", f, grad, x0, max_iter=max_iter)
     inverse: list[Array] = []  # empty until the first pair sets its scale
 
@@ -85,6 +100,24 @@ def bfgs(f: Function, grad: Gradient, x0: Any, *, max_iter: int = 1000, tol: flo
 def lbfgs(f: Function, grad: Gradient, x0: Any, *, memory: int = 15, max_iter: int = 1000, tol: float = 1e-6) -> Steps:
     """Limited-memory BFGS: the last ``memory`` pairs stand for the Hessian, 2 m d numbers in place of d^2.
 
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    memory : int
+        Pairs of steps and gradient changes that are kept, m.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The gradient norm at which it ends.
+
+    Examples
+    --------
     >>> from margin.optimize.landscapes import ROSENBROCK
     >>> *_, last = lbfgs(ROSENBROCK.f, ROSENBROCK.grad, ROSENBROCK.start)
     >>> last.x.round(6)
@@ -119,20 +152,20 @@ def _quasi_newton(
         if norm <= tol:
             return StepOutcome(True, f"{name}: gradient norm {norm:.3g} at step {t - 1}.")
         p = direction(gradient)
-        found = _search(objective, x, p, value, gradient, fresh)
-        if found is None and not fresh:
+        accepted = _search(objective, x, p, value, gradient, fresh)
+        if accepted is None and not fresh:
             forget()
             fresh, p = True, -gradient
-            found = _search(objective, x, p, value, gradient, fresh)
-        if found is None:
+            accepted = _search(objective, x, p, value, gradient, fresh)
+        if accepted is None:
             return StepOutcome(
                 False, f"{name}: no step along the gradient lowers the value at step {t}; norm {norm:.3g}."
             )
-        s, y = found.alpha * p, found.gradient - gradient
+        s, y = accepted.alpha * p, accepted.gradient - gradient
         if s @ y > CURVATURE_FLOOR * np.linalg.norm(s) * np.linalg.norm(y):
             learn(s, y)
             fresh = False
-        x, value, gradient = x + s, found.value, found.gradient
+        x, value, gradient = x + s, accepted.value, accepted.gradient
         norm = length(gradient)
         yield objective.record(t, x, value, norm, length(s))
     return StepOutcome(norm <= tol, f"{name}: gradient norm {norm:.3g} after {max_iter} steps.")

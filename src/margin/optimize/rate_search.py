@@ -43,7 +43,24 @@ class RateSweep:
 def rate_range_test(
     f: Function, grad: Gradient, x0: Any, rates: Any, *, rule: Rule | None = None, steps: int = 50
 ) -> RateSweep:
-    """Run ``steps`` of ``rule`` (plain descent by default) from ``x0`` at every rate."""
+    """Run ``steps`` of ``rule`` (plain descent by default) from ``x0`` at every rate.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    rates : array-like of shape (k,)
+        Learning rates to try.
+    rule : Rule, optional
+        How a gradient becomes a step.
+    steps : int
+        Steps at every rate.
+    """
     rates = np.sort(np.asarray(rates, dtype=float))
     if rates.size == 0 or not np.all(rates > 0):
         raise ValueError(f"rate_range_test: rates must be positive and at least one; got {rates.tolist()}.")

@@ -37,6 +37,15 @@ class SearchResult:
 def grid_search(evaluate: Callable[..., float], space: Space) -> SearchResult:
     """Call ``evaluate(**configuration)`` for every configuration of the grid.
 
+    Parameters
+    ----------
+    evaluate : callable
+        Called with one value of every argument as keywords; returns a number, of which less is better.
+    space : dict of lists
+        The values of every argument.
+
+    Examples
+    --------
     >>> grid_search(lambda rate, size: (rate - 0.1) ** 2 + size, {"rate": [0.01, 0.1], "size": [1, 2]}).best
     {'rate': 0.1, 'size': 1}
     """
@@ -45,7 +54,19 @@ def grid_search(evaluate: Callable[..., float], space: Space) -> SearchResult:
 
 
 def random_search(evaluate: Callable[..., float], space: Space, n_iter: int, rng: np.random.Generator) -> SearchResult:
-    """Call ``evaluate`` for ``n_iter`` different configurations drawn uniformly from the grid."""
+    """Call ``evaluate`` for ``n_iter`` different configurations drawn uniformly from the grid.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Called with one value of every argument as keywords; returns a number, of which less is better.
+    space : dict of lists
+        The values of every argument.
+    n_iter : int
+        Number of configurations to try.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     _check(evaluate, space)
     sizes = [len(values) for values in space.values()]
     total = int(np.prod(sizes))

@@ -25,6 +25,21 @@ def newton_root(
 ) -> Generator[Record, None, float]:
     r"""Roots in one dimension from tangents, :math:`x \leftarrow x - f(x)/f'(x)`: records x, value and slope.
 
+    Parameters
+    ----------
+    f : callable
+        A function of a number.
+    df : callable
+        Its derivative.
+    x0 : float
+        The starting point.
+    tol : float
+        The absolute value of ``f`` at which it ends.
+    max_iter : int
+        Most iterations.
+
+    Examples
+    --------
     >>> *_, last = newton_root(lambda x: x * x - 2, lambda x: 2 * x, 1.0)
     >>> last["x"] == 2**0.5, last.iteration
     (True, 5)
@@ -62,6 +77,22 @@ def newton(
     """Newton's method as the formula stands: quadratic near any stationary point, be it a maximum or a saddle.
 
     The outcome's message says which kind was reached. To find minima use ``damped_newton`` or ``trust_region``.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    hess : callable, optional
+        Its Hessian; differences of the gradient by default.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The gradient norm at which it ends.
     """
     objective = Objective("newton", f, grad, x0, hess=hess, max_iter=max_iter)
     x = objective.x
@@ -101,6 +132,22 @@ def damped_newton(
 
     Directions of negative curvature are followed downhill instead of up; where the gradient vanishes on a
     saddle, the direction of most negative curvature is taken. Eigenvalues near zero are floored.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    hess : callable, optional
+        Its Hessian; differences of the gradient by default.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The gradient norm at which it ends.
     """
     objective = Objective("damped_newton", f, grad, x0, hess=hess, max_iter=max_iter)
     x = objective.x
@@ -118,12 +165,12 @@ def damped_newton(
             return objective.value(origin + alpha * p)
 
         # Along an escape direction the slope is zero, so any decrease counts.
-        found = backtracking(phi, value, float(gradient @ direction) if away is None else 0.0)
-        if found is None:
+        accepted = backtracking(phi, value, float(gradient @ direction) if away is None else 0.0)
+        if accepted is None:
             return StepOutcome(
                 norm <= tol, f"damped_newton: no lower value from step {t - 1}; gradient norm {norm:.3g}."
             )
-        move = found[0] * direction
+        move = accepted[0] * direction
         x = x + move
         value, gradient = objective.both(x)
         norm = length(gradient)

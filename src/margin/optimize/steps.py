@@ -113,6 +113,13 @@ class Result:
 def follow(steps: Steps) -> Result:
     """Run a minimizer to its end. Divergence ends in a result that is not converged; a bad argument is raised.
 
+    Parameters
+    ----------
+    steps : generator
+        A minimizer that has been called, e.g. ``adam(f, grad, x0)``.
+
+    Examples
+    --------
     >>> from margin.optimize import gradient_descent
     >>> result = follow(gradient_descent(lambda t: (t - 3) ** 2, lambda t: 2 * (t - 3), 1.0, learning_rate=0.1))
     >>> round(float(result.x), 5), result.converged

@@ -112,7 +112,26 @@ def trust_region(
     max_iter: int = 500,
     tol: float = 1e-8,
 ) -> Steps:
-    """Trust region with the exact subproblem: for up to some hundred variables; never stops at a strict saddle."""
+    """Trust region with the exact subproblem: for up to some hundred variables; never stops at a strict saddle.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    hess : callable, optional
+        Its Hessian; differences of the gradient by default.
+    radius : float
+        The first radius.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The gradient norm at which it ends.
+    """
     objective = Objective("trust_region", f, grad, x0, hess=hess, max_iter=max_iter)
     known: dict[str, Array] = {}  # the Hessian of the current iterate: a rejected step does not change it
 
@@ -146,6 +165,28 @@ def newton_cg(
     ``hessp(x, v)`` gives H(x) v; without it, ``hess`` or one more gradient per product serves.
     ``escape_saddles`` spends a few more products at the end to look for negative curvature. ``radius`` None
     starts with the length of the model's minimum along the gradient, or of the gradient where there is none.
+
+    Parameters
+    ----------
+    f : callable
+        The function to minimize, of an array of the shape of ``x0``.
+    grad : callable, True, "torch" or None
+        Its gradient; True where ``f`` returns (value, gradient), "torch" where it is written with torch
+        operations, None for central differences.
+    x0 : array-like
+        The starting point.
+    hessp : callable, optional
+        ``hessp(x, v)``, the product of the Hessian at ``x`` with ``v``.
+    hess : callable, optional
+        The Hessian, where there is no ``hessp``.
+    radius : float, optional
+        The first radius.
+    max_iter : int
+        Most iterations.
+    tol : float
+        The gradient norm at which it ends.
+    escape_saddles : bool
+        Whether to look for negative curvature before it ends.
     """
     objective = Objective("newton_cg", f, grad, x0, hess=hess, hessp=hessp, max_iter=max_iter)
     start: dict[str, Any] = {}  # the gradient norm there, and the product that set the radius until it is used

@@ -145,7 +145,7 @@ def follow(
     sign = 1.0 if end >= t else -1.0
     times, states, rejected = [t], [y], 0
     pieces: list[Any] = []
-    found: list[list[tuple[float, np.ndarray]]] = [[] for _ in events]
+    hits_of_event: list[list[tuple[float, np.ndarray]]] = [[] for _ in events]
     ended = False
     while sign * (end - t) > 0 and not ended:
         if len(pieces) + rejected >= max_steps or h < 16 * np.finfo(float).eps * max(abs(t), abs(end)):
@@ -159,7 +159,7 @@ def follow(
             h *= max(SHRINK, SAFETY * size ** (-1 / order)) if np.isfinite(size) else SHRINK
             continue
         after = end if last else t + sign * h
-        after, new, ended = _events(events, found, t, y, after, new, piece)
+        after, new, ended = _events(events, hits_of_event, t, y, after, new, piece)
         pieces.append(piece if not ended else _shortened(piece, (after - t) / (sign * h)))
         t, y, carried = after, new, carry
         times.append(t)
@@ -172,8 +172,8 @@ def follow(
         counted.calls,
         rejected,
         ended,
-        [np.array([time for time, _ in hits]) for hits in found],
-        [np.array([state for _, state in hits]).reshape(len(hits), len(y)) for hits in found],
+        [np.array([time for time, _ in hits]) for hits in hits_of_event],
+        [np.array([state for _, state in hits]).reshape(len(hits), len(y)) for hits in hits_of_event],
     )
 
 
@@ -183,7 +183,7 @@ def _shortened(piece: Callable[[np.ndarray], np.ndarray], part: float) -> Callab
 
 def _events(
     events: Sequence[Event],
-    found: list[list[tuple[float, np.ndarray]]],
+    hits_of_event: list[list[tuple[float, np.ndarray]]],
     t: float,
     y: np.ndarray,
     after: float,
@@ -197,7 +197,7 @@ def _events(
             hits.append((_root(event, t, after, piece), number))
     for fraction, number in sorted(hits):
         time, state = t + fraction * (after - t), piece(np.array([fraction]))[0]
-        found[number].append((time, state))
+        hits_of_event[number].append((time, state))
         if events[number].terminal:
             return time, state, True
     return after, new, False

@@ -129,8 +129,8 @@ def recover_from_laplacian(image: Any, *, max_iter: int = 300, random_state: int
 
     def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
         u = module(batch[0]).reshape(image.shape)
-        found = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
-        return {"loss": (found - goal).square().mean() + (u - known)[frame].square().mean()}
+        laplacian_of_u = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
+        return {"loss": (laplacian_of_u - goal).square().mean() + (u - known)[frame].square().mean()}
 
     module = build(lambda: WaveNetwork(2, 64, 1.0, [64], 1, "tanh"), random_state, torch.float64)
     batches = DrawnPoints(lambda _: (points,), random_state, redraw_every=None, steps_per_epoch=max_iter)

@@ -58,14 +58,14 @@ def with_derivatives(array: Tensor, layout: Layout, x: Tensor) -> Tensor:
 def _carried(u: Tensor, x: Tensor) -> Carried | None:
     """Which column of an array of derivatives ``u`` is; None for anything else."""
     array = u._base
-    found = getattr(array, "carried", None)
-    if array is None or found is None or found[1] is not x or u.numel() != len(x):
+    carried = getattr(array, "carried", None)
+    if array is None or carried is None or carried[1] is not x or u.numel() != len(x):
         return None
     n, outputs = array.shape[1:]
     position, column = divmod(int(u.storage_offset()), n * outputs)
     if column >= outputs or (n > 1 and u.stride(0) != outputs):
         return None
-    return Carried(array, found[0], found[0].keys[position], column)
+    return Carried(array, carried[0], carried[0].keys[position], column)
 
 
 def gradient(u: Tensor, x: Tensor) -> Tensor:
@@ -80,8 +80,8 @@ def gradient(u: Tensor, x: Tensor) -> Tensor:
     carried = _carried(u, x)
     if carried is not None:
         return carried.gradient(x.shape[1])
-    (found,) = torch.autograd.grad(u.sum(), x, create_graph=True, allow_unused=True, materialize_grads=True)
-    return found
+    (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True, allow_unused=True, materialize_grads=True)
+    return slope
 
 
 def derivative(u: Tensor, x: Tensor, *axes: int) -> Tensor:

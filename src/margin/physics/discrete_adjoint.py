@@ -37,8 +37,8 @@ def can_be_written_out(network: nn.Module) -> bool:
 def perceptron_states(network: MLP, start: Tensor, lengths: Sequence[float], every: int, tableau: Tableau) -> Tensor:
     """States (1 + len(lengths) / every, n, d) from ``start`` (n, d): steps of ``lengths``, a state after ``every``."""
     weights = [tensor for linear in network.linears for tensor in (linear.weight, linear.bias)]
-    found: Tensor = _PerceptronStates.apply(start, network.activation, list(lengths), every, tableau, *weights)
-    return found
+    states: Tensor = _PerceptronStates.apply(start, network.activation, list(lengths), every, tableau, *weights)
+    return states
 
 
 class _PerceptronStates(torch.autograd.Function):
@@ -73,7 +73,7 @@ class _PerceptronStates(torch.autograd.Function):
         (gradient,) = outputs
         lengths, every, tableau = ctx.plan
         matrices, seen, before = ctx.weights[::2], ctx.seen, ACTIVATION_BACKWARD[ctx.activation]
-        found = [torch.zeros_like(weight) for weight in ctx.weights]
+        weight_gradients = [torch.zeros_like(weight) for weight in ctx.weights]
         back: list[list[Tensor]] = [[] for _ in matrices]  # the gradient in what leaves a layer, last slope first
         y, place = gradient[-1], len(seen[0])
         for number in range(len(lengths), 0, -1):
@@ -94,16 +94,18 @@ class _PerceptronStates(torch.autograd.Function):
             if (number - 1) % every == 0:
                 y = y + gradient[(number - 1) // every]
             if len(back[0]) >= TOGETHER or number == 1:
-                _add_weights(found, seen, back, place)
-        return y, None, None, None, None, *found
+                _add_weights(weight_gradients, seen, back, place)
+        return y, None, None, None, None, *weight_gradients
 
 
-def _add_weights(found: list[Tensor], seen: list[list[Tensor]], back: list[list[Tensor]], place: int) -> None:
+def _add_weights(
+    weight_gradients: list[Tensor], seen: list[list[Tensor]], back: list[list[Tensor]], place: int
+) -> None:
     """Add the part of the slopes from ``place`` on to the gradients in matrices and biases, and forget their lists."""
     for k, outward in enumerate(back):
         left, right = torch.cat(outward[::-1]), torch.cat(seen[k][place : place + len(outward)])
-        found[2 * k].addmm_(left.T, right)
-        found[2 * k + 1].add_(left.sum(dim=0))
+        weight_gradients[2 * k].addmm_(left.T, right)
+        weight_gradients[2 * k + 1].add_(left.sum(dim=0))
         outward.clear()
 
 

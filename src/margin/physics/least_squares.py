@@ -72,8 +72,8 @@ def _solved(gram: np.ndarray, damping: float, right: np.ndarray) -> np.ndarray:
     damped = gram.copy()
     damped[np.diag_indices_from(damped)] += damping
     factor = scipy.linalg.cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
-    found: np.ndarray = scipy.linalg.cho_solve(factor, right, check_finite=False)
-    return found
+    solution: np.ndarray = scipy.linalg.cho_solve(factor, right, check_finite=False)
+    return solution
 
 
 class ResidualSquares:
@@ -97,14 +97,14 @@ class ResidualSquares:
         """The derivatives that a condition asks for."""
         if condition.operator is None:
             return closed([])
-        found = carried_layout(self.module, condition.operator, condition.points, {})
-        if found is None:
+        layout = carried_layout(self.module, condition.operator, condition.points, {})
+        if layout is None:
             condition.misfit(self.module)  # an operator of the wrong shape is named first
             raise ValueError(
                 "PINN: solver 'levenberg-marquardt' needs an operator of derivatives up to the second, taken with "
                 "margin.physics.derivatives; 'lbfgs' takes any."
             )
-        return found
+        return layout
 
     def n_rows(self, n_points: int) -> int:
         """Entries of r at ``n_points`` points."""
@@ -188,14 +188,14 @@ class ResidualSquares:
     ) -> np.ndarray:
         """Rows of J, in the order of the network's parameters, for a gradient in the outputs of every point."""
         linears = self.module.mlp.linears
-        found: dict[int, Tensor] = {}
+        rows_of: dict[int, Tensor] = {}
         with torch.no_grad():
             for linear, g, h in zip(linears, pull_back(slope, tape, linears, layout), tape.inputs):
-                found[id(linear.weight)] = torch.einsum("jno,jni->noi", g, h).flatten(1)
-                found[id(linear.bias)] = g[0]
+                rows_of[id(linear.weight)] = torch.einsum("jno,jni->noi", g, h).flatten(1)
+                rows_of[id(linear.bias)] = g[0]
             for name, tensor in self.coefficients.items():
-                found[id(tensor)] = columns[name][:, None] if name in columns else slope.new_zeros(slope.shape[1], 1)
-            ordered = torch.cat([found[id(parameter)] for parameter in self.module.parameters()], dim=1)
+                rows_of[id(tensor)] = columns[name][:, None] if name in columns else slope.new_zeros(slope.shape[1], 1)
+            ordered = torch.cat([rows_of[id(parameter)] for parameter in self.module.parameters()], dim=1)
         return np.ascontiguousarray(ordered.numpy(), dtype=np.float64)
 
     def _block(self) -> int:
@@ -208,5 +208,5 @@ def _rowwise(part: Tensor, number: Tensor) -> Tensor:
     (total,) = torch.autograd.grad(part, number, weights, create_graph=True, materialize_grads=True, allow_unused=True)
     if not total.requires_grad:  # the equation does not have it
         return torch.zeros_like(part)
-    (found,) = torch.autograd.grad(total, weights, retain_graph=True, materialize_grads=True, allow_unused=True)
-    return found.detach()
+    (jacobian,) = torch.autograd.grad(total, weights, retain_graph=True, materialize_grads=True, allow_unused=True)
+    return jacobian.detach()

@@ -74,9 +74,9 @@ class LevenbergMarquardt(Step):
         self.converged = bool(np.abs(system.gradient).max() <= self.tol)
         value = self._value(losses, x, len(points))
         while not self.converged:
-            found = self._try(x, points, system, value)
-            if found is not None:
-                losses = found
+            accepted = self._try(x, points, system, value)
+            if accepted is not None:
+                losses = accepted
                 break
             self.converged = self.damping > MOST_DAMPING * system.scale
         if self.converged:

@@ -100,17 +100,17 @@ class _Adjoint(torch.autograd.Function):
         for k in range(len(ctx.times) - 1, 0, -1):
             # Every piece starts from the state that the way there has found, so that errors do not add up.
             start = torch.cat([states[k].reshape(-1), a.reshape(-1), total])
-            found = _between(slope, start, ctx.times[k], ctx.times[k - 1], ctx.steps, ctx.method)
+            augmented = _between(slope, start, ctx.times[k], ctx.times[k - 1], ctx.steps, ctx.method)
             n = states[0].numel()
-            a, total = found[n : 2 * n].view_as(a) + upstream[k - 1], found[2 * n :]
+            a, total = augmented[n : 2 * n].view_as(a) + upstream[k - 1], augmented[2 * n :]
         gradients = [part.view_as(p) for part, p in zip(total.split(sizes), parameters)]
         return (None, a, None, None, None, *gradients)
 
 
-def _augmented(f: nn.Module, parameters: Sequence[Tensor], shape: torch.Size, t: float, whole: Tensor) -> Tensor:
+def _augmented(f: nn.Module, parameters: Sequence[Tensor], shape: torch.Size, t: float, augmented: Tensor) -> Tensor:
     """Slopes of state, adjoint and gradient, put one after the other."""
     n = shape.numel()
-    y, a = whole[:n].view(shape), whole[n : 2 * n].view(shape)
+    y, a = augmented[:n].view(shape), augmented[n : 2 * n].view(shape)
     with torch.enable_grad():
         y = y.detach().requires_grad_()
         value = f(t, y)
@@ -170,8 +170,8 @@ class NeuralODE(NeuralEstimator):
         times = [k * self.interval for k in range(self.window + 1)]
 
         def objective(module: nn.Module, batch: tuple[Tensor, ...], _noise: torch.Generator) -> dict[str, Tensor]:
-            found = solve(module, batch[0][:, 0], times, self.steps, self.method).transpose(0, 1)
-            return {"loss": (found - batch[0]).square().mean(dim=(1, 2))}
+            predicted = solve(module, batch[0][:, 0], times, self.steps, self.method).transpose(0, 1)
+            return {"loss": (predicted - batch[0]).square().mean(dim=(1, 2))}
 
         seed = self._seed(state)
         train, valid = self._split(len(windows), seed)

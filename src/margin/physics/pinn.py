@@ -167,8 +167,8 @@ class PINN(RegressorMixin, NeuralEstimator):
         """The solution at points: (n,), or (n, outputs) where there are several functions."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        found = self._evaluate(self._ready_module(), X)
-        return found[:, 0] if self.network_["sizes"][-1] == 1 else found
+        values = self._evaluate(self._ready_module(), X)
+        return values[:, 0] if self.network_["sizes"][-1] == 1 else values
 
     def evaluate_residual(self, X: Any) -> np.ndarray:
         """What the equation leaves of the solution at points: where it is large, more points help."""
@@ -192,18 +192,18 @@ class PINN(RegressorMixin, NeuralEstimator):
 
     def _conditions(self, X: np.ndarray, y: np.ndarray | None) -> list[Condition]:
         given = self.conditions if isinstance(self.conditions, Sequence) else [self.conditions]
-        found = [item for item in given if item is not None]
-        found += [] if y is None else [Condition(X, y)]
-        for item in found:
+        conditions = [item for item in given if item is not None]
+        conditions += [] if y is None else [Condition(X, y)]
+        for item in conditions:
             columns = item.values.shape[1] if item.operator is not None else self.n_outputs
             if item.points.shape[1] != X.shape[1] or item.values.shape[1] != columns:
                 raise ValueError(
                     f"PINN: conditions must have {X.shape[1]} coordinates and {columns} values per point; "
                     f"got {item.points.shape[1]} and {item.values.shape[1]}."
                 )
-        if not found and self.residual is None:
+        if not conditions and self.residual is None:
             raise ValueError("PINN: needs a residual, conditions or measured values y; got none of them.")
-        return found
+        return conditions
 
     def _describe(self, X: np.ndarray, conditions: Sequence[Condition]) -> None:
         periods = [None] * X.shape[1] if self.periods is None else list(self.periods)

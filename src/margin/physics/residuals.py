@@ -46,9 +46,9 @@ class Known(NamedTuple):
         return [part.reshape(-1) - values[:, k] for k, part in enumerate(parts)]
 
 
-def equations(found: Any, n: int, who: str = "residual") -> list[Tensor]:
+def equations(residual: Any, n: int, who: str = "residual") -> list[Tensor]:
     """The parts of a residual, each with one number per point."""
-    parts = list(found) if isinstance(found, list | tuple) else [found]
+    parts = list(residual) if isinstance(residual, list | tuple) else [residual]
     for part in parts:
         if not isinstance(part, Tensor) or part.shape not in ((n,), (n, 1)):
             shape = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
@@ -71,14 +71,14 @@ def carried_layout(
     x = points[:PROBES].detach().requires_grad_()
     with torch.enable_grad():
         try:
-            wanted = equations(residual(module(x), x, **coefficients), len(x))
+            expected = equations(residual(module(x), x, **coefficients), len(x))
         except ValueError:  # the loss itself says so, and of all points
             return None
         keys: set[Key] = set()
         while True:
             layout = closed(keys)
             try:
-                found = equations(residual(module.carry(x, layout), x, **coefficients), len(x))
+                carried = equations(residual(module.carry(x, layout), x, **coefficients), len(x))
                 break
             except NotCarried as more:
                 if any(len(key) > 2 for key in more.keys):
@@ -87,11 +87,11 @@ def carried_layout(
             except (RuntimeError, ValueError, TypeError, AttributeError):  # it differentiates in a way of its own
                 return None
     tolerance = 1e-8 if x.dtype == torch.float64 else 1e-3
-    size = max(float(part.detach().abs().max()) for part in wanted) + 1e-300
+    size = max(float(part.detach().abs().max()) for part in expected) + 1e-300
     if not math.isfinite(size):
         raise ValueError("PINN: residual must be finite where the search starts; got NaN or infinity.")
-    same = all(torch.allclose(a, b, rtol=0, atol=tolerance * size) for a, b in zip(found, wanted))
-    return layout if same and len(found) == len(wanted) else None
+    same = all(torch.allclose(a, b, rtol=0, atol=tolerance * size) for a, b in zip(carried, expected))
+    return layout if same and len(carried) == len(expected) else None
 
 
 def mixes_rows(module: Any, residual: Residual, points: Tensor, layout: Layout) -> tuple[bool, int]:

@@ -21,7 +21,7 @@ def at_times(
     >>> halved.ravel().round(9).tolist()
     [1.0, 0.5, 0.125]
     """
-    found, state, now = [], start, 0.0
+    states, state, now = [], start, 0.0
     for time in np.asarray(times, dtype=np.float64):
         if time < now:
             raise ValueError(f"at_times: times must not fall; got {time:g} after {now:g}.")
@@ -29,5 +29,5 @@ def at_times(
         for _ in range(count):
             state = advance(state, (time - now) / count)
         now = float(time)
-        found.append(state)
-    return np.stack(found)
+        states.append(state)
+    return np.stack(states)

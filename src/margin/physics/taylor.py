@@ -178,9 +178,9 @@ def propagate(
 
 def pull_back(gradient: Tensor, tape: DerivativeTape, linears: Sequence[nn.Linear], layout: Layout) -> list[Tensor]:
     """From the gradient in the last layer's outputs (J, n, outputs) those before the activation of every layer."""
-    found = [gradient]
+    gradients = [gradient]
     for k in range(len(linears) - 1, 0, -1):
-        g = found[-1] @ linears[k].weight
+        g = gradients[-1] @ linears[k].weight
         z, (_, first, second, third) = tape.pre[k - 1], tape.slopes[k - 1]
         back = first * g
         for i in layout.firsts:
@@ -190,8 +190,8 @@ def pull_back(gradient: Tensor, tape: DerivativeTape, linears: Sequence[nn.Linea
             back[0].addcmul_(curved, z[position]).addcmul_(third * g[position], z[i] * z[j])
             back[i].addcmul_(curved, z[j])
             back[j].addcmul_(curved, z[i])
-        found.append(back)
-    return found[::-1]
+        gradients.append(back)
+    return gradients[::-1]
 
 
 class _TaylorValues(torch.autograd.Function):
@@ -201,16 +201,16 @@ class _TaylorValues(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, encoding: InputEncoding, linears: Any, activation: str, layout: Layout, *_: Tensor
     ) -> Tensor:
-        found, ctx.tape = propagate(x, encoding, linears, activation, layout)
+        values, ctx.tape = propagate(x, encoding, linears, activation, layout)
         ctx.linears, ctx.layout = linears, layout
-        return found
+        return values
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        found: list[Tensor] = []
+        weight_gradients: list[Tensor] = []
         for g, h in zip(pull_back(gradients[0], ctx.tape, ctx.linears, ctx.layout), ctx.tape.inputs):
-            found += [g.flatten(0, 1).T @ h.flatten(0, 1), g[0].sum(dim=0)]
-        return (None,) * 5 + tuple(found)
+            weight_gradients += [g.flatten(0, 1).T @ h.flatten(0, 1), g[0].sum(dim=0)]
+        return (None,) * 5 + tuple(weight_gradients)
 
 
 def taylor_values(
@@ -218,5 +218,5 @@ def taylor_values(
 ) -> Tensor:
     """Values and derivatives (J, n, outputs) at ``x``, differentiable in the weights."""
     weights = [tensor for linear in linears for tensor in (linear.weight, linear.bias)]
-    found: Tensor = _TaylorValues.apply(x, encoding, linears, activation, layout, *weights)
-    return found
+    values: Tensor = _TaylorValues.apply(x, encoding, linears, activation, layout, *weights)
+    return values

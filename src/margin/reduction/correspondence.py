@@ -100,12 +100,12 @@ class CorrespondenceAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._check_counts(X)
         if X.sum() <= 0:
             raise ValueError("CorrespondenceAnalysis: X must hold at least one positive count; got none.")
-        found = correspondence_analysis(X, min(self.n_components, max(min(X.shape) - 1, 1)))
-        self.row_coordinates_, self.column_coordinates_ = found.rows, found.columns
-        self.singular_values_, self.inertia_ = found.singular_values, found.inertia
-        self.row_masses_, self.column_masses_ = found.row_masses, found.column_masses
-        squares = found.singular_values**2
-        self.explained_inertia_ratio_ = squares / found.inertia if found.inertia > 0 else np.zeros_like(squares)
+        analysis = correspondence_analysis(X, min(self.n_components, max(min(X.shape) - 1, 1)))
+        self.row_coordinates_, self.column_coordinates_ = analysis.rows, analysis.columns
+        self.singular_values_, self.inertia_ = analysis.singular_values, analysis.inertia
+        self.row_masses_, self.column_masses_ = analysis.row_masses, analysis.column_masses
+        squares = analysis.singular_values**2
+        self.explained_inertia_ratio_ = squares / analysis.inertia if analysis.inertia > 0 else np.zeros_like(squares)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -40,7 +40,7 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 def principal_positions(X: np.ndarray, d: int) -> np.ndarray:
     """The rows along their ``d`` principal axes, (n, d); zeros where there are fewer axes."""
-    found = principal_components(X, min(d, *X.shape))
+    principal = principal_components(X, min(d, *X.shape))
     positions = np.zeros((len(X), d))
-    positions[:, : len(found.components)] = centered_product(X, found.mean, found.components.T)
+    positions[:, : len(principal.components)] = centered_product(X, principal.mean, principal.components.T)
     return positions

@@ -135,8 +135,8 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
                     UserWarning,
                 )
             return np.zeros(X.shape[1]), np.eye(X.shape[1])
-        found = principal_components(X, solver="full" if self.whiten_solver == "svd" else "covariance_eigh")
-        rank = int((found.variances > SMALLEST_FRACTION * found.variances[0]).sum())
+        principal = principal_components(X, solver="full" if self.whiten_solver == "svd" else "covariance_eigh")
+        rank = int((principal.variances > SMALLEST_FRACTION * principal.variances[0]).sum())
         k = rank if self.n_components is None else self.n_components
         # Centered rows span at most n - 1 dimensions: only a rank below both numbers says something about the columns.
         if self.n_components is None and rank < min(len(X) - 1, X.shape[1]):
@@ -147,7 +147,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
             )
         if not 1 <= k <= rank:
             raise ValueError(f"FastICA: the centered rows of X have rank {rank}; got n_components={self.n_components}.")
-        return found.mean, found.components[:k] / np.sqrt(found.variances[:k, None])
+        return principal.mean, principal.components[:k] / np.sqrt(principal.variances[:k, None])
 
     def _learn(self, loop: _Rotation, mean: np.ndarray, K: np.ndarray, n: int) -> None:
         self.components_ = loop.W @ K

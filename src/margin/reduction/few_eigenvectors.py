@@ -77,9 +77,9 @@ def few_largest_of_product(B: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarra
     if not all(quick for quick, _ in islice(_block_lanczos(B[::PROBED_ROWS], k, width), 2)):
         return None
     steps = n // (8 * width)  # that take as long as making the matrix: it is symmetric, and the product thick
-    for quick, found in islice(_block_lanczos(B, k, width), steps):
-        if found is not None or not quick:
-            return found
+    for quick, eigenpairs in islice(_block_lanczos(B, k, width), steps):
+        if eigenpairs is not None or not quick:
+            return eigenpairs
     return None
 
 

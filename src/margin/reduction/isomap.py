@@ -184,9 +184,9 @@ class Isomap(EmbeddingMixin, Estimator):
     def _nearest(self, X: np.ndarray, k: int, queries: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         if self._straight and self.neighbors_algorithm != "brute":
             return nearest_rows(X, k, queries)
-        found = nearest_by_metric(X, k, self.metric, self._metric_params, queries)
-        check_neighbors_known("Isomap", found[0])
-        return found
+        neighbors = nearest_by_metric(X, k, self.metric, self._metric_params, queries)
+        check_neighbors_known("Isomap", neighbors[0])
+        return neighbors
 
     def _distances(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         return X if self._precomputed else distances_between(X, Z, self.metric, self._metric_params)

@@ -234,9 +234,9 @@ class _Majorization:
     def _target(self) -> np.ndarray:
         if self.model.metric_mds is not False:
             return self.D
-        found = disparities(self.D, self.Y)
-        self.knots, self.heights = found.knots, found.heights
-        return found.values
+        fitted = disparities(self.D, self.Y)
+        self.knots, self.heights = fitted.knots, fitted.heights
+        return fitted.values
 
     def step(self) -> None:
         before = self.value

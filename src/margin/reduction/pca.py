@@ -208,23 +208,23 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _most_likely(self, X: np.ndarray) -> PrincipalComponents:
         if len(X) < X.shape[1]:
             raise ValueError(f"PCA: n_components='mle' needs at least as many rows as columns; got shape {X.shape}.")
-        found = principal_components(X, solver=self.svd_solver, ddof=1)
-        k = most_likely_count(found.variances, len(X)) if X.shape[1] > 1 else 1
-        return found._replace(components=found.components[:k], variances=found.variances[:k])
+        principal = principal_components(X, solver=self.svd_solver, ddof=1)
+        k = most_likely_count(principal.variances, len(X)) if X.shape[1] > 1 else 1
+        return principal._replace(components=principal.components[:k], variances=principal.variances[:k])
 
     def _deviations(self) -> np.ndarray:
         # A direction without variance has only zeros as coordinates: dividing them by one leaves them.
         return np.where(self.explained_variance_ > 0, np.sqrt(self.explained_variance_), 1.0)
 
-    def _learn(self, found: PrincipalComponents, X: np.ndarray) -> PCA:
-        total, variances, k = found.total_variance, found.variances, len(found.variances)
+    def _learn(self, principal: PrincipalComponents, X: np.ndarray) -> PCA:
+        total, variances, k = principal.total_variance, principal.variances, len(principal.variances)
         ratios = variances / total if total > 0 else np.zeros_like(variances)
         left_out = min(X.shape) - k
-        self.components_ = np.ascontiguousarray(found.components, dtype=X.dtype)
+        self.components_ = np.ascontiguousarray(principal.components, dtype=X.dtype)
         self.explained_variance_ = variances.astype(X.dtype)
         self.explained_variance_ratio_ = ratios.astype(X.dtype)
         self.singular_values_ = np.sqrt(variances * (X.shape[0] - 1)).astype(X.dtype)
-        self.mean_ = found.mean.astype(X.dtype)
+        self.mean_ = principal.mean.astype(X.dtype)
         self.noise_variance_ = float(max(total - variances.sum(), 0.0) / left_out) if left_out else 0.0
-        self.n_components_, self.n_samples_, self.svd_solver_ = k, X.shape[0], found.solver
+        self.n_components_, self.n_samples_, self.svd_solver_ = k, X.shape[0], principal.solver
         return self

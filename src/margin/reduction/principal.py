@@ -82,12 +82,16 @@ def principal_components(
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     chosen = "full" if solver == "full" else "covariance_eigh"
-    found = (_by_svd if chosen == "full" else _by_eigh)(X, k, fraction)
-    if solver == "auto" and _is_lost(found, X):
-        chosen, found = "full", _by_svd(X, k, fraction)
+    decomposition = (_by_svd if chosen == "full" else _by_eigh)(X, k, fraction)
+    if solver == "auto" and _is_lost(decomposition, X):
+        chosen, decomposition = "full", _by_svd(X, k, fraction)
     divisor = len(X) - ddof
     return PrincipalComponents(
-        found.mean, signed(found.components), found.squares / divisor, found.total / divisor, chosen
+        decomposition.mean,
+        signed(decomposition.components),
+        decomposition.squares / divisor,
+        decomposition.total / divisor,
+        chosen,
     )
 
 
@@ -108,12 +112,12 @@ def enough(squares: np.ndarray, total: float, fraction: float | None) -> int:
     return min(int(np.searchsorted(np.cumsum(squares / total), reached, side="right")) + 1, len(squares))
 
 
-def _is_lost(found: _Decomposition, X: np.ndarray) -> bool:
+def _is_lost(decomposition: _Decomposition, X: np.ndarray) -> bool:
     """Whether a variance asked for may be rounding only; n centered rows and constant columns have some zeros."""
-    certain = min(len(X) - 1, X.shape[1] - found.constant, len(found.squares))
-    if found.total <= 0 or certain < 1:
+    certain = min(len(X) - 1, X.shape[1] - decomposition.constant, len(decomposition.squares))
+    if decomposition.total <= 0 or certain < 1:
         return False
-    return bool(found.squares[certain - 1] < SMALLEST_FRACTION[X.dtype] * found.squares[0])
+    return bool(decomposition.squares[certain - 1] < SMALLEST_FRACTION[X.dtype] * decomposition.squares[0])
 
 
 def _by_eigh(X: np.ndarray, k: int, fraction: float | None) -> _Decomposition:
@@ -130,8 +134,8 @@ def _by_eigh(X: np.ndarray, k: int, fraction: float | None) -> _Decomposition:
     lengths = np.matmul(centered[:, None, :], centered[:, :, None])[:, 0, 0]  # BLAS keeps more digits than einsum
     _refuse_non_finite(lengths)
     total = float(lengths.sum(dtype=np.float64))
-    found = few_largest_of_product(centered, k)
-    squares, vectors = _largest(centered @ centered.T, k) if found is None else _falling(*found)
+    eigenpairs = few_largest_of_product(centered, k)
+    squares, vectors = _largest(centered @ centered.T, k) if eigenpairs is None else _falling(*eigenpairs)
     kept = enough(squares, total, fraction)
     # X'u has the length of its singular value; QR keeps directions orthonormal even where that is rounding.
     directions, _ = qr(centered.T @ vectors[:, :kept], mode="economic", overwrite_a=True, check_finite=False)

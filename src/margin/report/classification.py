@@ -159,9 +159,9 @@ def gains_figure(judged: Judged) -> Figure:
     chart = Chart("Cumulative gains", "fraction of rows, highest scores first", "fraction found", (0, 1), (0, 1))
     chart.line([0, 1], [0, 1], "reference")
     is_positive = judged.y == judged.positive
-    rows, found = metrics.cumulative_gains(is_positive, judged.score_of(1))
-    chart.line([0, float(is_positive.mean()), 1], [0, 1, 1], "reference").line(*_thinned(rows, found), "s1")
-    at_fifth = float(np.interp(0.2, rows, found))
+    rows, gains = metrics.cumulative_gains(is_positive, judged.score_of(1))
+    chart.line([0, float(is_positive.mean()), 1], [0, 1, 1], "reference").line(*_thinned(rows, gains), "s1")
+    at_fifth = float(np.interp(0.2, rows, gains))
     caption = f"The top 20\u202f% of rows hold {percent(at_fifth)} of all “{judged.positive}”."
     return figure("Cumulative gains", chart.render("square"), caption + f" Lift {number(at_fifth / 0.2, 2)}.")
 

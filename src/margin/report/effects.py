@@ -87,11 +87,11 @@ def effects_of(
     explained, chosen = explained_output(model, task, classes)
     explained_rows = _some_rows(rng, len(X), min(SHAPLEY_ROWS, affordable // (ORDERS * (p + 1))))
     background = _some_rows(rng, len(X), BACKGROUND_ROWS)
-    found = shapley_values(
+    attributions = shapley_values(
         explained, _take(X, explained_rows), _take(X, background), n_samples=ORDERS, random_state=seed
     )
     picked = chosen(_take(X, explained_rows))
-    shapley = np.take_along_axis(found.values, picked[:, None, None], axis=2)[:, :, 0]
+    shapley = np.take_along_axis(attributions.values, picked[:, None, None], axis=2)[:, :, 0]
     order = np.argsort(-drops.mean(axis=1), kind="stable")
     seen = _some_rows(rng, len(X), min(CURVE_ROWS, affordable // (CURVES * GRID_POINTS)))
     columns = TableColumns(X)

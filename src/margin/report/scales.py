@@ -65,7 +65,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
     """Powers of ten, with 2 and 5 between them where there are few."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1,), (1, 3), (1, 2, 5)):
-        found = [d * 10.0**power for power in powers for d in digits if low <= d * 10.0**power <= high]
-        if len(found) >= 3:
+        ticks = [d * 10.0**power for power in powers for d in digits if low <= d * 10.0**power <= high]
+        if len(ticks) >= 3:
             break
-    return found or [low, high]
+    return ticks or [low, high]

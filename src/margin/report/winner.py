@@ -186,9 +186,9 @@ def columns_content(comparison: Any, unseen: UnseenRows, seconds: float | None =
     rows = (
         f"Importance is measured on {count(n[0])} rows, Shapley values on {count(n[1])}, dependence on {count(n[2])}."
     )
-    asked = f"Asked through the whole pipeline, so these are the columns of the table. {rows}"
+    explanation = f"Asked through the whole pipeline, so these are the columns of the table. {rows}"
     both = grid(importance_figure(effects, comparison.metric.name), shapley_figure(effects, unit), class_="wide")
-    return joined([paragraph(asked), both, curve_figures(effects, axis)])
+    return joined([paragraph(explanation), both, curve_figures(effects, axis)])
 
 
 def winner_effects(comparison: Any, unseen: UnseenRows) -> Effects:

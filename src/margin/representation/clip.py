@@ -169,8 +169,8 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
         images = self._images(X)
         parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
-            found = torch.cat([module.images(part.tensors[0]) for part in parts])
-            return functional.normalize(found, dim=1).numpy()
+            codes = torch.cat([module.images(part.tensors[0]) for part in parts])
+            return functional.normalize(codes, dim=1).numpy()
 
     def differentiable(self, X: Any) -> tuple[Callable[[Tensor], Tensor], Tensor]:
         check_is_fitted(self)

@@ -58,8 +58,8 @@ def clip_loss(images: Tensor, texts: Tensor, scale: Tensor | float = 1.0) -> Ten
         )
     logits = scale * cosine_similarity(images, texts)
     target = torch.arange(len(images), device=images.device)
-    found = functional.cross_entropy(logits, target, reduction="none")
-    return (found + functional.cross_entropy(logits.T, target, reduction="none")) / 2
+    image_loss = functional.cross_entropy(logits, target, reduction="none")
+    return (image_loss + functional.cross_entropy(logits.T, target, reduction="none")) / 2
 
 
 def triplet_loss(anchor: Tensor, like: Tensor, unlike: Tensor, margin: float = 1.0) -> Tensor:

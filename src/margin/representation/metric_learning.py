@@ -111,15 +111,15 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
             return -value, -gradient.ravel()
 
         search: dict[str, Any] = {"method": "L-BFGS-B", "tol": self.tol, "options": {"maxiter": self.max_iter}}
-        found = minimize(negative, start.ravel(), jac=True, callback=self._told(start.shape, scale), **search)
-        if not found.success and self.max_iter <= found.nit:
+        optimum = minimize(negative, start.ravel(), jac=True, callback=self._told(start.shape, scale), **search)
+        if not optimum.success and self.max_iter <= optimum.nit:
             warnings.warn(
                 f"{type(self).__name__}: not converged after max_iter={self.max_iter} iterations.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.components_, self.scale_ = found.x.reshape(start.shape) / scale, scale
-        self.n_iter_ = int(found.nit)
+        self.components_, self.scale_ = optimum.x.reshape(start.shape) / scale, scale
+        self.n_iter_ = int(optimum.nit)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

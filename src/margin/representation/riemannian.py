@@ -97,14 +97,14 @@ def geodesic_curve(
         path = joined(inner)
         return _energy(path, metric), _slope(path, metric)[1:-1].ravel()
 
-    found = minimize(
+    optimum = minimize(
         energy_and_slope,
         curve[1:-1].ravel(),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": max_iter, "maxfun": 10 * max_iter},
     )
-    return joined(found.x)
+    return joined(optimum.x)
 
 
 def _slope(curve: np.ndarray, metric: Metric, width: float = 1e-5) -> np.ndarray:

@@ -144,8 +144,8 @@ class SimCLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters,
         images = self._images(X)
         parts = ImageRows.of(images).chunks(EVALUATION_ROWS)
         with torch.inference_mode(), torch_threads(available()):
-            found = torch.cat([module(part.tensors[0]) for part in parts])
-            return (module.body.head(found) if project else found).numpy()
+            codes = torch.cat([module(part.tensors[0]) for part in parts])
+            return (module.body.head(codes) if project else codes).numpy()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

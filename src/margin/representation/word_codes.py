@@ -37,6 +37,6 @@ def word_codes(texts: Sequence[str], vocabulary: Sequence[str], length: int) -> 
     code = {word: k for k, word in enumerate(vocabulary, start=FIRST_WORD)}
     codes = np.full((len(texts), length), PADDING, dtype=np.int64)
     for row, text in zip(codes, texts):
-        found = [code.get(word, UNKNOWN) for word in words_of(text)][:length]
-        row[: len(found)] = found
+        known_codes = [code.get(word, UNKNOWN) for word in words_of(text)][:length]
+        row[: len(known_codes)] = known_codes
     return codes

@@ -15,18 +15,18 @@ from margin.metrics.sets import hausdorff
 __all__ = ["class_dice", "class_hausdorff", "class_iou", "mean_iou", "pixel_accuracy"]
 
 
-def _counts(truth: Any, found: Any, n_classes: int | None) -> np.ndarray:
+def _counts(truth: Any, predicted: Any, n_classes: int | None) -> np.ndarray:
     """Pixels by true class (rows) and predicted class (columns)."""
-    truth, found = np.asarray(truth), np.asarray(found)
-    if truth.shape != found.shape:
-        raise ValueError(f"segmentation: truth and found must have one shape; got {truth.shape} and {found.shape}.")
-    if truth.dtype.kind not in "iub" or found.dtype.kind not in "iub":
-        raise ValueError(f"segmentation: maps must hold class numbers; got {truth.dtype} and {found.dtype}.")
-    most = int(max(truth.max(initial=0), found.max(initial=0))) + 1
+    truth, predicted = np.asarray(truth), np.asarray(predicted)
+    if truth.shape != predicted.shape:
+        raise ValueError(f"segmentation: truth and found must have one shape; got {truth.shape} and {predicted.shape}.")
+    if truth.dtype.kind not in "iub" or predicted.dtype.kind not in "iub":
+        raise ValueError(f"segmentation: maps must hold class numbers; got {truth.dtype} and {predicted.dtype}.")
+    most = int(max(truth.max(initial=0), predicted.max(initial=0))) + 1
     k = most if n_classes is None else n_classes
-    if most > k or min(truth.min(initial=0), found.min(initial=0)) < 0:
+    if most > k or min(truth.min(initial=0), predicted.min(initial=0)) < 0:
         raise ValueError(f"segmentation: classes must be numbers from 0 to {k - 1}; got others.")
-    pairs = truth.astype(np.int64).ravel() * k + found.astype(np.int64).ravel()
+    pairs = truth.astype(np.int64).ravel() * k + predicted.astype(np.int64).ravel()
     return np.bincount(pairs, minlength=k * k).reshape(k, k)
 
 

@@ -65,7 +65,7 @@ def board(
     for trial in trials:
         if trial.stage in (FOLD, SCREEN):
             by_model.setdefault(trial.model, []).append(trial)
-    rows = [_standing(model, found, metric, n_folds, cut.get(model, "")) for model, found in by_model.items()]
+    rows = [_standing(model, own_trials, metric, n_folds, cut.get(model, "")) for model, own_trials in by_model.items()]
     rows += [_without_score(model, metric, CUT, reason) for model, reason in cut.items() if model not in by_model]
     rows += [_without_score(model, metric, LEFT_OUT, reason) for model, reason in left_out.items()]
     order = {RANKED: 0, PARTIAL: 0 if mixed else 1, CUT: 2, FAILED: 3, LEFT_OUT: 4}
@@ -141,7 +141,7 @@ def _with_tests(rows: list[Standing], by_model: Mapping[str, list[Trial]], metri
         own = _by_fold(by_model.get(row.model, []), metric) if row.status in (RANKED, PARTIAL) else {}
         common = sorted(set(best) & set(own))
         if len(common) > 1:
-            pair = [[found[fold].scores[metric.name] for fold in common] for found in (best, own)]
+            pair = [[trials_of[fold].scores[metric.name] for fold in common] for trials_of in (best, own)]
             sizes = [round(float(np.mean([getattr(best[f], n) for f in common]))) for n in ("n_train", "n_test")]
             p = corrected_paired_test(pair[0], pair[1], *sizes).p_value
             row = replace(row, p_value=p, tied=p > LEVEL)

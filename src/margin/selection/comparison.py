@@ -157,9 +157,9 @@ def screen(
         yield from workers.run(partial(_next_before, iter(tasks), deadline, budget.clock), stop)
         if stop.is_set():
             return
-        found = [_screened(m, trials, sign, metric, (len(train), len(test))) for m in models if m not in given_up]
+        screened = [_screened(m, trials, sign, metric, (len(train), len(test))) for m in models if m not in given_up]
         reasons = cut(
-            [s for s in found if s is not None],
+            [s for s in screened if s is not None],
             n_folds=len(plan.folds),
             processor_seconds=max(budget.left(keep), 0.0) * workers.n_jobs,
             longest=budget.seconds * LONGEST,

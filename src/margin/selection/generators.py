@@ -48,20 +48,20 @@ def evaluate_generator(
     with class ``probabilities`` of the generated rows their inception score.
     """
     scores = manifold_scores(real, generated, k)
-    found = {
+    measures = {
         "frechet_distance": frechet_distance(real, generated),
         "mmd_squared": mmd_squared(real, generated),
         "neighbor_accuracy": nearest_neighbor_test(real, generated).accuracy,
         **scores._asdict(),
     }
     if log_density is not None:
-        found = {"log_density": float(np.mean(log_density)), **found}
+        measures = {"log_density": float(np.mean(log_density)), **measures}
     if probabilities is not None:
-        found["inception_score"] = inception_score(probabilities)
+        measures["inception_score"] = inception_score(probabilities)
     if train is not None:
         report = memorization(train, real, generated)
-        found |= {"fraction_closer": report.fraction_closer, "is_memorizing": float(report.is_memorizing)}
-    return found
+        measures |= {"fraction_closer": report.fraction_closer, "is_memorizing": float(report.is_memorizing)}
+    return measures
 
 
 def compare_generators(

@@ -76,11 +76,11 @@ class PreparedColumns:
         seen = prepare.fit_transform(X_train)
         fitted = self.clock()
         unseen = prepare.transform(X_test)
-        found = Prepared(seen, unseen, fitted - started, self.clock() - fitted)
-        self._kept[key] = found
+        prepared = Prepared(seen, unseen, fitted - started, self.clock() - fitted)
+        self._kept[key] = prepared
         self._make_room()
-        return found
+        return prepared
 
     def _make_room(self) -> None:
-        while sum(found.n_bytes for found in self._kept.values()) > self.most_bytes:
+        while sum(prepared.n_bytes for prepared in self._kept.values()) > self.most_bytes:
             self._kept.popitem(last=False)

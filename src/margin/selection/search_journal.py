@@ -67,7 +67,9 @@ def described(trial: Any) -> tuple[dict[str, Any], dict[str, str]]:
     """What a trial of Optuna proposed, and from what, as plain values."""
     from optuna.distributions import distribution_to_json
 
-    return dict(trial.params), {name: distribution_to_json(found) for name, found in trial.distributions.items()}
+    return dict(trial.params), {
+        name: distribution_to_json(distribution) for name, distribution in trial.distributions.items()
+    }
 
 
 def _frozen(tried: Tried) -> Any:
@@ -85,13 +87,13 @@ def _frozen(tried: Tried) -> Any:
 
 def _read(path: Path) -> list[Tried]:
     """All lines but one that a kill cut short."""
-    found: list[Tried] = []
+    tries: list[Tried] = []
     lines: Sequence[str] = path.read_text().splitlines() if path.exists() else []
     for line in lines:
         try:
-            found.append(Tried(**json.loads(line)))
+            tries.append(Tried(**json.loads(line)))
         except (ValueError, TypeError):
             break
-    if len(found) < len(lines):
-        path.write_text("".join(json.dumps(vars(tried)) + "\n" for tried in found))
-    return found
+    if len(tries) < len(lines):
+        path.write_text("".join(json.dumps(vars(tried)) + "\n" for tried in tries))
+    return tries

@@ -50,19 +50,19 @@ def search_settings(
     search must not end below where it began. With a ``journal``, a search that was killed goes on where it was.
     """
     search = _Search(model, X, y, metric, _stages(folds, n_settings, seed), len(folds))
-    found = SearchJournal(journal)
+    search_journal = SearchJournal(journal)
     own = Tried({}, {}, search.scores({}, []), "complete")
     best, best_score = ({}, own.scores[-1]) if search.whole(own.scores) else ({}, -math.inf)
-    for tried in found.tried:
+    for tried in search_journal.tried:
         setting = _setting(space, FixedTrial(tried.params))
         if tried.state == "complete" and tried.scores[-1] > best_score:
             best, best_score = setting, tried.scores[-1]
-    while len(found.tried) < n_settings:
-        trial = found.ask(seed)
+    while len(search_journal.tried) < n_settings:
+        trial = search_journal.ask(seed)
         setting = _setting(space, trial)
-        scores = own.scores if not setting else search.scores(setting, [own, *found.tried])
+        scores = own.scores if not setting else search.scores(setting, [own, *search_journal.tried])
         state = "complete" if search.whole(scores) else "pruned" if scores else "fail"
-        found.add(Tried(*described(trial), scores, state))
+        search_journal.add(Tried(*described(trial), scores, state))
         if state == "complete" and scores[-1] > best_score:
             best, best_score = setting, scores[-1]
     if not np.isfinite(best_score):
@@ -122,7 +122,7 @@ class _Search:
     def scores(self, setting: Mapping[str, Any], others: Sequence[Tried]) -> list[float]:
         """A score for each stage, greater being better, as far as the setting comes; from the first fold on the mean of
         the folds so far. None for a setting that cannot be fitted."""
-        found: list[float] = []
+        scores: list[float] = []
         on_folds: list[float] = []
         for stage, (train, test) in enumerate(self.stages):
             try:
@@ -132,14 +132,14 @@ class _Search:
             if stage >= self.first_fold:
                 on_folds.append(value)
                 value = float(np.mean(on_folds))
-            found.append(value)
+            scores.append(value)
             if not np.isfinite(value):
                 return []
             if stage < len(self.stages) - 1 and self._is_behind(
                 value, [t.scores[stage] for t in others if len(t.scores) > stage]
             ):
                 break
-        return found
+        return scores
 
     def _is_behind(self, value: float, others: Sequence[float]) -> bool:
         """Whether a value is not among the best third of ``others``, once they are enough to say so."""

@@ -91,11 +91,11 @@ class WorkerPool:
                 return
             ready = pipes.wait([worker.pipe for worker in busy], timeout=TICK)
             for worker in busy:
-                found = worker.result() if worker.pipe in ready else worker.overdue()
-                if found is not None:
+                outcome = worker.result() if worker.pipe in ready else worker.overdue()
+                if outcome is not None:
                     exhausted = False  # what a trial showed may call for another
                     self._replace_if_ended(worker)
-                    yield found
+                    yield outcome
         for worker in self._workers:
             if worker.task is not None:
                 worker.end()
@@ -140,19 +140,19 @@ class _Worker:
     def result(self) -> Result | None:
         """What the process sent; one that died (out of memory, a crash in compiled code) failed that model."""
         try:
-            found = self.pipe.recv()
+            message = self.pipe.recv()
         except (EOFError, OSError):
-            found = self._given_up("the process that fitted it ended", late=False)
+            message = self._given_up("the process that fitted it ended", late=False)
         else:
-            if found == READY:  # the clock of a task starts when its data are there and its libraries imported
+            if message == READY:  # the clock of a task starts when its data are there and its libraries imported
                 self.since = time.monotonic()
                 return None
-            if found == COMPILING:  # once in a machine's life, and no fault of the model
+            if message == COMPILING:  # once in a machine's life, and no fault of the model
                 self.since += HEARTBEAT
                 self.compiled += HEARTBEAT
                 return None
         self.task = None
-        return found
+        return message
 
     def overdue(self) -> Result | None:
         task, now = self.task, time.monotonic()
@@ -163,9 +163,9 @@ class _Worker:
             reason = f"not done with {len(task.train):,} rows when its time was up"
         else:
             return None
-        found = self._given_up(reason, late=True)
+        outcome = self._given_up(reason, late=True)
         self.task = None
-        return found
+        return outcome
 
     def _given_up(self, reason: str, late: bool) -> Result:
         assert self.task is not None

@@ -48,6 +48,6 @@ def coded_labels(
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < least:
         raise ValueError(f"{owner}: y must have labels of at least 2 classes; got one class, {classes[0]!r}.")
-    found = np.full(len(y), UNKNOWN)
-    found[known] = codes
-    return classes, found
+    all_codes = np.full(len(y), UNKNOWN)
+    all_codes[known] = codes
+    return classes, all_codes

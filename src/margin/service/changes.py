@@ -40,23 +40,23 @@ def folder_for(folder: Path, identity: Mapping[str, Any], facts: Mapping[str, An
 def differences(manifest: Mapping[str, Any], identity: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
     """Each difference as a few words, the model and its data first."""
     known = manifest["identity"]
-    found = []
+    changes = []
     if known.get("kind") != identity.get("kind"):
         return [f"it is a {known.get('kind')}, not a {identity.get('kind')}"]
     if known.get("model") != identity.get("model"):
-        found.append(f"it trains {known.get('model')}, not {identity.get('model')}")
+        changes.append(f"it trains {known.get('model')}, not {identity.get('model')}")
     if known.get("target", "") != identity.get("target", ""):
-        found.append(f"its target is {known.get('target') or 'none'}, not {identity.get('target') or 'none'}")
+        changes.append(f"its target is {known.get('target') or 'none'}, not {identity.get('target') or 'none'}")
     elif known.get("data_hash") != identity.get("data_hash"):
-        found.append(_data_words(manifest, facts))
+        changes.append(_data_words(manifest, facts))
     if known.get("fingerprint") != identity.get("fingerprint") and known.get("model") == identity.get("model"):
-        found += _parameter_words(manifest.get("params", {}), facts.get("params", {}))
+        changes += _parameter_words(manifest.get("params", {}), facts.get("params", {}))
     if identity.get("kind") == "comparison":
         options = [name for name in {**known, **identity} if name not in ("kind", "target", "data_hash")]
         changed = [name for name in options if known.get(name) != identity.get(name)]
-        found += [_option_words(name, known.get(name), identity.get(name)) for name in changed]
+        changes += [_option_words(name, known.get(name), identity.get(name)) for name in changed]
     # Other data may have other kinds of columns, and then other preprocessing: one reason is enough.
-    return found or (["its columns were prepared otherwise"] if dict(known) != dict(identity) else [])
+    return changes or (["its columns were prepared otherwise"] if dict(known) != dict(identity) else [])
 
 
 def _data_words(manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> str:

@@ -29,10 +29,10 @@ def parsed_kinds(settings: Sequence[str]) -> dict[str, str]:
     >>> parsed_kinds(["zip=category,age=number"])
     {'zip': 'category', 'age': 'number'}
     """
-    found = {}
+    kinds = {}
     for setting in (part for text in settings for part in text.split(",")):
         column, sign, kind = setting.rpartition("=")
         if not sign or not column.strip() or not kind.strip():
             raise BadRequest(f"Kinds are written column=kind; got {setting!r}.")
-        found[column.strip()] = kind.strip()
-    return found
+        kinds[column.strip()] = kind.strip()
+    return kinds

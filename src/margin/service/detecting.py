@@ -49,17 +49,17 @@ def detect(model_path: str | Path, data: str, out: str | Path, *, threshold: flo
     size = options.get("resize")
     pictures = [np.asarray(Image.open(file).convert("RGB")) for file in files]
     color = "gray" if last_step(model).network_["in_channels"] == 1 else "rgb"
-    found: list[Boxes] = []
+    detections: list[Boxes] = []
     for file, picture in zip(files, pictures):
         image = read_images([file], resize=size, color=color).images
         detected = model.predict(image)[0]
-        found.append(scaled_boxes(detected, image.shape[1:3], picture.shape[:2]))
+        detections.append(scaled_boxes(detected, image.shape[1:3], picture.shape[:2]))
     names = [str(name) for name in last_step(model).classes_]
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    for file, picture, boxes in zip(files, pictures, found):
+    for file, picture, boxes in zip(files, pictures, detections):
         annotated(picture, boxes, names, threshold).save(out / f"{file.stem}.png")
-    named = [Boxes(boxes.xyxy, boxes.labels.astype(str), boxes.scores) for boxes in found]
+    named = [Boxes(boxes.xyxy, boxes.labels.astype(str), boxes.scores) for boxes in detections]
     content = {
         "images": [
             {"id": k, "file_name": file.name, "height": picture.shape[0], "width": picture.shape[1]}
@@ -71,7 +71,12 @@ def detect(model_path: str | Path, data: str, out: str | Path, *, threshold: flo
         ),
     }
     (out / DETECTIONS).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return {"out": str(out), "pictures": len(files), "objects": sum(len(boxes) for boxes in found), "file": DETECTIONS}
+    return {
+        "out": str(out),
+        "pictures": len(files),
+        "objects": sum(len(boxes) for boxes in detections),
+        "file": DETECTIONS,
+    }
 
 
 def annotated(picture: np.ndarray, boxes: Boxes, names: list[str], threshold: float = 0.0) -> Any:

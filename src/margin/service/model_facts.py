@@ -104,19 +104,19 @@ def facts_folder() -> Path:
 @cache
 def package_key() -> str:
     """A digest of the names, sizes and times of the files of this package: an edit anywhere changes it."""
-    root, found = Path(margin.__file__).parent, []
+    root, files = Path(margin.__file__).parent, []
     for folder, _, names in os.walk(root):
         for name in names:
             if name.endswith((".py", ".toml")):
                 facts = os.stat(os.path.join(folder, name))
-                found.append((os.path.relpath(folder, root), name, facts.st_size, facts.st_mtime_ns))
-    return hashlib.sha256(repr((margin.__version__, str(root), sorted(found))).encode()).hexdigest()[:16]
+                files.append((os.path.relpath(folder, root), name, facts.st_size, facts.st_mtime_ns))
+    return hashlib.sha256(repr((margin.__version__, str(root), sorted(files))).encode()).hexdigest()[:16]
 
 
 def _before_sections(docstring: str) -> str:
     """A docstring without its numpydoc sections, which have a table of their own here."""
-    found = re.search(r"^(Parameters|Attributes|Examples)\n-+$", docstring, flags=re.MULTILINE)
-    return docstring[: found.start()].strip() if found else docstring
+    first_section = re.search(r"^(Parameters|Attributes|Examples)\n-+$", docstring, flags=re.MULTILINE)
+    return docstring[: first_section.start()].strip() if first_section else docstring
 
 
 def _source(cls: type) -> str:

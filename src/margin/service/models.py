@@ -21,10 +21,10 @@ RESULTS = ("report.html", "model_card.md", "board.png", "sampled.csv")
 
 def list_models(family: str | None = None, task: str | None = None, *, rows: bool = True) -> list[dict[str, Any]]:
     """The catalog as plain objects, optionally of one family or task, with or without the rows of the notes."""
-    for what, asked in (("family", family), ("task", task)):
+    for what, requested in (("family", family), ("task", task)):
         known = sorted({getattr(entry, what) for entry in catalog.ENTRIES})
-        if asked is not None and asked not in known:
-            raise BadRequest(f"There is no {what} {asked!r}; there are {', '.join(known)}.")
+        if requested is not None and requested not in known:
+            raise BadRequest(f"There is no {what} {requested!r}; there are {', '.join(known)}.")
     return [
         {
             "name": entry.name,
@@ -42,9 +42,9 @@ def list_models(family: str | None = None, task: str | None = None, *, rows: boo
 def describe(name: str) -> dict[str, Any]:
     """A model by catalog or class name, an atlas row by id, an experiment by name, a run folder or model file by path,
     or the rows that mention a term; else what is called most like it, with ``asked`` being the name that was given."""
-    found = _described(name)
-    if found is not None:
-        return found
+    description = _described(name)
+    if description is not None:
+        return description
     other = nearest(name)
     mentioned = atlas.find(name) if other is None or not other.is_synonym else []
     if mentioned:
@@ -103,10 +103,10 @@ def describe_run(path: str | Path) -> dict[str, Any]:
 
 def _board(path: Path) -> list[dict[str, Any]]:
     """The models of a comparison; generative ones, which have many measures, by the density that ranks them."""
-    found = json.loads(path.read_text())
-    if isinstance(found, list):
-        return found
-    return [{**row, "metric": "log_density", "mean": row.get("log_density")} for row in found["board"]]
+    board = json.loads(path.read_text())
+    if isinstance(board, list):
+        return board
+    return [{**row, "metric": "log_density", "mean": row.get("log_density")} for row in board["board"]]
 
 
 def _facts_of(model: Any) -> dict[str, Any]:

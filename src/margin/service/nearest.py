@@ -61,7 +61,7 @@ class Nearest:
     is_synonym: bool
 
 
-def entry_of(asked: str) -> catalog.Entry:
+def entry_of(requested: str) -> catalog.Entry:
     """The catalog's entry of a model; where there is none, the sentence names the one that is meant, if one can be.
 
     >>> entry_of("knn")
@@ -69,17 +69,17 @@ def entry_of(asked: str) -> catalog.Entry:
     margin.service.requests.BadRequest: There is no model 'knn'; try k-neighbors-classifier or k-neighbors-regressor.
     """
     try:
-        return catalog.entry(asked)
+        return catalog.entry(requested)
     except KeyError as error:
-        other = nearest(asked)
+        other = nearest(requested)
         if other is not None and other.is_synonym:
             names = {other.name, other.name.replace("-classifier", "-regressor")}
             ours = " or ".join(entry.name for entry in catalog.ENTRIES if entry.name in names)
-            raise BadRequest(f"There is no model {asked!r}; try {ours}.") from None
+            raise BadRequest(f"There is no model {requested!r}; try {ours}.") from None
         raise BadRequest(error.args[0]) from None
 
 
-def nearest(asked: str) -> Nearest | None:
+def nearest(requested: str) -> Nearest | None:
     """What exists under another name or one spelled alike, or None.
 
     >>> nearest("XGBoost")
@@ -87,7 +87,7 @@ def nearest(asked: str) -> Nearest | None:
     >>> nearest("logistic_regresion")
     Nearest(name='logistic-regression', is_synonym=False)
     """
-    plain = "-".join(asked.lower().replace("_", " ").split())
+    plain = "-".join(requested.lower().replace("_", " ").split())
     known = {entry.name for entry in catalog.ENTRIES}
     for name in (plain, plain.removesuffix("s"), plain.removesuffix("-classifier").removesuffix("-regressor")):
         synonym = SYNONYMS.get(name)
@@ -97,5 +97,5 @@ def nearest(asked: str) -> Nearest | None:
 
     classes = {entry.class_name.lower(): entry.name for entry in catalog.ENTRIES}
     names = [*known, *classes, *atlas.rows(), *experiments.names()]
-    found = difflib.get_close_matches(plain, sorted(names), n=1, cutoff=ALIKE)
-    return Nearest(classes.get(found[0], found[0]), is_synonym=False) if found else None
+    matches = difflib.get_close_matches(plain, sorted(names), n=1, cutoff=ALIKE)
+    return Nearest(classes.get(matches[0], matches[0]), is_synonym=False) if matches else None

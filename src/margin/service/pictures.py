@@ -61,13 +61,13 @@ def check_size(model: Any, source: Source, data: str, manifest: Mapping[str, Any
     if source.image_shape is None or fitted is None:
         return
     height, width, channels = fitted
-    found = (*source.image_shape, 1)[:3]
-    if found == fitted:
+    shape = (*source.image_shape, 1)[:3]
+    if shape == fitted:
         return
     color = ",color=gray" if channels == 1 else ""
     folder = data.partition(":")[0]
     raise BadRequest(
-        f"{data}: pictures have {found[0]} x {found[1]} pixels and {found[2]} channel(s), the model was fitted to "
+        f"{data}: pictures have {shape[0]} x {shape[1]} pixels and {shape[2]} channel(s), the model was fitted to "
         f"{height} x {width} and {channels}; {folder}:resize={height}x{width}{color} brings them to that."
     )
 

@@ -52,10 +52,10 @@ def predict(model_path: str, data: str, *, proba: bool = False) -> Columns:
         return pictures
     source = source_for(manifest, data)
     check_size(model, source, data, manifest)
-    found = getattr(model, wanted)(source.X)
-    if isinstance(found, list):  # tags of the words of every text: as a tagger reads them, with blanks between
-        found = [" ".join(map(str, tags)) for tags in found]
-    values = np.asarray(found)
+    predictions = getattr(model, wanted)(source.X)
+    if isinstance(predictions, list):  # tags of the words of every text: as a tagger reads them, with blanks between
+        predictions = [" ".join(map(str, tags)) for tags in predictions]
+    values = np.asarray(predictions)
     if proba:
         return {str(label): values[:, i] for i, label in enumerate(getattr(model, "classes_", range(values.shape[1])))}
     return {"prediction": values} if values.ndim == 1 else _numbered("prediction_", values)
@@ -186,8 +186,8 @@ def _trained_on(manifest: dict[str, Any], source: Source, data: str) -> bool:
 def _entry_of(manifest: dict[str, Any]) -> catalog.Entry | None:
     """The catalog's entry of a fitted model on text; None for others, whose sources need no model to be read."""
     name = manifest.get("identity", {}).get("model", "")
-    found = next((entry for entry in catalog.ENTRIES if entry.name == name), None)
-    return found if found is not None and found.data == "text" else None
+    entry_of_name = next((entry for entry in catalog.ENTRIES if entry.name == name), None)
+    return entry_of_name if entry_of_name is not None and entry_of_name.data == "text" else None
 
 
 def source_for(

@@ -243,9 +243,11 @@ def _from_table(name: str, table: Table, target: str | None, task: str | None, u
             X, y = (table.drop(target), None) if untargeted == "predict" else table.split_target(target)
         except KeyError as error:
             raise BadRequest(str(error)) from None
-    found = task or ("density" if y is None or not len(y) else data.detect_task(y))
+    detected_task = task or ("density" if y is None or not len(y) else data.detect_task(y))
     left_out = rows - len(table)
-    return Source(name, X.to_pandas(), y, X.names, target or "", found, table.hash(), table=X, untargeted=left_out)
+    return Source(
+        name, X.to_pandas(), y, X.names, target or "", detected_task, table.hash(), table=X, untargeted=left_out
+    )
 
 
 def _parsed_options(text: str) -> dict[str, Any]:

@@ -18,5 +18,5 @@ RESOURCES = frozenset(
 def adopt_resources(model: Any, like: Any) -> Any:
     """Give ``model`` the resources of ``like``, wherever both have the parameter, nested ones too."""
     known = model.get_params()
-    found = {name: value for name, value in like.get_params().items() if name.rpartition("__")[2] in RESOURCES}
-    return model.set_params(**{name: value for name, value in found.items() if name in known})
+    resources = {name: value for name, value in like.get_params().items() if name.rpartition("__")[2] in RESOURCES}
+    return model.set_params(**{name: value for name, value in resources.items() if name in known})

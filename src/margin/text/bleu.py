@@ -70,10 +70,10 @@ def bleu(
     total = 0.0
     for n in range(1, max_n + 1):
         counts = [bleu_counts(hypothesis, given, n) for hypothesis, given in pairs]
-        found, all_of_them = (sum(part) + (1 if smooth and n > 1 else 0) for part in zip(*counts))
-        if not found:
+        matched, total_ngrams = (sum(part) + (1 if smooth and n > 1 else 0) for part in zip(*counts))
+        if not matched:
             return 0.0
-        total += math.log(found / all_of_them)
+        total += math.log(matched / total_ngrams)
     return math.exp(min(0.0, 1 - nearest / length) + total / max_n)
 
 

@@ -63,9 +63,9 @@ def count_pieces(texts: Iterable[str]) -> dict[bytes, int]:
         ascii_only = len(data) == len(joined)
         lengths = [len(text) for text in group] if ascii_only else [len(text.encode()) for text in group]
         pieces = _cut(data, np.cumsum([0, *lengths], dtype=np.int64), ascii_only)
-        found = np.bincount(pieces.numbers, minlength=len(pieces.starts)).tolist()
+        occurrences = np.bincount(pieces.numbers, minlength=len(pieces.starts)).tolist()
         spans = zip(pieces.starts.tolist(), pieces.ends.tolist(), strict=True)
-        new = {data[start:end]: count for (start, end), count in zip(spans, found, strict=True)}
+        new = {data[start:end]: count for (start, end), count in zip(spans, occurrences, strict=True)}
         counts = counts + Counter(new) if counts else Counter(new)
     return counts
 
@@ -118,15 +118,15 @@ class CompiledEncoder:
         """The tokens of a whole text."""
         if isinstance(text, bytes):
             return self._encoded(text, text.isascii())
-        found: list[int] = []
+        ids: list[int] = []
         for part in _parts(text):
             data = part.encode()
             tokens = self._encoded(data, len(data) == len(part))
-            if found:
-                found += tokens
+            if ids:
+                ids += tokens
             else:
-                found = tokens  # one part is not copied
-        return found
+                ids = tokens  # one part is not copied
+        return ids
 
     def _encoded(self, data: bytes, ascii_only: bool) -> list[int]:
         pieces = _cut(data, np.array([0, len(data)], dtype=np.int64), ascii_only)

@@ -165,21 +165,21 @@ class TextClassifier(ClassifierMixin, TextNetworkEstimator):
 
     def _sequences(self, X: Any) -> list[list[int]]:
         owner, codes = type(self).__name__, self._codes()
-        found = self._encoded(text_rows(owner, X), codes)
-        unknown = [i for i, ids in enumerate(found) if all(token == UNKNOWN for token in ids)]
+        sequences = self._encoded(text_rows(owner, X), codes)
+        unknown = [i for i, ids in enumerate(sequences) if all(token == UNKNOWN for token in ids)]
         if unknown:
             warn_user(
-                f"{owner}: {len(unknown)} of {len(found)} texts have no token that fit has seen, the first is text "
+                f"{owner}: {len(unknown)} of {len(sequences)} texts have no token that fit has seen, the first is text "
                 f"{unknown[0]}; what is said of them is what is said of unknown tokens."
             )
-        return found
+        return sequences
 
     def _encoded(self, texts: Sequence[str], codes: TermCodes) -> list[list[int]]:
-        found = [codes.encode(text) for text in texts]
-        for i, ids in enumerate(found):
+        sequences = [codes.encode(text) for text in texts]
+        for i, ids in enumerate(sequences):
             if not ids:
                 raise ValueError(f"{type(self).__name__}: X must have tokens in every text; text {i} is {texts[i]!r}.")
-        return found
+        return sequences
 
     def _outputs(self, sequences: list[list[int]]) -> np.ndarray:
         """What the last layer gives; texts of like length are read together."""

@@ -16,17 +16,17 @@ def entities(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     >>> entities(["B-PER", "I-PER", "O", "B-LOC", "B-LOC", "I-ORG"])
     [('PER', 0, 2), ('LOC', 3, 4), ('LOC', 4, 5), ('ORG', 5, 6)]
     """
-    found: list[tuple[str, int, int]] = []
+    spans: list[tuple[str, int, int]] = []
     kind, start = "", 0
     for i, tag in enumerate([*tags, "O"]):
         mark, _, name = tag.partition("-")
         continues = mark == "I" and name == kind
         if kind and not continues:
-            found.append((kind, start, i))
+            spans.append((kind, start, i))
             kind = ""
         if mark in ("B", "I") and not continues:
             kind, start = name, i
-    return found
+    return spans
 
 
 class EntityScores(NamedTuple):

@@ -183,11 +183,11 @@ class LanguageModel(BlockParameters, TransformerTraining, NeuralEstimator):
         ``params`` are parameters of training, for a fit that goes on with ``warm_start``; those of the network are in
         the folder. Nothing in the files is executed, and what does not fit together is refused.
         """
-        found = read_gpt2(folder)
-        for name in params.keys() & found.parameters.keys():
+        layout = read_gpt2(folder)
+        for name in params.keys() & layout.parameters.keys():
             raise ValueError(f"{cls.__name__}: {name} is what the folder says; got {params[name]!r} as well.")
-        model = cls(**{**found.parameters, **params})
-        model.codes_, model.network_, model.weights_ = found.codes, found.network, found.weights
+        model = cls(**{**layout.parameters, **params})
+        model.codes_, model.network_, model.weights_ = layout.codes, layout.network, layout.weights
         model.n_iter_, model.t_, model.loss_curve_, model.validation_scores_ = 0, 0, [], None
         return model
 

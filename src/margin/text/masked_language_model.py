@@ -108,9 +108,9 @@ class MaskedLanguageModel(
             ids += codes.encode(part, owner, start=number == 0).tolist() if part else []
             ids += [] if last else [marks.mask]
         (row,) = self._log_proba([np.array(ids)])
-        asked = np.exp(row[np.array(ids) == marks.mask, 1 : codes.size])
-        best = np.argsort(-asked, axis=1, kind="stable")[:, :n]
-        return [[(codes.decode([i + 1]).strip(" "), float(p[i])) for i in order] for p, order in zip(asked, best)]
+        proba = np.exp(row[np.array(ids) == marks.mask, 1 : codes.size])
+        best = np.argsort(-proba, axis=1, kind="stable")[:, :n]
+        return [[(codes.decode([i + 1]).strip(" "), float(p[i])) for i in order] for p, order in zip(proba, best)]
 
     def transform(self, X: Any) -> np.ndarray:
         """The mean vector of the tokens of every text, (n, d_model)."""
@@ -121,13 +121,13 @@ class MaskedLanguageModel(
     def pseudo_log_likelihood(self, X: Any) -> np.ndarray:
         """Of every text, the mean log-probability of its tokens, each hidden alone: nats per token."""
         owner, codes = type(self).__name__, self._codes()
-        found = []
+        means = []
         for i, text in enumerate(texts_of(owner, X)):
             ids = self._cut(i, codes.encode(text, owner))
             hidden = np.tile(ids, (len(ids), 1))
             np.fill_diagonal(hidden, Marks.after(codes.size).mask)
-            found.append(np.mean([row[n, ids[n]] for n, row in enumerate(self._log_proba(list(hidden)))]))
-        return np.array(found)
+            means.append(np.mean([row[n, ids[n]] for n, row in enumerate(self._log_proba(list(hidden)))]))
+        return np.array(means)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of :meth:`pseudo_log_likelihood`."""
@@ -203,7 +203,7 @@ class MaskedLanguageModel(
 
     def _states(self, sequences: list[np.ndarray]) -> list[np.ndarray]:
         """The vectors of the tokens of every sequence, without those of the marks."""
-        module, found = self._ready_module(), []
+        module, rows = self._ready_module(), []
         marks = Marks.after(self._codes().size)
         assert isinstance(module, BERT)
         for first in range(0, len(sequences), AT_ONCE):
@@ -211,8 +211,8 @@ class MaskedLanguageModel(
             ids, segments = rows_of([[part] for part in group], marks)
             with torch.inference_mode(), torch_threads(threads_for(forward_work(module, ids.size))):
                 states = module.states(torch.from_numpy(ids), torch.from_numpy(segments), _visible(ids)).numpy()
-            found += [row[1 : 1 + len(part)] for row, part in zip(states, group)]
-        return found
+            rows += [row[1 : 1 + len(part)] for row, part in zip(states, group)]
+        return rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -40,18 +40,18 @@ def _stride(context: int) -> int:
 
 def token_log_probabilities(module: nn.Module, sequences: Sequence[np.ndarray], context: int) -> list[np.ndarray]:
     """For every sequence, the log-probabilities of all its tokens but the first, each given those before it."""
-    found = [np.empty(len(tokens) - 1) for tokens in sequences]
+    log_probabilities = [np.empty(len(tokens) - 1) for tokens in sequences]
     windows = [(i, start) for i, tokens in enumerate(sequences) for start in _starts(len(tokens) - 1, context)]
     # Windows of similar length are scored together, so that little is padded.
-    windows.sort(key=lambda window: min(context, len(found[window[0]]) - window[1]))
+    windows.sort(key=lambda window: min(context, len(log_probabilities[window[0]]) - window[1]))
     for first in range(0, len(windows), WINDOWS):
         group = windows[first : first + WINDOWS]
         pieces = [sequences[i][start : start + context + 1] for i, start in group]
         values = _scored(module, pieces)
         for (i, start), piece, row in zip(group, pieces, values):
             skip = max(1, context // 2) - 1 if start else 0  # what the window before has scored
-            found[i][start + skip : start + len(piece) - 1] = row[skip : len(piece) - 1]
-    return found
+            log_probabilities[i][start + skip : start + len(piece) - 1] = row[skip : len(piece) - 1]
+    return log_probabilities
 
 
 def _starts(n: int, context: int) -> range:

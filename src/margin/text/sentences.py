@@ -17,10 +17,10 @@ def sentences_of(owner: str, X: Any, name: str = "X") -> list[list[str]]:
     """Each text of ``X`` as a list of words: a string is cut at white space, a sequence of strings stays as it is."""
     if isinstance(X, str) or not isinstance(X, Iterable):
         raise ValueError(f"{owner}: {name} must be a sequence of texts; got {type(X).__name__}.")
-    found = [_words(owner, name, i, text) for i, text in enumerate(X)]
-    if not found:
+    sentences = [_words(owner, name, i, text) for i, text in enumerate(X)]
+    if not sentences:
         raise ValueError(f"{owner}: {name} must hold at least one text; got none.")
-    return found
+    return sentences
 
 
 def _words(owner: str, name: str, i: int, text: Any) -> list[str]:

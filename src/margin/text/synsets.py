@@ -110,10 +110,10 @@ def class_hierarchy(names: Iterable[str]) -> dict[str, list[str]]:
     >>> class_hierarchy(["automobile", "frog"])
     {'automobile': ['vehicle', 'artifact', 'entity'], 'frog': ['animal', 'living_thing', 'entity']}
     """
-    found = {}
+    hypernyms_of = {}
     for name in names:
         meanings = synsets(name)
         if not meanings:
             raise KeyError(f"class_hierarchy: the lexicon has no word {name!r}.")
-        found[name] = list(hypernyms(meanings[0].name))[1:]
-    return found
+        hypernyms_of[name] = list(hypernyms(meanings[0].name))[1:]
+    return hypernyms_of

@@ -175,17 +175,17 @@ class CRFTagger(_Tagger):
         counts = Counter(itertools.chain.from_iterable(seen))
         self.features_ = sorted(feature for feature, count in counts.items() if count >= self.min_count)
         problem = _Likelihood(self._columns(seen), codes, len(self.tags_), self.alpha)
-        found = optimize.minimize(
+        optimum = optimize.minimize(
             problem,
             np.zeros(problem.size),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0, "maxcor": 10},
         )
-        self.weights_, chain = problem.unpacked(found.x)
+        self.weights_, chain = problem.unpacked(optimum.x)
         self.first_, self.between_, self.last_ = (part.copy() for part in chain)
-        self.loss_, self.n_iter_ = float(found.fun), int(found.nit)
-        if found.status == 1:  # the limit of iterations or of evaluations
+        self.loss_, self.n_iter_ = float(optimum.fun), int(optimum.nit)
+        if optimum.status == 1:  # the limit of iterations or of evaluations
             warn_user(
                 f"CRFTagger: L-BFGS has not converged after max_iter={self.max_iter} iterations.", ConvergenceWarning
             )

@@ -109,20 +109,20 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
             raise ValueError(f"{owner}: warm_start must go on with the same network.")
         seed = self._seed(state)
         train, valid = self._split(len(pairs), seed)
-        self.codes_, self.network_ = {side: found.stored for side, found in codes.items()}, network
+        self.codes_, self.network_ = {side: code.stored for side, code in codes.items()}, network
         yield from self._learn([pairs[i] for i in train], [pairs[i] for i in valid], seed, state)
 
     def predict(self, X: Any) -> np.ndarray:
         """The translation of every text."""
-        owner, found = type(self).__name__, []
+        owner, translations = type(self).__name__, []
         codes = self._codes("target")
         sources = self._encoded(self._codes("source"), texts_of(owner, X), "source")
         order = np.argsort([len(source) for source in sources], kind="stable")
         with torch.inference_mode(), torch_threads(available()):
             for first in range(0, len(order), AT_ONCE):
-                found += self._translated([sources[i] for i in order[first : first + AT_ONCE]])
+                translations += self._translated([sources[i] for i in order[first : first + AT_ONCE]])
         texts = [""] * len(sources)
-        for i, tokens in zip(order, found):
+        for i, tokens in zip(order, translations):
             texts[i] = codes.decode(tokens)
         return np.array(texts)
 
@@ -162,7 +162,7 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
 
     def _encoded(self, codes: TextCodes, texts: Sequence[str], side: str) -> list[np.ndarray]:
         """Every text with its end, within the context."""
-        owner, found = type(self).__name__, []
+        owner, sequences = type(self).__name__, []
         for i, text in enumerate(texts):
             ids = codes.encode(text, owner)
             if len(ids) >= self.context and not self.truncate:
@@ -170,8 +170,8 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
                     f"{owner}: texts must have less than {self.context} tokens, or truncate must be True; "
                     f"{side} {i} has {len(ids)}."
                 )
-            found.append(np.array([*ids[: self.context - 1], END]))
-        return found
+            sequences.append(np.array([*ids[: self.context - 1], END]))
+        return sequences
 
     def _learn(self, pairs: Pairs, held: Pairs, seed: int, state: Any) -> Iterator[Record]:
         seeds = Seeds.of(seed)
@@ -201,8 +201,8 @@ class Translator(BlockParameters, TransformerTraining, NeuralEstimator):
             return module.decode(tokens[:, None], memory, mask, cache)[:, -1].log_softmax(dim=-1)
 
         options = {"width": width, "max_tokens": self.network_["config"]["context"], "alpha": self.length_penalty}
-        found = beam_search(next_scores, len(sources), begin=END, end=END, **options)
-        return [tokens for tokens, _ in found]
+        beams = beam_search(next_scores, len(sources), begin=END, end=END, **options)
+        return [tokens for tokens, _ in beams]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -235,7 +235,7 @@ def _visible(ids: Tensor) -> Tensor:
 
 def _log_probabilities(module: nn.Module, pairs: Pairs) -> list[tuple[float, int]]:
     """Log-probability of every target given its source, and how many tokens it has."""
-    found: list[tuple[float, int]] = []
+    totals: list[tuple[float, int]] = []
     for first in range(0, len(pairs), AT_ONCE):
         source, target = (padded_sequences(side) for side in zip(*pairs[first : first + AT_ONCE]))
         with torch.inference_mode():
@@ -244,5 +244,5 @@ def _log_probabilities(module: nn.Module, pairs: Pairs) -> list[tuple[float, int
                 scores.transpose(1, 2), target[:, 1:], ignore_index=PADDING, reduction="none"
             )
         counts = (target[:, 1:] != PADDING).sum(dim=1)
-        found += zip((-losses.sum(dim=1)).tolist(), counts.tolist())
-    return found
+        totals += zip((-losses.sum(dim=1)).tolist(), counts.tolist())
+    return totals

@@ -51,11 +51,11 @@ class WordVectorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterati
         check_is_fitted(self)
         position = self._position()
         rows = np.zeros((0, self.vectors_.shape[1]))
-        found = []
+        means = []
         for sentence in sentences_of(type(self).__name__, X):
             known = [position[word] for word in sentence if word in position]
-            found.append(self.vectors_[known].mean(axis=0) if known else np.zeros(self.vectors_.shape[1]))
-        return np.vstack([rows, *found])
+            means.append(self.vectors_[known].mean(axis=0) if known else np.zeros(self.vectors_.shape[1]))
+        return np.vstack([rows, *means])
 
     def _position(self) -> dict[str, int]:
         return {word: i for i, word in enumerate(self.vocabulary_)}

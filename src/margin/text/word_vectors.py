@@ -27,8 +27,8 @@ def nearest_words(
     cosines = vectors @ target / np.where(lengths > 0, lengths, 1.0)
     skipped = set(without)
     order = np.argsort(-cosines, kind="stable")
-    found = ((vocabulary[i], float(cosines[i])) for i in order if vocabulary[i] not in skipped)
-    return [pair for pair, _ in zip(found, range(n))]
+    candidates = ((vocabulary[i], float(cosines[i])) for i in order if vocabulary[i] not in skipped)
+    return [pair for pair, _ in zip(candidates, range(n))]
 
 
 def analogy(

@@ -55,12 +55,12 @@ def find_string_categories(owner: str, X: Any, given: Any) -> tuple[Any, np.ndar
         if given is None or isinstance(given, str) or not _has_objects(X):  # an array has one dtype for all its columns
             return X, None, {}
         chosen = categorical_flags(owner, given, X.shape[1])
-        found = {int(j): _known(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
-        return encode_strings(X, found), chosen, found
+        categories = {int(j): _known(X[:, j]) for j in np.flatnonzero(chosen) if _has_strings(X[:, j])}
+        return encode_strings(X, categories), chosen, categories
     holds_strings = np.array([_holds_strings(X.iloc[:, j]) for j in range(X.shape[1])], dtype=bool)
     chosen = holds_strings if isinstance(given, str) else categorical_flags(owner, given, X.shape[1], list(X.columns))
-    found = {int(j): _known(X.iloc[:, j].dropna().unique()) for j in np.flatnonzero(chosen & holds_strings)}
-    return encode_strings(X, found), chosen, found
+    categories = {int(j): _known(X.iloc[:, j].dropna().unique()) for j in np.flatnonzero(chosen & holds_strings)}
+    return encode_strings(X, categories), chosen, categories
 
 
 def encode_strings(X: Any, categories: Mapping[int, Any]) -> Any:
@@ -100,7 +100,7 @@ def find_categories(
 
     ``names`` of the columns, if there are any, are what an error calls them.
     """
-    found: Categories = {}
+    categories: Categories = {}
     for column in np.flatnonzero(categorical).tolist():
         known = strings.get(column)
         if known is None:
@@ -112,8 +112,8 @@ def find_categories(
                 f"{owner}: categorical column {called} has {len(known)} categories; at most {MAX_CATEGORIES} are"
                 " possible: merge the rarest, as margin.data.preprocessor does."
             )
-        found[column] = known
-    return found
+        categories[column] = known
+    return categories
 
 
 def encode_numbers(X: np.ndarray, categories: Mapping[int, Any]) -> np.ndarray:
@@ -167,5 +167,5 @@ def _has_strings(values: np.ndarray) -> bool:
 
 def _known(values: Any) -> list[Any]:
     """The distinct values in an order that does not depend on the rows: by type, then by size."""
-    found = {value.item() if isinstance(value, np.generic) else value for value in values if not is_missing(value)}
-    return sorted(found, key=lambda value: (type(value).__name__, value))
+    distinct = {value.item() if isinstance(value, np.generic) else value for value in values if not is_missing(value)}
+    return sorted(distinct, key=lambda value: (type(value).__name__, value))

@@ -156,14 +156,14 @@ def _add_tree(tree: TreeArrays, X: np.ndarray, scale: float, values: np.ndarray)
 
     paths = _leaf_paths(tree)
     questions = Questions(*(np.ascontiguousarray(tree[name]) for name in Questions._fields))
-    found = np.zeros((len(X), values.shape[1], values.shape[2]))
+    attributions = np.zeros((len(X), values.shape[1], values.shape[2]))
     value, chances = np.ascontiguousarray(tree["value"]), _chances(paths.column_start)
     over_ranges(
-        lambda low, high: add_attributions(low, high, X, questions, value, paths, chances, found),
+        lambda low, high: add_attributions(low, high, X, questions, value, paths, chances, attributions),
         len(X),
         threads_for(50.0 * len(X) * len(tree["feature"])),
     )
-    values += scale * found
+    values += scale * attributions
 
 
 def _leaf_paths(tree: TreeArrays) -> Any:

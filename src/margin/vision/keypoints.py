@@ -45,5 +45,5 @@ def match_descriptors(a: np.ndarray, b: np.ndarray, ratio: float = 0.8) -> np.nd
     rows = np.arange(len(a))
     clear = distance[rows, order[:, 0]] < ratio * distance[rows, order[:, 1]]
     mutual = distance.argmin(axis=0)[order[:, 0]] == rows
-    found = clear & mutual
-    return np.column_stack([rows[found], order[found, 0]])
+    matched = clear & mutual
+    return np.column_stack([rows[matched], order[matched, 0]])

@@ -38,8 +38,8 @@ def sift(image: np.ndarray, contrast: float = 0.02) -> Keypoints:
     image = np.asarray(image, dtype=np.float64)
     if image.ndim != 2:
         raise ValueError(f"sift: image must be gray, with 2 axes; got shape {image.shape}.")
-    found = [_octave(blurred, step, contrast) for blurred, step in _octaves(image)]
-    points = np.concatenate([np.empty((0, 3)), *found])
+    octaves = [_octave(blurred, step, contrast) for blurred, step in _octaves(image)]
+    points = np.concatenate([np.empty((0, 3)), *octaves])
     return describe_sift(image, points[:, :2], points[:, 2])
 
 

@@ -65,14 +65,14 @@ def surf(image: np.ndarray, threshold: float = 1e-4) -> Keypoints:
     if image.ndim != 2:
         raise ValueError(f"surf: image must be gray, with 2 axes; got shape {image.shape}.")
     integral = integral_image(image)
-    found: dict[tuple[int, int, int], float] = {}
+    responses: dict[tuple[int, int, int], float] = {}
     for sizes in FILTER_SIZES:
         if sizes[-1] > 2 * min(image.shape):
             break
         stack = np.array([hessian_determinant(integral, size) for size in sizes])
         peaks = (stack == maximum_filter(stack, 3)) & (stack > threshold)
-        found |= {(int(r), int(c), sizes[k]): stack[k, r, c] for k, r, c in np.argwhere(peaks) if k in (1, 2)}
-    strongest = sorted(found, key=lambda key: (-found[key], key))
+        responses |= {(int(r), int(c), sizes[k]): stack[k, r, c] for k, r, c in np.argwhere(peaks) if k in (1, 2)}
+    strongest = sorted(responses, key=lambda key: (-responses[key], key))
     points = np.array(strongest, dtype=float).reshape(-1, 3)
     return describe_surf(image, points[:, :2], points[:, 2] * SIGMA_PER_SIZE)
 

@@ -138,8 +138,8 @@ class VisualWords(ImageTransformer):
         spread = np.ptp(gray)
         gray = (gray - gray.min()) / (spread if spread > 0 else 1.0)
         find, describe = (sift, describe_sift) if self.descriptor == "sift" else (surf, describe_surf)
-        found = find(gray).descriptors
-        if len(found):
-            return found
+        descriptors = find(gray).descriptors
+        if len(descriptors):
+            return descriptors
         middle = (np.array(gray.shape) - 1)[None] / 2
         return describe(gray, middle, np.array([max(gray.shape) / 12])).descriptors[:1]

@@ -35,10 +35,10 @@ def autograd(function: Any, x: torch.Tensor) -> torch.Tensor:
 
 def minimum(function: Any) -> tuple[float, float]:
     """Where the function is smallest on [-5, 0], and its value there."""
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda x: float(function(double(x))), bounds=(-5, 0), method="bounded", options={"xatol": 1e-10}
     )
-    return float(found.x), float(found.fun)
+    return float(optimum.x), float(optimum.fun)
 
 
 @claim("indicator-heaviside")

@@ -99,7 +99,7 @@ def saturated_units_have_small_gradients(seed: int) -> Verdict:
 @claim("claim-dying-relu")
 def a_unit_with_a_large_negative_bias_is_dead(seed: int) -> Verdict:
     X, y = disc(seed)
-    found, gradients = {}, {}
+    outcomes, gradients = {}, {}
     for name, activation in {"relu": nn.ReLU, "leaky": partial(nn.LeakyReLU, 0.01)}.items():
         net = network(seed, 2, 12, 1, activation=activation)
         with torch.no_grad():
@@ -108,14 +108,14 @@ def a_unit_with_a_large_negative_bias_is_dead(seed: int) -> Verdict:
         gradients[name] = float(gradient[3].abs().max())
         before = dead_units(net, X)
         learn(net, X, y, steps=60)
-        found[name] = (before, (0, 3) in dead_units(net, X), float(net[0].bias[3].detach()))
+        outcomes[name] = (before, (0, 3) in dead_units(net, X), float(net[0].bias[3].detach()))
     return every(
-        reported=equal((0, 3) in found["relu"][0], True),
+        reported=equal((0, 3) in outcomes["relu"][0], True),
         no_gradient=equal(gradients["relu"], 0.0),
-        never_recovers=equal(found["relu"][1:], (True, -100.0)),
-        leaky_is_never_dead=equal(found["leaky"][0], []),
+        never_recovers=equal(outcomes["relu"][1:], (True, -100.0)),
+        leaky_is_never_dead=equal(outcomes["leaky"][0], []),
         leaky_has_a_gradient=above(gradients["leaky"], 0.0),
-        leaky_moves=above(abs(found["leaky"][2] + 100.0), 1e-3),
+        leaky_moves=above(abs(outcomes["leaky"][2] + 100.0), 1e-3),
     )
 
 

@@ -96,11 +96,11 @@ def gibbs_matches_exact_marginals(seed: int) -> Verdict:
     states = np.array(list(product([0, 1], repeat=9)))
     weights = np.exp(field.log_potential(states) - field.log_partition())
     exact = weights @ states
-    asked = [field.marginal([v]).values[1] for v in field.variables]
+    eliminated = [field.marginal([v]).values[1] for v in field.variables]
     rows = MarkovRandomField(field.potentials).sample(6000, seed)
     return every(
         normalized=near(weights.sum(), 1.0, tolerance=1e-12),
-        elimination=near(asked, exact, tolerance=1e-12),
+        elimination=near(eliminated, exact, tolerance=1e-12),
         gibbs=near(rows.mean(axis=0), exact, tolerance=0.035),
     )
 
@@ -109,22 +109,22 @@ def _paths(potentials: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[np.nd
     """All paths of states and the sum of their log-potentials."""
     emissions, transition, start = potentials
     length, k = emissions.shape
-    found = np.array(list(product(range(k), repeat=length)))
-    scores = start[found[:, 0]] + emissions[np.arange(length), found].sum(axis=1)
-    return found, scores + transition[found[:, :-1], found[:, 1:]].sum(axis=1)
+    paths = np.array(list(product(range(k), repeat=length)))
+    scores = start[paths[:, 0]] + emissions[np.arange(length), paths].sum(axis=1)
+    return paths, scores + transition[paths[:, :-1], paths[:, 1:]].sum(axis=1)
 
 
 @claim("hidden-markov-model")
 def sums_over_paths_and_baum_welch(seed: int) -> Verdict:
     model = HiddenMarkovModel.random(3, 4, seed)
     symbols, _ = model.sample(6, seed)
-    found, scores = _paths(model.log_potentials(symbols))
+    paths, scores = _paths(model.log_potentials(symbols))
     sequences = [model.sample(60, 10 * seed + i)[0] for i in range(4)]
     steps = list(islice(baum_welch(sequences, HiddenMarkovModel.random(3, 4, seed + 99)), 15))
     climb = np.diff([step.log_likelihood for step in steps])
     return every(
         likelihood=near(model.log_prob(symbols), np.logaddexp.reduce(scores), tolerance=1e-10),
-        viterbi=equal(model.decode(symbols).tolist(), found[scores.argmax()].tolist()),
+        viterbi=equal(model.decode(symbols).tolist(), paths[scores.argmax()].tolist()),
         em_never_falls=above(float(climb.min()), -1e-8),
         em_rises=above(float(climb.sum()), 0.1),
     )
@@ -137,12 +137,12 @@ def fields_given_inputs(seed: int) -> Verdict:
     sequences = [np.eye(3)[y] + rng.normal(scale=0.8, size=(len(y), 3)) for y in labels]
     model = LinearChainCRF.fit(sequences, labels, max_iter=60)
     x, y = sequences[0][:5], labels[0][:5]
-    found, scores = _paths(model.log_potentials(x))
-    at = int(np.flatnonzero((found == y).all(axis=1))[0])
+    paths, scores = _paths(model.log_potentials(x))
+    at = int(np.flatnonzero((paths == y).all(axis=1))[0])
     before = LinearChainCRF(np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(3))
     fitted, flat = (sum(m.log_prob(a, b) for a, b in zip(sequences, labels)) for m in (model, before))
     return every(
         likelihood=near(model.log_prob(x, y), scores[at] - np.logaddexp.reduce(scores), tolerance=1e-10),
-        viterbi=equal(model.predict(x).tolist(), found[scores.argmax()].tolist()),
+        viterbi=equal(model.predict(x).tolist(), paths[scores.argmax()].tolist()),
         training_helps=above(fitted - flat, 20.0),
     )

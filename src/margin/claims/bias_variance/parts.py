@@ -60,36 +60,36 @@ def no_model_goes_below_the_noise(seed: int) -> Verdict:
     spread = lambda X: 0.1 + X[:, 0]  # noqa: E731
     problem = RegressionProblem(on_interval(0, 1), lambda X: np.sin(5 * X[:, 0]), noise=spread)
     models = (PolynomialRegression(1), PolynomialRegression(6), Ridge())
-    found = [bias_variance(m, problem, n_rows=60, n_sets=40, n_test=4000, random_state=seed) for m in models]
+    decompositions = [bias_variance(m, problem, n_rows=60, n_sets=40, n_test=4000, random_state=seed) for m in models]
     exact = (1.1**3 - 0.1**3) / 3  # the mean of (0.1 + x)^2
     X, y = problem.sample(np.random.default_rng([seed, 1]), 20_000)
     return every(
-        same_for_all=near([part.noise for part in found], [found[0].noise] * 3, tolerance=1e-12),
-        mean_of_the_variance=average(found[0].parts.noise, exact),
+        same_for_all=near([part.noise for part in decompositions], [decompositions[0].noise] * 3, tolerance=1e-12),
+        mean_of_the_variance=average(decompositions[0].parts.noise, exact),
         the_truth_itself=average((y - problem.mean(X)) ** 2, exact),
-        none_below=above(min(part.total for part in found), found[0].noise),
+        none_below=above(min(part.total for part in decompositions), decompositions[0].noise),
     )
 
 
 @claim("bias-variance-decomposition")
 def three_parts_sum_to_the_risk(seed: int) -> Verdict:
     problem = _sine()
-    found = [
+    decompositions = [
         bias_variance(PolynomialRegression(degree), problem, n_rows=30, n_sets=200, random_state=seed)
         for degree in (1, 3)
     ]
     rng = np.random.default_rng(seed)
     X_test = problem.inputs(rng, 200)
-    said = np.array([PolynomialRegression(1).fit(*problem.sample(rng, 30)).predict(X_test) for _ in range(100)])
-    mean, truth = said.mean(axis=0), problem.mean(X_test)
-    variance = float(said.var(axis=0).mean())
-    error = float(np.mean((said - truth) ** 2))
+    predictions = np.array([PolynomialRegression(1).fit(*problem.sample(rng, 30)).predict(X_test) for _ in range(100)])
+    mean, truth = predictions.mean(axis=0), problem.mean(X_test)
+    variance = float(predictions.var(axis=0).mean())
+    error = float(np.mean((predictions - truth) ** 2))
     x, y = problem.sample(rng, 2000)
     return corrected(
         every(
-            sums=near([f.total / f.risk for f in found], [1.0, 1.0], tolerance=0.02),
-            within_error=below(max(abs(f.total - f.risk) / f.risk_error for f in found), ERRORS),
-            line_is_biased=above(found[0].bias, found[0].variance),
+            sums=near([f.total / f.risk for f in decompositions], [1.0, 1.0], tolerance=0.02),
+            within_error=below(max(abs(f.total - f.risk) / f.risk_error for f in decompositions), ERRORS),
+            line_is_biased=above(decompositions[0].bias, decompositions[0].variance),
             by_hand=near(variance + float(np.mean((mean - truth) ** 2)), error, tolerance=1e-10),
         ),
         bias_not_squared=near(variance + float(np.mean(np.abs(mean - truth))), error, tolerance=0.01),
@@ -100,8 +100,8 @@ def three_parts_sum_to_the_risk(seed: int) -> Verdict:
 
 @claim("claim-cross-term-vanishes")
 def the_noise_must_be_fresh(seed: int) -> Verdict:
-    told = atlas.row("claim-cross-term-vanishes").values
-    n, p, sigma, sets = told["n"], told["p"], told["sigma"], 4000
+    notes = atlas.row("claim-cross-term-vanishes").values
+    n, p, sigma, sets = notes["n"], notes["p"], notes["sigma"], 4000
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     f = X.sum(axis=1)[:, None]
@@ -116,28 +116,28 @@ def the_noise_must_be_fresh(seed: int) -> Verdict:
         training_noise=average(cross[0], -2 * sigma**2 * p),
         training_cost=average(costs[0], sigma**2 * (n - p)),
         fresh_cost=average(costs[1], sigma**2 * (n + p)),
-        as_measured_before=near([costs[0].mean(), costs[1].mean()], [told["train"], told["fresh"]], tolerance=0.5),
+        as_measured_before=near([costs[0].mean(), costs[1].mean()], [notes["train"], notes["fresh"]], tolerance=0.5),
     )
     return corrected(truth, printed=average(cross[0], 0.0))
 
 
 @claim("claim-average-model-is-not-infinite-data-model")
 def the_mean_of_small_fits_is_not_the_large_fit(seed: int) -> Verdict:
-    told = atlas.row("claim-average-model-is-not-infinite-data-model").values
-    n, rng = told["n"], np.random.default_rng(seed)
+    notes = atlas.row("claim-average-model-is-not-infinite-data-model").values
+    n, rng = notes["n"], np.random.default_rng(seed)
     rates = 1 / rng.exponential(size=(20_000, n)).mean(axis=1)
     large = 1 / rng.exponential(size=1_000_000).mean()
-    parts = squared_parts(rates[:, None], mean=[told["infinite"]])
+    parts = squared_parts(rates[:, None], mean=[notes["infinite"]])
     X, noise = rng.normal(size=(n, 1)), rng.normal(size=(n, 4000))
     slopes = LinearRegression(fit_intercept=False).fit(X, 2 * X + noise).coef_[:, 0]
     truth = every(
         small=average(rates, n / (n - 1)),
-        as_told=near(n / (n - 1), told["mean"], tolerance=1e-12),
-        large=near(large, told["infinite"], tolerance=0.006),
-        squared_bias=near(float(parts.bias[0]), (told["mean"] - 1) ** 2, tolerance=0.03),
+        as_told=near(n / (n - 1), notes["mean"], tolerance=1e-12),
+        large=near(large, notes["infinite"], tolerance=0.006),
+        squared_bias=near(float(parts.bias[0]), (notes["mean"] - 1) ** 2, tolerance=0.03),
         linear_least_squares_agrees=average(slopes, 2.0),
     )
-    return corrected(truth, printed=average(rates, told["infinite"]))
+    return corrected(truth, printed=average(rates, notes["infinite"]))
 
 
 @claim("claim-bias-remains-with-infinite-data")
@@ -151,7 +151,7 @@ def only_complexity_removes_bias(seed: int) -> Verdict:
         bias_variance(PolynomialRegression(degree), problem, n_rows=100, n_sets=30, random_state=seed)
         for degree in (1, 3, 5, 7)
     ]
-    bias = [found.bias for found in by_degree]
+    bias = [decomposition.bias for decomposition in by_degree]
     return every(
         plateau=near(by_rows[3].bias / by_rows[2].bias, 1.0, tolerance=0.02),
         positive=above(by_rows[3].bias, 0.1),
@@ -190,14 +190,14 @@ def _stiff_and_flexible() -> tuple[Ridge, LinearRegression]:
 
 @claim("claim-regularisation-trades-bias-for-variance")
 def some_penalty_helps_and_too_much_harms(seed: int) -> Verdict:
-    told = atlas.row("claim-regularisation-trades-bias-for-variance").values
-    n, m, noise = told["n"], told["m"], float(np.sqrt(told["variance"]))
+    notes = atlas.row("claim-regularisation-trades-bias-for-variance").values
+    n, m, noise = notes["n"], notes["m"], float(np.sqrt(notes["variance"]))
     rng = np.random.default_rng(seed)
-    strengths = [0.0, 0.01, 1.0, *told["strengths"][1:], 1000.0]
+    strengths = [0.0, 0.01, 1.0, *notes["strengths"][1:], 1000.0]
     designs = [ridge_tradeoff(rng.normal(size=(n, m)), np.full(m, 1.1), noise, strengths) for _ in range(200)]
     one = designs[0]
     mse = np.mean([design.mse for design in designs], axis=0)
-    plain, chosen, large = (mse[strengths.index(s)] for s in told["strengths"])
+    plain, chosen, large = (mse[strengths.index(s)] for s in notes["strengths"])
     truth = every(
         variance_falls=below(float(np.diff(one.variance).max()), 0.0),
         bias_rises=above(float(np.diff(one.bias).min()), 0.0),
@@ -212,17 +212,17 @@ def some_penalty_helps_and_too_much_harms(seed: int) -> Verdict:
 @claim("claim-bias-variance-beyond-mse")
 def cross_entropy_has_parts_too(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
-    p, said = rng.dirichlet([2, 1, 1], size=6), rng.dirichlet([2, 2, 1], size=(9, 6))
-    parts = cross_entropy_parts(said, p)
-    expected = -np.mean(np.sum(p * np.log(said), axis=2), axis=0)
-    center = geometric_mean(said)
+    p, predicted = rng.dirichlet([2, 1, 1], size=6), rng.dirichlet([2, 2, 1], size=(9, 6))
+    parts = cross_entropy_parts(predicted, p)
+    expected = -np.mean(np.sum(p * np.log(predicted), axis=2), axis=0)
+    center = geometric_mean(predicted)
     kl = lambda a, b: np.sum(a * np.log(a / b), axis=-1)  # noqa: E731
-    arithmetic = said.mean(axis=0)
-    wrong_center = parts.noise + kl(p, arithmetic) + np.mean(kl(arithmetic, said), axis=0)
+    arithmetic = predicted.mean(axis=0)
+    wrong_center = parts.noise + kl(p, arithmetic) + np.mean(kl(arithmetic, predicted), axis=0)
     truth = every(
         sum=near(parts.total, expected, tolerance=1e-8),
         bias=near(parts.bias, kl(p, center), tolerance=1e-12),
-        variance=near(parts.variance, np.mean(kl(center, said), axis=0), tolerance=1e-12),
+        variance=near(parts.variance, np.mean(kl(center, predicted), axis=0), tolerance=1e-12),
         all_positive=above(float(min(parts.bias.min(), parts.variance.min(), parts.noise.min())), 0.0),
         only_the_geometric_mean=above(float(np.abs(wrong_center - expected).max()), 1e-3),
     )

@@ -157,8 +157,8 @@ def compiles(text: str) -> bool:
 def vgg_sizes(seed: int) -> Verdict:
     network = on_meta(vgg, shape=(1, 224, 224), n_outputs=10)
     kinds = [type(layer).__name__ for layer in network]
-    found = stages(network, (1, 224, 224))
-    sides = [stage.shape[1] for stage in found if "MaxPool" in stage.kind]
+    vgg_stages = stages(network, (1, 224, 224))
+    sides = [stage.shape[1] for stage in vgg_stages if "MaxPool" in stage.kind]
     X, y, X_test, y_test = digits(seed, 1000)
     narrow = build(partial(vgg, ((1, 8), (2, 16)), (1, 8, 8), 10, dropout=0.1, units=64), seed)
     options: dict[str, Any] = {"learning_rate_init": 0.005, "max_iter": 6, "batch_size": 32, "random_state": seed}
@@ -168,7 +168,7 @@ def vgg_sizes(seed: int) -> Verdict:
         layers=equal((kinds.count("Conv2d"), kinds.count("Linear")), (8, 3)),
         sides=equal(sides, [112, 56, 28, 14, 7]),
         features=equal(512 * 7 * 7, next(m for m in network if isinstance(m, nn.Linear)).in_features),
-        outputs=equal(found[-1].shape, (10,)),
+        outputs=equal(vgg_stages[-1].shape, (10,)),
         vgg_16=equal(count_parameters(on_meta(vgg, VGG_BLOCKS[16])), 138_357_544),
         narrow_one_trains=above(model.score(X_test[:, None] / 16, y_test), 0.85),
     )

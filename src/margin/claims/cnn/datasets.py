@@ -24,21 +24,21 @@ def cifar_files(seed: int) -> Verdict:
             labels = np.repeat(np.arange(10, dtype=np.uint8), 2)  # a stand-in: 20 images in each file of 10,000
             planes[file] = rng.integers(0, 256, (20, 3, 32, 32), dtype=np.uint8)
             np.column_stack([labels, planes[file].reshape(20, -1)]).tofile(folder / file)
-        found = load_cifar10(folder)
+        dataset = load_cifar10(folder)
         (folder / "test_batch.bin").write_bytes(b"12345")
         damaged = raises(ValueError, lambda: load_cifar10(folder), match="records of 3073 bytes")
-    images = np.asarray(found.X).reshape(-1, 32, 32, 3)
-    assert found.split is not None
+    images = np.asarray(dataset.X).reshape(-1, 32, 32, 3)
+    assert dataset.split is not None
     return every(
         facts=equal(
             (facts["images"], facts["shape"], len(facts["classes"]), facts["per_class"]),
             (60_000, (32, 32, 3), 10, 6_000),
         ),
         adds_up=equal(len(facts["classes"]) * facts["per_class"], facts["images"]),
-        names=equal(found.target_names, CIFAR10_CLASSES),
+        names=equal(dataset.target_names, CIFAR10_CLASSES),
         pixels=equal(images[:20].transpose(0, 3, 1, 2), planes["data_batch_1.bin"]),
-        equally_many=equal(np.bincount(found.y).tolist(), [12] * 10),  # type: ignore[arg-type]
-        split=equal((len(found.split[0]), len(found.split[1])), (100, 20)),
+        equally_many=equal(np.bincount(dataset.y).tolist(), [12] * 10),  # type: ignore[arg-type]
+        split=equal((len(dataset.split[0]), len(dataset.split[1])), (100, 20)),
         damaged=damaged,
     )
 

@@ -44,29 +44,29 @@ def sift_survives_rotation_and_scaling(seed: int) -> Verdict:
     from scipy.ndimage import zoom
 
     image = blobs(seed)
-    found, turned, larger = (
+    upright, turned, larger = (
         sift(image),
         sift(np.rot90(image)),
         sift(zoom(image, 2, order=3, grid_mode=True, mode="nearest")),
     )
     n = len(image)
-    rotated = np.column_stack([n - 1 - found.positions[:, 1], found.positions[:, 0]])
-    scaled = 2 * found.positions + 0.5
+    rotated = np.column_stack([n - 1 - upright.positions[:, 1], upright.positions[:, 0]])
+    scaled = 2 * upright.positions + 0.5
 
     def right(places: np.ndarray, other: Keypoints, tolerance: float) -> tuple[float, int]:
-        pairs = match_descriptors(found.descriptors, other.descriptors)
+        pairs = match_descriptors(upright.descriptors, other.descriptors)
         gap = np.hypot(*(places[pairs[:, 0]] - other.positions[pairs[:, 1]]).T)
         return float((gap < tolerance).mean()), int((gap < tolerance).sum())
 
     fraction, count = right(rotated, turned, 2.0)
     fraction_scaled, count_scaled = right(scaled, larger, 4.0)
     return every(
-        descriptors=equal(found.descriptors.shape, (len(found), 128)),
-        keypoints=above(len(found), 7),
+        descriptors=equal(upright.descriptors.shape, (len(upright), 128)),
+        keypoints=above(len(upright), 7),
         rotated_matches_are_right=above(fraction, 0.8),
-        most_are_matched=above(count, 0.5 * len(found)),
+        most_are_matched=above(count, 0.5 * len(upright)),
         scaled_matches_are_right=above(fraction_scaled, 0.7),
-        many_are_matched=above(count_scaled, 0.4 * len(found)),
+        many_are_matched=above(count_scaled, 0.4 * len(upright)),
     )
 
 
@@ -77,11 +77,11 @@ def surf_finds_blobs_at_their_scale(seed: int) -> Verdict:
     parts = {}
     for k, sigma in enumerate((2.5, 4.0, 6.0)):
         r, c = rng.uniform(45, 65, 2)
-        found = surf(np.exp(-((rows - r) ** 2 + (columns - c) ** 2) / (2 * sigma**2)))
-        strongest = found.positions[0]  # they come in the order of their response
+        keypoints = surf(np.exp(-((rows - r) ** 2 + (columns - c) ** 2) / (2 * sigma**2)))
+        strongest = keypoints.positions[0]  # they come in the order of their response
         parts[f"position_{k}"] = below(float(np.hypot(*(strongest - [r, c]))), 2.0)
-        parts[f"scale_{k}"] = within(float(found.scales[0] / sigma), 0.6, 1.5)
-        parts[f"values_{k}"] = equal(found.descriptors.shape[1], 64)
+        parts[f"scale_{k}"] = within(float(keypoints.scales[0] / sigma), 0.6, 1.5)
+        parts[f"values_{k}"] = equal(keypoints.descriptors.shape[1], 64)
     return every(**parts)
 
 

@@ -40,14 +40,14 @@ def parameters_do_not_depend_on_the_image() -> Verdict:
 
 @claim("example-alexnet-first-layer")
 def parameter_sharing_in_the_first_layer_of_alexnet() -> Verdict:
-    found = conv_arithmetic(227, 11, 4, 0, filters=96, channels=3)
+    counts = conv_arithmetic(227, 11, 4, 0, filters=96, channels=3)
     layer = nn.Conv2d(3, 96, 11, stride=4)
     truth = every(
-        numbers=equal(tuple(found), (55, 290_400, 364, 105_705_600, 34_848, 34_944)),
+        numbers=equal(tuple(counts), (55, 290_400, 364, 105_705_600, 34_848, 34_944)),
         layer=equal((layer.weight.numel(), count_parameters(layer)), (34_848, 34_944)),
         side=equal(tuple(layer.to("meta")(torch.zeros(1, 3, 227, 227, device="meta")).shape), (1, 96, 55, 55)),
     )
-    return corrected(truth, printed=equal(found.shared_parameters, 34_848))
+    return corrected(truth, printed=equal(counts.shared_parameters, 34_848))
 
 
 @claim("claim-dense-layers-do-not-scale-to-images")

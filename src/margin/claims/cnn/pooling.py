@@ -180,12 +180,12 @@ def pooling_makes_shifts_matter_less(seed: int) -> Verdict:
         return float((np.sqrt(((after - before) ** 2).sum(axes)) / np.sqrt((before**2).sum(axes))).mean())
 
     plain, pooled = change(maps), change(lambda x: pool(maps(x), 2).values)
-    wide, whole = change(lambda x: pool(maps(x), 4).values), change(lambda x: global_pool(maps(x), "max"))
+    wide, global_change = change(lambda x: pool(maps(x), 4).values), change(lambda x: global_pool(maps(x), "max"))
     moved = np.abs(maps(shift(images, 0, 1)) - shift(maps(images), 0, 1)).max()
     truth = every(
         less_with_pooling=below(pooled, 0.9 * plain),
         less_with_larger_windows=below(wide, 0.9 * pooled),
-        none_with_global_pooling=below(whole, 1e-12),
+        none_with_global_pooling=below(global_change, 1e-12),
         convolution_commutes_with_shifts=below(float(moved), 1e-12),
         area=equal(pool(images, 2).values[0].size, images[0].size // 4),
     )

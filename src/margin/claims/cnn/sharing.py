@@ -64,7 +64,7 @@ def folders_of_two_classes(seed: int) -> Verdict:
         model = CNNClassifier(["conv 4 3", "global-max-pool"], max_iter=1, random_state=seed).fit(
             read.images, read.labels
         )
-        told = model.predict_files(read.files[:3])
+        predicted = model.predict_files(read.files[:3])
         (folder / "disks" / "broken.png").write_bytes(b"no picture")
         refused = raises(ValueError, lambda: open_image_folder(folder), match="broken.png")
         skipped = open_image_folder(folder, unreadable="skip")
@@ -77,7 +77,7 @@ def folders_of_two_classes(seed: int) -> Verdict:
         classes=equal(read.classes, ("crosses", "disks")),
         pixels=equal(np.stack([by_file[k] for k in range(30)]), pixels),
         labels=equal(sorted(set(read.labels.tolist())), ["crosses", "disks"]),
-        predictions_on_files=equal(told.tolist(), model.predict(read.images[:3]).tolist()),
+        predictions_on_files=equal(predicted.tolist(), model.predict(read.images[:3]).tolist()),
         unreadable_file_is_named=refused,
         or_skipped=equal((len(skipped.files), len(skipped.skipped)), (30, 1)),
         unknown_class=unknown,

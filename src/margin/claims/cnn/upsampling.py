@@ -204,7 +204,7 @@ def backpropagation_through_convolution_and_pooling(seed: int) -> Verdict:
         gaps = [float(np.abs(a - t.numpy()).max()) for a, t in zip(ours, by_torch)]
         parts[f"stride_{stride}_padding_{padding}"] = near(gaps, [0.0] * 3, tolerance=1e-11)
     delta = normal(seed, 2, 4, 5, 4)
-    found = conv_backward(delta, x, w)
+    gradients = conv_backward(delta, x, w)
     filter_gradient = correlate(x.swapaxes(0, 1), delta.swapaxes(0, 1)).swapaxes(0, 1)
     input_gradient = correlate(pad(stretch(delta, 1), [(2, 2), (2, 2)]), flip(w.swapaxes(0, 1)))
     leaf = tensor(x).requires_grad_()
@@ -213,8 +213,8 @@ def backpropagation_through_convolution_and_pooling(seed: int) -> Verdict:
     (by_torch_pool,) = torch.autograd.grad(pooled, leaf, tensor(pooled_delta))
     return every(
         **parts,
-        filter_gradient_is_a_correlation=near(found.weight, filter_gradient, tolerance=1e-11),
-        input_gradient_is_a_full_convolution=near(found.x, input_gradient, tolerance=1e-11),
+        filter_gradient_is_a_correlation=near(gradients.weight, filter_gradient, tolerance=1e-11),
+        input_gradient_is_a_full_convolution=near(gradients.x, input_gradient, tolerance=1e-11),
         max_pooling_routes=near(pool_backward(pooled_delta, x, 2), by_torch_pool, tolerance=1e-13),
         copies_add_up=near(
             scaled_copies(delta[0, 0], w[0, 0]).sum(axis=0),

@@ -53,13 +53,13 @@ def regions_of_all_sizes_become_one_size(seed: int) -> Verdict:
                 rows = slice(floor(y1 + i * (y2 - y1) / 2), ceil(y1 + (i + 1) * (y2 - y1) / 2))
                 columns = slice(floor(x1 + j * (x2 - x1) / 3), ceil(x1 + (j + 1) * (x2 - x1) / 3))
                 expected[n, :, i, j] = features[0, :, rows, columns].detach().amax(dim=(1, 2))
-    whole = roi_pool(features, torch.tensor([[0.0, 0.0, 11.0, 9.0]], dtype=torch.float64), (1, 1))
-    whole.sum().backward()
+    global_maximum = roi_pool(features, torch.tensor([[0.0, 0.0, 11.0, 9.0]], dtype=torch.float64), (1, 1))
+    global_maximum.sum().backward()
     gradient: Any = features.grad
     return every(
         brute_force=near(pooled.detach(), expected, tolerance=0.0),
         shape=equal(tuple(pooled.shape), (6, 3, 2, 3)),
-        global_maximum=near(whole.detach()[0, :, 0, 0], features.detach()[0].amax(dim=(1, 2)), tolerance=0.0),
+        global_maximum=near(global_maximum.detach()[0, :, 0, 0], features.detach()[0].amax(dim=(1, 2)), tolerance=0.0),
         gradient=equal(gradient[0].reshape(3, -1).argmax(1).tolist(), features[0].reshape(3, -1).argmax(1).tolist()),
         gradient_sum=near(float(gradient.sum()), 3.0, tolerance=1e-12),
     )
@@ -75,10 +75,10 @@ def offsets_correct_a_proposed_box(seed: int) -> Verdict:
     by_hand = np.column_stack([(b[:, :2] - a[:, :2]) / a[:, 2:], np.log(b[:, 2:] / a[:, 2:])])
     # Proposals that are off in a way that a column of features tells: a linear map learns the offsets.
     rng = np.random.default_rng(seed)
-    told = rng.normal(size=(200, 4))
+    codes = rng.normal(size=(200, 4))
     truth = random_boxes(seed + 2, 200)
-    proposals = box_decode(0.15 * told @ rng.normal(size=(4, 4)) / 2, truth)
-    features = torch.from_numpy(np.column_stack([told, np.ones(200)]))
+    proposals = box_decode(0.15 * codes @ rng.normal(size=(4, 4)) / 2, truth)
+    features = torch.from_numpy(np.column_stack([codes, np.ones(200)]))
     target = torch.from_numpy(box_encode(truth, proposals))
     weight = torch.nn.Parameter(torch.zeros(5, 4, dtype=torch.float64))
 

@@ -71,7 +71,7 @@ def passes(seed: int, architecture: str) -> tuple[int, int]:
 @claim("object-detection")
 def boxes_are_found_and_judged(seed: int) -> Verdict:
     _, test = scenes(seed)
-    found = fitted(seed, "yolo").predict(test.images)
+    detections = fitted(seed, "yolo").predict(test.images)
     boxes = random_boxes(seed, 20)
     scores = np.random.default_rng(seed).random(20)
     kept = non_maximum_suppression(boxes, scores, 0.4)
@@ -79,8 +79,8 @@ def boxes_are_found_and_judged(seed: int) -> Verdict:
     return every(
         itself=near(np.diag(pairwise_iou(boxes, boxes)), np.ones(20), tolerance=1e-12),
         suppressed=below(float(overlap.max()), 0.4 + 1e-12),
-        triples=equal(all(len(one) == 3 for boxes in found for one in boxes), True),
-        precision=above(mean_average_precision(test.boxes, found), 0.8),
+        triples=equal(all(len(one) == 3 for boxes in detections for one in boxes), True),
+        precision=above(mean_average_precision(test.boxes, detections), 0.8),
     )
 
 
@@ -92,18 +92,20 @@ def as_support_vector_machines(seed: int) -> float:
     model = fitted(seed, "r-cnn")
 
     def regions(part: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        told = [model.explain(image) for image in part.images[:n]]
+        explanations = [model.explain(image) for image in part.images[:n]]
         wanted = [
             region_targets(torch.from_numpy(stages["proposals"]), *torch_objects(objects), 3)[0]
-            for stages, objects in zip(told, part.boxes)
+            for stages, objects in zip(explanations, part.boxes)
         ]
-        features, scores = (np.concatenate([stages[name] for stages in told]) for name in ("features", "class_scores"))
+        features, scores = (
+            np.concatenate([stages[name] for stages in explanations]) for name in ("features", "class_scores")
+        )
         return features, scores > 0.5, torch.cat(wanted).numpy()
 
     features, _, wanted = regions(train, 40)
-    asked, said, _ = regions(test, TEST_IMAGES)
-    exact = [LinearSVC(C=1.0).fit(features, wanted == c).predict(asked) for c in range(3)]
-    return float(np.mean(np.stack(exact, axis=1) == said))
+    test_features, test_classes, _ = regions(test, TEST_IMAGES)
+    exact = [LinearSVC(C=1.0).fit(features, wanted == c).predict(test_features) for c in range(3)]
+    return float(np.mean(np.stack(exact, axis=1) == test_classes))
 
 
 def torch_objects(objects: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -116,13 +118,15 @@ def every_proposal_goes_through_the_network(seed: int) -> Verdict:
     body: Any = fitted(seed, "r-cnn")._ready_module().body
     with torch.device("meta"):  # the sizes of the notes, without their cost
         large = RCNN(3, 20, 64, side=32, width=4096)
-        told = large.features(torch.empty(1, 3, 500, 500), torch.empty(2000, 4), torch.zeros(2000, dtype=torch.int64))
+        features = large.features(
+            torch.empty(1, 3, 500, 500), torch.empty(2000, 4), torch.zeros(2000, dtype=torch.int64)
+        )
     return every(
         passes=equal(through, proposed),
         precision=above(precision(seed, "r-cnn"), 0.7),  # 0.91 to 0.98 at seeds 0 to 4
         machines=equal(tuple(body.machines.weight.shape), (3, 64)),
         support_vector_machines=above(as_support_vector_machines(seed), 0.9),
-        sizes=equal(tuple(told.shape), (2000, 4096)),
+        sizes=equal(tuple(features.shape), (2000, 4096)),
         box_offsets=equal(body.refine.out_features, 12),
     )
 

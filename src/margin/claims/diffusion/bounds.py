@@ -222,9 +222,9 @@ def a_random_step_times_their_number_is_the_sum(seed: int) -> Verdict:
 
     schedule, x = small(), column(*[0.5] * 40_000)
     reverse = kernel(schedule, 0.7)
-    whole, error = mean_and_error(consistency_terms(schedule, walk(schedule, x, seeded(seed)), reverse).sum(dim=0))
+    summed, error = mean_and_error(consistency_terms(schedule, walk(schedule, x, seeded(seed)), reverse).sum(dim=0))
     single, single_error = mean_and_error(sampled_consistency(schedule, x, reverse, seeded(seed + 1)))
     return every(
-        unbiased=near(single, whole, tolerance=error + single_error),
-        factor=near(single / (schedule.n_steps - 1), whole / 3, tolerance=(error + single_error) / 3),
+        unbiased=near(single, summed, tolerance=error + single_error),
+        factor=near(single / (schedule.n_steps - 1), summed / 3, tolerance=(error + single_error) / 3),
     )

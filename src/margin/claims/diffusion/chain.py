@@ -178,13 +178,13 @@ def equal_covariances_leave_the_distance_of_the_means(seed: int) -> Verdict:
     mean, other = rng.normal(size=(2, 3))
     variance = float(rng.uniform(0.1, 2))
     square = float(((mean - other) ** 2).sum() / (2 * variance))
-    found = kl_round_normals(
+    divergence = kl_round_normals(
         torch.from_numpy(mean)[None], torch.tensor(variance), torch.from_numpy(other)[None], torch.tensor(variance)
     )
     full = kl_gaussians(mean, variance * np.eye(3), other, variance * np.eye(3))
     return every(
         full_divergence=near(full, square, tolerance=1e-10 * max(1, square)),
-        ours=near(float(found), square, tolerance=1e-6 * max(1, square)),
+        ours=near(float(divergence), square, tolerance=1e-6 * max(1, square)),
     )
 
 

@@ -89,9 +89,9 @@ def _what_the_network_estimates(seed: int) -> tuple[float, float]:
     # Bayes: log p(x_0|x_t) = log p(x_0) + log q(x_t|x_0) - log p(x_t), up to a constant.
     joint = data.log_density(x_0) - 0.5 * ((x_t - bar**0.5 * x_0).square() / (1 - bar))[:, 0]
     likelihood = joint - data.diffused(schedule, t).log_density(x_t)
-    said = model.denoise(x_t.numpy(), t)[:, 0]
-    found = [float(np.corrcoef(said, truth.numpy())[0, 1]) for truth in (mean[:, 0], likelihood)]
-    return found[0], found[1]
+    denoised = model.denoise(x_t.numpy(), t)[:, 0]
+    correlations = [float(np.corrcoef(denoised, truth.numpy())[0, 1]) for truth in (mean[:, 0], likelihood)]
+    return correlations[0], correlations[1]
 
 
 def _evaluations_per_update(seed: int) -> int:
@@ -207,7 +207,7 @@ def agreement_rises_and_diversity_falls_with_the_scale(seed: int) -> Verdict:
     model = DiffusionModel(
         (64, 64), conditional=True, condition_dropout=0.2, n_steps=50, max_iter=40, random_state=seed, **FAST
     ).fit(X, y)
-    found = {
+    by_scale = {
         scale: agreement_and_spread(model.sample(400, random_state=seed, y=1, guidance_scale=scale), 1)
         for scale in (0.0, 1.0, 3.0)
     }
@@ -215,10 +215,10 @@ def agreement_rises_and_diversity_falls_with_the_scale(seed: int) -> Verdict:
     return every(
         scale_0=equal(bool(torch.equal(guided(free, bound, 0.0), free)), True),
         scale_1=equal(bool(torch.equal(guided(free, bound, 1.0), bound)), True),
-        unconditional_is_near_chance=within(found[0.0][0], 0.15, 0.55),
-        condition_is_obeyed=above(found[1.0][0], found[0.0][0] + 0.2),
-        more_with_guidance=above(found[3.0][0], found[1.0][0]),
-        less_diverse=below(found[3.0][1], found[1.0][1]),
+        unconditional_is_near_chance=within(by_scale[0.0][0], 0.15, 0.55),
+        condition_is_obeyed=above(by_scale[1.0][0], by_scale[0.0][0] + 0.2),
+        more_with_guidance=above(by_scale[3.0][0], by_scale[1.0][0]),
+        less_diverse=below(by_scale[3.0][1], by_scale[1.0][1]),
     )
 
 

@@ -66,9 +66,9 @@ def _clean_from_noise(noise: np.ndarray, x_0: np.ndarray) -> tuple[float, float]
     bar = 0.3024  # of the alphas .9, .8, .7, .6
     x_t = math.sqrt(bar) * x_0 + math.sqrt(1 - bar) * noise
     exists = bar * noise <= 1
-    found = (x_t - math.sqrt(1 - bar) * noise) / math.sqrt(bar)
+    estimate = (x_t - math.sqrt(1 - bar) * noise) / math.sqrt(bar)
     printed = (x_t - np.sqrt(1 - bar * noise, where=exists, out=np.zeros_like(noise))) / math.sqrt(bar)
-    return float(np.median(np.abs(found - x_0)[exists])), float(np.median(np.abs(printed - x_0)[exists]))
+    return float(np.median(np.abs(estimate - x_0)[exists])), float(np.median(np.abs(printed - x_0)[exists]))
 
 
 @claim("score-as-denoising-residual")
@@ -122,8 +122,8 @@ def _regressed_score(seed: int) -> float:
     net.set_params(learning_rate="cosine").fit(y, x[:, 0])
     test = noisy_mixture().sample(1000, seeded(seed + 1))
     scores = noisy_mixture().score(test)[:, 0].numpy()
-    found = (net.predict(test.numpy()) - test[:, 0].numpy()) / SIGMA**2
-    return 1 - float(((found - scores) ** 2).mean() / scores.var())
+    estimated = (net.predict(test.numpy()) - test[:, 0].numpy()) / SIGMA**2
+    return 1 - float(((estimated - scores) ** 2).mean() / scores.var())
 
 
 @claim("claim-denoise-along-score")
@@ -230,13 +230,13 @@ def the_score_with_noise_gives_the_law_but_not_between_far_modes(seed: int) -> V
 
     n, target = 3000, ExactMixture([[1.0, -2.0]], [0.7], [1.0])
     start = torch.from_numpy(np.random.default_rng(seed).normal(size=(n, 2)))
-    found = langevin(target.score, start, 0.02, 250, seeded(seed)).numpy()
+    samples = langevin(target.score, start, 0.02, 250, seeded(seed)).numpy()
     error = ERRORS * 0.7 / math.sqrt(n)
     far = ExactMixture([[-4.0], [4.0]], [0.5, 0.5], [0.2, 0.8])
     stuck = langevin(far.score, torch.full((500, 1), -4.0, dtype=torch.float64), 0.01, 300, seeded(seed))
     return every(
-        mean=near(found.mean(axis=0), [1.0, -2.0], tolerance=error + 0.01),
-        covariance=near(np.cov(found.T), 0.49 * np.eye(2), tolerance=0.07),
+        mean=near(samples.mean(axis=0), [1.0, -2.0], tolerance=error + 0.01),
+        covariance=near(np.cov(samples.T), 0.49 * np.eye(2), tolerance=0.07),
         stuck_in_the_mode_of_weight_a_fifth=above(float((stuck < 0).double().mean()), 0.99),
     )
 

@@ -94,12 +94,12 @@ def recall_divides_by_what_is_positive(seed: int) -> Verdict:
 def specificity_is_recall_of_the_negatives(seed: int) -> Verdict:
     y, predicted = _labels(seed)
     _, _, fp, tn = _counts(y, predicted)
-    found = metrics.specificity(y, predicted)
+    specificity = metrics.specificity(y, predicted)
     fpr, _, thresholds = metrics.roc_curve(y, predicted)
     return every(
-        formula=near(found, tn / (tn + fp), tolerance=EXACT),
-        swapped=near(found, metrics.recall(1 - y, 1 - predicted), tolerance=EXACT),
-        one_minus_fpr=near(found, 1 - fpr[thresholds == 1][0], tolerance=EXACT),
+        formula=near(specificity, tn / (tn + fp), tolerance=EXACT),
+        swapped=near(specificity, metrics.recall(1 - y, 1 - predicted), tolerance=EXACT),
+        one_minus_fpr=near(specificity, 1 - fpr[thresholds == 1][0], tolerance=EXACT),
     )
 
 
@@ -107,10 +107,10 @@ def specificity_is_recall_of_the_negatives(seed: int) -> Verdict:
 def npv_is_precision_of_the_negatives(seed: int) -> Verdict:
     y, predicted = _labels(seed)
     _, fn, _, tn = _counts(y, predicted)
-    found = metrics.negative_predictive_value(y, predicted)
+    npv = metrics.negative_predictive_value(y, predicted)
     return every(
-        formula=near(found, tn / (tn + fn), tolerance=EXACT),
-        swapped=near(found, metrics.precision(1 - y, 1 - predicted), tolerance=EXACT),
+        formula=near(npv, tn / (tn + fn), tolerance=EXACT),
+        swapped=near(npv, metrics.precision(1 - y, 1 - predicted), tolerance=EXACT),
     )
 
 
@@ -118,31 +118,31 @@ def npv_is_precision_of_the_negatives(seed: int) -> Verdict:
 def f1_is_the_harmonic_mean_and_dice(seed: int) -> Verdict:
     y, predicted = _labels(seed)
     tp, fn, fp, _ = _counts(y, predicted)
-    found = metrics.f1(y, predicted)
+    f1 = metrics.f1(y, predicted)
     p, r = metrics.precision(y, predicted), metrics.recall(y, predicted)
     return every(
-        formula=near(found, 2 * tp / (2 * tp + fn + fp), tolerance=EXACT),
-        harmonic=near(found, 2 / (1 / p + 1 / r), tolerance=EXACT),
-        beta_one=near(found, metrics.fbeta(y, predicted, beta=1.0), tolerance=EXACT),
-        dice=near(found, metrics.dice(y, predicted), tolerance=EXACT),
-        peer=near(found, peer.f1_score(y, predicted), tolerance=EXACT),
+        formula=near(f1, 2 * tp / (2 * tp + fn + fp), tolerance=EXACT),
+        harmonic=near(f1, 2 / (1 / p + 1 / r), tolerance=EXACT),
+        beta_one=near(f1, metrics.fbeta(y, predicted, beta=1.0), tolerance=EXACT),
+        dice=near(f1, metrics.dice(y, predicted), tolerance=EXACT),
+        peer=near(f1, peer.f1_score(y, predicted), tolerance=EXACT),
     )
 
 
 @claim("f-beta-score")
 def f_beta_weights_recall(seed: int) -> Verdict:
-    told = atlas.row("f-beta-score").values
+    notes = atlas.row("f-beta-score").values
     y, predicted = _labels(seed)
     p, r = metrics.precision(y, predicted), metrics.recall(y, predicted)
-    found = [metrics.fbeta(y, predicted, beta=beta) for beta in (0.5, 2.0, 3.0)]
-    example = _sets(told["tp"], told["fp"], told["fn"])
+    f_scores = [metrics.fbeta(y, predicted, beta=beta) for beta in (0.5, 2.0, 3.0)]
+    example = _sets(notes["tp"], notes["fp"], notes["fn"])
     f2 = metrics.fbeta(*example, beta=2.0)
     P, R = metrics.precision(*example), metrics.recall(*example)
     truth = every(
-        formula=near(found, [(1 + b * b) * p * r / (b * b * p + r) for b in (0.5, 2.0, 3.0)], tolerance=EXACT),
-        peer=near(found, [peer.fbeta_score(y, predicted, beta=b) for b in (0.5, 2.0, 3.0)], tolerance=EXACT),
-        f2=near(f2, told["f2"], tolerance=EXACT),
-        harmonic_mean=near(2 * P * R / (P + R), told["harmonic"], tolerance=5e-4),
+        formula=near(f_scores, [(1 + b * b) * p * r / (b * b * p + r) for b in (0.5, 2.0, 3.0)], tolerance=EXACT),
+        peer=near(f_scores, [peer.fbeta_score(y, predicted, beta=b) for b in (0.5, 2.0, 3.0)], tolerance=EXACT),
+        f2=near(f2, notes["f2"], tolerance=EXACT),
+        harmonic_mean=near(2 * P * R / (P + R), notes["harmonic"], tolerance=5e-4),
     )
     return corrected(truth, printed=near(f2, 2 * P * R / (P + R), tolerance=0.01))
 
@@ -166,21 +166,21 @@ def overlap_over_union(seed: int) -> Verdict:
 
 @claim("dice-score-versus-iou")
 def dice_counts_the_overlap_twice(seed: int) -> Verdict:
-    told = atlas.row("dice-score-versus-iou").values
+    notes = atlas.row("dice-score-versus-iou").values
     rng = np.random.default_rng(seed)
     a, b = rng.random((2, 30, 30)) < 0.4
     iou, dice = metrics.iou(a, b), metrics.dice(a, b)
-    example = _sets(told["tp"], told["fp"], told["fn"])
-    counts = told["tp"], told["fp"], told["fn"]
+    example = _sets(notes["tp"], notes["fp"], notes["fn"])
+    counts = notes["tp"], notes["fp"], notes["fn"]
     truth = every(
         by_iou=near(dice, 2 * iou / (1 + iou), tolerance=EXACT),
         f1=near(dice, metrics.f1(a.ravel().astype(int), b.ravel().astype(int)), tolerance=EXACT),
-        example=near(metrics.dice(*example), told["dice"], tolerance=5e-4),
-        example_iou=near(metrics.iou(*example), told["iou"], tolerance=EXACT),
+        example=near(metrics.dice(*example), notes["dice"], tolerance=5e-4),
+        example_iou=near(metrics.iou(*example), notes["iou"], tolerance=EXACT),
     )
     printed = counts[0] / (2 * counts[0] + counts[1] + counts[2])
     return corrected(
-        every(truth=truth, as_quoted=near(printed, told["printed"], tolerance=5e-4)),
+        every(truth=truth, as_quoted=near(printed, notes["printed"], tolerance=5e-4)),
         printed=near(metrics.dice(*example), printed, tolerance=0.01),
     )
 

@@ -53,8 +53,8 @@ def parts_are_disjoint_and_cover(seed: int) -> Verdict:
 
 @claim("stratified-split")
 def only_stratification_guarantees_balance(seed: int) -> Verdict:
-    told = atlas.row("stratified-split").values
-    y = np.repeat([0, 1], told["per_class"])
+    notes = atlas.row("stratified-split").values
+    y = np.repeat([0, 1], notes["per_class"])
     _, test = stratified_split(y, 0.5, seed)
     rng = np.random.default_rng(seed)
     counts = np.array([rng.permutation(y)[: len(y) // 2].sum() for _ in range(800)])
@@ -67,14 +67,14 @@ def only_stratification_guarantees_balance(seed: int) -> Verdict:
         train_test_split(y, test_size=0.5, shuffle=False)
     deviation = float(counts.std())
     truth = every(
-        balanced=equal(int(y[test].sum()), told["per_class"] // 2),
+        balanced=equal(int(y[test].sum()), notes["per_class"] // 2),
         # The standard error of a standard deviation from 800 draws is its 40th part.
-        random_split_varies=near(deviation, told["deviation"], tolerance=0.05 + ERRORS * told["deviation"] / 40),
+        random_split_varies=near(deviation, notes["deviation"], tolerance=0.05 + ERRORS * notes["deviation"] / 40),
         range_in_both_parts=equal((quantile_bins(low, 10).max(), quantile_bins(high, 10).max()), (9, 9)),
         quantiles_alike=below(abs(np.median(low) - np.median(high)), 0.2),
         sorted_classes_are_warned_about=equal(len(caught), 1),
     )
-    return corrected(truth, printed=equal(int(np.sum(counts != told["per_class"] // 2)), 0))
+    return corrected(truth, printed=equal(int(np.sum(counts != notes["per_class"] // 2)), 0))
 
 
 @claim("generalisation-gap")
@@ -117,14 +117,16 @@ def the_search_never_sees_the_test_rows(seed: int) -> Verdict:
 
 @claim("claim-benchmark-overfitting")
 def the_best_of_many_is_optimistic(seed: int) -> Verdict:
-    told = atlas.row("claim-benchmark-overfitting").values
-    reported, again = best_of_many(told["true_error"], told["models"], told["samples"], repeats=400, random_state=seed)
+    notes = atlas.row("claim-benchmark-overfitting").values
+    reported, again = best_of_many(
+        notes["true_error"], notes["models"], notes["samples"], repeats=400, random_state=seed
+    )
     return every(
         reported=near(
-            reported.mean(), told["reported"], tolerance=0.0005 + ERRORS * float(reported.std()) / np.sqrt(400)
+            reported.mean(), notes["reported"], tolerance=0.0005 + ERRORS * float(reported.std()) / np.sqrt(400)
         ),
-        new_rows=average(again, told["true_error"]),
-        well_below=below(reported.mean(), told["true_error"] - 0.05),
+        new_rows=average(again, notes["true_error"]),
+        well_below=below(reported.mean(), notes["true_error"] - 0.05),
     )
 
 
@@ -132,7 +134,7 @@ def the_best_of_many_is_optimistic(seed: int) -> Verdict:
 def each_row_is_held_out_once(seed: int) -> Verdict:
     X, y = _regression(seed)
     folds = list(random_folds(len(y), 5, seed))
-    found = cross_validate(LinearRegression(), X, y, folds, metric_name="mse")
+    validated = cross_validate(LinearRegression(), X, y, folds, metric_name="mse")
     theirs = -cross_val_score(LinearRegression(), X, y, cv=folds, scoring="neg_mean_squared_error")
     single = cross_validate(LinearRegression(), X, y, len(y), metric_name="mse", random_state=seed)
     by_formula = leave_one_out(X, y[:, None], [0.0])[:, 0, 0]
@@ -141,8 +143,10 @@ def each_row_is_held_out_once(seed: int) -> Verdict:
     return every(
         each_once=equal(sorted(np.concatenate([test for _, test in folds]).tolist()), list(range(len(y)))),
         disjoint=equal([len(set(train) & set(test)) for train, test in folds], [0] * 5),
-        peer=near(found.scores, theirs, tolerance=1e-10),
-        summary=near([found.mean, found.standard_deviation], [theirs.mean(), theirs.std(ddof=1)], tolerance=1e-10),
+        peer=near(validated.scores, theirs, tolerance=1e-10),
+        summary=near(
+            [validated.mean, validated.standard_deviation], [theirs.mean(), theirs.std(ddof=1)], tolerance=1e-10
+        ),
         leave_one_out=near(single.mean, float(np.mean(by_formula**2)), tolerance=1e-9),
         repeated=equal(len(many), 50),
         worse_model_is_found_out=below(corrected_paired_test(stiff, free, 48, 12).p_value, 0.01),
@@ -163,7 +167,7 @@ class _Counted(LinearRegression):
 def every_fold_learns_anew_and_is_discarded(seed: int) -> Verdict:
     X, y = _regression(seed)
     _Counted.made = []
-    found = cross_validate(_Counted, X, y, 4, metric_name="mse", random_state=seed)
+    validated = cross_validate(_Counted, X, y, 4, metric_name="mse", random_state=seed)
     fits = list(_Counted.made)
     refitted = cross_validate(LinearRegression(), X, y, 4, metric_name="mse", refit=True)
     weights = np.array([model.coef_ for model in fits])
@@ -171,7 +175,7 @@ def every_fold_learns_anew_and_is_discarded(seed: int) -> Verdict:
         new_models=equal((len(fits), len(set(map(id, fits)))), (4, 4)),
         other_parameters=above(float(weights.std(axis=0).min()), 1e-4),
         same_hyperparameters=equal({str(model.get_params()) for model in fits}, {str(LinearRegression().get_params())}),
-        none_returned=equal(found.model is None, True),
+        none_returned=equal(validated.model is None, True),
         all_rows_if_asked=near(refitted.model.coef_, LinearRegression().fit(X, y).coef_, tolerance=1e-10),
-        finite=within(found.mean, 0.3, 4.0),
+        finite=within(validated.mean, 0.3, 4.0),
     )

@@ -24,7 +24,7 @@ def _scores(seed: int, n: int = 150) -> tuple[np.ndarray, np.ndarray]:
 
 @claim("decision-threshold")
 def recall_falls_and_precision_may(seed: int) -> Verdict:
-    told = atlas.row("decision-threshold").values
+    notes = atlas.row("decision-threshold").values
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 2))
     y = (X[:, 0] + 0.7 * rng.normal(size=200) > 0.3).astype(int)
@@ -33,14 +33,14 @@ def recall_falls_and_precision_may(seed: int) -> Verdict:
     sweep = metrics.threshold_sweep(y, probability)
     threshold, cost = metrics.best_threshold(y, probability, cost_false_positive=5.0)
     at_half = metrics.cost_at_threshold(y, probability, 0.5, cost_false_positive=5.0)
-    example = metrics.threshold_sweep(told["labels"], told["scores"], [0.0, 0.5, 0.7, 0.95])
+    example = metrics.threshold_sweep(notes["labels"], notes["scores"], [0.0, 0.5, 0.7, 0.95])
     truth = every(
         half_is_the_sign=equal(probability > 0.5, model.decision_function(X) > 0),
         recall_falls=below(float(np.diff(sweep["recall"]).max()), EXACT),
         precision_gained=above(float(sweep["precision"][:-1].max() - sweep["precision"][0]), 0.1),
         dear_false_positives=above(threshold, 0.5),
         cost_of_the_best=below(cost, at_half + EXACT),
-        example=near(example["precision"], told["precision"], tolerance=0.005),
+        example=near(example["precision"], notes["precision"], tolerance=0.005),
     )
     return corrected(truth, printed=above(float(np.diff(example["precision"]).min()), -EXACT))
 
@@ -127,15 +127,15 @@ def equal_areas_and_another_start() -> Verdict:
 
 @claim("claim-high-auc-low-accuracy")
 def a_threshold_in_the_wrong_place() -> Verdict:
-    told = atlas.row("claim-high-auc-low-accuracy").values
+    notes = atlas.row("claim-high-auc-low-accuracy").values
     y, s = np.array([0, 1, 1, 1]), np.array([0.1, 0.2, 0.3, 0.4])
     called = (s > 0.5).astype(int)
     threshold, _ = metrics.best_threshold(y, s)
     recalls = metrics.recall(y, called), metrics.specificity(y, called)
     truth = every(
-        area=near(metrics.roc_auc(y, s), told["auc"], tolerance=EXACT),
-        accuracy=near(metrics.accuracy(y, called), told["accuracy"], tolerance=EXACT),
-        recalls=near(recalls, (told["recall"], told["specificity"]), tolerance=EXACT),
+        area=near(metrics.roc_auc(y, s), notes["auc"], tolerance=EXACT),
+        accuracy=near(metrics.accuracy(y, called), notes["accuracy"], tolerance=EXACT),
+        recalls=near(recalls, (notes["recall"], notes["specificity"]), tolerance=EXACT),
         moved=equal(metrics.accuracy(y, (s > threshold).astype(int)), 1.0),
         other_way=equal(metrics.specificity(1 - y, (s[::-1] + 0.5 > 0.5).astype(int)), 0.0),
     )
@@ -144,7 +144,7 @@ def a_threshold_in_the_wrong_place() -> Verdict:
 
 @claim("r-squared")
 def three_forms_agree_on_training_rows_of_least_squares(seed: int) -> Verdict:
-    told = atlas.row("r-squared").values
+    notes = atlas.row("r-squared").values
     patients = load("cholesterol")
     assert patients.split is not None
     assert patients.y is not None
@@ -157,8 +157,8 @@ def three_forms_agree_on_training_rows_of_least_squares(seed: int) -> Verdict:
     Z, t = rng.normal(size=(50, 5)), rng.normal(size=50)
     many = [form(t, LinearRegression().fit(Z, t).predict(Z)) for form in forms]
     truth = every(
-        train=near(on_train, [told["train"]] * 3, tolerance=1e-5),
-        test=near(on_test, told["test"], tolerance=5e-5),
+        train=near(on_train, [notes["train"]] * 3, tolerance=1e-5),
+        test=near(on_test, notes["test"], tolerance=5e-5),
         any_number_of_features=near(many, [many[0]] * 3, tolerance=1e-10),
         peer=near(on_test[0], peer.r2_score(y[test], model.predict(X[test])), tolerance=EXACT),
     )

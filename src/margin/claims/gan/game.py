@@ -43,10 +43,10 @@ def the_loss_is_cross_entropy_and_least_at_the_best_discriminator(seed: int) -> 
         both = discriminator_loss(tensor(logits)[:, None], tensor(logits)[None, :]).numpy()
         return float(p @ both @ q)
 
-    found = minimize(expected, np.zeros(5), tol=1e-12).x
+    best_logits = minimize(expected, np.zeros(5), tol=1e-12).x
     return every(
         cross_entropy=near(discriminator_loss(tensor(real), tensor(fake)).numpy(), cross_entropy, tolerance=1e-12),
-        minimizer=near(1 / (1 + np.exp(-found)), optimal_discriminator(p, q), tolerance=1e-3),
+        minimizer=near(1 / (1 + np.exp(-best_logits)), optimal_discriminator(p, q), tolerance=1e-3),
         equilibrium=near(float(discriminator_loss(tensor(0.0), tensor(0.0))), 1.386294, tolerance=5e-7),
     )
 

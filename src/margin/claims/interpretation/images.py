@@ -48,7 +48,7 @@ def grad_cam_needs_no_pooling(seed: int) -> Verdict:
     net, x = pooled_network(seed), images(seed)
     features = net[:4](x)
     cam = class_activation_map(features, net[5].weight, 1).relu() / 30
-    found = grad_cam(net, net[3], x, 1)
+    heat = grad_cam(net, net[3], x, 1)
 
     def make() -> nn.Module:
         return nn.Sequential(nn.Conv2d(2, 4, 3), nn.Tanh(), nn.Flatten(), nn.Linear(4 * 6 * 7, 2))
@@ -58,9 +58,9 @@ def grad_cam_needs_no_pooling(seed: int) -> Verdict:
     weight = dense[3].weight[0].reshape(4, -1).mean(dim=1)  # the gradient of a linear head is its weight
     expected = torch.einsum("c,nchw->nhw", weight, maps).relu()
     return every(
-        pooled=near(found, cam.detach(), tolerance=1e-12),
+        pooled=near(heat, cam.detach(), tolerance=1e-12),
         dense=near(grad_cam(dense, dense[1], x, 0), expected.detach(), tolerance=1e-12),
-        not_negative=equal(bool((found >= 0).all()), True),
+        not_negative=equal(bool((heat >= 0).all()), True),
     )
 
 

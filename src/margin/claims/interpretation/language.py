@@ -18,17 +18,19 @@ from margin.optimize import bisect
 @claim("claim-mlp-stores-facts")
 def surnames_are_lost_with_an_mlp(seed: int) -> Verdict:
     model, _ = who_met_whom(seed)
-    found = [ablations(model, first, f" {last}") for first, last in (name.split() for name in PEOPLE)]
-    before = np.array([people[0].before for people in found])
+    by_person = [ablations(model, first, f" {last}") for first, last in (name.split() for name in PEOPLE)]
+    before = np.array([people[0].before for people in by_person])
     drops = {
-        part: [float(np.mean([people[i].drop for people in found])) for i in range(4) if found[0][i].part == part]
+        part: [
+            float(np.mean([people[i].drop for people in by_person])) for i in range(4) if by_person[0][i].part == part
+        ]
         for part in ("attention", "mlp")
     }
     return every(
         memorized=above(float(before.min()), 0.8),
         lost_without_an_mlp=above(max(drops["mlp"]), 0.5),
         most_of_it_is_in_mlps=above(sum(drops["mlp"]), 3 * sum(drops["attention"])),
-        michael=above(max(a.drop for a in found[0] if a.part == "mlp"), 0.3),
+        michael=above(max(a.drop for a in by_person[0] if a.part == "mlp"), 0.3),
     )
 
 

@@ -32,7 +32,7 @@ def the_hinge_loss_and_the_machine_without_slacks(seed: int) -> Verdict:
             rate=rate,
             rule=torch.optim.Adam,
         )
-    found = float(losses.soft_margin_objective(w, b, rows, signs, penalty).detach())
+    objective = float(losses.soft_margin_objective(w, b, rows, signs, penalty).detach())
     exact = LinearSVC(loss="hinge", C=penalty / 2, tol=1e-8).fit(X, y)
     theta = np.append(exact.coef_[0], exact.intercept_[0])
     best = 2 * hinge_objective(theta, X, y, np.full(80, penalty / 2), intercept=True)
@@ -41,7 +41,7 @@ def the_hinge_loss_and_the_machine_without_slacks(seed: int) -> Verdict:
     truth = every(
         values=near(losses.hinge_loss(m, torch.ones(3).double(), reduction="none"), [0.0, 0.5, 3.0], tolerance=1e-15),
         corner=equal(float(gradient(lambda t: losses.hinge_loss(t, one), one)), 0.0),
-        as_the_quadratic_program=near(found / best, 1.0, tolerance=1e-3),
+        as_the_quadratic_program=near(objective / best, 1.0, tolerance=1e-3),
     )
     scores = torch.tensor([-3.0, -2.0, -1.0], dtype=torch.float64)  # of a row with y = 1
     along = losses.hinge_loss(scores, torch.ones(3).double(), reduction="none").diff()

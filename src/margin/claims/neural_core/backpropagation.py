@@ -122,7 +122,7 @@ def weight_gradients_are_outer_products(seed: int) -> Verdict:
     from margin.neural.backprop import backward_pass, forward_pass
 
     weights, biases, X, Y = problem(seed)
-    whole = backpropagated(seed, "tanh")[1]
+    batch_gradients = backpropagated(seed, "tanh")[1]
     total = [np.zeros_like(w) for w in weights]
     ranks, gap = [], 0.0
     for x, y in zip(X, Y):
@@ -133,7 +133,7 @@ def weight_gradients_are_outer_products(seed: int) -> Verdict:
             gap = max(gap, float(np.abs(gradient - outer).max()))
             ranks.append(int(np.linalg.matrix_rank(gradient)))
             total[k] += gradient
-    sums = {f"sum_{k}": near(total[k], whole.weights[k], tolerance=1e-12) for k in range(3)}
+    sums = {f"sum_{k}": near(total[k], batch_gradients.weights[k], tolerance=1e-12) for k in range(3)}
     return every(rank=equal(max(ranks), 1), outer=near(gap, 0.0, tolerance=1e-12), **sums)
 
 

@@ -32,14 +32,14 @@ def bent() -> Any:
 def three_folds_of_three_pieces_make_nine_regions() -> Verdict:
     from margin.neural.theory import compose, linear_pieces
 
-    told = atlas.row("example-composed-shallow-networks").values
+    notes = atlas.row("example-composed-shallow-networks").values
     first, second = alternating(), bent()
     both = linear_pieces(compose(first, second)).within(-1, 1)
     x = np.linspace(-1, 1, 501)
     return every(
-        copies=equal(len(linear_pieces(first).within(-1, 1)), told["copies"]),
-        pieces=equal(len(linear_pieces(second).within(-1, 1)), told["pieces"]),
-        regions=equal(len(both), told["regions"]),
+        copies=equal(len(linear_pieces(first).within(-1, 1)), notes["copies"]),
+        pieces=equal(len(linear_pieces(second).within(-1, 1)), notes["pieces"]),
+        regions=equal(len(both), notes["regions"]),
         composition=near(both.evaluate(x), second(first(x)), tolerance=1e-12),
     )
 
@@ -89,13 +89,13 @@ def widths_1_3_3_1_make_22_parameters(seed: int) -> Verdict:
     from margin.neural.theory import parameter_count
     from margin.neural.weights import count_parameters
 
-    told = atlas.row("two-hidden-layer-network").values
+    notes = atlas.row("two-hidden-layer-network").values
     net = network(1, 3, 3, 1, seed=seed)
     W, b = parameters(net)
     X = np.linspace(-2, 2, 21)[:, None]
     return every(
-        parameters=equal(count_parameters(net), told["parameters"]),
-        formula=equal(parameter_count(3, 2), told["parameters"]),
+        parameters=equal(count_parameters(net), notes["parameters"]),
+        formula=equal(parameter_count(3, 2), notes["parameters"]),
         equations=near(outputs(net, X)[:, 0], [scalar_forward(W, b, x) for x in X], tolerance=1e-12),
     )
 
@@ -130,19 +130,19 @@ def the_second_layer_clips_shallow_functions_of_common_joints(seed: int) -> Verd
 def lines_in_general_position_cut_the_plane(seed: int) -> Verdict:
     from margin.neural.theory import DenseNetwork, activation_regions, hyperplane_cells, shallow_regions
 
-    told = atlas.row("claim-regions-shallow").values
+    notes = atlas.row("claim-regions-shallow").values
     rng = np.random.default_rng(seed)
     counts = []
-    for n in told["units"]:
+    for n in notes["units"]:
         # Normals spread over half a turn: no two lines are nearly parallel, so all crossings are in the box.
         angle = np.pi * (np.arange(n) + rng.uniform(0.2, 0.8, n)) / n
         net = DenseNetwork([np.c_[np.cos(angle), np.sin(angle)], np.ones((1, n))], [rng.normal(size=n), np.zeros(1)])
         counts.append(len(activation_regions(net, (-1e3, 1e3, -1e3, 1e3))))
     space = len(hyperplane_cells(rng.normal(size=(3, 3)), rng.normal(size=3)))
     truth = every(
-        counted=equal(counts, told["regions"]),
-        formula=equal([(n * n + n + 2) // 2 for n in told["units"]], told["regions"]),
-        sum_of_binomials=equal([shallow_regions(n, 2) for n in told["units"]], told["regions"]),
+        counted=equal(counts, notes["regions"]),
+        formula=equal([(n * n + n + 2) // 2 for n in notes["units"]], notes["regions"]),
+        sum_of_binomials=equal([shallow_regions(n, 2) for n in notes["units"]], notes["regions"]),
         three_inputs=equal(space, shallow_regions(3, 3)),
     )
     return corrected(truth, printed=below(space, (3 * 3 + 3 + 2) / 2 + 0.5))
@@ -168,7 +168,7 @@ def folding_attains_the_formula_and_others_exceed_it(seed: int) -> Verdict:
     from margin.neural.theory import DenseNetwork, activation_regions, folding_network, hyperplane_cells, region_limit
     from margin.neural.theory.counting import deep_region_bound
 
-    told = atlas.row("claim-regions-deep").values
+    notes = atlas.row("claim-regions-deep").values
     rng = np.random.default_rng(seed)
     folded = folding_network(3, 6, rng)
     turned = folded.weights[0] + 1e-3 * rng.normal(size=(6, 2))  # lines that were parallel now meet, far away
@@ -176,14 +176,14 @@ def folding_attains_the_formula_and_others_exceed_it(seed: int) -> Verdict:
     more = len(activation_regions(other, (-1e5, 1e5, -1e5, 1e5)))
     space = len(hyperplane_cells(rng.normal(size=(3, 3)), rng.normal(size=3)))
     truth = every(
-        formula=equal(deep_region_bound(6, 2), float(told["formula"])),
-        folding_attains_it=equal(len(activation_regions(folded, (-10, 10, -10, 10))), told["formula"]),
-        limit=equal(region_limit(6, 2, 2), told["limit"]),
-        below_the_limit=below(more, told["limit"]),
+        formula=equal(deep_region_bound(6, 2), float(notes["formula"])),
+        folding_attains_it=equal(len(activation_regions(folded, (-10, 10, -10, 10))), notes["formula"]),
+        limit=equal(region_limit(6, 2, 2), notes["limit"]),
+        below_the_limit=below(more, notes["limit"]),
     )
     return corrected(
         truth,
-        an_upper_bound=below(more, told["formula"] + 0.5),
+        an_upper_bound=below(more, notes["formula"] + 0.5),
         for_any_number_of_inputs=below(space, deep_region_bound(3, 1, 3) + 0.5),
     )
 
@@ -192,7 +192,7 @@ def folding_attains_the_formula_and_others_exceed_it(seed: int) -> Verdict:
 def depth_multiplies_regions_and_adds_parameters(seed: int) -> Verdict:
     from margin.neural.theory import DenseNetwork, linear_pieces, max_region_network, parameter_count, region_limit
 
-    told = atlas.row("deep-region-and-parameter-count").values
+    notes = atlas.row("deep-region-and-parameter-count").values
     rng = np.random.default_rng(seed)
     shapes = [(D, K) for D in (3, 10) for K in (1, 2, 5)]
     built = [DenseNetwork.random([1, *[D] * K, 1], rng).n_parameters for D, K in shapes]
@@ -200,7 +200,7 @@ def depth_multiplies_regions_and_adds_parameters(seed: int) -> Verdict:
     return every(
         parameters=equal(built, [parameter_count(D, K) for D, K in shapes]),
         formula=equal(built, [3 * D + 1 + (K - 1) * D * (D + 1) for D, K in shapes]),
-        example=equal((parameter_count(10, 5), region_limit(10, 5)), (told["parameters"], told["regions"])),
+        example=equal((parameter_count(10, 5), region_limit(10, 5)), (notes["parameters"], notes["regions"])),
         counted=equal([len(linear_pieces(max_region_network(3, K))) for K in range(1, 6)], [4**K for K in range(1, 6)]),
         two_units_do_not=below(two, 7.5),
     )
@@ -210,22 +210,22 @@ def depth_multiplies_regions_and_adds_parameters(seed: int) -> Verdict:
 def the_same_parameters_allow_more_regions_in_depth(seed: int) -> Verdict:
     from margin.neural.theory import DenseNetwork, compare_depths, linear_pieces, max_region_network
 
-    told = atlas.row("claim-depth-over-width").values
-    best = {b.depth: b for b in compare_depths(told["budget"])}
+    notes = atlas.row("claim-depth-over-width").values
+    best = {b.depth: b for b in compare_depths(notes["budget"])}
     few = {b.depth: b for b in compare_depths(22)}
     deep, shallow = max_region_network(3, 5), 1 + max_region_network(3, 5).n_parameters // 3
     rng = np.random.default_rng(seed)
     drawn = np.mean([len(linear_pieces(DenseNetwork.random([1, *[10] * 5, 1], rng))) for _ in range(20)])
     multiply_adds = lambda width, depth: 2 * width + (depth - 1) * width**2  # noqa: E731
     truth = every(
-        shallow=equal((best[1].width, best[1].regions), (told["shallow_width"], told["shallow_regions"])),
-        deep=equal((best[5].width, best[5].regions), (told["deep_width"], told["deep_regions"])),
+        shallow=equal((best[1].width, best[1].regions), (notes["shallow_width"], notes["shallow_regions"])),
+        deep=equal((best[5].width, best[5].regions), (notes["deep_width"], notes["deep_regions"])),
         cost_is_alike=below(multiply_adds(10, 5) / multiply_adds(166, 1), 1.5),
         starts_at_22=equal((few[2].regions, few[1].regions), (16, 8)),
         built=above(len(linear_pieces(deep)) / shallow, 10),
     )
     # What is compared are limits: networks as they are drawn have far fewer regions than the limit, whatever the depth.
-    return corrected(truth, printed=above(float(drawn), told["shallow_regions"]))
+    return corrected(truth, printed=above(float(drawn), notes["shallow_regions"]))
 
 
 @claim("montufar-region-lower-bound")
@@ -239,10 +239,10 @@ def the_lower_bound_needs_its_floor_and_binomials(seed: int) -> Verdict:
     )
     from margin.neural.theory import montufar_bound as bound
 
-    told = atlas.row("montufar-region-lower-bound").values
+    notes = atlas.row("montufar-region-lower-bound").values
     folded = folding_network(3, 6, np.random.default_rng(seed))
     truth = every(
-        numbers=equal([bound(n, list(widths)) for n, widths in told["cases"]], told["bounds"]),
+        numbers=equal([bound(n, list(widths)) for n, widths in notes["cases"]], notes["bounds"]),
         one_layer_is_exact=equal([bound(n, [7]) for n in (1, 2, 3)], [shallow_regions(7, n) for n in (1, 2, 3)]),
         below_the_zigzag=equal(
             [bound(1, [3] * K) <= len(linear_pieces(max_region_network(3, K))) for K in (1, 2, 3)], [True] * 3

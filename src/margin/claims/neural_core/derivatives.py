@@ -211,14 +211,14 @@ def a_change_moves_later_layers_only(seed: int) -> Verdict:
 
     net = network(3, 5, 4, 4, 1, activation="tanh", seed=seed)
     x = torch.from_numpy(np.random.default_rng(seed).normal(size=(6, 3)))
-    told = parameter_influence(net, "linears.1.bias", (2,), x)  # of the second hidden layer
-    moved = [float(part.moved.abs().max()) for part in told]
-    gap = [float((p.moved - p.predicted).norm() / p.predicted.norm()) for p in told[2:]]
+    influences = parameter_influence(net, "linears.1.bias", (2,), x)  # of the second hidden layer
+    moved = [float(part.moved.abs().max()) for part in influences]
+    gap = [float((p.moved - p.predicted).norm() / p.predicted.norm()) for p in influences[2:]]
     return every(
         layers_before=equal(moved[:2], [0.0, 0.0]),
         layers_after=above(min(moved[2:]), 0.0),
         first_order=below(max(gap), 1e-4),
-        all_layers=equal(len(told), 5),
+        all_layers=equal(len(influences), 5),
     )
 
 

@@ -200,7 +200,7 @@ def weights_map_from_the_layer_before(seed: int) -> Verdict:
 def a_forward_pass_costs_the_sum_of_products_of_sizes(seed: int) -> Verdict:
     from torch.utils.flop_counter import FlopCounterMode
 
-    told = atlas.row("mlp-forward-complexity").values
+    notes = atlas.row("mlp-forward-complexity").values
     sizes = [7, 5, 6, 3]
     net, X = network(*sizes, seed=seed), rows(seed, 1, 7)
     with FlopCounterMode(display=False) as counter:
@@ -209,8 +209,8 @@ def a_forward_pass_costs_the_sum_of_products_of_sizes(seed: int) -> Verdict:
     truth = every(
         counted_by_torch=equal(counter.get_total_flops(), 2 * net.multiply_adds),
         formula=equal(net.multiply_adds, sum(sizes[j - 1] * sizes[j] for j in range(1, 4))),
-        equal_widths=equal(told["multiply_adds"], (told["k"] + 1) * told["n"] ** 2),
-        counted=equal(network(*[told["n"]] * (told["k"] + 2), seed=seed).multiply_adds, told["multiply_adds"]),
+        equal_widths=equal(notes["multiply_adds"], (notes["k"] + 1) * notes["n"] ** 2),
+        counted=equal(network(*[notes["n"]] * (notes["k"] + 2), seed=seed).multiply_adds, notes["multiply_adds"]),
         twice_as_wide=equal(wide.multiply_adds / narrow.multiply_adds, 4.0),
         twice_as_deep=equal(deep.multiply_adds / narrow.multiply_adds, 2.0),
     )

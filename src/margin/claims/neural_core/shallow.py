@@ -13,7 +13,7 @@ from margin.core.verdict import Verdict, above, corrected, equal, every, near
 def each_unit_adds_at_most_one_joint(seed: int) -> Verdict:
     from margin.neural.theory import DenseNetwork, linear_pieces
 
-    told = atlas.row("claim-d-hidden-units-give-d-joints").values
+    notes = atlas.row("claim-d-hidden-units-give-d-joints").values
     rng = np.random.default_rng(seed)
     counts, joints_right = [], True
     for D in range(1, 21):
@@ -37,7 +37,7 @@ def each_unit_adds_at_most_one_joint(seed: int) -> Verdict:
     truth = every(
         regions=equal(counts, [D + 1 for D in range(1, 21)]),
         joints=equal(joints_right, True),
-        three_units=equal((len(three.joints), len(three)), (told["joints"], told["regions"])),
+        three_units=equal((len(three.joints), len(three)), (notes["joints"], notes["regions"])),
         degenerate_units_add_none=equal(fewer, [20, 20, 20]),
     )
     return corrected(

@@ -71,8 +71,8 @@ def a_batch_adds_an_axis_that_the_network_does_not_fix(seed: int) -> Verdict:
     from margin.data.batching import collate
     from margin.neural.weights import build
 
-    told = atlas.row("batched-tensor-shape-example").values
-    image = np.zeros(told["batch"][1:], dtype=np.uint8)
+    notes = atlas.row("batched-tensor-shape-example").values
+    image = np.zeros(notes["batch"][1:], dtype=np.uint8)
     layers = lambda: nn.Sequential(nn.Conv3d(4, 3, 3), nn.ReLU(), nn.AdaptiveAvgPool3d(1), nn.Flatten())  # noqa: E731
     net = build(layers, seed, torch.float64).eval()
     small = np.random.default_rng(seed).normal(size=(2, 4, 6, 6, 6))
@@ -80,8 +80,8 @@ def a_batch_adds_an_axis_that_the_network_does_not_fix(seed: int) -> Verdict:
     losses = functional.mse_loss(both, torch.zeros_like(both), reduction="none").mean(dim=1)
     fixed = build(lambda: nn.Sequential(nn.Flatten(), nn.Linear(4 * 6**3, 2)), seed, torch.float64)
     truth = every(
-        two=equal(collate([image, image]).shape, tuple(told["batch"])),
-        one=equal(collate([image]).shape, tuple(told["one"])),
+        two=equal(collate([image, image]).shape, tuple(notes["batch"])),
+        one=equal(collate([image]).shape, tuple(notes["one"])),
         same_output=near(both[:1].detach().numpy(), one.detach().numpy(), tolerance=1e-12),
         flat_at_its_size=equal(tuple(fixed(torch.from_numpy(small)).shape), (2, 2)),
     )

@@ -18,7 +18,7 @@ def wider_networks_come_closer_if_the_activation_is_no_polynomial(seed: int) -> 
     from margin.neural.theory import interpolation_network, interval_network
     from margin.neural.theory.approximation import random_feature_fit
 
-    told = atlas.row("universal-approximation").values
+    notes = atlas.row("universal-approximation").values
     x, t = np.linspace(0, CIRCLE, 4001), np.linspace(-1, 1, 400)
     errors = [np.abs(interpolation_network(np.sin, 0, CIRCLE, D)(x)[:, 0] - np.sin(x)).max() for D in (4, 8, 16, 32)]
     steps = interval_network(np.sin, 0, CIRCLE, lipschitz=1.0, eps=0.05)
@@ -38,8 +38,8 @@ def wider_networks_come_closer_if_the_activation_is_no_polynomial(seed: int) -> 
         about_a_quarter=within(errors[3] / errors[2], 0.24, 0.27),
         tanh=below(rmse(np.tanh), 1e-9),
         tanh_improves=below(rmse(np.tanh, 16), rmse(np.tanh, 4)),
-        square_stops=near(rmse(np.square), told["square_rmse"], tolerance=5e-3),
-        square_has_rank=equal(rank, told["square_rank"]),
+        square_stops=near(rmse(np.square), notes["square_rmse"], tolerance=5e-3),
+        square_has_rank=equal(rank, notes["square_rank"]),
     )
     return corrected(
         truth,
@@ -85,12 +85,12 @@ def eps_over_l_is_a_delta(seed: int) -> Verdict:
 def steep_steps_give_any_values_on_a_finite_set(seed: int) -> Verdict:
     from margin.neural.theory import finite_set_network
 
-    told = atlas.row("ufa-step1-finite-set").values
+    notes = atlas.row("ufa-step1-finite-set").values
     rng = np.random.default_rng(seed)
     values = 10 * rng.normal(size=7)
     points = np.arange(1.0, 8)
     net, merged = finite_set_network(values), finite_set_network(values, merged=True)
-    three, S = np.array(told["values"]), 3
+    three, S = np.array(notes["values"]), 3
     s = np.arange(1, 2 * len(values) + 1)
     tiny = finite_set_network(three, shift=1e-9, slope=10.0**S)(np.arange(1.0, 4))[:, 0]
     # sigma(10^S (x - n) + 10^(S - 9)) at S = 9, x - n = 1e-9: the exponent is -2, and 0 with the printed sign.
@@ -107,7 +107,7 @@ def steep_steps_give_any_values_on_a_finite_set(seed: int) -> Verdict:
         merged=near(merged(points)[:, 0], values, tolerance=1e-6),
         thresholds=near(np.ceil(-net.biases[0] / net.weights[0][:, 0]), np.ceil((s + 1) / 2), tolerance=0),
         output_weights=near(net.weights[1][0], (-1.0) ** (s + 1) * values[(s + 1) // 2 - 1], tolerance=0),
-        shift_of_a_billionth=near(tiny, told["with_shift_1e-9"], tolerance=1e-3),
+        shift_of_a_billionth=near(tiny, notes["with_shift_1e-9"], tolerance=1e-3),
         sign=near(1 / (1 + np.exp(-(1e9 * 1e-9 + 1.0))), 1 / (1 + np.exp(-2.0)), tolerance=1e-12),
         error_of_an_indicator_must_be_smaller=below(off, 2 * delta * 300),
     )

@@ -35,19 +35,19 @@ def first_step_is_the_rate_in_every_coordinate() -> Verdict:
 
 @claim("claim-adagrad-needs-sqrt")
 def without_the_root_the_rate_dies_at_once() -> Verdict:
-    told = atlas.row("claim-adagrad-needs-sqrt").values
-    f, grad, _ = quadratic(np.diag(told["curvatures"]))
+    notes = atlas.row("claim-adagrad-needs-sqrt").values
+    f, grad, _ = quadratic(np.diag(notes["curvatures"]))
 
     def end(root: bool, rate: float) -> float:
-        rule, steps = AdaGrad(root=root), told["steps"]
-        return follow(descend(f, grad, told["start"], rule, learning_rate=rate, max_iter=steps)).value
+        rule, steps = AdaGrad(root=root), notes["steps"]
+        return follow(descend(f, grad, notes["start"], rule, learning_rate=rate, max_iter=steps)).value
 
     best = [min(end(root, rate) for rate in np.geomspace(1e-2, 1e3, 11)) for root in (True, False)]
     gradients = np.array([[3.0, -4.0], [1.0, 2.0], [-2.0, 0.5]])
     squares = np.cumsum(gradients**2, axis=0)
     return every(
-        with_root=near(best[0], told["with_root"], tolerance=1e-6),
-        without=near(best[1], told["without"], tolerance=0.05),
+        with_root=near(best[0], notes["with_root"], tolerance=1e-6),
+        without=near(best[1], notes["without"], tolerance=0.05),
         rule=near(feed(AdaGrad(eps=0.0), gradients, 0.1), -0.1 * gradients / np.sqrt(squares), tolerance=1e-12),
         rule_without_root=near(
             feed(AdaGrad(eps=0.5, root=False), gradients, 0.1), -0.1 * gradients / (squares + 0.5), tolerance=1e-12

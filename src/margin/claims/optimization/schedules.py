@@ -34,12 +34,12 @@ def torch_rates(steps: int, name: str, **options: Any) -> list[float]:
 
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
     scheduler = getattr(torch.optim.lr_scheduler, name)(optimizer, **options)
-    found = []
+    rates = []
     for _ in range(steps):
-        found.append(float(optimizer.param_groups[0]["lr"]))
+        rates.append(float(optimizer.param_groups[0]["lr"]))
         optimizer.step()
         scheduler.step()
-    return found
+    return rates
 
 
 @claim("learning-rate-schedule")
@@ -111,10 +111,10 @@ def _torch_one_cycle(peak: float, steps: int) -> list[float]:
 
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1, momentum=0.9)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=peak, total_steps=steps)
-    found = []
+    rates = []
     for t in range(steps):
-        found.append(float(optimizer.param_groups[0]["lr"]))
+        rates.append(float(optimizer.param_groups[0]["lr"]))
         optimizer.step()
         if t + 1 < steps:
             scheduler.step()
-    return found
+    return rates

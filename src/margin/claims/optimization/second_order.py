@@ -118,13 +118,13 @@ def searches_find_the_exact_step_of_a_quadratic() -> Verdict:
     x = np.array([1.0, -2.0])
     g = grad(x)
     exact = (g @ g) / (g @ A @ g)
-    found = {method: line_search(f, grad, x, -g, method=method) for method in ("bracket", "golden", "armijo")}
+    searches = {method: line_search(f, grad, x, -g, method=method) for method in ("bracket", "golden", "armijo")}
     return every(
-        golden=near(found["golden"].alpha, exact, tolerance=1e-6),
-        all_lower=below(max(search.value for search in found.values()), f(x)),
-        armijo=equal(found["armijo"].sufficient_decrease, True),
-        one_gradient=equal([search.gradient_evaluations for search in found.values()], [1, 1, 1]),
-        more_values=above(found["golden"].evaluations, 10),
+        golden=near(searches["golden"].alpha, exact, tolerance=1e-6),
+        all_lower=below(max(search.value for search in searches.values()), f(x)),
+        armijo=equal(searches["armijo"].sufficient_decrease, True),
+        one_gradient=equal([search.gradient_evaluations for search in searches.values()], [1, 1, 1]),
+        more_values=above(searches["golden"].evaluations, 10),
     )
 
 

@@ -43,10 +43,10 @@ def has_oracle(path: str) -> bool:
 
 
 def oracle_of(path: str) -> Oracle:
-    found = _found(path)
-    if found is None:
+    oracle = _found(path)
+    if oracle is None:
         raise KeyError(f"{path} has no oracle.")
-    return found
+    return oracle
 
 
 def agrees(path: str, seed: int) -> Verdict:
@@ -73,7 +73,7 @@ def _found(path: str) -> Oracle | None:
 
 @cache
 def _by_own_name(package: str) -> dict[str, Oracle]:
-    return {_own_name(path): found for path, found in _registered.items() if path.split(".")[1] == package}
+    return {_own_name(path): oracle for path, oracle in _registered.items() if path.split(".")[1] == package}
 
 
 def _own_name(path: str) -> str:

@@ -77,6 +77,6 @@ def counted_classes(seed: int) -> Verdict:
         parts[f"{name}_logs"] = near(flat[0], flat[1], tolerance=1e-10)
         halves = getattr(ours, name)(alpha=0.7, **options).partial_fit(X[:25], y[:25], classes=[0, 1, 2])
         halves.partial_fit(X[25:], y[25:])
-        whole = getattr(ours, name)(alpha=0.7, **options).fit(X, y)
-        parts[f"{name}_parts"] = near(halves.predict_proba(fresh), whole.predict_proba(fresh), tolerance=1e-10)
+        at_once = getattr(ours, name)(alpha=0.7, **options).fit(X, y)
+        parts[f"{name}_parts"] = near(halves.predict_proba(fresh), at_once.predict_proba(fresh), tolerance=1e-10)
     return every(**parts)

@@ -31,10 +31,10 @@ def bumps_by_scikit_learn(seed: int) -> Verdict:
                 for model, name in ((KernelDensity, algorithm), (neighbors.KernelDensity, "kd_tree"))
             )
             wanted = theirs.score_samples(fresh)
-            found = ours.score_samples(fresh)
+            log_density = ours.score_samples(fresh)
             seen = np.isfinite(wanted)
-            parts[f"{kernel}_{algorithm}"] = near(found[seen], wanted[seen], tolerance=1e-6)
-            parts[f"{kernel}_{algorithm}_zero"] = equal(np.isfinite(found), seen)
+            parts[f"{kernel}_{algorithm}"] = near(log_density[seen], wanted[seen], tolerance=1e-6)
+            parts[f"{kernel}_{algorithm}_zero"] = equal(np.isfinite(log_density), seen)
         parts[f"{kernel}_draws"] = _distances_of_draws(kernel, seed)
     for rule in ("scott", "silverman"):
         models = (KernelDensity(bandwidth=rule).fit(X), neighbors.KernelDensity(bandwidth=rule).fit(X))
@@ -95,7 +95,7 @@ def counted_states(seed: int) -> Verdict:
     counts = np.array([[((drawn == [a, b]).all(axis=1)).sum() for b in range(2)] for a in range(3)])
     letters = [*"baabcaabba"]
     bars = CategoryHistogram.fit(letters)
-    told = bars.sample(900, random_state=seed)
+    drawn_states = bars.sample(900, random_state=seed)
     return every(
         rows=near(model.score_samples(rows), wanted, tolerance=1e-12),
         total=near(model.score(rows), np.mean(wanted), tolerance=1e-12),
@@ -106,6 +106,6 @@ def counted_states(seed: int) -> Verdict:
         event=near(bars.prob(lambda letter: letter != "a"), 0.5, tolerance=1e-12),
         logs=near(bars.log_prob("cab"), np.log([0.1, 0.5, 0.4]), tolerance=1e-12),
         unseen=equal(float(bars.log_prob("z")[0]), -np.inf),
-        told=plausible(stats.chisquare([told.count(x) for x in "bac"], [360, 450, 90]).pvalue),
+        told=plausible(stats.chisquare([drawn_states.count(x) for x in "bac"], [360, 450, 90]).pvalue),
         labels=equal(bars.labels(), ["4 (0.40)", "5 (0.50)", "1 (0.10)"]),
     )

@@ -86,12 +86,12 @@ def hard_margin(seed: int) -> Verdict:
     # Where every class has one vote, libsvm takes the first and we the surest: neither is wrong.
     sides = theirs.set_params(decision_function_shape="ovo").decision_function(8 * fresh) > 0
     tied = (sides == [True, False, True]).all(axis=1) | (sides == [False, True, False]).all(axis=1)
-    told, wanted = (m.predict(8 * fresh[~tied]) for m in (model, theirs))
+    predicted, wanted = (m.predict(8 * fresh[~tied]) for m in (model, theirs))
     pair, other = ours.HardMarginSVC(tol=1e-9).fit(X[y < 2], y[y < 2]), y[y < 2]
     plane = peers.SVC(kernel="linear", C=1e8, tol=1e-9).fit(X[y < 2], other)
     return every(
         **_thinnest_margins(),
-        labels=near(told, wanted, tolerance=0.0),
+        labels=near(predicted, wanted, tolerance=0.0),
         untied=above(int((~tied).sum()), 9),
         margins=near(model.margin_, widths, tolerance=1e-4),
         values=near(pair.decision_function(fresh), plane.decision_function(fresh), tolerance=1e-4),
@@ -119,7 +119,7 @@ def separable_or_not(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     angles = np.linspace(0, 2 * np.pi, 10_000)
     ways = np.column_stack([np.cos(angles), np.sin(angles)])
-    said, true = [], []
+    separable, true = [], []
     for gap in np.repeat([0.0, 1.5, 4.0], 8):
         X, labels = rng.normal(size=(9, 2)), np.where(np.arange(9) < 4, 1, -1)
         X[labels > 0] += gap * ways[rng.integers(10_000)]
@@ -127,8 +127,8 @@ def separable_or_not(seed: int) -> Verdict:
         best = (reach[labels > 0].min(axis=0) - reach[labels < 0].max(axis=0)).max()
         if abs(best) > 1e-2:  # else too near for the directions to decide
             true.append(bool(best > 0))
-            said.append(is_separable(X * [1.0, 1e3] + 7.0, labels))
-    return equal(said, true)
+            separable.append(is_separable(X * [1.0, 1e3] + 7.0, labels))
+    return equal(separable, true)
 
 
 @oracle(*(f"margin.kernels.optimality.{name}" for name in ("offset_between", "dual_objective")))

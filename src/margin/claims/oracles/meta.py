@@ -29,11 +29,11 @@ def attributes_by_ridge_regression(seed: int) -> Verdict:
     X, y = rng.normal(0.8, 1.5, size=(40, 3)), np.array(["a", "b", "c"])[rng.integers(3, size=40)]
     model = ZeroShot(attributes, alpha=0.7).fit(X, y)
     theirs = Ridge(alpha=0.7).fit(X, np.array([attributes[name] for name in y]))
-    said = theirs.predict(X)
-    distance = np.linalg.norm(said[:, None] - np.array(list(attributes.values())), axis=2)
+    predicted = theirs.predict(X)
+    distance = np.linalg.norm(predicted[:, None] - np.array(list(attributes.values())), axis=2)
     return every(
         weights=near(model.coef_, theirs.coef_.T, tolerance=1e-8),
-        attributes=near(model.predict_attributes(X), said, tolerance=1e-8),
+        attributes=near(model.predict_attributes(X), predicted, tolerance=1e-8),
         classes=equal(model.predict(X).tolist(), [list(attributes)[k] for k in distance.argmin(axis=1)]),
     )
 
@@ -146,8 +146,8 @@ def episodes_pair_by_pair(seed: int) -> Verdict:
     net = torch.nn.Linear(2, 3, dtype=torch.float64)
     net.load_state_dict({"weight": torch.from_numpy(W), "bias": torch.from_numpy(b)})
     episode = [torch.from_numpy(part) for part in (support, labels, query, wanted)]
-    found = {method: episode_loss(method, net, *episode, rate=0.4, steps=1) for method in ("prototypical", "siamese",
-             "matching", "maml", "fomaml")}  # fmt: skip
+    methods = ("prototypical", "siamese", "matching", "maml", "fomaml")
+    results = {method: episode_loss(method, net, *episode, rate=0.4, steps=1) for method in methods}
     near_rows, far = support @ W.T + b, query @ W.T + b
     scores = _from_means(far, near_rows, labels, range(3))
     logits = 1 - np.square(far[:, None] - near_rows).sum(axis=2)
@@ -161,6 +161,6 @@ def episodes_pair_by_pair(seed: int) -> Verdict:
     losses = [entropy(scores), pairs.mean(), entropy(np.log(attention)), entropy(moved), entropy(moved)]
     right = [np.mean(out.argmax(axis=1) == wanted) for out in (scores, scores, attention, moved, moved)]
     return every(
-        losses=near([float(loss.detach()) for loss, _ in found.values()], losses, tolerance=1e-6),
-        accuracies=near([float(accuracy) for _, accuracy in found.values()], right, tolerance=1e-12),
+        losses=near([float(loss.detach()) for loss, _ in results.values()], losses, tolerance=1e-6),
+        accuracies=near([float(accuracy) for _, accuracy in results.values()], right, tolerance=1e-12),
     )

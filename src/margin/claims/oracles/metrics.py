@@ -20,7 +20,7 @@ def scores_of_classifiers(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     y = (rng.random(80) < 0.3).astype(int)
     score = np.round(y + rng.normal(0, 1.2, size=80), 1)  # rounded, so that there are ties
-    weight, said = rng.uniform(0.5, 2.0, size=80), (score > 0.6).astype(int)
+    weight, predicted = rng.uniform(0.5, 2.0, size=80), (score > 0.6).astype(int)
     three = np.arange(60) % 3
     p = rng.dirichlet(np.ones(3), size=60) + 0.4 * np.eye(3)[three]
     p /= p.sum(axis=1, keepdims=True)
@@ -29,7 +29,9 @@ def scores_of_classifiers(seed: int) -> Verdict:
     at = np.mean(2.0 * ((score > threshold) & (y == 0)) + 5.0 * ((score <= threshold) & (y == 1)))
     return every(
         accuracy=near(
-            ours.accuracy(y, said, weight), theirs.accuracy_score(y, said, sample_weight=weight), tolerance=1e-12
+            ours.accuracy(y, predicted, weight),
+            theirs.accuracy_score(y, predicted, sample_weight=weight),
+            tolerance=1e-12,
         ),
         auc=near(
             ours.roc_auc(y, score, sample_weight=weight),
@@ -48,12 +50,12 @@ def rates_at_thresholds(seed: int) -> Verdict:
     score = np.round(y + rng.normal(0, 1.2, size=50), 1)
     cuts = [-1.05, 0.0, 0.4, 1.3]
     sweep = ours.threshold_sweep(y, score, cuts)
-    said = [(score > cut).astype(int) for cut in cuts]
+    predictions = [(score > cut).astype(int) for cut in cuts]
     return every(
-        precision=near(sweep["precision"], [theirs.precision_score(y, p) for p in said], tolerance=1e-12),
-        recall=near(sweep["recall"], [theirs.recall_score(y, p) for p in said], tolerance=1e-12),
-        alarms=near(sweep["false_positive_rate"], [p[y == 0].mean() for p in said], tolerance=1e-12),
-        accuracy=near(sweep["accuracy"], [theirs.accuracy_score(y, p) for p in said], tolerance=1e-12),
+        precision=near(sweep["precision"], [theirs.precision_score(y, p) for p in predictions], tolerance=1e-12),
+        recall=near(sweep["recall"], [theirs.recall_score(y, p) for p in predictions], tolerance=1e-12),
+        alarms=near(sweep["false_positive_rate"], [p[y == 0].mean() for p in predictions], tolerance=1e-12),
+        accuracy=near(sweep["accuracy"], [theirs.accuracy_score(y, p) for p in predictions], tolerance=1e-12),
         all_positive=equal(float(ours.threshold_sweep(y, score)["threshold"][0]), -np.inf),
         every_score=near(ours.threshold_sweep(y, score)["threshold"][1:], np.unique(score), tolerance=0),
     )
@@ -127,7 +129,7 @@ def more_scores(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     y = np.r_[(rng.random(50) < 0.3).astype(int), [0, 0, 1, 1]]
     score, w = np.round(y + rng.normal(0, 1.2, size=54), 1), rng.uniform(0.5, 2.0, size=54)
-    said = np.r_[(score > 0.6).astype(int)[:50], [0, 1, 0, 1]]
+    predicted = np.r_[(score > 0.6).astype(int)[:50], [0, 1, 0, 1]]
     pairs = [np.sign(a - b) for a in score[y == 1] for b in score[y == 0]]
     p = np.clip(rng.dirichlet(np.ones(3), size=54) + 0.4 * np.eye(3)[np.arange(54) % 3], 0.01, None)
     p, three = p / p.sum(axis=1, keepdims=True), np.arange(54) % 3
@@ -147,7 +149,7 @@ def more_scores(seed: int) -> Verdict:
     costs = [2.5 * (s > 0.4 and v == 0) + 4.0 * (s <= 0.4 and v == 1) for s, v in zip(score, y)]
     near_to = lambda a, b: near(a, b, tolerance=1e-10)  # noqa: E731
     return every(
-        f1=near_to(ours.f1(y, said, sample_weight=w), theirs.f1_score(y, said, sample_weight=w)),
+        f1=near_to(ours.f1(y, predicted, sample_weight=w), theirs.f1_score(y, predicted, sample_weight=w)),
         pairs=near_to(ours.pair_count(y, score), [pairs.count(1), pairs.count(0), pairs.count(-1)]),
         calibration=near_to(ours.expected_calibration_error(three, p, 8, sample_weight=w), sum(gaps) / w.sum()),
         r2=near_to(ours.r2(t, f, w), theirs.r2_score(t, f, sample_weight=w)),
@@ -155,11 +157,12 @@ def more_scores(seed: int) -> Verdict:
         correlation=near_to(ours.squared_correlation(t, f), stats.pearsonr(t, f).statistic ** 2),
         mcfadden=near_to(ours.mcfadden_r2(three[:50], p[:50]), 1 - theirs.log_loss(three[:50], p[:50]) / null),
         specificity=near_to(
-            ours.specificity(y, said, sample_weight=w), theirs.recall_score(y, said, pos_label=0, sample_weight=w)
+            ours.specificity(y, predicted, sample_weight=w),
+            theirs.recall_score(y, predicted, pos_label=0, sample_weight=w),
         ),
         negative=near_to(
-            ours.negative_predictive_value(y, said, sample_weight=w),
-            theirs.precision_score(y, said, pos_label=0, sample_weight=w),
+            ours.negative_predictive_value(y, predicted, sample_weight=w),
+            theirs.precision_score(y, predicted, pos_label=0, sample_weight=w),
         ),
         log_loss=near_to(
             ours.log_loss(three, p, sample_weight=w), theirs.log_loss(three, p, sample_weight=w)

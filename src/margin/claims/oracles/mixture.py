@@ -57,21 +57,21 @@ def sums_by_scipy(seed: int) -> Verdict:
     }
     parts: dict[str, Verdict] = {}
     for kind, covariances in shapes.items():
-        found = em.mixture_of(X, r, SHAPES[kind], 0.05)
+        mixture = em.mixture_of(X, r, SHAPES[kind], 0.05)
         joint = np.stack(
             [w / 9 * stats.multivariate_normal(m, c).pdf(X) for w, m, c in zip(weight, means, covariances)], axis=1
         )
         chances = joint / joint.sum(axis=1, keepdims=True)
-        value, sums = em.expectation(X, found)
-        again = em.maximization(found, sums, 0.05)
+        value, sums = em.expectation(X, mixture)
+        again = em.maximization(mixture, sums, 0.05)
         parts |= {
-            f"{kind}_joint": near(em.log_joint(X, found), np.log(joint), tolerance=1e-8),
+            f"{kind}_joint": near(em.log_joint(X, mixture), np.log(joint), tolerance=1e-8),
             f"{kind}_likelihood": near(value, np.log(joint.sum(axis=1)).mean(), tolerance=1e-9),
             f"{kind}_weights": near(again.weights, chances.mean(axis=0), tolerance=1e-9),
             f"{kind}_means": near(
-                again.components.means + found.offset, chances.T @ X / chances.sum(axis=0)[:, None], tolerance=1e-8
+                again.components.means + mixture.offset, chances.T @ X / chances.sum(axis=0)[:, None], tolerance=1e-8
             ),
-            f"{kind}_q": near(em.q_function(X, found, r), float((r * np.log(joint)).sum()), tolerance=1e-8),
+            f"{kind}_q": near(em.q_function(X, mixture, r), float((r * np.log(joint)).sum()), tolerance=1e-8),
         }
     return every(**parts)
 
@@ -90,14 +90,14 @@ def coins_by_binomials(seed: int) -> Verdict:
         trace.append(float(np.log(joint.sum(axis=1)).sum()))
         r = joint / joint.sum(axis=1, keepdims=True)
         weights, chances = r.mean(axis=0), (r.T @ heads) / (r.T @ tosses)
-    found = coins.coins_em(heads, tosses, [0.35, 0.6], tol=-np.inf, max_iter=4)
+    fitted = coins.coins_em(heads, tosses, [0.35, 0.6], tol=-np.inf, max_iter=4)
     q = rng.dirichlet(np.ones(2), size=8)
     q[0] = [1.0, 0.0]
     bound = sum(q[i, c] * (np.log(joint[i, c]) - np.log(q[i, c])) for i in range(8) for c in range(2) if q[i, c] > 0)
     return every(
-        heads=near(found.heads, chances, tolerance=1e-10),
-        weights=near(found.weights, weights, tolerance=1e-10),
-        trace=near(found.trace, trace, tolerance=1e-9),
+        heads=near(fitted.heads, chances, tolerance=1e-10),
+        weights=near(fitted.weights, weights, tolerance=1e-10),
+        trace=near(fitted.trace, trace, tolerance=1e-9),
         bound=near(elbo(np.log(joint), q), bound, tolerance=1e-10),
         evidence=near(evidence(np.log(joint)), trace[-1], tolerance=1e-9),
         posterior=near(posterior(np.log(joint)), r, tolerance=1e-12),
@@ -119,8 +119,8 @@ def switches_by_search(seed: int) -> Verdict:
         ]
         for x in X
     ])  # fmt: skip
-    found = factorial.factorized_posterior(table)
-    on = found @ states
+    posterior = factorial.factorized_posterior(table)
+    on = posterior @ states
     products = np.where(states == 1, on[:, None], 1 - on[:, None]).prod(axis=2)
 
     def bound(logits: np.ndarray, row: np.ndarray) -> float:
@@ -139,7 +139,7 @@ def switches_by_search(seed: int) -> Verdict:
     gaps = np.repeat(X, 8, axis=0) - inputs @ theta
     return every(
         joint=near(model.log_joint(X), table, tolerance=1e-9),
-        product=near(found, products, tolerance=1e-9),
+        product=near(posterior, products, tolerance=1e-9),
         best=near(slopes, np.zeros((6, 3)), tolerance=1e-4),
         bound=near(first["bound"], float(np.log(np.exp(table).sum(axis=1)).sum()), tolerance=1e-8),
         loadings=near(after.loadings, theta[1:].T, tolerance=1e-7),

@@ -32,12 +32,12 @@ def neighbors_of_the_same_class(seed: int) -> Verdict:
             total += sum(w for w, label in zip(weight, y) if label == y[i]) / sum(weight)
         return total
 
-    found, slope = nca_objective(A, X, y)
+    objective, slope = nca_objective(A, X, y)
     steps = [
         [np.where((np.arange(2)[:, None] == i) & (np.arange(3) == j), 1e-5, 0.0) for j in range(3)] for i in range(2)
     ]
     wanted = [[(value(A + h) - value(A - h)) / 2e-5 for h in row] for row in steps]
-    return every(value=near(found, value(A), tolerance=1e-9), slope=near(slope, wanted, tolerance=1e-6))
+    return every(value=near(objective, value(A), tolerance=1e-9), slope=near(slope, wanted, tolerance=1e-6))
 
 
 @oracle(*(f"margin.representation.riemannian.{name}" for name in ("local_metric", "curve_length", "geodesic_curve")))

@@ -27,7 +27,7 @@ def weakest_links(seed: int) -> Verdict:
     y = X[:, 0] ** 2 - X[:, 1] + 0.5 * rng.normal(size=80)
     model = ours.DecisionTreeRegressor(min_samples_leaf=3).fit(X, y)
     path = theirs.DecisionTreeRegressor(min_samples_leaf=3, random_state=0).cost_complexity_pruning_path(X, y)
-    found = pruning.cost_complexity_path(model._tree)
+    pruning_path = pruning.cost_complexity_path(model._tree)
     between = (path.ccp_alphas[1:] + path.ccp_alphas[:-1]) / 2
     leaves = [
         theirs.DecisionTreeRegressor(min_samples_leaf=3, random_state=0, ccp_alpha=alpha).fit(X, y).get_n_leaves()
@@ -35,8 +35,8 @@ def weakest_links(seed: int) -> Verdict:
     ]
     cut = [n_leaves(pruning.prune_by_cost(model._tree, alpha)) for alpha in between[::3]]
     return every(
-        alphas=near(found["ccp_alphas"], path.ccp_alphas, tolerance=1e-8),
-        impurities=near(found["impurities"], path.impurities, tolerance=1e-8),
+        alphas=near(pruning_path["ccp_alphas"], path.ccp_alphas, tolerance=1e-8),
+        impurities=near(pruning_path["impurities"], path.impurities, tolerance=1e-8),
         leaves=near(cut, leaves, tolerance=0),
     )
 
@@ -59,12 +59,12 @@ def gains_of_tables(seed: int) -> Verdict:
     tables, missing = rng.integers(0, 6, size=(5, 4, 3)).astype(float), np.array([0.0, 2.5, 1.0, 0.0, 7.0])
     tables[3, 1:] = 0.0  # one value only
     tables[3, 0] += 1
-    found = gain_of_counts(tables, missing)
+    gains = gain_of_counts(tables, missing)
     nothing = gain_of_counts(np.zeros((2, 3)), 0.0)
     wanted = np.array([gain_and_ratio(table, m) for table, m in zip(tables, missing)]).T
     return every(
-        gain=near(found[0], wanted[0], tolerance=1e-10),
-        ratio=near(found[1], wanted[1], tolerance=1e-10),
+        gain=near(gains[0], wanted[0], tolerance=1e-10),
+        ratio=near(gains[1], wanted[1], tolerance=1e-10),
         nothing=near(nothing, (0.0, 0.0), tolerance=0.0),
         single=near(ours.information_gain(*_rows_of(tables[0])), wanted[0][0], tolerance=1e-10),
         single_ratio=near(ours.gain_ratio(*_rows_of(tables[0])), wanted[1][0], tolerance=1e-10),
@@ -82,7 +82,7 @@ def _rows_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def first_questions(seed: int) -> Verdict:
     """At the root: the best ratio among columns whose gain is at least the mean, columns of many values not counted."""
     rng = np.random.default_rng(seed)
-    asked, wanted, values = [], [], []
+    root_features, wanted, values = [], [], []
     for _ in range(40):
         y = rng.integers(0, 2, size=20)
         sizes = rng.permutation([2, 3, 5, 7, 8])
@@ -101,10 +101,10 @@ def first_questions(seed: int) -> Verdict:
         first, second = np.sort(ratio)[::-1][:2]
         model = ours.C45(confidence=None, min_samples_leaf=0.1, max_depth=1).fit(X.astype(object), y, weights)
         if first - second > 1e-9 and np.abs(scores[:, 0] - mean).min() > 1e-9:
-            asked.append(int(model.tree_["feature"][0]))
+            root_features.append(int(model.tree_["feature"][0]))
             wanted.append(int(ratio.argmax()))
             values.append(abs(model.tree_["gain"][0] - scores[wanted[-1], 0]))
-    return every(asked=equal(asked, wanted), gain=near(max(values), 0.0, tolerance=1e-9))
+    return every(asked=equal(root_features, wanted), gain=near(max(values), 0.0, tolerance=1e-9))
 
 
 @oracle("margin.trees.GradientBoostingClassifier")
@@ -130,8 +130,8 @@ def first_round_of_boosting(seed: int) -> Verdict:
     for name, table, labels in (("three", X, y), ("two", X[y < 2], y[y < 2])):
         first = naive_bayes.GaussianNB().fit(table, labels)
         later = ours.GradientBoostingClassifier(n_estimators=1, max_depth=1, learning_rate=1e-12, init=first)
-        told = later.fit(table, labels).predict_proba(table)  # the round adds next to nothing
-        begun[name] = near(told, first.predict_proba(table), tolerance=1e-6)
+        begun_proba = later.fit(table, labels).predict_proba(table)  # the round adds next to nothing
+        begun[name] = near(begun_proba, first.predict_proba(table), tolerance=1e-6)
         logs = first.predict_log_proba(table)  # of three classes around 0, of two as log-odds
         raw = logs - logs.mean(axis=1, keepdims=True) if name == "three" else logs[:, 1] - logs[:, 0]
         begun[f"{name}_raw"] = near(later.decision_function(table), raw, tolerance=1e-6)
@@ -160,7 +160,7 @@ def drawn_and_grown(seed: int) -> Verdict:
     places, parents = node_positions(model._tree), np.flatnonzero(model._tree["feature"] >= 0)
     boxes = [text for text in axis.texts if text.get_text() not in ("yes", "no")]
     words = {"yes": "left", "no": "right"}
-    told = {(text.get_text(), *text.get_position()) for text in axis.texts if text.get_text() in words}
+    labels_at = {(text.get_text(), *text.get_position()) for text in axis.texts if text.get_text() in words}
     middles = {(word, *((places[node] + places[model._tree[side][node]]) / 2))
                for node in parents for word, side in words.items()}  # fmt: skip
     ends = [line.get_xydata() for line in axis.lines]
@@ -170,7 +170,7 @@ def drawn_and_grown(seed: int) -> Verdict:
         boxes=near([box.get_position() for box in boxes], places, tolerance=1e-12),
         counts=equal([int(box.get_text().split("\n")[-1].split()[0]) for box in boxes],
                      [int(n) for n in model._tree["n_samples"]]),
-        words=equal(len(told ^ middles), 0),
+        words=equal(len(labels_at ^ middles), 0),
         lines=near(ends, joined, tolerance=1e-12),
         inside=equal(bool(axis.get_xlim()[0] < places[:, 0].min() and axis.get_xlim()[1] > places[:, 0].max()
                           and axis.get_ylim()[0] < places[:, 1].min() and axis.get_ylim()[1] > 0), True),

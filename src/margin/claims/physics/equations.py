@@ -182,8 +182,8 @@ def small_poisson(seed: int) -> tuple[Any, np.ndarray]:
     return model, np.random.default_rng(seed + 1).random((200, 2))
 
 
-def relative_error(found: np.ndarray, exact: np.ndarray) -> float:
-    return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
+def relative_error(approximate: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.linalg.norm(approximate - exact) / np.linalg.norm(exact))
 
 
 @claim("example-poisson-2d")
@@ -256,14 +256,14 @@ def burgers_equation_has_these_values() -> Verdict:
 
     values = atlas.row("example-burgers-equation").values
     t, x, u = np.array(values["solution"]).T
-    grid, found = burgers_finite_differences([0.0, 0.25, 0.5, 0.75], n=400)
+    grid, solution = burgers_finite_differences([0.0, 0.25, 0.5, 0.75], n=400)
     time, h = values["front_time"] / math.pi, 1e-5
     slope = (burgers_exact(time, h) - burgers_exact(time, -h)) / (2 * h)
     return every(
         viscosity=near(VISCOSITY, values["viscosity"], tolerance=5e-8),
         exact=near(burgers_exact(t, x), u, tolerance=1e-6),
         front=near(float(slope), values["front_slope"], tolerance=0.05),
-        differences=near(found[1][[300]], burgers_exact(0.25, grid[[300]]), tolerance=2e-3),
-        ends=near(found[:, [0, -1]], np.zeros((4, 2)), tolerance=0.0),
-        start=near(found[0], -np.sin(np.pi * grid), tolerance=1e-12),
+        differences=near(solution[1][[300]], burgers_exact(0.25, grid[[300]]), tolerance=2e-3),
+        ends=near(solution[:, [0, -1]], np.zeros((4, 2)), tolerance=0.0),
+        start=near(solution[0], -np.sin(np.pi * grid), tolerance=1e-12),
     )

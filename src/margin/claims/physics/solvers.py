@@ -149,8 +149,8 @@ def a_law_of_motion_is_learned_through_the_solver(seed: int) -> Verdict:
     def gradients(solve: Any) -> np.ndarray:
         net = build(lambda: SlopeNetwork([2, 6, 2], "tanh"), seed, torch.float64)
         states = solve(net, torch.tensor([[1.0, 0.5]], dtype=torch.float64), [0.0, 0.5, 1.0], 12)
-        found = torch.autograd.grad(states.square().sum(), list(net.parameters()))
-        return torch.cat([g.reshape(-1) for g in found]).numpy()
+        parts = torch.autograd.grad(states.square().sum(), list(net.parameters()))
+        return torch.cat([g.reshape(-1) for g in parts]).numpy()
 
     t = 0.25 * np.arange(44)
     spiral = np.exp(-0.1 * t)[:, None] * np.stack([np.cos(t + seed), np.sin(t + seed)], axis=1)

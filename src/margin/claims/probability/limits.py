@@ -115,13 +115,15 @@ def means_of_repeated_samples_spread_by_sigma_over_root_m(seed: int) -> Verdict:
 
 @claim("example-die-normal-approximation")
 def six_thousand_rolls() -> Verdict:
-    found = binomial_normal_approximation(6000, 1 / 6, 990, 1020)
+    approximation = binomial_normal_approximation(6000, 1 / 6, 990, 1020)
     oracle = stats.binom(6000, 1 / 6)
     return every(
         moments=near(oracle.stats(), [1000, 833.3333], tolerance=1e-3),
-        exact=near(found.exact, oracle.cdf(1020) - oracle.cdf(989), tolerance=1e-11),
-        printed_numbers=near(found, [0.40250, 0.39127, 0.40316], tolerance=5e-6),
-        correction_helps=above(abs(found.plain - found.exact), 5 * abs(found.corrected - found.exact)),
+        exact=near(approximation.exact, oracle.cdf(1020) - oracle.cdf(989), tolerance=1e-11),
+        printed_numbers=near(approximation, [0.40250, 0.39127, 0.40316], tolerance=5e-6),
+        correction_helps=above(
+            abs(approximation.plain - approximation.exact), 5 * abs(approximation.corrected - approximation.exact)
+        ),
     )
 
 
@@ -129,9 +131,9 @@ def six_thousand_rolls() -> Verdict:
 def averages_miss_by_one_over_root_n(seed: int) -> Verdict:
     rng, truth = np.random.default_rng(seed), np.exp(0.5)
     # Squares of misses scatter by their own size and more: the root of a mean of 400 of them scatters by 5 %.
-    found = [[monte_carlo(np.exp, Normal().sample, n, rng) for _ in range(400)] for n in (100, 10_000)]
-    misses = [np.sqrt(np.mean([(e.value - truth) ** 2 for e in row])) for row in found]
-    claimed = [np.sqrt(np.mean([e.standard_error**2 for e in row])) for row in found]
+    estimates = [[monte_carlo(np.exp, Normal().sample, n, rng) for _ in range(400)] for n in (100, 10_000)]
+    misses = [np.sqrt(np.mean([(e.value - truth) ** 2 for e in row])) for row in estimates]
+    claimed = [np.sqrt(np.mean([e.standard_error**2 for e in row])) for row in estimates]
     return every(
         ratio=within(misses[0] / misses[1], 7, 14),
         standard_error_is_honest=within(misses[1] / claimed[1], 0.75, 1.3),
@@ -140,8 +142,8 @@ def averages_miss_by_one_over_root_n(seed: int) -> Verdict:
 
 @claim("monte-carlo-pi")
 def quarter_disc_gives_pi(seed: int) -> Verdict:
-    found = monte_carlo_pi(1_000_000, np.random.default_rng(seed))
+    estimate = monte_carlo_pi(1_000_000, np.random.default_rng(seed))
     return every(
-        value=near(found.value, np.pi, tolerance=ERRORS * found.standard_error),
-        error=near(found.standard_error, np.sqrt(np.pi * (4 - np.pi) / 1e6), tolerance=1e-5),
+        value=near(estimate.value, np.pi, tolerance=ERRORS * estimate.standard_error),
+        error=near(estimate.standard_error, np.sqrt(np.pi * (4 - np.pi) / 1e6), tolerance=1e-5),
     )

@@ -96,10 +96,10 @@ def levy_is_the_stable_law_of_index_one_half(seed: int) -> Verdict:
 def the_scale_of_a_sum_follows_the_index(seed: int) -> Verdict:
     rng, parts = np.random.default_rng(seed), {}
     for law, alpha in ((Normal(0, 1), 2.0), (Cauchy(0, 1), 1.0), (Levy(0, 1), 0.5)):
-        found = stability_test(law, 1.0, 2.0, 60_000, rng)
+        test = stability_test(law, 1.0, 2.0, 60_000, rng)
         name = type(law).__name__.lower()
-        parts[name] = near(found.c**alpha / (1 + 2**alpha), 1.0, tolerance=0.03)
-        parts[f"{name}_shape"] = plausible(found.p_value)
+        parts[name] = near(test.c**alpha / (1 + 2**alpha), 1.0, tolerance=0.03)
+        parts[f"{name}_shape"] = plausible(test.p_value)
     x = np.linspace(0.8, 9, 12)
     pairs = (
         (Normal(0.7, 1.3), stats.norm(0.7, 1.3)),

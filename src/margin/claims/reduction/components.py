@@ -27,8 +27,8 @@ def mixed_signals_are_found_again(seed: int) -> Verdict:
     S = np.column_stack([np.sign(np.sin(t / 13)), (t / 31) % 1 - 0.5])
     X = S / S.std(axis=0) @ np.array([[1.0, 0.6], [0.8, 1.0]])
 
-    def match(found: np.ndarray) -> float:
-        return float(np.abs(np.corrcoef(S.T, found.T)[:2, 2:]).max(axis=1).min())
+    def match(recovered: np.ndarray) -> float:
+        return float(np.abs(np.corrcoef(S.T, recovered.T)[:2, 2:]).max(axis=1).min())
 
     ica, pca = FastICA(random_state=seed).fit_transform(X), PCA(whiten=True).fit_transform(X)
     return every(ica=above(match(ica), 0.95), pca_does_not=below(match(pca), 0.95))
@@ -37,13 +37,13 @@ def mixed_signals_are_found_again(seed: int) -> Verdict:
 @claim("correspondence-analysis")
 def inertia_is_chi_squared_over_n() -> Verdict:
     table = np.array([[18, 4, 2, 9], [3, 22, 7, 1], [5, 6, 19, 8]])
-    found, model = correspondence_analysis(table), CorrespondenceAnalysis().fit(table)
+    analysis, model = correspondence_analysis(table), CorrespondenceAnalysis().fit(table)
     chi_squared = chi2_contingency(table, correction=False).statistic
-    profiles = table / table.sum(axis=1, keepdims=True) / np.sqrt(found.column_masses)
+    profiles = table / table.sum(axis=1, keepdims=True) / np.sqrt(analysis.column_masses)
     return every(
-        inertia=near(found.inertia, chi_squared / table.sum(), tolerance=1e-12),
-        distances=near(squared_distances(found.rows), squared_distances(profiles), tolerance=1e-12),
-        profiles_place_rows=near(model.transform(table), found.rows, tolerance=1e-12),
+        inertia=near(analysis.inertia, chi_squared / table.sum(), tolerance=1e-12),
+        distances=near(squared_distances(analysis.rows), squared_distances(profiles), tolerance=1e-12),
+        profiles_place_rows=near(model.transform(table), analysis.rows, tolerance=1e-12),
     )
 
 

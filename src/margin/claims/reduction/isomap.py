@@ -64,12 +64,12 @@ def both_algorithms_agree_with_scipy(seed: int) -> Verdict:
     W = knn_graph(X, 6)
     expected = shortest_path(W, method="D")
     finite = np.isfinite(expected)
-    found = {method: shortest_paths(W, method) for method in ("dijkstra", "floyd")}
+    lengths = {method: shortest_paths(W, method) for method in ("dijkstra", "floyd")}
     return every(
-        dijkstra=near(found["dijkstra"][finite], expected[finite], tolerance=1e-10),
-        floyd=near(found["floyd"][finite], expected[finite], tolerance=1e-10),
-        unreachable=equal(bool((np.isfinite(found["dijkstra"]) == finite).all()), True),
+        dijkstra=near(lengths["dijkstra"][finite], expected[finite], tolerance=1e-10),
+        floyd=near(lengths["floyd"][finite], expected[finite], tolerance=1e-10),
+        unreachable=equal(bool((np.isfinite(lengths["dijkstra"]) == finite).all()), True),
         never_shorter_than_straight=above(
-            float(np.min(found["dijkstra"][finite] - np.sqrt(squared_distances(X))[finite])), -1e-6
+            float(np.min(lengths["dijkstra"][finite] - np.sqrt(squared_distances(X))[finite])), -1e-6
         ),
     )

@@ -30,21 +30,23 @@ def components_are_eigenvectors_of_the_covariance(seed: int) -> Verdict:
     X = np.asarray(load("wine").X)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model, theirs = PCA(3).fit(X), Reference(3, svd_solver="full").fit(X)
-    S, found = np.cov(X.T, bias=True), principal_components(X, 3)
+    S, principal = np.cov(X.T, bias=True), principal_components(X, 3)
     again = principal_components(X, 1).components[0]  # the printed second step: same problem, unit length only
     shifted = X + 20
     first_uncentered = np.linalg.svd(shifted, full_matrices=False)[2][0]
     return corrected(
         every(
-            eigenvectors=near(S @ found.components.T, found.components.T * found.variances, tolerance=1e-12),
+            eigenvectors=near(
+                S @ principal.components.T, principal.components.T * principal.variances, tolerance=1e-12
+            ),
             as_scikit_learn=near(model.transform(X), theirs.transform(X), tolerance=1e-10),
             orthonormal=near(model.components_ @ model.components_.T, np.eye(3), tolerance=1e-12),
-            nothing_larger=below(projected_variance(X, _unit(rng, 13, 10_000)).max(), found.variances[0]),
+            nothing_larger=below(projected_variance(X, _unit(rng, 13, 10_000)).max(), principal.variances[0]),
             uncentered_finds_the_mean=above(abs(first_uncentered @ np.ones(13)) / np.sqrt(13), 0.99),
             reduced=equal(model.transform(X).shape, (len(X), 3)),
         ),
-        unit_length_is_enough=near(again @ found.components[0], 0.0, tolerance=0.5),
-        without_centering=near(abs(first_uncentered @ found.components[0]), 1.0, tolerance=0.1),
+        unit_length_is_enough=near(again @ principal.components[0], 0.0, tolerance=0.5),
+        without_centering=near(abs(first_uncentered @ principal.components[0]), 1.0, tolerance=0.1),
     )
 
 
@@ -84,14 +86,14 @@ def a_gram_matrix_loses_small_singular_values() -> Verdict:
     small = 1e-9
     half = np.array([[1.0, 1.0], [small, 0.0], [0.0, small]])
     X = np.vstack([half, -half])
-    found = {
+    smallest = {
         s: np.sqrt(principal_components(X, solver=s).variances * len(X) / 2)[1]
         for s in ("full", "covariance_eigh", "auto")
     }
     return every(
-        svd=near(found["full"], small, tolerance=1e-3 * small),
-        through_the_gram_matrix=equal(bool(abs(found["covariance_eigh"] - small) < 0.5 * small), False),
-        automatic=near(found["auto"], small, tolerance=1e-3 * small),
+        svd=near(smallest["full"], small, tolerance=1e-3 * small),
+        through_the_gram_matrix=equal(bool(abs(smallest["covariance_eigh"] - small) < 0.5 * small), False),
+        automatic=near(smallest["auto"], small, tolerance=1e-3 * small),
     )
 
 
@@ -101,16 +103,18 @@ def for_tall_tables_the_gram_matrix_is_less_work(seed: int) -> Verdict:
     decomposition begins with a QR factorization of the table, which alone is twice that."""
     X = np.random.default_rng(seed).normal(size=(8000, 60)) * np.linspace(1, 3, 60)
     (n, p), mean = X.shape, X.mean(axis=0)
-    found = {solver: principal_components(X, 10, solver=solver) for solver in ("covariance_eigh", "full")}
+    by_solver = {solver: principal_components(X, 10, solver=solver) for solver in ("covariance_eigh", "full")}
     S = sum((part - mean).T @ (part - mean) for part in np.array_split(X, 9))  # every row is read once, in any chunks
     values, vectors = np.linalg.eigh(S / n)
     directions = vectors[:, :-11:-1].T
     work = {"eigh": n * p**2 + 9 * p**3, "svd": 2 * n * p**2 + 11 * p**3}
     return corrected(
         every(
-            same_components=near(found["covariance_eigh"].components, found["full"].components, tolerance=1e-8),
-            gram_matrix_is_enough=near(np.abs(directions), np.abs(found["covariance_eigh"].components), tolerance=1e-8),
-            variances=near(values[::-1][:10], found["full"].variances, tolerance=1e-8),
+            same_components=near(by_solver["covariance_eigh"].components, by_solver["full"].components, tolerance=1e-8),
+            gram_matrix_is_enough=near(
+                np.abs(directions), np.abs(by_solver["covariance_eigh"].components), tolerance=1e-8
+            ),
+            variances=near(values[::-1][:10], by_solver["full"].variances, tolerance=1e-8),
             times_the_work=above(work["svd"] / work["eigh"], 1.9),
         ),
         printed=below(work["svd"], work["eigh"]),

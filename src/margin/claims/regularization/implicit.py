@@ -35,10 +35,10 @@ def orders(errors: Sequence[float]) -> list[float]:
 
 @claim("implicit-regularisation-gd")
 def a_step_follows_the_loss_plus_a_quarter_of_its_slope(seed: int) -> Verdict:
-    told = atlas.row("implicit-regularisation-gd").values
+    notes = atlas.row("implicit-regularisation-gd").values
     loss, gradient, hess, start = valley(seed)
     far: dict[str, list[float]] = {"plain": [], "modified": [], "minus": []}
-    for rate in told["rates"]:
+    for rate in notes["rates"]:
         step = start - rate * gradient(start)
         flows = {
             "plain": gradient,
@@ -47,13 +47,15 @@ def a_step_follows_the_loss_plus_a_quarter_of_its_slope(seed: int) -> Verdict:
         }
         for name, field in flows.items():
             far[name].append(float(np.linalg.norm(gradient_flow(field, start, rate)[-1] - step)))
-    rate = told["rates"][-1]
+    rate = notes["rates"][-1]
     steep = modified_loss(float(loss(start)), gradient(start), rate) - float(loss(start))
     truth = every(
         order_3=within(orders(far["modified"])[-1], 2.85, 3.15),
         order_2_without=within(orders(far["plain"])[-1], 1.9, 2.1),
         closer=below(far["modified"][-1], 0.1 * far["plain"][-1]),
-        coefficient=near(steep, told["coefficient"] * rate * float(gradient(start) @ gradient(start)), tolerance=1e-12),
+        coefficient=near(
+            steep, notes["coefficient"] * rate * float(gradient(start) @ gradient(start)), tolerance=1e-12
+        ),
     )
     return corrected(
         truth,

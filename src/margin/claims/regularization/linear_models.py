@@ -39,8 +39,8 @@ def a_penalty_trades_training_error_for_test_error(seed: int) -> Verdict:
     columns = rng.normal(size=(40, 15))
     losses = []
     for C in (100.0, 0.01):
-        told = LogisticRegression(C=C).fit(columns[:20], labels[:20]).predict_log_proba(columns[20:])
-        losses.append(-float(told[range(20), labels[20:]].mean()))
+        log_proba = LogisticRegression(C=C).fit(columns[:20], labels[:20]).predict_log_proba(columns[20:])
+        losses.append(-float(log_proba[range(20), labels[20:]].mean()))
     return every(
         training_rises=above(error(shrunk, x, y) / error(plain, x, y), 1.0 + 1e-6),
         test_falls=below(error(shrunk, fresh, y_new), error(plain, fresh, y_new)),

@@ -153,7 +153,7 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
     generator = torch.Generator().manual_seed(seed)
     row = torch.ones(1, 3, dtype=torch.float64)
     moved: Any = with_weight_noise(out, 0.2)
-    said = [float(moved(layer, (row,), generator)["loss"].detach()) for _ in range(400)]
+    losses = [float(moved(layer, (row,), generator)["loss"].detach()) for _ in range(400)]
     labels = (X[:, 0] > 0).astype(int)
     options: dict[str, Any] = {"input_noise": 0.2, "weight_noise": 0.05, "label_smoothing": 0.1}
     model = MLPClassifier((8,), max_iter=100, learning_rate_init=0.02, random_state=seed, **options).fit(X, labels)
@@ -163,7 +163,7 @@ def noise_on_the_inputs_is_ridge_regression(seed: int) -> Verdict:
     (pull,) = torch.autograd.grad(smooth.sum(), logits)
     return every(
         ridge=near(by_noise, ridge.coef_, tolerance=0.02),
-        weights_vary=within(float(np.std(said)), 0.2 * 3**0.5 * 0.85, 0.2 * 3**0.5 * 1.15),
+        weights_vary=within(float(np.std(losses)), 0.2 * 3**0.5 * 0.85, 0.2 * 3**0.5 * 1.15),
         smoothed_target=near(pull.numpy(), [[0.5 - 0.95, 0.5 - 0.05]], tolerance=1e-6),
         still_learns=above(model.score(X, labels), 0.85),
     )

@@ -19,10 +19,10 @@ def columns_of_all_kinds_become_numbers(seed: int) -> Verdict:
     width, height = rng.uniform(1, 9, size=(2, 40))
     colors = np.array(["red", "green", "blue"])[np.arange(40) % 3]
     table = pd.DataFrame({"width": width, "area": width * height, "color": colors, "new": np.arange(40) % 2 == 0})
-    found = np.asarray(preprocessor(table).fit_transform(table))
+    encoded = np.asarray(preprocessor(table).fit_transform(table))
     numeric = (table[["width", "area"]] - table[["width", "area"]].mean()) / table[["width", "area"]].std(ddof=0)
     one_hot = np.array([[c == name for name in sorted(set(colors))] for c in colors], dtype=float)
-    columns = {tuple(np.round(column, 9)) for column in found.T}
+    columns = {tuple(np.round(column, 9)) for column in encoded.T}
     return every(
         numbers=equal({tuple(c) for c in numeric.round(9).to_numpy().T} <= columns, True),
         categories=equal({tuple(c) for c in one_hot.T} <= columns, True),
@@ -75,12 +75,12 @@ def cosine_of_the_angle(seed: int) -> Verdict:
     from margin.representation.contrastive import cosine_similarity
 
     a, b = torch.from_numpy(rows(seed, 6, 4)), torch.from_numpy(rows(seed, 5, 4))
-    found = cosine_similarity(a, b)
+    cosines = cosine_similarity(a, b)
     known = cosine_similarity(torch.tensor([[1.0, 2.0]]), torch.tensor([[2.0, 4.0], [-2.0, 1.0], [-1.0, -2.0]]))
     return every(
         known=near(known, [[1.0, 0.0, -1.0]], tolerance=1e-6),
-        torch=near(found, functional.cosine_similarity(a[:, None], b[None], dim=2), tolerance=1e-12),
-        range=below(float(found.abs().max()), 1 + 1e-12),
+        torch=near(cosines, functional.cosine_similarity(a[:, None], b[None], dim=2), tolerance=1e-12),
+        range=below(float(cosines.abs().max()), 1 + 1e-12),
     )
 
 

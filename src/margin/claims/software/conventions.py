@@ -57,8 +57,8 @@ def losses_reduce_as_none_mean_or_sum(seed: int) -> Verdict:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # torch means to change what its mean divergence divides by
             expected = [theirs(*arguments, reduction=how) for how in ("none", "mean", "sum")]
-        for how, found, wanted in zip(("none", "mean", "sum"), (none, mean, total), expected):
-            parts[f"{name}_{how}"] = near(found.numpy(), wanted.numpy(), tolerance=1e-12)
+        for how, reduced, wanted in zip(("none", "mean", "sum"), (none, mean, total), expected):
+            parts[f"{name}_{how}"] = near(reduced.numpy(), wanted.numpy(), tolerance=1e-12)
         parts[f"{name}_counts"] = near(float(mean) * none.numel(), float(total), tolerance=1e-9)
         parts[f"{name}_default"] = near(float(ours(*arguments)), float(mean), tolerance=0.0)
     a, b = cases(seed)["squared"][2]
@@ -82,12 +82,12 @@ def classes_stand_along_the_second_axis_of_a_batch(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x = torch.from_numpy(rng.normal(size=(2, 5, 3, 4)))
     y = torch.from_numpy(rng.integers(0, 5, (2, 3, 4)))
-    found = losses.cross_entropy(x, y)
+    loss = losses.cross_entropy(x, y)
     flat = losses.cross_entropy(x.permute(0, 2, 3, 1).reshape(-1, 5), y.reshape(-1))
     single = losses.cross_entropy(x[0, :, 0, 0], y[0, 0, 0])
     truth = every(
-        flattened=near(float(found), float(flat), tolerance=1e-12),
-        torch=near(float(found), float(functional.cross_entropy(x, y)), tolerance=1e-12),
+        flattened=near(float(loss), float(flat), tolerance=1e-12),
+        torch=near(float(loss), float(functional.cross_entropy(x, y)), tolerance=1e-12),
         classes_last_is_refused=raises(ValueError, lambda: losses.cross_entropy(x.movedim(1, -1), y)),
         classes_first_is_refused=raises(ValueError, lambda: losses.cross_entropy(x.movedim(1, 0), y)),
         unbatched=near(float(single), float(losses.cross_entropy(x[:1, :, 0, 0], y[:1, 0, 0])), tolerance=1e-12),

@@ -23,16 +23,16 @@ def cifar100_by_number(seed: int) -> Verdict:
     planes = rng.integers(0, 256, (len(labels), 3, 32, 32), dtype=np.uint8)
     with TemporaryDirectory() as name:
         np.column_stack([labels // 5, labels, planes.reshape(len(labels), -1)]).tofile(Path(name) / "test.bin")
-        found = load_cifar100(name, "test")
+        dataset = load_cifar100(name, "test")
         (Path(name) / "test.bin").write_bytes(b"123")
         damaged = raises(ValueError, lambda: load_cifar100(name, "test"), match="records of 3074 bytes")
-    image, label = found[index]
+    image, label = dataset[index]
     return every(
         card=equal((facts["shape"], len(set(facts["classes"])), facts["per_class"]), ((32, 32, 3), 100, 600)),
         adds_up=equal(len(facts["classes"]) * facts["per_class"], facts["images"]),
-        classes=equal(len(found.classes), values["classes"]),
+        classes=equal(len(dataset.classes), values["classes"]),
         image=equal(image, planes[index].transpose(1, 2, 0)),
-        label=equal((label, found.classes[label]), (index % 100, facts["classes"][index % 100])),
+        label=equal((label, dataset.classes[label]), (index % 100, facts["classes"][index % 100])),
         damaged=damaged,
     )
 
@@ -52,7 +52,7 @@ def scenes_in_folders(seed: int) -> Verdict:
     with TemporaryDirectory() as name:
         pixels = save_picture(Path(name) / "kitchen" / "1.png", seed)
         save_picture(Path(name) / "tower" / "1.png", seed + 1, (40, 40))
-        found, whole = load_lsun(name, resize=(16, 16)), load_lsun(name, resize=(20, 30))
+        small, full_size = load_lsun(name, resize=(16, 16)), load_lsun(name, resize=(20, 30))
         save_picture(Path(name) / "chicken" / "1.png", seed)
         printed = raises(ValueError, lambda: load_lsun(name), match="'chicken' is unknown")
     truth = every(
@@ -61,9 +61,9 @@ def scenes_in_folders(seed: int) -> Verdict:
              facts["test_per_category"]],
             values["sizes"],
         ),
-        shape=equal(found.images.shape, (2, 16, 16, 3)),
-        labels=equal([found.classes[k] for k in found.labels], ["kitchen", "tower"]),
-        pixels=equal(whole[0][0], pixels),
+        shape=equal(small.images.shape, (2, 16, 16, 3)),
+        labels=equal([small.classes[k] for k in small.labels], ["kitchen", "tower"]),
+        pixels=equal(full_size[0][0], pixels),
         unknown=printed,
     )  # fmt: skip
     return corrected(truth, chicken_is_a_scene=equal("chicken" in LSUN_CATEGORIES, True))
@@ -128,7 +128,7 @@ def images_beside_their_captions(seed: int) -> Verdict:
         save_picture(folder / "00000" / "b.jpg", seed + 1)
         for stem, caption in (("a", "a red door\n"), ("b", "zwei Hühner im Hof")):
             (folder / "00000" / f"{stem}.txt").write_text(caption, encoding="utf-8")
-        found = read_captioned_images(folder, resize=None)
+        dataset = read_captioned_images(folder, resize=None)
         (folder / "00000" / "b.txt").unlink()
         missing = raises(ValueError, lambda: read_captioned_images(folder), match="needs its caption in b.txt")
     return every(
@@ -136,8 +136,8 @@ def images_beside_their_captions(seed: int) -> Verdict:
                    ["access", "ethics", "license", "origin", "sizes"]),
         german_non_profit=equal("German non-profit" in facts["origin"], True),
         used_for=equal(facts["used_for"], ("Stable Diffusion", "Imagen")),
-        pairs=equal((found[0][1], found[1][1], len(found)), ("a red door", "zwei Hühner im Hof", 2)),
-        image=equal(found[0][0], pixels),
+        pairs=equal((dataset[0][1], dataset[1][1], len(dataset)), ("a red door", "zwei Hühner im Hof", 2)),
+        image=equal(dataset[0][0], pixels),
         missing=missing,
         unknown=raises(ValueError, lambda: dataset_info("laion-6b"), match="name must be one of"),
     )  # fmt: skip

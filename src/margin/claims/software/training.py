@@ -66,8 +66,8 @@ def a_checkpoint_continues_to_the_same_bits(seed: int) -> Verdict:
             n_iter_no_change=3, random_state=seed,
         )  # fmt: skip
 
-    whole = make()
-    records = list(whole.iterate(X, y))
+    uninterrupted = make()
+    records = list(uninterrupted.iterate(X, y))
     losses = [record["valid_loss"] for record in records]
     best = make()
     for record in best.iterate(X, y):
@@ -78,14 +78,14 @@ def a_checkpoint_continues_to_the_same_bits(seed: int) -> Verdict:
     resumed = make()
     list(resumed.iterate(X, y, state=half.get_state()))
     with TemporaryDirectory() as name:
-        margin.save(whole, Path(name) / "model.ckpt")
+        margin.save(uninterrupted, Path(name) / "model.ckpt")
         loaded = margin.load(Path(name) / "model.ckpt")
         killed = _killed_and_continued(make(), X, y, Path(name) / "run")
     return every(
-        file=equal(_same(loaded.weights_, whole.weights_), True),
-        resumed=equal(_same(resumed.weights_, whole.weights_), True),
-        killed_run=equal(_same(killed.weights_, whole.weights_), True),
-        lowest_validation_loss=equal(_same(best.weights_, whole.weights_), True),
+        file=equal(_same(loaded.weights_, uninterrupted.weights_), True),
+        resumed=equal(_same(resumed.weights_, uninterrupted.weights_), True),
+        killed_run=equal(_same(killed.weights_, uninterrupted.weights_), True),
+        lowest_validation_loss=equal(_same(best.weights_, uninterrupted.weights_), True),
         not_the_last=equal(int(np.argmin(losses)) < len(losses) - 1, True),
     )
 
@@ -109,8 +109,8 @@ def _killed_and_continued(model: Any, X: np.ndarray, y: np.ndarray, folder: Path
     return margin.fit(model, X, y, run=folder)
 
 
-def _same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> bool:
-    return all(np.array_equal(found[name], array) for name, array in wanted.items())
+def _same(ours: dict[str, np.ndarray], others: dict[str, np.ndarray]) -> bool:
+    return all(np.array_equal(ours[name], array) for name, array in others.items())
 
 
 @claim("data-parallel")
@@ -129,7 +129,7 @@ def replicas_in_processes_add_up_to_one_gradient(seed: int) -> Verdict:
     wanted = torch.autograd.grad(single, list(net.parameters()))
 
     def gap(gradients: Any) -> float:
-        return max(float((found - exact).abs().max()) for found, exact in zip(gradients, wanted))
+        return max(float((summed - exact).abs().max()) for summed, exact in zip(gradients, wanted))
 
     value = data_parallel(net, functional.cross_entropy, x, y, n_workers=2)
     pieces = list(zip(x.tensor_split(2), y.tensor_split(2)))  # of 3 and 2 rows

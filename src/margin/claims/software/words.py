@@ -17,7 +17,7 @@ def in_the_glossary(id: str, word: str) -> Verdict:
 
     row = atlas.row(id)
     page = str(glossary([row]))
-    return equal((id in [found.id for found in atlas.find(word)], f"term-{id}" in page), (True, True))
+    return equal((id in [match.id for match in atlas.find(word)], f"term-{id}" in page), (True, True))
 
 
 @claim("machine-learning-definition")

@@ -156,8 +156,8 @@ def periodic_draws_repeat(seed: int) -> Verdict:
 @claim("stationary-kernels")
 def only_the_linear_kernel_knows_where_it_is(seed: int) -> Verdict:
     kernels = (RBFCovariance(0.7), LaplaceCovariance(0.7), PeriodicCovariance(1.3, 0.7), LinearCovariance())
-    found = [is_stationary(kernel, 2, np.random.default_rng(seed)) for kernel in kernels]
-    return equal(found, [True, True, True, False])
+    stationary = [is_stationary(kernel, 2, np.random.default_rng(seed)) for kernel in kernels]
+    return equal(stationary, [True, True, True, False])
 
 
 @claim("gaussian-process-regression")

@@ -30,11 +30,11 @@ def _models_that_take(arguments: list[Any]) -> list[str]:
     taken = []
     for package in (linear, kernels, neighbors, bayes, trees):
         for name in package.__all__:
-            found = getattr(package, name)
-            if not isinstance(found, type) or not issubclass(found, ClassifierMixin | RegressorMixin):
+            member = getattr(package, name)
+            if not isinstance(member, type) or not issubclass(member, ClassifierMixin | RegressorMixin):
                 continue
             try:
-                found().fit(*arguments)
+                member().fit(*arguments)
             except (ValueError, TypeError):
                 continue
             taken.append(name)
@@ -48,15 +48,15 @@ def one_interface_learns_from_pairs(seed: int) -> Verdict:
     line, side = (lambda A: A @ [1.0, 2.0, 3.0]), (lambda A: (A[:, 0] > 0).astype(int))
     real, label = line(X), side(X)
     models = [(LinearRegression(), real), (Ridge(), real), (SplineRegression(), real), (LogisticRegression(), label)]
-    said = [model.fit(X, y).predict(fresh) for model, y in models]
+    predictions = [model.fit(X, y).predict(fresh) for model, y in models]
     targets = [real, np.column_stack([real, label]), label, np.arange(240) % 3, (X > 0).astype(int)]
     problems = ["univariate regression", "multivariate regression", "binary classification"]
     return every(
-        learned=near(said[0], line(fresh), tolerance=1e-9),
+        learned=near(predictions[0], line(fresh), tolerance=1e-9),
         nearly=every(
             **{type(m).__name__: above(m.score(fresh, (side if y is label else line)(fresh)), 0.9) for m, y in models}
         ),
-        shapes=equal([s.shape for s in said], [(1000,)] * 4),
+        shapes=equal([s.shape for s in predictions], [(1000,)] * 4),
         problems=equal(
             [recipe(y).problem for y in targets],
             [*problems, "multiclass classification", "multilabel classification"],
@@ -74,11 +74,11 @@ def one_interface_learns_from_pairs(seed: int) -> Verdict:
 def targets_tell_the_problem(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     targets = [rng.normal(size=30), rng.normal(size=(30, 2)), rng.integers(0, 2, 30), np.repeat([1, 2, 3], 10)]
-    found = [recipe(y) for y in targets]
+    recipes = [recipe(y) for y in targets]
     return every(
-        problems=equal([r.problem.split()[0] for r in found], ["univariate", "multivariate", "binary", "multiclass"]),
-        laws=equal([r.distribution for r in found], ["normal", "multivariate normal", "Bernoulli", "categorical"]),
-        outputs=equal([r.activation for r in found], ["identity", "identity", "sigmoid", "softmax"]),
+        problems=equal([r.problem.split()[0] for r in recipes], ["univariate", "multivariate", "binary", "multiclass"]),
+        laws=equal([r.distribution for r in recipes], ["normal", "multivariate normal", "Bernoulli", "categorical"]),
+        outputs=equal([r.activation for r in recipes], ["identity", "identity", "sigmoid", "softmax"]),
     )
 
 

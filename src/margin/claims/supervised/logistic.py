@@ -39,9 +39,9 @@ def _directions_that_part_the_classes(X: np.ndarray, y: np.ndarray) -> dict[str,
     scaled = X * [1.0, 50.0]  # columns of unlike size
     slope, offset = np.array([[0.0, 2.0, -1.0], [0.0, -0.03, 0.05]]), np.array([0.0, -0.5, -0.2])
     three = np.argmax(scaled @ slope + offset, axis=1)
-    found = separating_direction(scaled, three, 3)
-    assert found is not None
-    scores = np.column_stack([np.zeros(len(y)), scaled @ found[:-1] + found[-1]])
+    direction = separating_direction(scaled, three, 3)
+    assert direction is not None
+    scores = np.column_stack([np.zeros(len(y)), scaled @ direction[:-1] + direction[-1]])
     losses = [
         float(np.mean(logsumexp(t * scores, axis=1) - t * scores[np.arange(len(y)), three])) for t in (1, 10, 100)
     ]
@@ -172,29 +172,29 @@ def _read_from_a_folder(table: Table, survived: np.ndarray) -> Dataset:
 
 @claim("dataset-titanic")
 def survival_from_a_table_with_gaps(seed: int) -> Verdict:
-    drawn, told = titanic(3000, seed=seed)
-    passengers = _read_from_a_folder(drawn, told)
+    drawn, survival = titanic(3000, seed=seed)
+    passengers = _read_from_a_folder(drawn, survival)
     table, survived = passengers.X, np.asarray(passengers.y)
     assert isinstance(table, Table)
     train, test = random_split(3000, test_size=0.3, seed=seed)
     features = frame(table)
     models = (LogisticRegression(), DecisionTreeClassifier(max_depth=4), RandomForestClassifier(30, random_state=seed))
-    found = {}
+    verdicts = {}
     for model in models:
         pipeline = make_pipeline(preprocessor(table), model).fit(features.iloc[train], survived[train])
-        said = pipeline.predict(features.iloc[test])
-        scores = [measure(survived[test], said) for measure in (accuracy, precision, recall)]
-        found[type(model).__name__] = above(min(scores), 0.55)
+        predicted = pipeline.predict(features.iloc[test])
+        scores = [measure(survived[test], predicted) for measure in (accuracy, precision, recall)]
+        verdicts[type(model).__name__] = above(min(scores), 0.55)
     with mock.patch.dict(os.environ, {"MARGIN_DATA": ""}):
         refused = raises(FileNotFoundError, lambda: load("titanic"), match="MARGIN_DATA is not set")
     return every(
         gaps=rate(float(table.missing()["age"]) / 3000, 0.2, 3000),
-        labels=equal((survived.tolist(), passengers.target_names), (told.tolist(), ("died", "survived"))),
+        labels=equal((survived.tolist(), passengers.target_names), (survival.tolist(), ("died", "survived"))),
         columns=equal(table.names, drawn.names),  # the number of a passenger is left out
         kinds=equal(table.kinds, drawn.kinds),
         ages=near(np.nan_to_num(table["age"]), np.nan_to_num(drawn["age"]), tolerance=1e-9),
         without_the_file=refused,
-        **found,
+        **verdicts,
     )
 
 
@@ -205,11 +205,11 @@ def the_threshold_decides_between_precision_and_recall(seed: int) -> Verdict:
     model = LogisticRegression().fit(X, at_risk)
     careful = model.choose_threshold(X, at_risk, recall=0.9)
     strict = model.choose_threshold(X, at_risk, precision=0.6)
-    said = {name: model.predict(new, threshold=t) for name, t in (("careful", careful), ("strict", strict))}
+    predicted = {name: model.predict(new, threshold=t) for name, t in (("careful", careful), ("strict", strict))}
     on_training = model.predict(X, threshold=careful)
     return every(
         reached=above(recall(at_risk, on_training), 0.8999),
         order=below(careful, strict),
-        recall_falls=below(recall(new_risk, said["strict"]), recall(new_risk, said["careful"])),
-        precision_rises=above(precision(new_risk, said["strict"]), precision(new_risk, said["careful"])),
+        recall_falls=below(recall(new_risk, predicted["strict"]), recall(new_risk, predicted["careful"])),
+        precision_rises=above(precision(new_risk, predicted["strict"]), precision(new_risk, predicted["careful"])),
     )

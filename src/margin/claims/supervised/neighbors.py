@@ -17,15 +17,15 @@ def the_majority_of_the_nearest_decides() -> Verdict:
     T, X, u, y = X[::4], np.delete(X, np.s_[::4], axis=0), y[::4], np.delete(y, np.s_[::4])
     gaps = np.linalg.norm(T[:, None] - X, axis=2)
     near_rows = np.argsort(gaps, axis=1, kind="stable")[:, :7]
-    found = {algorithm: nearest(X, T, 7, algorithm=algorithm) for algorithm in ("brute", "kd_tree")}
+    by_algorithm = {algorithm: nearest(X, T, 7, algorithm=algorithm) for algorithm in ("brute", "kd_tree")}
     blocks = nearest(X, T, 7, "manhattan")
     by_blocks = np.sort(np.abs(T[:, None] - X).sum(axis=2), axis=1)[:, :7]
     majority = [np.bincount(y[rows]).argmax() for rows in near_rows]
     return every(
-        **{f"rows_by_{name}": equal(rows.indices, near_rows) for name, rows in found.items()},
+        **{f"rows_by_{name}": equal(rows.indices, near_rows) for name, rows in by_algorithm.items()},
         **{
             f"distances_by_{name}": near(rows.distances, np.sort(gaps, axis=1)[:, :7], tolerance=1e-9)
-            for name, rows in found.items()
+            for name, rows in by_algorithm.items()
         },
         other_metric=near(blocks.distances, by_blocks, tolerance=1e-9),
         classes=equal(KNeighborsClassifier(7).fit(X, y).predict(T).tolist(), [int(c) for c in majority]),

@@ -99,10 +99,10 @@ def support_vectors_alone_give_the_plane(seed: int) -> Verdict:
 
 @claim("svm-soft-margin")
 def more_penalty_narrower_margin(seed: int) -> Verdict:
-    told = atlas.row("svm-soft-margin").values
-    X, y = overlapping(seed, told["n"])
+    notes = atlas.row("svm-soft-margin").values
+    X, y = overlapping(seed, notes["n"])
     margins, slacks = [], []
-    for lam in told["prices"]:
+    for lam in notes["prices"]:
         margin, slack = _street(X, y, lam)
         margins.append(margin)
         slacks.append(slack)
@@ -117,16 +117,16 @@ def more_penalty_narrower_margin(seed: int) -> Verdict:
     ]
     theta, prices = np.array([0.7, -0.4, 0.3]), np.linspace(0.1, 2, len(y))
     written_out = 0.5 * (0.7**2 + 0.4**2) + prices @ np.maximum(0, 1 - y * (X @ theta[:2] + 0.3))
-    wide = np.mean([_street(*overlapping(seed + 1000 * k, told["n"]), told["prices"][0]) for k in range(12)], axis=0)
+    wide = np.mean([_street(*overlapping(seed + 1000 * k, notes["n"]), notes["prices"][0]) for k in range(12)], axis=0)
     truth = every(
         # At the smallest price every sample is inside the street; one draw still scatters by a tenth.
-        wide_margin=near(float(wide[0]) / told["margins"][0], 1.0, tolerance=0.12),
-        wide_slack=near(float(wide[1]) / told["slacks"][0], 1.0, tolerance=0.06),
+        wide_margin=near(float(wide[0]) / notes["margins"][0], 1.0, tolerance=0.12),
+        wide_slack=near(float(wide[1]) / notes["slacks"][0], 1.0, tolerance=0.06),
         margins_fall=equal(margins == sorted(margins, reverse=True), True),
         slack_falls=equal(slacks == sorted(slacks, reverse=True), True),
         objective=near(hinge_objective(theta, X, y, prices, intercept=True), written_out, tolerance=1e-10),
         peer=below(abs(ours / objective - 1), 0.01),
-        loss_beyond_the_margin=near(charged, told["losses"], tolerance=1e-12),
+        loss_beyond_the_margin=near(charged, notes["losses"], tolerance=1e-12),
     )
     return corrected(
         truth,
@@ -149,14 +149,14 @@ def rings_in_three_dimensions(seed: int) -> Verdict:
         return float(theta[:-1] @ theta[:-1] + lam * slack @ slack), gradient
 
     Z, labels = radial_features(X), np.where(y == 1, 1.0, -1.0)
-    found = minimize(notes, np.zeros(4), method="lbfgs", grad=True, tol=1e-8).x[:-1]
+    weights = minimize(notes, np.zeros(4), method="lbfgs", grad=True, tol=1e-8).x[:-1]
     half, same = (LinearSVC(C=C, tol=1e-10).fit(Z, y).coef_[0] for C in (lam / 2, lam))
     truth = every(
         lifted=near(lifted.score(radial_features(X), y), 1.0, tolerance=0.0),
         flat=below(flat.score(X, y), 0.75),
-        penalty_halved=near(half, found, tolerance=1e-5),
+        penalty_halved=near(half, weights, tolerance=1e-5),
     )
-    return corrected(truth, printed=near(same, found, tolerance=1e-3))
+    return corrected(truth, printed=near(same, weights, tolerance=1e-3))
 
 
 @claim("svm-kernel")

@@ -104,12 +104,14 @@ def the_first_token_tells_whether_sentences_follow(seed: int) -> Verdict:
     train(model, loss, len(order))
     new_ids, new_segments, true = as_ids(sentence_pairs(documents(rng, 60), random_state=seed + 1))
     with torch.no_grad():
-        said = model.next_sentence(model.pooled(model.states(new_ids, new_segments))).argmax(dim=1)
+        predicted = model.next_sentence(model.pooled(model.states(new_ids, new_segments))).argmax(dim=1)
     return every(
         half_are_true=within(float(follows.double().mean()), 0.499, 0.502),
         true_pairs_follow=equal(all(set(a.split()) <= words_of(b) for a, b, follows in pairs if follows), True),
         others_do_not=equal(any(set(a.split()) <= words_of(b) for a, b, follows in pairs if not follows), False),
-        above_chance=above(float((said == true).double().mean()), 0.5 + 3 * 0.5 / len(true) ** 0.5),  # 3 deviations
+        above_chance=above(
+            float((predicted == true).double().mean()), 0.5 + 3 * 0.5 / len(true) ** 0.5
+        ),  # 3 deviations
     )
 
 

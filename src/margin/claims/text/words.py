@@ -36,7 +36,7 @@ def differences_of_vectors_carry_relations(seed: int) -> Verdict:
         16, window=4, negative=5, sample=0, min_count=1, max_iter=15, learning_rate_init=0.05, random_state=seed
     ).fit(atlas_of_countries(seed))
     pairs = list(itertools.permutations(range(len(COUNTRIES)), 2))
-    found = [
+    recovered = [
         analogy(model.vectors_, model.vocabulary_, COUNTRIES[i], CAPITALS[i], COUNTRIES[j])[0][0] == CAPITALS[j]
         for i, j in pairs
     ]
@@ -45,7 +45,7 @@ def differences_of_vectors_carry_relations(seed: int) -> Verdict:
     capital, leader, fascist = rng.normal(size=(3, 50))
     cardiff, rome, mussolini, hitler = wales + capital, italy + capital, italy + leader, germany + leader
     truth = every(
-        capitals_are_recovered=above(float(np.mean(found)), 0.7),
+        capitals_are_recovered=above(float(np.mean(recovered)), 0.7),
         rome=near(cosine(cardiff - wales + italy, rome), 1.0, tolerance=1e-12),
         hitler=near(cosine(mussolini - italy + germany, hitler), 1.0, tolerance=1e-12),
     )
@@ -61,8 +61,8 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def neighbors_are_right(model: Word2Vec | GloVe) -> float:
-    found = [other for i in range(6) for other, _ in model.most_similar(f"sea{i}", 3)]
-    return float(np.mean([other.startswith("sea") for other in found]))
+    neighbors = [other for i in range(6) for other, _ in model.most_similar(f"sea{i}", 3)]
+    return float(np.mean([other.startswith("sea") for other in neighbors]))
 
 
 @claim("word2vec")
@@ -156,10 +156,12 @@ def planted_topics_are_recovered(seed: int) -> Verdict:
         model = LatentDirichletAllocation(
             3, learning_method=method, doc_topic_prior=0.3, max_iter=60, random_state=seed
         ).fit(X)
-        found = model.components_ / model.components_.sum(axis=1, keepdims=True)
-        order = min(itertools.permutations(range(3)), key=lambda p: float(np.abs(found[list(p)] - topics).sum()))
+        distributions = model.components_ / model.components_.sum(axis=1, keepdims=True)
+        order = min(
+            itertools.permutations(range(3)), key=lambda p: float(np.abs(distributions[list(p)] - topics).sum())
+        )
         parts[method] = every(
-            topics=below(float(np.abs(found[list(order)] - topics).sum(axis=1).max()), 0.25),
+            topics=below(float(np.abs(distributions[list(order)] - topics).sum(axis=1).max()), 0.25),
             proportions=below(float(np.abs(model.transform(X)[:, list(order)] - theta).mean()), 0.06),
         )
     models = (LatentDirichletAllocation, LinearDiscriminantAnalysis)

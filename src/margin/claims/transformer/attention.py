@@ -45,7 +45,7 @@ def a_query_finds_the_value_of_its_key(seed: int) -> Verdict:
     by_token = torch.stack([biases[0] + weights[0] @ x[n] for n in range(5)])
     keys = 20.0 * torch.eye(6, dtype=torch.float64)
     wanted = int(np.random.default_rng(seed).integers(6))
-    found = attention(keys[wanted : wanted + 1], keys, torch.arange(6.0, dtype=torch.float64)[:, None])
+    attended = attention(keys[wanted : wanted + 1], keys, torch.arange(6.0, dtype=torch.float64)[:, None])
     # Output 1 asks with token 1: changing token 1 must change its query, not its key alone.
     moved = x.clone()
     moved[1] += 1.0
@@ -53,8 +53,8 @@ def a_query_finds_the_value_of_its_key(seed: int) -> Verdict:
     truth = every(
         query_from_its_own_token=near(q.numpy(), by_token.numpy(), tolerance=1e-12),
         other_queries_stay=equal(gap(swapped.queries[[0, 2, 3, 4]], q[[0, 2, 3, 4]]), 0.0),
-        lookup=above(float(found.weights[0, wanted]), 0.99),
-        value=near(float(found.output), wanted, tolerance=0.05),
+        lookup=above(float(attended.weights[0, wanted]), 0.99),
+        value=near(float(attended.output), wanted, tolerance=0.05),
     )
     return corrected(truth, query_from_the_other_token=equal(gap(swapped.queries[1], q[1]), 0.0))
 
@@ -91,7 +91,7 @@ def attention_is_torchs_and_the_double_loop(seed: int) -> Verdict:
     from margin.neural.attention import attention, column_attention, padding_mask
 
     q, k, v = (draw(seed + i, 2, 6, 4) for i in range(3))
-    found = attention(q, k, v, causal=True)
+    attended = attention(q, k, v, causal=True)
     loop = torch.zeros(6, 4, dtype=torch.float64)
     plain = attention(q[0], k[0], v[0])
     for n in range(6):
@@ -109,14 +109,14 @@ def attention_is_torchs_and_the_double_loop(seed: int) -> Verdict:
     split = layer.projections(x)
     by_model_width = attention(*split, scale=1 / math.sqrt(16)).weights  # the width of the model, not of a head
     truth = every(
-        causal=near(found.output.numpy(), theirs(q, k, v, is_causal=True).numpy(), tolerance=1e-12),
+        causal=near(attended.output.numpy(), theirs(q, k, v, is_causal=True).numpy(), tolerance=1e-12),
         padded=near(masked.numpy(), theirs(q, k, v, attn_mask=padding).numpy(), tolerance=1e-12),
         loop=near(plain.output.numpy(), loop.numpy(), tolerance=1e-12),
         columns_are_the_transpose=near(column.output.T.numpy(), plain.output.numpy(), tolerance=1e-12),
         shape=equal(tuple(plain.weights.shape), (6, 6)),
-        rows_sum_to_one=near(found.weights.sum(dim=-1).numpy(), np.ones((2, 6)), tolerance=1e-12),
-        nothing_above_the_diagonal=equal(float(found.weights.triu(1).abs().max()), 0.0),
-        future_is_not_seen=equal(gap(attention(q, later, v, causal=True).output[:, :4], found.output[:, :4]), 0.0),
+        rows_sum_to_one=near(attended.weights.sum(dim=-1).numpy(), np.ones((2, 6)), tolerance=1e-12),
+        nothing_above_the_diagonal=equal(float(attended.weights.triu(1).abs().max()), 0.0),
+        future_is_not_seen=equal(gap(attention(q, later, v, causal=True).output[:, :4], attended.output[:, :4]), 0.0),
         differences=equal(torch.autograd.gradcheck(lambda *p: attention(*p, causal=True).output, parts), True),
         head_width=near(
             layer.attend(x).weights.detach().numpy(), attention(*split).weights.detach().numpy(), tolerance=1e-12
@@ -138,11 +138,11 @@ def the_corrected_module_runs_and_the_printed_one_does_not(seed: int) -> Verdict
     import torch
     from torch import nn
 
-    told = atlas.row("example-self-attention-code").values
-    B, n, d, h = told["batch"], told["tokens"], told["d_model"], told["heads"]
+    notes = atlas.row("example-self-attention-code").values
+    B, n, d, h = notes["batch"], notes["tokens"], notes["d_model"], notes["heads"]
     x = draw(seed, B, n, d)
     layer = heads(seed, d, h)
-    found = layer.attend(x)
+    attended = layer.attend(x)
     # As printed: queries and keys of shape (B, d, n), one head, the output projection on what comes out of that.
     q, k, v = (getattr(layer, name)(x).transpose(1, 2) for name in ("query", "key", "value"))
     scores = torch.softmax(q @ k.transpose(1, 2) / math.sqrt(d), dim=-1)
@@ -160,7 +160,8 @@ def the_corrected_module_runs_and_the_printed_one_does_not(seed: int) -> Verdict
         return True
 
     truth = every(
-        output=equal(tuple(found.output.shape), (B, n, d)), weights=equal(tuple(found.weights.shape), (B, h, n, n))
+        output=equal(tuple(attended.output.shape), (B, n, d)),
+        weights=equal(tuple(attended.weights.shape), (B, h, n, n)),
     )
     return corrected(
         truth,
@@ -195,14 +196,14 @@ def a_causal_mask_hides_what_comes_later(seed: int) -> Verdict:
     from margin.neural.attention import attention
 
     q, k, v = (draw(seed + i, 6, 4) for i in range(3))
-    found = attention(q, k, v, causal=True)
+    attended = attention(q, k, v, causal=True)
     changed = attention(q, *(_changed(part, 3) for part in (k, v)), causal=True)
     return every(
-        earlier_outputs=equal(gap(changed.output[:3], found.output[:3]), 0.0),
-        later_outputs=above(gap(changed.output[3:], found.output[3:]), 0.01),
-        above_the_diagonal=equal(float(found.weights.triu(1).abs().max()), 0.0),
-        sums=near(found.weights.sum(dim=1).numpy(), np.ones(6), tolerance=1e-12),
-        first_sees_itself=equal(float(found.weights[0, 0]), 1.0),
+        earlier_outputs=equal(gap(changed.output[:3], attended.output[:3]), 0.0),
+        later_outputs=above(gap(changed.output[3:], attended.output[3:]), 0.01),
+        above_the_diagonal=equal(float(attended.weights.triu(1).abs().max()), 0.0),
+        sums=near(attended.weights.sum(dim=1).numpy(), np.ones(6), tolerance=1e-12),
+        first_sees_itself=equal(float(attended.weights[0, 0]), 1.0),
     )
 
 
@@ -220,10 +221,10 @@ def heads_are_concatenated_and_projected(seed: int) -> Verdict:
     from margin.neural.attention import attention
     from margin.neural.weights import build, count_parameters
 
-    told = atlas.row("multi-head-attention").values
-    B, n, d, h = told["batch"], told["tokens"], told["d_model"], told["heads"]
+    notes = atlas.row("multi-head-attention").values
+    B, n, d, h = notes["batch"], notes["tokens"], notes["d_model"], notes["heads"]
     layer, x = heads(seed, d, h), draw(seed, B, n, d)
-    found = layer.attend(x)
+    attended = layer.attend(x)
     q, k, v = layer.projections(x)
     each = [attention(q[:, i], k[:, i], v[:, i]) for i in range(h)]
     single, one = heads(seed, d, 1), draw(seed, 1, n, d)
@@ -237,16 +238,16 @@ def heads_are_concatenated_and_projected(seed: int) -> Verdict:
     with torch.device("meta"):
         from margin.neural.attention import MultiHeadAttention
 
-        full = MultiHeadAttention(told["gpt2_width"], told["gpt2_heads"], bias=False)
+        full = MultiHeadAttention(notes["gpt2_width"], notes["gpt2_heads"], bias=False)
     # As printed every head is attention(Q, K, V) of the same three matrices.
     printed = [attention(x, x, x).output for _ in range(h)]
     truth = every(
-        torchs=below(max(gap(found.output, expected), gap(found.weights, weights)), 1e-12),
-        concatenated=below(gap(layer.out(torch.cat([e.output for e in each], dim=-1)), found.output), 1e-12),
+        torchs=below(max(gap(attended.output, expected), gap(attended.weights, weights)), 1e-12),
+        concatenated=below(gap(layer.out(torch.cat([e.output for e in each], dim=-1)), attended.output), 1e-12),
         one_head_is_attention=below(gap(single(one), single.out(alone.output)), 1e-12),
         same_count=equal(count_parameters(layer), count_parameters(single)),
-        gpt2_block=equal(count_parameters(full), 4 * told["gpt2_width"] ** 2),
-        head_width=equal(told["gpt2_width"] // told["gpt2_heads"], told["gpt2_head_width"]),
+        gpt2_block=equal(count_parameters(full), 4 * notes["gpt2_width"] ** 2),
+        head_width=equal(notes["gpt2_width"] // notes["gpt2_heads"], notes["gpt2_head_width"]),
         must_divide=raises(ValueError, lambda: heads(seed, 10, 3), match="n_heads must divide d_model"),
     )
     return corrected(
@@ -311,11 +312,11 @@ def linear_attention_is_its_definition_at_linear_cost(seed: int) -> Verdict:
     exact, errors = attention(a, b, values).output, []
     for n_features in (64, 8192):
         # Positive features have heavy tails: a rare direction can dominate one draw, so the median of five is taken.
-        found = []
+        repeats = []
         for number in range(5):
             directions = random_directions(n_features, 8, torch.Generator().manual_seed(100 * seed + number))
-            found.append(float((random_feature_attention(a, b, values, directions) - exact).square().mean().sqrt()))
-        errors.append(float(np.median(found)))
+            repeats.append(float((random_feature_attention(a, b, values, directions) - exact).square().mean().sqrt()))
+        errors.append(float(np.median(repeats)))
     return every(
         identity=below(gap(linear_attention(q, k, v), kernel_attention(q, k, v)), 1e-8),
         causal_identity=below(gap(linear_attention(q, k, v, True), kernel_attention(q, k, v, True)), 1e-8),

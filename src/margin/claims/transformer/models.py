@@ -95,7 +95,7 @@ def a_block_is_torchs_layer(seed: int) -> Verdict:
     tiny = build(lambda: TransformerBlock(TransformerConfig(4, 2, d_ff=6, norm="rms")), seed, torch.float64)
     free = build(lambda: TransformerBlock(TransformerConfig(8, 2, position="none")), seed, torch.float64)
     x, order = draw(seed, 1, 6, 8), torch.tensor([5, 3, 1, 0, 2, 4])
-    told = atlas.row("transformer-block").values
+    notes = atlas.row("transformer-block").values
     return every(
         post_norm=below(compared(False), 1e-12),
         pre_norm=below(compared(True), 1e-12),
@@ -103,7 +103,7 @@ def a_block_is_torchs_layer(seed: int) -> Verdict:
         permutes=below(gap(free(x[:, order]), free(x)[:, order]), 1e-12),
         each_token_by_itself=below(gap(free.feed(x[:, 2:3]), free.feed(x)[:, 2:3]), 1e-12),
         differences=equal(torch.autograd.gradcheck(tiny, draw(seed, 1, 3, 4).requires_grad_()), True),
-        hidden=equal(TransformerConfig(told["width"], 12).hidden, told["hidden"]),
+        hidden=equal(TransformerConfig(notes["width"], 12).hidden, notes["hidden"]),
     )
 
 
@@ -112,9 +112,9 @@ def tied_weights_cost_nothing() -> Verdict:
     from margin.neural.nets.language_nets import gpt2_small
     from margin.neural.weights import count_parameters
 
-    told = atlas.row("output-projection").values
-    tied, untied = (count_parameters(gpt2_small(vocabulary=told["vocabulary"], tied=tied)) for tied in (True, False))
-    return equal(untied - tied, told["untied"])
+    notes = atlas.row("output-projection").values
+    tied, untied = (count_parameters(gpt2_small(vocabulary=notes["vocabulary"], tied=tied)) for tied in (True, False))
+    return equal(untied - tied, notes["untied"])
 
 
 @claim("transformer-encoder")
@@ -188,20 +188,20 @@ def gpt3_has_175_billion_parameters(seed: int) -> Verdict:
 def gpt2_small_is_counted() -> Verdict:
     from margin.neural.nets.language_nets import component_counts, gpt2_small
 
-    told = atlas.row("gpt2-small").values
-    counts, real = component_counts(gpt2_small(vocabulary=told["printed_vocabulary"])), component_counts(gpt2_small())
+    notes = atlas.row("gpt2-small").values
+    counts, real = component_counts(gpt2_small(vocabulary=notes["printed_vocabulary"])), component_counts(gpt2_small())
     rounded = {name: round(counts[name] / 1e6, 1) for name in ("embedding", "positions", "query", "up", "down")}
     listed = sum(counts[n] for n in ("embedding", "positions", "query", "key", "value", "out", "up", "down"))
     truth = every(
-        table=equal(rounded, {n: told[n] for n in rounded}),
+        table=equal(rounded, {n: notes[n] for n in rounded}),
         four_equal=equal(len({counts[n] for n in ("query", "key", "value", "out")}), 1),
-        listed=equal(listed, told["listed"]),
-        total=equal(real["total"], told["total"]),
+        listed=equal(listed, notes["listed"]),
+        total=equal(real["total"], notes["total"]),
         vocabulary=equal(real["embedding"] // 768, 256 + 50_000 + 1),
     )
     return corrected(
         truth,
-        vocabulary_of_50256=equal(counts["total"], told["total"]),
+        vocabulary_of_50256=equal(counts["total"], notes["total"]),
         total_of_123_million=near(real["total"] / 1e6, 123.0, tolerance=0.5),
         sum_of_the_table=near(listed / 1e6, 124.4, tolerance=0.05),
     )
@@ -246,8 +246,8 @@ def the_backward_pass_by_hand_is_autograds(seed: int) -> Verdict:
     block = build(lambda: TransformerBlock(TransformerConfig(8, 2, d_ff=12), causal=True), seed, torch.float64)
     x, out = draw(seed, 2, 4, 8).requires_grad_(), draw(seed + 1, 2, 4, 8)
     block(x).backward(out)
-    at_x, found = block_backward(block, x.detach(), out)
-    gaps = [gap(found[name], p.grad) for name, p in block.named_parameters() if p.grad is not None]
+    at_x, gradients = block_backward(block, x.detach(), out)
+    gaps = [gap(gradients[name], p.grad) for name, p in block.named_parameters() if p.grad is not None]
     weights, above_it = torch.softmax(draw(seed, 5), dim=0), draw(seed + 2, 5)
     jacobian = torch.diag(weights) - torch.outer(weights, weights)
     # With linear layers, activations and norms alone the weights A are taken for constants.
@@ -257,7 +257,7 @@ def the_backward_pass_by_hand_is_autograds(seed: int) -> Verdict:
     truth = every(
         parameters=below(max(gaps), 1e-10),
         input=below(gap(at_x, x.grad), 1e-10),
-        all_of_them=equal(len(found), len(list(block.parameters()))),
+        all_of_them=equal(len(gradients), len(list(block.parameters()))),
         softmax=below(gap(softmax_backward(weights, above_it), jacobian @ above_it), 1e-12),
         differences=equal(torch.autograd.gradcheck(block, draw(seed, 1, 3, 8).requires_grad_()), True),
     )

@@ -71,8 +71,8 @@ def the_raw_index_grows_past_any_embedding(seed: int) -> Verdict:
 def the_index_over_the_length_says_two_things_at_once() -> Verdict:
     from margin.neural.attention.positions import fraction_positions
 
-    told = atlas.row("claim-position-relative-index").values
-    short, long, printed = (fraction_positions(told[n], 1)[:, 0] for n in ("short", "long", "printed"))
+    notes = atlas.row("claim-position-relative-index").values
+    short, long, printed = (fraction_positions(notes[n], 1)[:, 0] for n in ("short", "long", "printed"))
     truth = every(
         same_index_differs=above(abs(float(short[2] - long[2])), 0.1),
         third_of_five=equal(float(short[2]), 0.5),
@@ -85,12 +85,12 @@ def the_index_over_the_length_says_two_things_at_once() -> Verdict:
 def binary_codes_jump_by_the_root_of_the_flipped_bits() -> Verdict:
     from margin.neural.attention.positions import binary_positions
 
-    told = atlas.row("claim-position-binary-jumps").values
+    notes = atlas.row("claim-position-binary-jumps").values
     codes = binary_positions(2**11, 11)
     steps = (codes[1:] - codes[:-1]).norm(dim=1).numpy()
     return every(
         steps=near(steps[[2**b - 1 for b in range(11)]], np.sqrt(np.arange(1, 12)), tolerance=1e-12),
-        at_1023=near(float(steps[1023]), told["step"], tolerance=5e-5),
+        at_1023=near(float(steps[1023]), notes["step"], tolerance=5e-5),
     )
 
 
@@ -99,19 +99,19 @@ def sine_and_cosine_pairs_make_distances_readable() -> Verdict:
     from margin.neural.attention import sinusoidal
     from margin.neural.attention.positions import shift_matrix, sine_only_product
 
-    told = atlas.row("sinusoidal-positional-encoding").values
+    notes = atlas.row("sinusoidal-positional-encoding").values
     P = sinusoidal(500, 64)
     norms, steps = P.norm(dim=1), (P[1:] - P[:-1]).norm(dim=1)
     products = (P[:-7] * P[7:]).sum(dim=1)
-    sines = [sine_only_product(n, 3, (4, 8, 16, 32)) for n in told["positions"]]
+    sines = [sine_only_product(n, 3, (4, 8, 16, 32)) for n in notes["positions"]]
     pairs = sum(math.cos(2 * math.pi * 3 / length) for length in (4, 8, 16, 32))
     truth = every(
         norm=near(norms.numpy(), np.full(500, math.sqrt(32)), tolerance=1e-12),
-        printed_norm=near(float(norms[0]), told["norm"], tolerance=5e-4),
-        step=near(steps.numpy(), np.full(499, told["step"]), tolerance=5e-5),
+        printed_norm=near(float(norms[0]), notes["norm"], tolerance=5e-4),
+        step=near(steps.numpy(), np.full(499, notes["step"]), tolerance=5e-5),
         product_by_distance=below(float(products.max() - products.min()), 1e-11),
         shift_is_linear=below(gap(P[:-7] @ shift_matrix(7, 64), P[7:]), 1e-11),
-        pairs=near(pairs, told["pairs"], tolerance=1e-3),
+        pairs=near(pairs, notes["pairs"], tolerance=1e-3),
     )
     return corrected(truth, sines_alone=below(max(sines) - min(sines), 1e-3))
 
@@ -122,7 +122,7 @@ def learned_positions_have_gradients_and_an_end(seed: int) -> Verdict:
 
     from margin.neural.nets.language_nets import gpt2_small
 
-    told = atlas.row("learned-positional-encoding").values
+    notes = atlas.row("learned-positional-encoding").values
     model = decoder(seed, "learned")
     model(torch.arange(8)[None] % 7).square().sum().backward()
     gradient = model.embedding.positions.weight.grad
@@ -131,7 +131,7 @@ def learned_positions_have_gradients_and_an_end(seed: int) -> Verdict:
     return every(
         parameters=equal(tuple(gradient.shape), (8, 16)),
         every_position_learns=above(float(gradient.abs().sum(dim=1).min()), 0.0),
-        gpt2=equal(shape, (told["context"], told["width"])),
+        gpt2=equal(shape, (notes["context"], notes["width"])),
         longer_is_refused=raises(
             ValueError, lambda: model(torch.zeros(1, 9, dtype=torch.int64)), match="there are 8 positions; got 9"
         ),
@@ -149,7 +149,7 @@ def a_bias_by_distance_is_blind_to_shifts(seed: int) -> Verdict:
     diagonals = max(float(np.ptp(np.diagonal(bias, k))) for k in range(1 - N, N))
     layer = heads(seed, 8, 2)
     x = draw(seed, 1, 5, 8)
-    whole = layer.attend(x, bias=relative_bias(table, 5)).output
+    unshifted = layer.attend(x, bias=relative_bias(table, 5)).output
     # The same tokens later in a longer sequence whose other tokens are masked: only distances are left.
     padded = torch.cat([draw(seed + 1, 1, 2, 8), x], dim=1)
     mask = torch.tensor([False] * 2 + [True] * 5)
@@ -158,7 +158,7 @@ def a_bias_by_distance_is_blind_to_shifts(seed: int) -> Verdict:
     printed = torch.softmax((q @ k.T + relative_bias(table, 5)) / 2, dim=-1) @ v
     return every(
         constant_on_diagonals=equal(diagonals, 0.0),
-        shift=below(gap(whole, shifted), 1e-12),
+        shift=below(gap(unshifted, shifted), 1e-12),
         parameters=equal(sum(p.numel() for p in RelativeBias(1, N).parameters()), 2 * N - 1),
         inside_the_scale=below(gap(printed, attention(q, k, v, bias=relative_bias(table, 5) / 2).output), 1e-12),
     )

@@ -64,8 +64,8 @@ def fine_tuned(model: Any, weights: Any, seed: int, steps: int = 15) -> float:
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        said = head(module.states(new).mean(dim=1)).argmax(dim=1)
-    return float((said == labels).double().mean())
+        predicted = head(module.states(new).mean(dim=1)).argmax(dim=1)
+    return float((predicted == labels).double().mean())
 
 
 @claim("bert")
@@ -82,15 +82,15 @@ def an_encoder_learns_from_hidden_words_and_is_fine_tuned(seed: int) -> Verdict:
     with tempfile.TemporaryDirectory() as folder:
         margin.save(model, Path(folder) / "bert.safetensors")
         again = margin.load(Path(folder) / "bert.safetensors")
-    asked = "the cat [MASK] the dog"
-    (guesses,) = again.fill(asked, n=5)
+    prompt = "the cat [MASK] the dog"
+    (guesses,) = again.fill(prompt, n=5)
     pretrained = fine_tuned(again, again.weights_, seed)
     # Without pre-training the new nouns are guessed; all of them rightly by chance, but not from eight starts.
     fresh = float(np.mean([fine_tuned(again, None, 8 * seed + k) for k in range(8)]))
     return every(
         below_unigrams=below(last.values["masked_loss"], 0.6 * word_entropy(texts)),
         next_sentence=below(last.values["next_sentence_loss"], 0.8 * math.log(2)),
-        loaded=equal(guesses, model.fill(asked, n=5)[0]),
+        loaded=equal(guesses, model.fill(prompt, n=5)[0]),
         top_5=equal(({word for word, _ in guesses[:3]}, len(guesses)), (set(VERBS), 5)),
         fine_tuned=above(pretrained, 0.9),
         better_than_without=above(pretrained - fresh, 0.2),

@@ -35,7 +35,7 @@ def the_geodesic_moves_and_the_mixture_fades(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     P0, P1 = rng.normal(size=(20, 2)), rng.normal(size=(25, 2)) + 4
     quarter, masses = geodesic(P0, P1, 0.25)
-    whole = wasserstein(P0, P1, 2)
+    distance = wasserstein(P0, P1, 2)
     grid = np.linspace(-5, 18, 2301)
     p0, p1 = stats.norm(0, 1).pdf(grid), stats.norm(10, 2).pdf(grid)
     half = mixture_path(p0, p1, 0.5)
@@ -43,7 +43,7 @@ def the_geodesic_moves_and_the_mixture_fades(seed: int) -> Verdict:
     return corrected(
         every(
             midpoint=near(middle[:, 0], stats.norm(5, 1.5).ppf(levels), tolerance=1e-9),
-            constant_speed=near(wasserstein(P0, quarter, 2, b=masses), 0.25 * whole, tolerance=1e-6),
+            constant_speed=near(wasserstein(P0, quarter, 2, b=masses), 0.25 * distance, tolerance=1e-6),
             ends=near([wasserstein(P, *_end(P0, P1, t)) for t, P in ((0, P0), (1, P1))], [0.0, 0.0], tolerance=1e-9),
             mixture_modes=equal(n_modes, 2),
             mixture_starts_at_p0=near(mixture_path(p0, p1, 0.0), p0, tolerance=0.0),

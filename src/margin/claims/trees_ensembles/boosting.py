@@ -26,18 +26,18 @@ def line_searched_steps_never_raise_the_training_loss(seed: int) -> Verdict:
 
     data = load("friedman", n_samples=300, seed=seed)
     X, y = np.asarray(data.X), np.asarray(data.y)
-    found = gradient_boosting(X, y, AbsoluteLoss(), DecisionTreeRegressor(max_depth=2), n_rounds=20)
+    boosted = gradient_boosting(X, y, AbsoluteLoss(), DecisionTreeRegressor(max_depth=2), n_rounds=20)
     ours = gradient_boosting(X, y, SquaredLoss(), DecisionTreeRegressor(max_depth=3), 30, learning_rate=0.1)
     peer = Peer(n_estimators=30, learning_rate=0.1, max_depth=3, random_state=seed).fit(X, y)
     gap = np.sqrt(np.mean((ours.predict(X) - peer.predict(X)) ** 2)) / np.std(y)
     truth = every(
-        largest_rise_of_the_loss=below(float(np.diff(found.losses).max()), 1e-12),
-        first_over_last_loss=below(found.losses[-1] / found.losses[0], 0.5),
+        largest_rise_of_the_loss=below(float(np.diff(boosted.losses).max()), 1e-12),
+        first_over_last_loss=below(boosted.losses[-1] / boosted.losses[0], 0.5),
         gap_to_scikit_learn=below(float(gap), 0.02),
-        scaling_numbers_per_round=equal([np.size(m) for m in found.multipliers], [1] * 20),
+        scaling_numbers_per_round=equal([np.size(m) for m in boosted.multipliers], [1] * 20),
     )
     # A scaling factor would be one number; h_m is a function of the row, and gamma_m times the rate is what scales it.
-    values = len(np.unique(found.learners[0].predict(X)))
+    values = len(np.unique(boosted.learners[0].predict(X)))
     return corrected(truth, printed=equal({"values of h_1": values}, {"values of h_1": 1}))
 
 

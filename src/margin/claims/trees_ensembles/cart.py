@@ -27,7 +27,7 @@ def the_root_splits_where_information_gain_is_largest(seed: int) -> Verdict:
     gains = [entropy_drop(x, y, t) for x in X.T for t in np.unique(x)[:-1]]
     tree = DecisionTreeClassifier(criterion="entropy", max_depth=4).fit(X[:100], y[:100])
     root = DecisionTreeClassifier(criterion="entropy", max_depth=1).fit(X, y).tree_
-    found = entropy_drop(X[:, root["feature"][0]], y, root["threshold"][0])
+    root_gain = entropy_drop(X[:, root["feature"][0]], y, root["threshold"][0])
     rest, length = X[:, 1:], X[:, 0]
     line = DecisionTreeRegressor(max_depth=3).fit(rest, length)
     leaf = apply(line.tree_, rest)
@@ -36,7 +36,7 @@ def the_root_splits_where_information_gain_is_largest(seed: int) -> Verdict:
     least = min(sum(length[side].var() * side.sum() for side in pair) for pair in sides)
     split = rest[:, line.tree_["feature"][0]] <= line.tree_["threshold"][0]
     return every(
-        root_gain=near(found, max(gains), tolerance=1e-12),
+        root_gain=near(root_gain, max(gains), tolerance=1e-12),
         leaves_hold_means=near(line.predict(rest), means, tolerance=1e-9),
         root_error=near(sum(length[s].var() * s.sum() for s in (split, ~split)), least, tolerance=1e-9),
         accuracy_less_peer=above(float(np.mean(_leads_over_a_peer(X, y, seed))), -0.02),
@@ -51,14 +51,14 @@ def _leads_over_a_peer(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
     leads, rng = [], np.random.default_rng(seed)
     for _ in range(25):
         train, test = np.split(rng.permutation(len(X)), [100])
-        found = [
+        scores = [
             model.fit(X[train], y[train]).score(X[test], y[test])
             for model in (
                 DecisionTreeClassifier(criterion="entropy", max_depth=4),
                 Peer(criterion="entropy", max_depth=4, random_state=seed),
             )
         ]
-        leads.append(found[0] - found[1])
+        leads.append(scores[0] - scores[1])
     return leads
 
 

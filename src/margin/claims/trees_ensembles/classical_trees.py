@@ -41,15 +41,15 @@ def id3_grows_the_textbook_tree() -> Verdict:
     days, played = play_tennis()
     model = ID3().fit(days, played)
     feature, parent = model.tree_["feature"], model.tree_["parent"]
-    asked = {0: [int(feature[0])]}
+    features_on_path = {0: [int(feature[0])]}
     for node in range(1, len(feature)):
-        asked[node] = asked[int(parent[node])] + [int(feature[node])] * bool(feature[node] >= 0)
+        features_on_path[node] = features_on_path[int(parent[node])] + [int(feature[node])] * bool(feature[node] >= 0)
     truth = every(
         root=equal(days.names[feature[0]], "outlook"),
         second=equal(sorted(days.names[j] for j in feature[1:4] if j >= 0), ["humidity", "wind"]),
         leaves=equal(model.get_n_leaves(), 5),
         right=equal(int((model.predict(days) == played).sum()), 14),
-        never_twice=equal(all(len(set(path)) == len(path) for path in asked.values()), True),
+        never_twice=equal(all(len(set(path)) == len(path) for path in features_on_path.values()), True),
     )
     own_entropy = {name: split_information(days[name]) for name in days.names}
     return corrected(truth, printed=equal(min(own_entropy, key=own_entropy.__getitem__), "outlook"))
@@ -116,11 +116,11 @@ def the_threshold_has_the_largest_ratio_of_all_cuts(seed: int) -> Verdict:
     x, y = rng.normal(size=60).round(1), rng.integers(3, size=60)
     values = np.unique(x)
     brute = {cut: gain_ratio(y, x <= cut) for cut in (values[:-1] + values[1:]) / 2}
-    found = best_threshold(x, y)
+    threshold = best_threshold(x, y)
     by_gain = best_threshold(x, y, criterion="gain")
     return every(
-        ratio=near(found.ratio, max(brute.values()), tolerance=1e-12),
-        cut=near(gain_ratio(y, x <= found.value), max(brute.values()), tolerance=1e-12),
+        ratio=near(threshold.ratio, max(brute.values()), tolerance=1e-12),
+        cut=near(gain_ratio(y, x <= threshold.value), max(brute.values()), tolerance=1e-12),
         gain=near(by_gain.gain, max(information_gain(y, x <= cut) for cut in brute), tolerance=1e-12),
     )
 

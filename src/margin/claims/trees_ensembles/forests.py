@@ -35,8 +35,8 @@ def spread_of(seed: int, make: Any, sets: int) -> tuple[float, float]:
     """Variance and squared bias of the prediction over training sets, averaged along the sine."""
     grid = np.linspace(0.1, 2 * np.pi - 0.1, 60)
     rows = [noisy_sine(np.random.default_rng([seed, i])) for i in range(sets)]
-    said = np.array([make(i).fit(*rows[i]).predict(grid[:, None]) for i in range(sets)])
-    return float(said.var(axis=0).mean()), float(np.mean((said.mean(axis=0) - np.sin(grid)) ** 2))
+    predictions = np.array([make(i).fit(*rows[i]).predict(grid[:, None]) for i in range(sets)])
+    return float(predictions.var(axis=0).mean()), float(np.mean((predictions.mean(axis=0) - np.sin(grid)) ** 2))
 
 
 def _members_are_averaged_or_vote(seed: int) -> dict[str, Verdict]:
@@ -207,5 +207,5 @@ def the_picture_shows_the_path_of_one_flower(seed: int) -> Verdict:
             vote=equal(boxes[leaf].get_text().split()[0], str(iris.target_names[tree["value"][leaf].argmax()])),
             votes_as_the_tree=equal(int(tree["value"][leaf].argmax()), int(member.predict(x[None])[0])),
         )
-    said = np.bincount([int(member.predict(x[None])[0]) for member in forest.estimators_], minlength=3)
-    return every(**parts, count=equal(forest.votes(x[None])[0].tolist(), said.tolist()))
+    votes = np.bincount([int(member.predict(x[None])[0]) for member in forest.estimators_], minlength=3)
+    return every(**parts, count=equal(forest.votes(x[None])[0].tolist(), votes.tolist()))

@@ -184,10 +184,10 @@ def divergence_from_the_standard_normal(seed: int) -> Verdict:
 def the_divergence_wants_variance_one_not_zero() -> Verdict:
     from scipy.optimize import minimize
 
-    found = minimize(lambda t: kl(t[0], math.exp(t[1])), x0=[1.0, -2.0], tol=1e-12)
+    optimum = minimize(lambda t: kl(t[0], math.exp(t[1])), x0=[1.0, -2.0], tol=1e-12)
     truth = every(
-        minimizer=near(found.x, [0.0, 0.0], tolerance=1e-4),  # mean and logarithm of the variance
-        minimum=near(found.fun, 0.0, tolerance=1e-8),
+        minimizer=near(optimum.x, [0.0, 0.0], tolerance=1e-4),  # mean and logarithm of the variance
+        minimum=near(optimum.fun, 0.0, tolerance=1e-8),
         at_a_tenth=near(kl(0.0, 0.1), 0.7013, tolerance=5e-5),
         at_a_millionth=near(kl(0.0, 1e-6), 6.4078, tolerance=5e-5),
     )

@@ -50,8 +50,8 @@ def an_autoencoder_gives_a_code_and_a_vae_a_distribution(seed: int) -> Verdict:
     z = np.random.default_rng(seed).standard_normal((300, 4)).astype(np.float32)
     # Nothing holds the codes of an autoencoder together, but one in fifty starts fills the prior by chance.
     starts = range(seed, seed + 3)
-    found = [[nearest_distances(model.decode(z), digits(k)[0]).mean() for model in pair(k)] for k in starts]
-    distances = np.mean(found, axis=0)
+    by_start = [[nearest_distances(model.decode(z), digits(k)[0]).mean() for model in pair(k)] for k in starts]
+    distances = np.mean(by_start, axis=0)
     return every(
         one_code=equal(bool(np.array_equal(plain.encode(test[:50]), plain.encode(test[:50]))), True),
         many_latents=above(float(np.abs(first - second).mean()), 0.05),
@@ -171,11 +171,11 @@ def each_distribution_is_of_the_right_variable(seed: int) -> Verdict:
 
     _, model = pair(seed)
     _, test, _, _ = digits(seed)
-    said, steps = describe(model), follow(model, test[:7], random_state=seed)
+    distributions, steps = describe(model), follow(model, test[:7], random_state=seed)
     truth = every(
-        prior=equal(said["prior"], "p(z) = N(0, I), z in R^4"),
-        posterior=equal(said["posterior"], "q(z|x) = N(mu(x), diag sigma^2(x)), z in R^4"),
-        likelihood=equal(said["likelihood"], "p(x|z) = prod_j Bernoulli(p_j(z)), x in R^64"),
+        prior=equal(distributions["prior"], "p(z) = N(0, I), z in R^4"),
+        posterior=equal(distributions["posterior"], "q(z|x) = N(mu(x), diag sigma^2(x)), z in R^4"),
+        likelihood=equal(distributions["likelihood"], "p(x|z) = prod_j Bernoulli(p_j(z)), x in R^64"),
         shapes=equal((steps.center.shape, steps.decoded.shape), ((7, 4), (7, 64))),
     )
     # The posterior printed as q(x|z) would be a distribution of data; what the encoder gives has the size of latents.

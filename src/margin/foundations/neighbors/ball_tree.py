@@ -34,5 +34,5 @@ def ball_pairs(tree: Any, queries: np.ndarray, powers: np.ndarray, exponent: flo
     """See :func:`margin.foundations.neighbors.filtering.ball_pairs`."""
     radius = (powers if exponent == np.inf else powers ** (1 / exponent)) * (1 + SLACK)
     lists = tree.query_radius(queries, radius)
-    of_query = np.repeat(np.arange(len(queries)), [len(found) for found in lists])
-    return of_query, np.concatenate([np.asarray(found, dtype=np.int64) for found in lists])
+    of_query = np.repeat(np.arange(len(queries)), [len(neighbors) for neighbors in lists])
+    return of_query, np.concatenate([np.asarray(neighbors, dtype=np.int64) for neighbors in lists])

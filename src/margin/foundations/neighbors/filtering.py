@@ -58,7 +58,7 @@ def candidates(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndar
 def ball_pairs(points: np.ndarray, queries: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All pairs (query, point) whose power may be at most ``powers`` (one per query), and few others."""
     frame = _frame(points, queries)
-    found: list[tuple[np.ndarray, np.ndarray]] = []
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
     for block in _blocks(points, frame):
         with np.errstate(invalid="ignore", over="ignore"):
             bound = 0.5 * (powers * frame.scale**2 - frame.query_squares) + frame.error(block.radius)
@@ -68,8 +68,8 @@ def ball_pairs(points: np.ndarray, queries: np.ndarray, powers: np.ndarray) -> t
                 # Written as "not above": where rounding ended in NaN, the pair stays.
                 near = ~(block.half_squares - products > bound[part, None])
             of_query, of_point = np.nonzero(near)
-            found.append((of_query + part.start, of_point + block.first))
-    of_query, of_point = (np.concatenate(side) for side in zip(*found))
+            pairs.append((of_query + part.start, of_point + block.first))
+    of_query, of_point = (np.concatenate(side) for side in zip(*pairs))
     return of_query, of_point
 
 

@@ -47,8 +47,8 @@ def ball_pairs(tree: Any, queries: np.ndarray, powers: np.ndarray, exponent: flo
     """See :func:`margin.foundations.neighbors.filtering.ball_pairs`."""
     radius = (powers if exponent == np.inf else powers ** (1 / exponent)) * (1 + SLACK)
     lists = tree.query_ball_point(queries, radius, p=exponent)
-    of_query = np.repeat(np.arange(len(queries)), [len(found) for found in lists])
-    return of_query, np.concatenate([np.asarray(found, dtype=np.int64) for found in lists])
+    of_query = np.repeat(np.arange(len(queries)), [len(neighbors) for neighbors in lists])
+    return of_query, np.concatenate([np.asarray(neighbors, dtype=np.int64) for neighbors in lists])
 
 
 def pairs(
@@ -56,5 +56,5 @@ def pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Query, point and distance of all pairs at most ``radius`` apart, in no order: two trees that are walked together
     leave out whole cells of queries at once."""
-    found = build(queries, leaf_size).sparse_distance_matrix(tree, radius, p=exponent, output_type="ndarray")
-    return found["i"], found["j"], found["v"]
+    entries = build(queries, leaf_size).sparse_distance_matrix(tree, radius, p=exponent, output_type="ndarray")
+    return entries["i"], entries["j"], entries["v"]

@@ -39,8 +39,8 @@ def pairwise_distances(metric: Metric, queries: np.ndarray, points: np.ndarray, 
     array([[1.]])
     """
     if callable(metric):
-        found = [[float(metric(query, point, **options)) for point in points] for query in queries]
-        return np.array(found).reshape(len(queries), len(points))
+        distances = [[float(metric(query, point, **options)) for point in points] for query in queries]
+        return np.array(distances).reshape(len(queries), len(points))
     if metric in OWN_METRICS:
         return OWN_METRICS[metric](queries, points)
     from scipy.spatial.distance import cdist
@@ -109,11 +109,11 @@ class PairwiseIndex:
 
     def within(self, queries: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Query, point and distance of all pairs of at most ``radius``, by query and distance."""
-        found = []
+        chunks = []
         for part, distances in self._blocks(queries):
             of_query, of_point = np.nonzero(distances <= radius)
-            found.append((of_query + part.start, of_point, distances[of_query, of_point]))
-        of_query, of_point, gaps = (np.concatenate(side) for side in zip(*found))
+            chunks.append((of_query + part.start, of_point, distances[of_query, of_point]))
+        of_query, of_point, gaps = (np.concatenate(side) for side in zip(*chunks))
         order = np.lexsort((of_point, gaps, of_query))
         return of_query[order], of_point[order], gaps[order]
 

@@ -87,8 +87,8 @@ def nearest_rows(X: np.ndarray, k: int, queries: np.ndarray | None = None) -> Ne
     alone = queries is None
     points = np.ascontiguousarray(X)
     powers, index = NeighborIndex(points, 2.0).nearest(points if queries is None else queries, k + alone)
-    found = Neighbors(np.sqrt(powers), index)
-    return without_itself(found) if alone else found
+    neighbors = Neighbors(np.sqrt(powers), index)
+    return without_itself(neighbors) if alone else neighbors
 
 
 def pairs_within(X: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -105,13 +105,13 @@ def pairs_within(X: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, 
     return first[chosen], second[chosen], distances[chosen]
 
 
-def without_itself(found: Neighbors) -> Neighbors:
+def without_itself(neighbors: Neighbors) -> Neighbors:
     """Neighbors of the rows of the table itself, less each row; where equal rows of smaller index crowd it out, less
     the last."""
-    m, k = found.indices.shape
-    other = found.indices != np.arange(m)[:, None]
+    m, k = neighbors.indices.shape
+    other = neighbors.indices != np.arange(m)[:, None]
     other[other.all(axis=1), -1] = False
-    return Neighbors(found.distances[other].reshape(m, k - 1), found.indices[other].reshape(m, k - 1))
+    return Neighbors(neighbors.distances[other].reshape(m, k - 1), neighbors.indices[other].reshape(m, k - 1))
 
 
 def check_radius(caller: str, radius: Any) -> float:
@@ -124,12 +124,12 @@ def check_radius(caller: str, radius: Any) -> float:
 def ranked(caller: str, space: Geometry, index: NeighborIndex | PairwiseIndex, images: np.ndarray, k: int) -> Neighbors:
     """The ``k`` nearest points of queries whose images are known."""
     try:
-        powers, found = index.nearest(images, k)
+        powers, indices = index.nearest(images, k)
     except OverflowError:
         raise ValueError(f"{caller}: distances overflow; scale the columns first.") from None
     except ValueError as error:
         raise ValueError(f"{caller}: {error}") from None
-    return Neighbors(space.distances(powers), found)
+    return Neighbors(space.distances(powers), indices)
 
 
 def ball(space: Geometry, index: NeighborIndex | PairwiseIndex, images: np.ndarray, radius: float) -> Neighbors:

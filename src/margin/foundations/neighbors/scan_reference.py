@@ -19,20 +19,20 @@ def powers(points: np.ndarray, queries: np.ndarray, exponent: float) -> np.ndarr
         # Few queries: all columns at once. A sum over the first axis adds one column after the other, as below.
         gaps = np.empty((points.shape[1], len(points)))
         return np.stack([_squares(points, query, gaps) for query in queries])
-    found = np.zeros((len(queries), len(points)))
+    sums = np.zeros((len(queries), len(points)))
     for j in range(points.shape[1]):
-        _add(found, points[None, :, j].astype(np.float64) - queries[:, j, None], exponent)
-    return found
+        _add(sums, points[None, :, j].astype(np.float64) - queries[:, j, None], exponent)
+    return sums
 
 
 def pair_powers(
     points: np.ndarray, queries: np.ndarray, of_query: np.ndarray, of_point: np.ndarray, exponent: float
 ) -> np.ndarray:
     """Powers of the pairs (``of_query[i]``, ``of_point[i]``)."""
-    found = np.zeros(len(of_query))
+    sums = np.zeros(len(of_query))
     for j in range(points.shape[1]):
-        _add(found, points[of_point, j].astype(np.float64) - queries[of_query, j], exponent)
-    return found
+        _add(sums, points[of_point, j].astype(np.float64) - queries[of_query, j], exponent)
+    return sums
 
 
 def scan(points: np.ndarray, queries: np.ndarray, k: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
@@ -44,9 +44,9 @@ def scan(points: np.ndarray, queries: np.ndarray, k: int, exponent: float) -> tu
     index = np.empty((len(queries), k), dtype=np.int64)
     size = max(1, BLOCK_VALUES // len(points))
     for start in range(0, len(queries), size):
-        found = powers(points, queries[start : start + size], exponent)
-        bounds = np.partition(found, k - 1, axis=1)[:, k - 1]
-        for i, (row, bound) in enumerate(zip(found, bounds), start):
+        all_powers = powers(points, queries[start : start + size], exponent)
+        bounds = np.partition(all_powers, k - 1, axis=1)[:, k - 1]
+        for i, (row, bound) in enumerate(zip(all_powers, bounds), start):
             near = np.flatnonzero(row <= bound)  # k of them, or more with ties: no need to sort the others
             index[i] = near[np.argsort(row[near], kind="stable")[:k]]
             smallest[i] = row[index[i]]

@@ -80,8 +80,8 @@ class NeighborIndex:
         """Query, point and power of all pairs of at most ``power`` (a hair more is let through), by query and power."""
         queries = np.ascontiguousarray(queries, dtype=np.float64)
         wanted = np.full(len(queries), power * (1 + kd_tree.SLACK))
-        found = [self._ball(queries[part], wanted[part], part.start) for part in self._ball_parts(len(queries))]
-        of_query, of_point, powers = (np.concatenate(side) for side in zip(*found))
+        chunks = [self._ball(queries[part], wanted[part], part.start) for part in self._ball_parts(len(queries))]
+        of_query, of_point, powers = (np.concatenate(side) for side in zip(*chunks))
         return of_query, of_point, powers
 
     def pairs(self, queries: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -134,10 +134,10 @@ class NeighborIndex:
         doubtful = np.flatnonzero(~(powers[:, -1] < bound))
         for part in self._ball_parts(len(doubtful)):
             rows = doubtful[part]
-            owner, points, found = self._ball(queries[rows], powers[rows, -1])
+            owner, points, exact_powers = self._ball(queries[rows], powers[rows, -1])
             starts = np.searchsorted(owner, np.arange(len(rows)))  # pairs come by query, then power, then index
             first = starts[:, None] + np.arange(k)
-            powers[rows], index[rows] = found[first], points[first]
+            powers[rows], index[rows] = exact_powers[first], points[first]
         return powers, index
 
     def _scanned(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -159,11 +159,11 @@ class NeighborIndex:
         else:
             near = scan_reference.powers(self.points, queries, self.exponent) <= powers[:, None] * (1 + kd_tree.SLACK)
             of_query, of_point = np.nonzero(near)
-        found = self._pair_powers(queries, of_query, of_point)
-        inside = found <= powers[of_query]
-        of_query, of_point, found = of_query[inside], of_point[inside], found[inside]
-        order = np.lexsort((of_point, found, of_query))
-        return of_query[order] + offset, of_point[order], found[order]
+        pair_powers = self._pair_powers(queries, of_query, of_point)
+        inside = pair_powers <= powers[of_query]
+        of_query, of_point, pair_powers = of_query[inside], of_point[inside], pair_powers[inside]
+        order = np.lexsort((of_point, pair_powers, of_query))
+        return of_query[order] + offset, of_point[order], pair_powers[order]
 
     def _ball_parts(self, m: int) -> list[slice]:
         size = max(1, BALL_PAIRS // len(self.points))

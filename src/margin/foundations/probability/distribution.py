@@ -227,8 +227,8 @@ def _first_integer(law: Discrete, holds: Callable[[Array], NDArray[np.bool_]], s
         width *= 2
     while np.any(right - left > 1):
         middle = np.floor((left + right) / 2)
-        found = holds(middle)
-        left, right = np.where(found, left, middle), np.where(found, middle, right)
+        reached = holds(middle)
+        left, right = np.where(reached, left, middle), np.where(reached, middle, right)
     return right
 
 

@@ -76,5 +76,5 @@ def maximum_a_posteriori(
 
     if not np.isfinite(loss(point)):
         raise ValueError(f"maximum_a_posteriori: start must give the data a positive probability; got {start!r}.")
-    found = optimize.minimize(loss, point, method="BFGS", jac="3-point", options={"gtol": GRADIENT_TOLERANCE})
-    return DistributionEstimate(found.x, family(found.x), float(-found.fun * len(x)))
+    optimum = optimize.minimize(loss, point, method="BFGS", jac="3-point", options={"gtol": GRADIENT_TOLERANCE})
+    return DistributionEstimate(optimum.x, family(optimum.x), float(-optimum.fun * len(x)))

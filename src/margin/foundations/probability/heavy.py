@@ -222,7 +222,7 @@ def _fit_student(data: Array, nu: float | None) -> tuple[float, float, float]:
 
     start_nu = np.log(4.0 if nu is None else nu)
     nu_bounds = (np.log(SMALLEST_NU), np.log(LARGEST_NU)) if nu is None else (start_nu, start_nu)
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         loss,
         [0.0, 0.0, start_nu],
         jac=True,
@@ -230,7 +230,7 @@ def _fit_student(data: Array, nu: float | None) -> tuple[float, float, float]:
         bounds=[(None, None), (None, None), nu_bounds],
         options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000},
     )
-    mu, log_sigma, log_nu = found.x
+    mu, log_sigma, log_nu = optimum.x
     fitted_nu = float(np.exp(log_nu)) if nu is None else nu
     return fitted_nu, float(median + unit * mu), float(unit * np.exp(log_sigma))
 
@@ -248,5 +248,5 @@ def _fit_levy_loc(data: Array) -> float:
     grid = np.linspace(-12, 6, 73)
     best = int(np.argmin([loss(point) for point in grid]))
     around = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
-    found = optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-10})
-    return float(data.min() - unit * np.exp(found.x))
+    optimum = optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-10})
+    return float(data.min() - unit * np.exp(optimum.x))

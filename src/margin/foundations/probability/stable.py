@@ -169,10 +169,10 @@ class AlphaStable(Continuous):
         start = min(starts, key=lambda p: _negative_log_likelihood(np.array(p), x))
         box = [(SMALLEST_FITTED_ALPHA, 2.0), (-1.0, 1.0), (-5.0, 5.0), (-20.0, 20.0)]
         options = {"ftol": 1e-8, "gtol": 1e-5, "eps": 1e-5}
-        found = optimize.minimize(
+        optimum = optimize.minimize(
             _negative_log_likelihood, start, args=(x,), method="L-BFGS-B", bounds=box, options=options
         )
-        law = _from_continuous_form(found.x)
+        law = _from_continuous_form(optimum.x)
         # alpha is never exactly 1 here, so the location scales like the variable.
         return cls(law.alpha, law.beta, law.gamma * unit, law.delta * unit + float(median))
 

@@ -75,8 +75,8 @@ def fit_conditional(family: str, network: Network, X: ArrayLike, y: ArrayLike, s
         return -float(law.log_density(targets, law.constrain(network(inputs, phi))).mean())
 
     initial = vector("fit_conditional", "start", start)
-    found = optimize.minimize(loss, initial, method="BFGS", jac="3-point", options={"gtol": 1e-8})
-    return LikelihoodEstimate(found.x, -float(found.fun) * len(targets))
+    optimum = optimize.minimize(loss, initial, method="BFGS", jac="3-point", options={"gtol": 1e-8})
+    return LikelihoodEstimate(optimum.x, -float(optimum.fun) * len(targets))
 
 
 def _law(caller: str, family: str) -> Family:

@@ -161,12 +161,12 @@ def sampled_consistency(
     r"""One random step :math:`t \sim U\{2, \dots, T\}` per row, times T - 1: unbiased for the sum over all steps."""
     steps = torch.randint(2, schedule.n_steps + 1, (len(x_0),), generator=generator)
     noise = torch.randn(x_0.shape, generator=generator, dtype=x_0.dtype)
-    found = torch.zeros(len(x_0), dtype=x_0.dtype)
+    terms = torch.zeros(len(x_0), dtype=x_0.dtype)
     for t in steps.unique().tolist():
         rows = steps == t
         x_t = noised(schedule, x_0[rows], t, noise[rows])
-        found[rows] = _consistency(schedule, x_0[rows], reverse, t, x_t)
-    return (schedule.n_steps - 1) * found
+        terms[rows] = _consistency(schedule, x_0[rows], reverse, t, x_t)
+    return (schedule.n_steps - 1) * terms
 
 
 def _consistency(schedule: NoiseSchedule, x_0: Tensor, reverse: ReverseKernel, t: int, x_t: Tensor) -> Tensor:

@@ -52,9 +52,9 @@ def upsampling_loss(
     t = torch.randint(1, schedule.n_steps + 1, (len(x_0),), generator=noise)
     epsilon = torch.randn(x_0.shape, generator=noise, dtype=x_0.dtype)
     x_t = noised(schedule, x_0, t, epsilon)
-    found = module(torch.cat([x_t, _enlarged(small)], dim=1), t.to(x_0.dtype) / schedule.n_steps)
+    output = module(torch.cat([x_t, _enlarged(small)], dim=1), t.to(x_0.dtype) / schedule.n_steps)
     target = schedule.signal(t, x_0) * epsilon - schedule.noise(t, x_0) * x_0
-    return {"loss": (found - target).square().mean(dim=(1, 2, 3))}
+    return {"loss": (output - target).square().mean(dim=(1, 2, 3))}
 
 
 class Cascade:

@@ -244,15 +244,15 @@ class DiffusionModel(NeuralEstimator):
         dtype, kind = next(module.parameters()).dtype, self.network_["prediction"]
         label = None if numbers is None else numbers.split(ROWS_AT_ONCE)
         work = threads_for(forward_work(module, min(len(x), ROWS_AT_ONCE)))
-        found = []
+        outputs = []
         with torch.no_grad(), torch_threads(work):
             for k, piece in enumerate(x.to(dtype).split(ROWS_AT_ONCE)):
                 steps = torch.full((len(piece),), t)
                 value = predicted(module, schedule, piece, steps, None if label is None else label[k], kind)
                 if label is not None and scale != 1:
                     value = guided(predicted(module, schedule, piece, steps, None, kind), value, scale)
-                found.append(value)
-        return convert(schedule, torch.cat(found).to(x.dtype), x, t, given=kind, wanted="x0")
+                outputs.append(value)
+        return convert(schedule, torch.cat(outputs).to(x.dtype), x, t, given=kind, wanted="x0")
 
     def _clean_inside(
         self,

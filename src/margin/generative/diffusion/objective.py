@@ -63,7 +63,7 @@ def denoising_loss(
     t = torch.randint(1, schedule.n_steps + 1, (len(x_0),), generator=noise)
     epsilon = torch.randn(x_0.shape, generator=noise, dtype=x_0.dtype)
     x_t = noised(schedule, x_0, t, epsilon)
-    found = predicted(module, schedule, x_t, t, label, prediction)
+    output = predicted(module, schedule, x_t, t, label, prediction)
     target = convert(schedule, epsilon, x_t, t, given="epsilon", wanted=prediction)
     if prediction == "x0":
         target = x_0  # the same number without the rounding of a division by a small factor
@@ -71,9 +71,9 @@ def denoising_loss(
         target = schedule.signal(t, x_0) * epsilon - schedule.noise(t, x_0) * x_0
     elif prediction == "velocity":
         target = x_0 - epsilon
-    error = (found - target).square().reshape(len(x_0), -1).mean(dim=1)
+    error = (output - target).square().reshape(len(x_0), -1).mean(dim=1)
     with torch.no_grad():
-        of_noise = convert(schedule, found, x_t, t, given=prediction, wanted="epsilon") - epsilon
+        of_noise = convert(schedule, output, x_t, t, given=prediction, wanted="epsilon") - epsilon
     return {
         "loss": weight[t].to(x_0.dtype) * error,
         "noise_error": of_noise.square().reshape(len(x_0), -1).mean(dim=1),

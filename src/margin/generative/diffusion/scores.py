@@ -32,18 +32,18 @@ def fisher_divergence(score: Score, x: Tensor, true_score: Tensor) -> Tensor:
 def jacobian_trace(score: Score, x: Tensor) -> tuple[Tensor, Tensor]:
     r"""The score and the trace of its Jacobian, one backward pass per coordinate."""
     x = x.detach().requires_grad_(True)
-    found = score(x)
+    values = score(x)
     trace = torch.zeros(len(x), dtype=x.dtype)
     for j in range(x.shape[1]):
-        (row,) = torch.autograd.grad(found[:, j].sum(), x, create_graph=True, materialize_grads=True)
+        (row,) = torch.autograd.grad(values[:, j].sum(), x, create_graph=True, materialize_grads=True)
         trace = trace + row[:, j]
-    return found, trace
+    return values, trace
 
 
 def implicit_score_matching(score: Score, x: Tensor) -> Tensor:
     r""":math:`\frac12\|s(x)\|^2 + \mathrm{tr}\,\nabla s(x)` of every row (Hyvarinen): integration by parts."""
-    found, trace = jacobian_trace(score, x)
-    return 0.5 * found.square().sum(dim=1) + trace
+    values, trace = jacobian_trace(score, x)
+    return 0.5 * values.square().sum(dim=1) + trace
 
 
 def sliced_score_matching(score: Score, x: Tensor, directions: Tensor) -> Tensor:
@@ -52,9 +52,9 @@ def sliced_score_matching(score: Score, x: Tensor, directions: Tensor) -> Tensor
     One backward pass whatever the number of coordinates; the mean over directions is the implicit loss.
     """
     x = x.detach().requires_grad_(True)
-    found = score(x)
-    (product,) = torch.autograd.grad((found * directions).sum(), x, create_graph=True, materialize_grads=True)
-    return 0.5 * found.square().sum(dim=1) + (product * directions).sum(dim=1)
+    values = score(x)
+    (product,) = torch.autograd.grad((values * directions).sum(), x, create_graph=True, materialize_grads=True)
+    return 0.5 * values.square().sum(dim=1) + (product * directions).sum(dim=1)
 
 
 def denoising_score_matching(score: Score, x: Tensor, sigma: Tensor | float, noise: Tensor) -> Tensor:

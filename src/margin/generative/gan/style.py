@@ -46,11 +46,11 @@ class ModulatedConv(nn.Module):
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
         style = self.style(w)
-        found = functional.conv2d(x * style[:, :, None, None], self.kernels, padding=self.kernels.shape[2] // 2)
+        convolved = functional.conv2d(x * style[:, :, None, None], self.kernels, padding=self.kernels.shape[2] // 2)
         if self.demodulate:
             squares = style.square() @ self.kernels.square().sum(dim=(2, 3)).T  # (n, o)
-            found = found * torch.rsqrt(squares + TINY)[:, :, None, None]
-        return found + self.bias[:, None, None]
+            convolved = convolved * torch.rsqrt(squares + TINY)[:, :, None, None]
+        return convolved + self.bias[:, None, None]
 
 
 class StyleGenerator(nn.Module):

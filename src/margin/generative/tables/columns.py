@@ -93,11 +93,11 @@ def decode_column(code: ColumnCode, coordinates: np.ndarray) -> np.ndarray:
         return labels[coordinates.argmax(axis=1)]
     level = ndtr(coordinates[:, 0])
     if code.kind == "steps":
-        found = code.values[np.searchsorted(code.levels, level).clip(max=len(code.values) - 1)]
+        values = code.values[np.searchsorted(code.levels, level).clip(max=len(code.values) - 1)]
     else:
-        found = np.interp(level, code.levels, code.values)
-    found = np.round(found) if code.integer else found
-    return np.where(coordinates[:, 1] > 0.5, np.nan, found) if code.missing else found
+        values = np.interp(level, code.levels, code.values)
+    values = np.round(values) if code.integer else values
+    return np.where(coordinates[:, 1] > 0.5, np.nan, values) if code.missing else values
 
 
 def _absent(column: np.ndarray) -> np.ndarray:

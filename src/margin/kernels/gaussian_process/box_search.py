@@ -44,13 +44,13 @@ def search_in_box(
         promised = -0.5 * float(gradient @ direction)
         if promised <= 0 or (promised <= tol and fell <= tol):
             break
-        found = yield from _along(x, direction, value, gradient, low, high)
-        if found is None:
+        accepted = yield from _along(x, direction, value, gradient, low, high)
+        if accepted is None:
             if curvature is None:
                 break
             curvature = None  # what was learned misled: start again along the gradient
             continue
-        step, value_there, gradient_there = found
+        step, value_there, gradient_there = accepted
         if not step.any():  # shorter than the spacing of numbers: nothing is left to find, and nothing to learn from
             break
         curvature = _learn(curvature, step, gradient_there - gradient)

@@ -57,10 +57,10 @@ class ClassSearches:
 
     def records(self, model: GaussianProcessClassifier) -> Iterator[Record]:
         total = max(runs.count for runs in self.runs) * self.runs[0].max_iter
-        while any(asked := [runs.next_request() for runs in self.runs]):
+        while any(requests := [runs.next_request() for runs in self.runs]):
             squares, running = 0.0, 0
-            for c, mode in self._evaluate(asked):
-                request = asked[c]
+            for c, mode in self._evaluate(requests):
+                request = requests[c]
                 assert request is not None
                 squares, running = squares + float(mode.gradient @ mode.gradient), running + 1
                 if self.runs[c].tell(-mode.value, -mode.gradient):
@@ -74,9 +74,9 @@ class ClassSearches:
             }
             yield Record(self.iteration, values, total=total)
 
-    def _evaluate(self, asked: list[EvaluationRequest | None]) -> list[tuple[int, Mode]]:
+    def _evaluate(self, requests: list[EvaluationRequest | None]) -> list[tuple[int, Mode]]:
         """The modes asked for, by several threads where that is worth it; LAPACK lets go of the interpreter lock."""
-        wanted = [(c, request.theta) for c, request in enumerate(asked) if request is not None]
+        wanted = [(c, request.theta) for c, request in enumerate(requests) if request is not None]
 
         def evaluate(job: tuple[int, np.ndarray]) -> tuple[int, Mode]:
             return job[0], self.problems[job[0]].at(job[1], gradient=self.learns)

@@ -175,9 +175,9 @@ class GaussianProcessClassifier(ClassifierMixin, SearchParameters, IterativeEsti
             approximation = LaplaceApproximation(
                 kernel, self.X_train_[rows], labels, newton_steps=self.max_iter_predict
             )
-            found = approximation.at(own, gradient=eval_gradient)
-            values.append(found.value)
-            gradients.append(found.gradient / len(self.kernels_))
+            mode = approximation.at(own, gradient=eval_gradient)
+            values.append(mode.value)
+            gradients.append(mode.gradient / len(self.kernels_))
         value = float(np.mean(values))
         return (value, np.concatenate(gradients)) if eval_gradient else value
 

@@ -44,12 +44,12 @@ class FunctionRestarts(Restarts):
         return True  # whether it did is for the function to say
 
     def state(self) -> dict[str, Any]:
-        told = [{"values": [value], "end": end.copy()} for value, end in zip(self.values, self.ends)]
-        return {"starts": self.plan.starts.copy(), "rows": self.plan.rows.copy(), "told": told}
+        finished_runs = [{"values": [value], "end": end.copy()} for value, end in zip(self.values, self.ends)]
+        return {"starts": self.plan.starts.copy(), "rows": self.plan.rows.copy(), "told": finished_runs}
 
-    def replay(self, told: list[dict[str, Any]], publish: Callable[[EvaluationRequest], None]) -> None:
-        self.ends = [np.array(run["end"]) for run in told]
-        self.values = [float(run["values"][0]) for run in told]
+    def replay(self, finished_runs: list[dict[str, Any]], publish: Callable[[EvaluationRequest], None]) -> None:
+        self.ends = [np.array(run["end"]) for run in finished_runs]
+        self.values = [float(run["values"][0]) for run in finished_runs]
         if self.values:
             best = int(np.argmin(self.values))
             publish(EvaluationRequest(best, False, self.ends[best]))
@@ -60,8 +60,8 @@ class FunctionRestarts(Restarts):
             return start
 
         def objective(theta: Any, eval_gradient: bool = True) -> Any:
-            found = self.evaluate(EvaluationRequest(run, False, np.asarray(theta, dtype=np.float64)))
-            return (-found.value, -found.gradient) if eval_gradient else -found.value
+            evaluation = self.evaluate(EvaluationRequest(run, False, np.asarray(theta, dtype=np.float64)))
+            return (-evaluation.value, -evaluation.gradient) if eval_gradient else -evaluation.value
 
         end = np.asarray(self.optimizer(objective, start.copy(), bounds=self.bounds)[0], dtype=np.float64)
         if end.shape != start.shape:

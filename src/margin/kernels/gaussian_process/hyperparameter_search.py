@@ -30,10 +30,10 @@ class SearchObjective(Protocol):
     def evaluate(self, request: EvaluationRequest, *, gradient: bool) -> Any:
         """An object with ``value`` (to be maximized) and ``gradient``."""
 
-    def publish(self, model: Any, request: EvaluationRequest, found: Any) -> None:
+    def publish(self, model: Any, request: EvaluationRequest, evaluation: Any) -> None:
         """Make ``model`` the one of this evaluation."""
 
-    def describe(self, request: EvaluationRequest, found: Any) -> dict[str, float]:
+    def describe(self, request: EvaluationRequest, evaluation: Any) -> dict[str, float]:
         """Numbers for the record."""
 
 
@@ -55,7 +55,7 @@ class HyperparameterSearch:
         else:
             plan = SearchPlan(np.array(state["starts"]), np.array(state["rows"]))
         problem.coarse_rows = plan.rows
-        self.runs = restarts_for(model, plan, bounds, n, lambda asked: problem.evaluate(asked, gradient=True))
+        self.runs = restarts_for(model, plan, bounds, n, lambda request: problem.evaluate(request, gradient=True))
         self.iteration = 0
         if state is not None:
             self._replay(model, state)
@@ -63,10 +63,10 @@ class HyperparameterSearch:
     def records(self, model: Any) -> Iterator[Record]:
         """One per evaluation; ``model`` is that of the best so far."""
         total = self.runs.count * self.runs.max_iter
-        for asked in self.runs.evaluations():
-            found = self.problem.evaluate(asked, gradient=self.learns)
-            if self.runs.tell(-found.value, -found.gradient):
-                self.problem.publish(model, asked, found)
+        for request in self.runs.evaluations():
+            evaluation = self.problem.evaluate(request, gradient=self.learns)
+            if self.runs.tell(-evaluation.value, -evaluation.gradient):
+                self.problem.publish(model, request, evaluation)
             elif self.iteration == 0:
                 raise ValueError(
                     f"{type(model).__name__}: the kernel matrix is not positive definite, even with a jitter of one "
@@ -74,7 +74,7 @@ class HyperparameterSearch:
                 )
             self.iteration += 1
             model.n_iter_ = self.iteration
-            values = self.problem.describe(asked, found) | {"run": asked.run}
+            values = self.problem.describe(request, evaluation) | {"run": request.run}
             yield Record(self.iteration, values, total=total)
 
     def state(self) -> dict[str, Any]:
@@ -87,8 +87,8 @@ class HyperparameterSearch:
         return f"{type(model).__name__}: a search was stopped after max_iter={model.max_iter} evaluations."
 
     def _replay(self, model: Any, state: dict[str, Any]) -> None:
-        def publish(asked: EvaluationRequest) -> None:
-            self.problem.publish(model, asked, self.problem.evaluate(asked, gradient=False))
+        def publish(request: EvaluationRequest) -> None:
+            self.problem.publish(model, request, self.problem.evaluate(request, gradient=False))
 
         self.runs.replay(state["told"], publish)
         self.iteration = sum(len(run["values"]) for run in state["told"])

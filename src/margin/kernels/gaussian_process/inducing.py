@@ -89,11 +89,11 @@ class SparseObjective:
         )
         if not np.isfinite(value):
             return _nothing(theta, m)
-        found = SparseEvaluation(value, np.zeros(len(theta)), L, B_factor, e, jitter)
+        evaluation = SparseEvaluation(value, np.zeros(len(theta)), L, B_factor, e, jitter)
         if not gradient:
-            return found
-        signal_slope, noise_slope = self._gradient(signal, found, precision, slack)
-        return replace(found, gradient=_with_noise(kernel, signal_slope, noise_slope))
+            return evaluation
+        signal_slope, noise_slope = self._gradient(signal, evaluation, precision, slack)
+        return replace(evaluation, gradient=_with_noise(kernel, signal_slope, noise_slope))
 
     def _seen(self, signal: Kernel, noise: float, L: Floats) -> tuple[Floats, Floats]:
         """Fills V; k_ii - q_ii, which the inducing points do not see, and the precisions 1 / Lambda_ii."""
@@ -116,11 +116,11 @@ class SparseObjective:
         return S, r
 
     def _gradient(
-        self, signal: Kernel, found: SparseEvaluation, precision: Floats, slack: Floats
+        self, signal: Kernel, evaluation: SparseEvaluation, precision: Floats, slack: Floats
     ) -> tuple[Floats, float]:
         """With respect to the parameters of the signal, and to the variance of the noise."""
-        m, L, e = len(self.Z), found.L, found.e
-        inner = -solve_factored(found.B_factor, np.eye(m)) - np.outer(e, e)  # 2 dF/dS without the trace term
+        m, L, e = len(self.Z), evaluation.L, evaluation.e
+        inner = -solve_factored(evaluation.B_factor, np.eye(m)) - np.outer(e, e)  # 2 dF/dS without the trace term
         contraction = _Contraction(signal, self.Z)
         spread, noise_slope = np.zeros((m, m)), 0.0
         for rows in self._blocks():

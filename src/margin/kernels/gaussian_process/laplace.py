@@ -183,7 +183,7 @@ class LaplaceApproximation:
             return kernel.gradient(self.X, weights)
         diagonal = left * pull - 0.5 * root**2 * kept
         # The trace of R K is that of (B - I) B^{-1}.
-        whole = float(left @ symmetric_product(gram, pull)) - 0.5 * (len(pull) - float(kept.sum()))
-        total = whole - form.noise * float(diagonal.sum())
+        with_noise = float(left @ symmetric_product(gram, pull)) - 0.5 * (len(pull) - float(kept.sum()))
+        total = with_noise - form.noise * float(diagonal.sum())
         per_column = contracted(form, self.X, inverse, gram, left, pull, root)
         return form.gradient(total, per_column, float(diagonal.sum()))

@@ -123,8 +123,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
         part = slice(None, None, -(-len(X) // SCREENED_ROWS))
         few = MarginalLikelihood(kernel, X[part], y[part], alpha if np.ndim(alpha) == 0 else alpha[part])
         starts, bounds = np.concatenate([kernel.theta[None], also]), kernel.bounds
-        found = best_start(starts, bounds, partial(few.at, gradient=True), tol=self.tol, max_iter=self.max_iter)
-        return kernel.clone_with_theta(found)
+        theta = best_start(starts, bounds, partial(few.at, gradient=True), tol=self.tol, max_iter=self.max_iter)
+        return kernel.clone_with_theta(theta)
 
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, *, with_noise: bool | None = None
@@ -219,8 +219,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
                 f"got {theta.shape}."
             )
         likelihood = MarginalLikelihood(self.kernel_, self.X_train_, self.y_train_, self.train_noise_)
-        found = likelihood.at(theta, gradient=eval_gradient)
-        return (found.value, found.gradient) if eval_gradient else found.value
+        evaluation = likelihood.at(theta, gradient=eval_gradient)
+        return (evaluation.value, evaluation.gradient) if eval_gradient else evaluation.value
 
     def _targets(self, y: Any) -> np.ndarray:
         y = np.asarray(y, dtype=np.float64)
@@ -272,22 +272,22 @@ class _Exact:
     def evaluate(self, request: EvaluationRequest, *, gradient: bool) -> Evaluation:
         return self._likelihood(request.coarse).at(request.theta, gradient=gradient)
 
-    def publish(self, model: GaussianProcessRegressor, request: EvaluationRequest, found: Evaluation) -> None:
+    def publish(self, model: GaussianProcessRegressor, request: EvaluationRequest, evaluation: Evaluation) -> None:
         likelihood = self._likelihood(request.coarse)
         model.kernel_ = self.kernel.clone_with_theta(request.theta)
         model.X_train_, model.y_train_, model.train_noise_ = likelihood.X, likelihood.y, likelihood.alpha
-        model.L_, model.alpha_ = likelihood.keep(found), found.weights
-        model.jitter_ = found.jitter
-        model.log_marginal_likelihood_value_ = found.value
+        model.L_, model.alpha_ = likelihood.keep(evaluation), evaluation.weights
+        model.jitter_ = evaluation.jitter
+        model.log_marginal_likelihood_value_ = evaluation.value
         given = 0.0 if np.ndim(self.alpha) else float(self.alpha)
         model.noise_ = (noise_variance(model.kernel_) + given) * np.square(model.y_std_)
 
-    def describe(self, request: EvaluationRequest, found: Evaluation) -> dict[str, float]:
+    def describe(self, request: EvaluationRequest, evaluation: Evaluation) -> dict[str, float]:
         return {
-            "log_marginal_likelihood": found.value,
-            "gradient_norm": float(np.linalg.norm(found.gradient)),
-            "jitter": found.jitter,
-            "rows": len(found.weights),
+            "log_marginal_likelihood": evaluation.value,
+            "gradient_norm": float(np.linalg.norm(evaluation.gradient)),
+            "jitter": evaluation.jitter,
+            "rows": len(evaluation.weights),
         }
 
     def _likelihood(self, coarse: bool) -> MarginalLikelihood:

@@ -103,22 +103,22 @@ class Restarts:
             "told": [search.state() for search in self.searches],
         }
 
-    def replay(self, told: list[dict[str, Any]], publish: Callable[[EvaluationRequest], None]) -> None:
+    def replay(self, finished_runs: list[dict[str, Any]], publish: Callable[[EvaluationRequest], None]) -> None:
         """Live through an earlier fit; ``publish`` is called once, with the evaluation that was its best."""
         best: EvaluationRequest | None = None
-        for run in told:
+        for run in finished_runs:
             for value, gradient in zip(run["values"], run["gradients"]):
-                asked = self.next_request()
-                assert asked is not None
+                request = self.next_request()
+                assert request is not None
                 if self.tell(float(value), gradient):
-                    best = asked
+                    best = request
         if best is not None:
             publish(best)
 
     def evaluations(self) -> Iterator[EvaluationRequest]:
         """Questions, until there are none; each is to be answered by :meth:`tell` before the next."""
-        while (asked := self.next_request()) is not None:
-            yield asked
+        while (request := self.next_request()) is not None:
+            yield request
 
     def _begin(self, start: Floats, curvature: Floats | None = None) -> None:
         self.searches.append(
@@ -131,9 +131,9 @@ def best_start(
 ) -> Floats:
     """Of ``starts`` (k, p) the one whose search ends highest by ``evaluate``; the first unless another is worth it."""
     runs = Restarts(SearchPlan(starts), bounds, 0, tol=tol, max_iter=max_iter)
-    for asked in runs.evaluations():
-        found = evaluate(asked.theta)
-        runs.tell(-found.value, -found.gradient)
+    for request in runs.evaluations():
+        evaluation = evaluate(request.theta)
+        runs.tell(-evaluation.value, -evaluation.gradient)
     values = [search.best_value for search in runs.searches]
     best = int(np.argmin(values))
     return starts[best if values[best] < values[0] - WORTH else 0]

@@ -171,18 +171,18 @@ class _Sparse:
         return self.objective.at(request.theta, gradient=gradient)
 
     def publish(
-        self, model: SparseGaussianProcessRegressor, request: EvaluationRequest, found: SparseEvaluation
+        self, model: SparseGaussianProcessRegressor, request: EvaluationRequest, evaluation: SparseEvaluation
     ) -> None:
         model.kernel_ = self.kernel.clone_with_theta(request.theta)
         model.inducing_points_ = self.objective.Z
-        model.L_, model.B_factor_, model.jitter_ = found.L, found.B_factor, found.jitter
-        model.weights_ = solve_triangular(found.L, found.e, lower=True, trans="T", check_finite=False)
-        model.bound_ = found.value
+        model.L_, model.B_factor_, model.jitter_ = evaluation.L, evaluation.B_factor, evaluation.jitter
+        model.weights_ = solve_triangular(evaluation.L, evaluation.e, lower=True, trans="T", check_finite=False)
+        model.bound_ = evaluation.value
         model.noise_ = noise_variance(model.kernel_) * model.y_std_**2
 
-    def describe(self, request: EvaluationRequest, found: SparseEvaluation) -> dict[str, float]:
+    def describe(self, request: EvaluationRequest, evaluation: SparseEvaluation) -> dict[str, float]:
         return {
-            "bound": found.value,
-            "gradient_norm": float(np.linalg.norm(found.gradient)),
-            "jitter": found.jitter,
+            "bound": evaluation.value,
+            "gradient_norm": float(np.linalg.norm(evaluation.gradient)),
+            "jitter": evaluation.jitter,
         }

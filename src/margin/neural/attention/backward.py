@@ -53,15 +53,15 @@ def attention_backward(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, gradien
     return AttentionGradients(scores @ k, scores.transpose(-2, -1) @ q, weights.transpose(-2, -1) @ gradient)
 
 
-def linear_backward(layer: nn.Linear, x: Tensor, gradient: Tensor, name: str, found: Gradients) -> Tensor:
+def linear_backward(layer: nn.Linear, x: Tensor, gradient: Tensor, name: str, gradients: Gradients) -> Tensor:
     r"""Into ``found``: :math:`\bar W = \sum \bar y x^\top,\; \bar b = \sum \bar y`; returned: :math:`W^\top\bar y`."""
-    found[f"{name}.weight"] = gradient.flatten(0, -2).T @ x.flatten(0, -2)
+    gradients[f"{name}.weight"] = gradient.flatten(0, -2).T @ x.flatten(0, -2)
     if layer.bias is not None:
-        found[f"{name}.bias"] = gradient.flatten(0, -2).sum(dim=0)
+        gradients[f"{name}.bias"] = gradient.flatten(0, -2).sum(dim=0)
     return gradient @ layer.weight
 
 
-def layer_norm_backward(layer: nn.LayerNorm, x: Tensor, gradient: Tensor, name: str, found: Gradients) -> Tensor:
+def layer_norm_backward(layer: nn.LayerNorm, x: Tensor, gradient: Tensor, name: str, gradients: Gradients) -> Tensor:
     r""":math:`\bar x = \frac1\sigma\left(g - \mathrm{mean}(g) - z\,\mathrm{mean}(g \odot z)\right)`.
 
     :math:`g = \gamma\bar y`, and z are the standardized entries: the two means undo what mean and deviation take away.
@@ -69,8 +69,8 @@ def layer_norm_backward(layer: nn.LayerNorm, x: Tensor, gradient: Tensor, name: 
     center = x.mean(dim=-1, keepdim=True)
     deviation = (x.var(dim=-1, keepdim=True, correction=0) + layer.eps).sqrt()
     z = (x - center) / deviation
-    found[f"{name}.weight"] = (gradient * z).flatten(0, -2).sum(dim=0)
-    found[f"{name}.bias"] = gradient.flatten(0, -2).sum(dim=0)
+    gradients[f"{name}.weight"] = (gradient * z).flatten(0, -2).sum(dim=0)
+    gradients[f"{name}.bias"] = gradient.flatten(0, -2).sum(dim=0)
     g = gradient * layer.weight
     return (g - g.mean(dim=-1, keepdim=True) - z * (g * z).mean(dim=-1, keepdim=True)) / deviation
 
@@ -84,35 +84,35 @@ def block_backward(block: TransformerBlock, x: Tensor, gradient: Tensor) -> tupl
     config = block.config
     if not config.norm_first or config.norm != "layer" or config.feed_forward != "mlp" or config.activation != "gelu":
         raise ValueError("block_backward: the block must have layer norms first and a feed-forward part with gelu.")
-    found: Gradients = {}
+    gradients: Gradients = {}
     with torch.no_grad():
         h = x + block.attention(block.attention_norm(x), causal=block.causal)
-        at_h = gradient + _feed_backward(block, h, gradient, found)
-        at_x = at_h + _attention_backward(block, x, at_h, found)
-    return at_x, found
+        at_h = gradient + _feed_backward(block, h, gradient, gradients)
+        at_x = at_h + _attention_backward(block, x, at_h, gradients)
+    return at_x, gradients
 
 
-def _feed_backward(block: TransformerBlock, h: Tensor, gradient: Tensor, found: Gradients) -> Tensor:
+def _feed_backward(block: TransformerBlock, h: Tensor, gradient: Tensor, gradients: Gradients) -> Tensor:
     feed, norm = block.feed, block.feed_norm
     assert isinstance(feed, FeedForward)
     assert isinstance(norm, nn.LayerNorm)
     z = norm(h)
     before = feed.up(z)
-    after = linear_backward(feed.down, feed.activation(before), gradient, "feed.down", found)
-    at_z = linear_backward(feed.up, z, after * gelu_slope(before), "feed.up", found)
-    return layer_norm_backward(norm, h, at_z, "feed_norm", found)
+    after = linear_backward(feed.down, feed.activation(before), gradient, "feed.down", gradients)
+    at_z = linear_backward(feed.up, z, after * gelu_slope(before), "feed.up", gradients)
+    return layer_norm_backward(norm, h, at_z, "feed_norm", gradients)
 
 
-def _attention_backward(block: TransformerBlock, x: Tensor, gradient: Tensor, found: Gradients) -> Tensor:
+def _attention_backward(block: TransformerBlock, x: Tensor, gradient: Tensor, gradients: Gradients) -> Tensor:
     layer, norm = block.attention, block.attention_norm
     assert isinstance(layer, MultiHeadAttention)
     assert isinstance(norm, nn.LayerNorm)
     z = norm(x)
     q, k, v = layer.projections(z)
     mixed, weights = attention(q, k, v, causal=block.causal)
-    at_mixed = linear_backward(layer.out, join_heads(mixed), gradient, "attention.out", found)
+    at_mixed = linear_backward(layer.out, join_heads(mixed), gradient, "attention.out", gradients)
     parts = attention_backward(q, k, v, weights, split_heads(at_mixed, layer.n_heads))
     at_z = torch.zeros_like(z)
     for name, part in zip(("query", "key", "value"), parts):
-        at_z = at_z + linear_backward(getattr(layer, name), z, join_heads(part), f"attention.{name}", found)
-    return layer_norm_backward(norm, x, at_z, "attention_norm", found)
+        at_z = at_z + linear_backward(getattr(layer, name), z, join_heads(part), f"attention.{name}", gradients)
+    return layer_norm_backward(norm, x, at_z, "attention_norm", gradients)

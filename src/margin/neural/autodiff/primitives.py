@@ -131,12 +131,12 @@ place: Primitive = _linear("place", _placed, lambda g, _a, index, **_: take(g, i
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum over the axes along which an array of ``shape`` was repeated."""
-    found = shape_of(g)
-    if found == shape:
+    own_shape = shape_of(g)
+    if own_shape == shape:
         return g
-    if not found:
+    if not own_shape:
         return broadcast_to(g, shape=shape)
-    g = total(g, axis=tuple(range(len(found) - len(shape)))) if len(found) > len(shape) else g
+    g = total(g, axis=tuple(range(len(own_shape) - len(shape)))) if len(own_shape) > len(shape) else g
     repeated = tuple(i for i, size in enumerate(shape) if size == 1 and shape_of(g)[i] != 1)
     return total(g, axis=repeated, keepdims=True) if repeated else g
 

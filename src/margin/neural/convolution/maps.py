@@ -29,10 +29,10 @@ def feature_maps(network: nn.Module, x: Tensor, kinds: tuple[type[nn.Module], ..
     >>> {name: tuple(m.shape) for name, m in maps.items()}
     {'0': (1, 4, 6, 6), '1': (1, 4, 3, 3)}
     """
-    found: dict[str, Tensor] = {}
+    maps: dict[str, Tensor] = {}
 
     def note(name: str) -> Callable[[Any, Any, Tensor], None]:
-        return lambda _layer, _inputs, output: found.__setitem__(name, output.detach())
+        return lambda _layer, _inputs, output: maps.__setitem__(name, output.detach())
 
     leaves = [(name, layer) for name, layer in network.named_modules() if not list(layer.children())]
     hooks = [layer.register_forward_hook(note(name)) for name, layer in leaves if not kinds or isinstance(layer, kinds)]
@@ -44,7 +44,7 @@ def feature_maps(network: nn.Module, x: Tensor, kinds: tuple[type[nn.Module], ..
         network.train(was_training)
         for hook in hooks:
             hook.remove()
-    return found
+    return maps
 
 
 def strongest_patches(maps: Tensor, images: Tensor, size: int, jump: int, offset: int = 0) -> Tensor:

@@ -27,11 +27,11 @@ def dead_units(model: nn.Module, x: Tensor) -> list[tuple[int, int]]:
     >>> dead_units(net, torch.tensor([[-1.0], [1.0]]))
     [(0, 1)]
     """
-    found = []
+    dead = []
     for layer, h in enumerate(activations_of(model, x)):
         silent = (h == 0).flatten(0, -2).all(dim=0)
-        found += [(layer, int(unit)) for unit in silent.nonzero()]
-    return found
+        dead += [(layer, int(unit)) for unit in silent.nonzero()]
+    return dead
 
 
 def saturated_fraction(model: nn.Module, x: Tensor, low: float = 0.0, high: float = 1.0, near: float = 0.05) -> float:

@@ -120,8 +120,8 @@ class MLPClassifier(ClassifierMixin, MLPEstimator):
         first = not hasattr(self, "classes_")
         X, y = self._validate(X, y, reset=first)
         if first:
-            found, codes = _coded(y)
-            known = found if classes is None else np.unique(classes)
+            seen, codes = _coded(y)
+            known = seen if classes is None else np.unique(classes)
             self._begin(X, np.ones(X.shape[0]), codes, known)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(

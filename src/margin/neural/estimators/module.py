@@ -171,8 +171,8 @@ class ModuleEstimator(NeuralEstimator):
         x = torch.from_numpy(np.asarray(self._checked(X, reset=False), dtype=self.dtype).copy())
 
         def outputs(rows: Tensor) -> Tensor:
-            found = module(rows)
-            return found.reshape(len(found), -1)
+            output = module(rows)
+            return output.reshape(len(output), -1)
 
         return outputs, x
 

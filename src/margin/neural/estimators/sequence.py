@@ -101,14 +101,14 @@ class SequenceEstimator(NeuralEstimator):
             if reset:
                 self.table_ = True
             return X[:, :, None]
-        found = np.asarray(X, dtype=float)[:, :, None] if is_table(X) else padded(owner, X)
+        series = np.asarray(X, dtype=float)[:, :, None] if is_table(X) else padded(owner, X)
         if reset:
-            self.table_, self.n_features_in_ = False, found.shape[2]
+            self.table_, self.n_features_in_ = False, series.shape[2]
             self.__dict__.pop("feature_names_in_", None)
         expected = 1 if self.table_ else self.n_features_in_
-        if found.shape[2] != expected:
-            raise ValueError(f"{owner}: X must have {expected} channels, as in fit; got {found.shape[2]}.")
-        return found
+        if series.shape[2] != expected:
+            raise ValueError(f"{owner}: X must have {expected} channels, as in fit; got {series.shape[2]}.")
+        return series
 
     def _scaled(self, series: np.ndarray) -> np.ndarray:
         return Scaling(self.center_, self.scale_).apply(series)

@@ -89,9 +89,9 @@ class TabularNetClassifier(ClassifierMixin, TabularNetEstimator):
         return self.classes_[best]
 
     def _calibrate(self, outputs: Tensor, targets: Tensor, weights: Tensor) -> None:
-        found = best_temperature(outputs.numpy(), targets.numpy(), weights.numpy())
+        temperature = best_temperature(outputs.numpy(), targets.numpy(), weights.numpy())
         # The mean over several networks is less sure than each of them: only what smoothing left too unsure is mended.
-        self.temperature_ = found if self.n_networks == 1 else min(found, 1.0)
+        self.temperature_ = temperature if self.n_networks == 1 else min(temperature, 1.0)
 
     def _losses(self, outputs: Tensor, target: Tensor, training: bool) -> Tensor:
         smoothing = self.label_smoothing if training else 0.0

@@ -146,13 +146,13 @@ class HourglassStack(nn.Module):
         self.returns = nn.ModuleList(nn.Conv2d(n_outputs, channels, 1) for _ in range(stacks - 1))
 
     def predictions(self, x: Tensor) -> list[Tensor]:
-        x, found = self.stem(x), []
+        x, predictions = self.stem(x), []
         for k, (glass, head) in enumerate(zip(self.glasses, self.heads)):
             features = glass(x)
-            found.append(head(features))
+            predictions.append(head(features))
             if k < len(self.returns):
-                x = x + features + self.returns[k](found[-1])
-        return found
+                x = x + features + self.returns[k](predictions[-1])
+        return predictions
 
     def forward(self, x: Tensor) -> Tensor:
         return self.predictions(x)[-1]

@@ -77,12 +77,12 @@ def compare_depths(budget: int, depths: Sequence[int] = (1, 2, 3, 4, 5), n_input
     >>> [(b.width, b.regions) for b in compare_depths(500, (1, 5))]
     [(166, 167), (10, 161051)]
     """
-    found = []
+    networks = []
     for depth in depths:
         width = 0
         while parameter_count(width + 1, depth, n_inputs) <= budget:
             width += 1
         if width:
             regions = region_limit(width, depth, n_inputs)
-            found.append(WidestNetwork(depth, width, parameter_count(width, depth, n_inputs), regions))
-    return found
+            networks.append(WidestNetwork(depth, width, parameter_count(width, depth, n_inputs), regions))
+    return networks

@@ -43,11 +43,11 @@ def _split(polygon: Array, G: Array, c: Array) -> list[tuple[Array, Array, Array
     for direction, offset in zip(G, c):
         halves = (clip_polygon(part, s * direction, s * offset) for part in parts for s in (1, -1))
         parts = [half for half in halves if len(half) > 2 and _area(half) > 0]
-    found = []
+    pieces = []
     for part in parts:
         active = G @ part.mean(axis=0) + c > 0
-        found.append((part, G * active[:, None], c * active))
-    return found
+        pieces.append((part, G * active[:, None], c * active))
+    return pieces
 
 
 def _area(polygon: Array) -> float:

@@ -71,10 +71,10 @@ class Adversarial(Step):
         for player in self.players:
             descend = self.descents[player.name]
             for turn in range(player.updates):
-                found = descend(
+                own_means = descend(
                     partial(self._terms, player), batch, step * player.updates + turn, factor=self.rate_factor
                 )
-            means |= {f"{player.name}_{name}": mean for name, mean in found.items()}
+            means |= {f"{player.name}_{name}": mean for name, mean in own_means.items()}
         if self.average is not None:
             self.average.update()
         return means

@@ -114,17 +114,17 @@ class Training:
         self.keep()
         if "train_loss" in values:
             self.loss_curve.append(values["train_loss"])
-        found = {} if self.evaluate is None else self.evaluate()
-        if "valid_score" in found:
-            self.scores.append(found["valid_score"])
+        evaluation = {} if self.evaluate is None else self.evaluate()
+        if "valid_score" in evaluation:
+            self.scores.append(evaluation["valid_score"])
         self.finished = self.epoch >= self.plan.epochs or self.step.converged
         if self.stopping is not None:
-            loss = found.get("valid_loss", values.get("train_loss"))
+            loss = evaluation.get("valid_loss", values.get("train_loss"))
             self.finished |= loss is not None and self.stopping.see(loss, self.step.result)
             self.step.rate_factor = self.stopping.rate_factor
             if self.finished:
                 self.stopping.restore_best(self.step.result)
-        return found
+        return evaluation
 
     def state(self) -> dict[str, Any]:
         """Everything that decides what happens next, as plain values and copied arrays; at the end only the result."""

@@ -91,38 +91,38 @@ class QuasiNewton(Step):
         if self.batch_number != batch.number:
             self.value, self.gradient = self._evaluate(x, batch)
             self.batch_number = batch.number
-        found, direction = self._search(x, batch)
-        if found is None:
+        accepted, direction = self._search(x, batch)
+        if accepted is None:
             write_parameters(x, self.parameters)  # the last probe stands elsewhere
             self.value, self.gradient = self._evaluate(x, batch)
             self.converged, self.alpha = True, 0.0
             return self.means
-        s = found.alpha * direction
-        y: Any = found.gradient - self.gradient
+        s = accepted.alpha * direction
+        y: Any = accepted.gradient - self.gradient
         if float(s @ y) > CURVATURE_FLOOR * float(s.norm() * y.norm()):
             self.pairs.append(CurvaturePair(s, y))
-        self._move(x, found, direction, batch)
+        self._move(x, accepted, direction, batch)
         self.converged = self._no_evaluation_left() or float(self.gradient.abs().max()) <= self.tol
         return self.means
 
     def rates(self) -> dict[str, float]:
         return {"step_size": self.alpha}
 
-    def _move(self, x: Tensor, found: Probe, direction: Tensor, batch: Batch) -> None:
-        target = x + found.alpha * direction
-        if self._latest is not found:  # the search returned a point that is not the one it looked at last
+    def _move(self, x: Tensor, accepted: Probe, direction: Tensor, batch: Batch) -> None:
+        target = x + accepted.alpha * direction
+        if self._latest is not accepted:  # the search returned a point that is not the one it looked at last
             self._evaluate(target, batch)
-        self.value, self.gradient, self.alpha = found.value, found.gradient, float(found.alpha)  # type: ignore[assignment]
+        self.value, self.gradient, self.alpha = accepted.value, accepted.gradient, float(accepted.alpha)  # type: ignore[assignment]
 
     def _search(self, x: Tensor, batch: Batch) -> tuple[Probe | None, Tensor]:
         """A step along the quasi-Newton direction, or else along the gradient with the curvature forgotten."""
         direction = -two_loop(self.gradient, self.pairs)
-        found = self._line(x, direction, batch)
-        if found is None and self.pairs:
+        accepted = self._line(x, direction, batch)
+        if accepted is None and self.pairs:
             self.pairs.clear()
             direction = -self.gradient
-            found = self._line(x, direction, batch)
-        return found, direction
+            accepted = self._line(x, direction, batch)
+        return accepted, direction
 
     def _line(self, x: Tensor, direction: Tensor, batch: Batch) -> Probe | None:
         slope = float(self.gradient @ direction)

@@ -57,14 +57,14 @@ def data_parallel(module: nn.Module, loss: Loss, x: Tensor, y: Tensor, n_workers
         for rank, (rows, targets) in enumerate(pieces):
             torch.save((module, loss, rows.clone(), targets.clone(), len(x)), folder / f"piece-{rank}.pt")
         _run_workers(folder, n_workers)
-        with np.load(folder / "gradients.npz") as found:
-            _accumulate(module, found)
-            return float(found["loss"])
+        with np.load(folder / "gradients.npz") as gradients:
+            _accumulate(module, gradients)
+            return float(gradients["loss"])
 
 
-def _accumulate(module: nn.Module, found: Mapping[str, np.ndarray]) -> None:
+def _accumulate(module: nn.Module, gradients: Mapping[str, np.ndarray]) -> None:
     for i, p in enumerate(p for p in module.parameters() if p.requires_grad):
-        gradient = torch.from_numpy(found[f"gradient-{i}"]).to(p.device)
+        gradient = torch.from_numpy(gradients[f"gradient-{i}"]).to(p.device)
         p.grad = gradient if p.grad is None else p.grad + gradient
 
 

@@ -81,26 +81,26 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_JSON:
             raise ValueError(f"load_transformers: {path} must be at most {MOST_JSON} bytes; it is larger.")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"load_transformers: {path} cannot be read: {error.strerror or error}.") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"load_transformers: {path} must be JSON ({str(error)[:100]}).") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"load_transformers: {path} must hold a JSON object; got {type(found).__name__}.")
-    return found
+    if not isinstance(content, dict):
+        raise ValueError(f"load_transformers: {path} must hold a JSON object; got {type(content).__name__}.")
+    return content
 
 
 def _stored_names(names: Any, kind: str) -> dict[str, str]:
     """The names in the file by today's names: the first files of BERT called weights of norms gamma and beta, and a
     network without its head has no prefix."""
-    found = {}
+    stored_names = {}
     for name in names:
         new = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
         if not new.startswith((PREFIX[kind], "cls.", "lm_head.", "classifier.")):
             new = PREFIX[kind] + new
-        found[new] = name
-    return found
+        stored_names[new] = name
+    return stored_names
 
 
 def _check(

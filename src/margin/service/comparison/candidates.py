@@ -46,7 +46,7 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
     left_out = {} if picked else {r.name: _reason(r.entry) for r in rows if n_rows > (r.entry.max_rows or n_rows)}
     settings = settings_of(request.settings, known, source.task)
     prepared = Preparations(source, opened.profile, request.seed)
-    found = []
+    candidates = []
     for row in rows:
         if row.name in left_out:
             continue
@@ -55,8 +55,8 @@ def candidates_for(opened: OpenedData, request: ComparisonRequest) -> tuple[list
         shape = {"image_shape": source.image_shape} if row.entry.data == "images" else {}
         make = partial(_make, row.entry.name, prepared.of(row), request.seed, {**row.settings, **shape, **given})
         settings_text = ", ".join(f"{name}={value}" for name, value in given.items())
-        found.append(Candidate(row.name, make, settings_text, catalog_name=row.entry.name))
-    return [Candidate(BASELINE, partial(_make_baseline, source.task)), *found], left_out
+        candidates.append(Candidate(row.name, make, settings_text, catalog_name=row.entry.name))
+    return [Candidate(BASELINE, partial(_make_baseline, source.task)), *candidates], left_out
 
 
 def tuned_candidate(
@@ -93,11 +93,11 @@ def names_of(wanted: Sequence[str], known: Mapping[str, Any], task: str) -> set[
             names.add(text)
             continue
         name = entry_of(text).name
-        found = {row for row in known if _entry(known[row]).name == name}
-        if not found:
+        matching = {row for row in known if _entry(known[row]).name == name}
+        if not matching:
             kind = {"images": " on a table: it takes images", "text": " on this table: it takes texts"}
             raise BadRequest(f"{name} is not a model for {task}{kind.get(catalog.entry(name).data, '')}.")
-        names |= found
+        names |= matching
     return names
 
 
@@ -162,8 +162,8 @@ def _make_tuned(
     path = "regressor__model__" if hasattr(model, "regressor") else "model__" if hasattr(model, "steps") else ""
     nested = {path + name: draw for name, draw in space.items()}
     # A search with another metric, seed or number of settings, or on other rows, is another search.
-    asked = f"{metric.name} {n_settings} {seed} {sorted(nested)}".encode()
-    digest = hashlib.blake2b(asked + np.ascontiguousarray(rows).tobytes(), digest_size=12).hexdigest()
+    search_key = f"{metric.name} {n_settings} {seed} {sorted(nested)}".encode()
+    digest = hashlib.blake2b(search_key + np.ascontiguousarray(rows).tobytes(), digest_size=12).hexdigest()
     inner = plan.within(rows, INNER_FOLDS, seed)
     return TunedModel(model, nested, metric, inner, n_settings, seed, folder / f"{digest}.jsonl")
 

@@ -64,48 +64,48 @@ def open_data(data: Any, y: Any, request: ComparisonRequest) -> OpenedData:
     if target in columns:
         raise BadRequest(f"compare: {target} is the target, so it cannot say how rows belong together.")
     remarks += [f"{column} says how rows belong together; it is not a feature." for column in columns]
-    found = _judged(table, target, request, columns)
-    remarks += [*_left_out(found, {*columns, *request.ignore}), *_lost_values(found)]
-    remarks += [*found.remarks, *_suspicions(found, request)]
-    _, values = found.table.split_target(target)
-    X = found.table.select(found.used)
-    source = Source(name, X.to_pandas(), values, X.names, target, task or found.task, table.hash(), table=X)
-    return _checked(OpenedData(source, labels["group"], labels["time"], (*columns, "")[0], remarks, found))
+    profile = _judged(table, target, request, columns)
+    remarks += [*_left_out(profile, {*columns, *request.ignore}), *_lost_values(profile)]
+    remarks += [*profile.remarks, *_suspicions(profile, request)]
+    _, values = profile.table.split_target(target)
+    X = profile.table.select(profile.used)
+    source = Source(name, X.to_pandas(), values, X.names, target, task or profile.task, table.hash(), table=X)
+    return _checked(OpenedData(source, labels["group"], labels["time"], (*columns, "")[0], remarks, profile))
 
 
 def _judged(table: Table, target: str, request: ComparisonRequest, ignored: list[str]) -> Profile:
     """The profile of the table: which columns can be used, and what to beware."""
     try:
-        found = data_package.profile(table, target, kinds=request.kinds, ignore=[*request.ignore, *ignored])
+        profile = data_package.profile(table, target, kinds=request.kinds, ignore=[*request.ignore, *ignored])
     except ValueError as error:
         raise BadRequest(f"compare: {str(error).removeprefix('profile: ')}") from None
-    if not found.used:
-        reasons = "; ".join(f"{c.name}: {c.remark}" for c in found.columns if c.name != target)
+    if not profile.used:
+        reasons = "; ".join(f"{c.name}: {c.remark}" for c in profile.columns if c.name != target)
         raise BadRequest(f"compare: no column can be used ({reasons or 'there is only the target'}).")
-    return found
+    return profile
 
 
-def _suspicions(found: Profile, request: ComparisonRequest) -> list[str]:
+def _suspicions(profile: Profile, request: ComparisonRequest) -> list[str]:
     """How to act on rows that seem to belong together: plain folds would put them on both sides."""
     if request.group is not None or request.time is not None:
         return []
-    for option, column in (("--group", found.suggested_group), ("--time", found.suggested_time)):
+    for option, column in (("--group", profile.suggested_group), ("--time", profile.suggested_time)):
         if column:
             return [f"The folds do not know of that: {option} {column} tells them."]
     return []
 
 
-def _left_out(found: Profile, named_by_user: Collection[str]) -> list[str]:
+def _left_out(profile: Profile, named_by_user: Collection[str]) -> list[str]:
     """A remark for every column that no model sees, but for those the user named."""
-    silent = {*named_by_user, found.target}
-    remarks = [f"{c.name}: {c.remark}." for c in found.columns if not c.used and c.name not in silent]
+    silent = {*named_by_user, profile.target}
+    remarks = [f"{c.name}: {c.remark}." for c in profile.columns if not c.used and c.name not in silent]
     more = len(remarks) - MOST_COLUMNS_NAMED
     return remarks if more <= 1 else [*remarks[:MOST_COLUMNS_NAMED], f"{more} more columns are left out."]
 
 
-def _lost_values(found: Profile) -> list[str]:
+def _lost_values(profile: Profile) -> list[str]:
     """A remark for every column in which values are there but count as missing."""
-    lost = [(c.name, part) for c in found.columns if c.used for part in c.remark.split("; ") if "as missing" in part]
+    lost = [(c.name, part) for c in profile.columns if c.used for part in c.remark.split("; ") if "as missing" in part]
     return [f"{name}: {part}." for name, part in lost[:MOST_COLUMNS_NAMED]]
 
 

@@ -32,15 +32,15 @@ def asked_metric(request: ComparisonRequest, opened: OpenedData) -> Metric:
             )
         return metric_named(chosen)
     try:
-        found = metric_named(request.metric)
+        metric = metric_named(request.metric)
     except ValueError as error:
         raise BadRequest(str(error).replace("metric:", "compare:", 1)) from None
-    if task not in found.tasks:
-        raise BadRequest(f"compare: the metric {found.name!r} is not one for {task}.")
+    if task not in metric.tasks:
+        raise BadRequest(f"compare: the metric {metric.name!r} is not one for {task}.")
     classes = len(set(opened.source.y.tolist())) if opened.source.y is not None else 0
-    if found.binary and classes != 2:
-        raise BadRequest(f"compare: {found.name} is of two classes, and there are {classes}; try {found.name}_macro.")
-    return found
+    if metric.binary and classes != 2:
+        raise BadRequest(f"compare: {metric.name} is of two classes, and there are {classes}; try {metric.name}_macro.")
+    return metric
 
 
 def fewer_folds(opened: OpenedData, plan: FoldPlan) -> str:

@@ -138,7 +138,7 @@ def what_was_found(model: Any) -> str:
     if not hasattr(model, "setting_"):
         return ""
     setting = {name.rpartition("__")[2]: value for name, value in model.setting_.items()}
-    found = ", ".join(
+    settings = ", ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in setting.items()
     )
-    return f"searched over all rows: {found or 'its defaults are best'}"
+    return f"searched over all rows: {settings or 'its defaults are best'}"

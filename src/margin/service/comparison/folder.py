@@ -53,7 +53,7 @@ class ComparisonFolder:
         """
         if not self._trials_path.exists():
             return []
-        found, lines = [], []
+        trials, lines = [], []
         for line in self._trials_path.read_text().splitlines():
             trial = _parsed(line)
             if trial is None or trial.error:
@@ -61,9 +61,9 @@ class ComparisonFolder:
             lines.append(line)
             if settings.get(trial.model, trial.settings) == trial.settings:
                 trial = self._measured(trial, metric, plan, y)
-                found += [trial] if trial is not None else []
+                trials += [trial] if trial is not None else []
         write_atomically(self._trials_path, "".join(line + "\n" for line in lines).encode())
-        return list({trial.key: trial for trial in found}.values())
+        return list({trial.key: trial for trial in trials}.values())
 
     def _measured(self, trial: Trial, metric: Metric, plan: FoldPlan, y: np.ndarray) -> Trial | None:
         if metric.name in trial.scores or metric.name in trial.reasons:

@@ -92,16 +92,16 @@ def _add_tuned(comparison: Comparison) -> list[Candidate]:
         return []
     by_name = {candidate.name: candidate for candidate in comparison.candidates}
     ranked = [s.model for s in comparison.standings if s.status == "ranked" and s.model in by_name]
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for name in (name for name in ranked if name != BASELINE):
         settings = comparison.request.tune, comparison.seed, comparison.folder / "searches"
         tuned = tuned_candidate(by_name[name], comparison.plan, comparison.metric, *settings)
-        if tuned is not None and len(found) < TUNED:
-            found.append(tuned)
-    names = [candidate.name for candidate in found]
+        if tuned is not None and len(candidates) < TUNED:
+            candidates.append(tuned)
+    names = [candidate.name for candidate in candidates]
     comparison.trials[:] = [t for t in comparison.trials if t.model in names or not t.model.startswith("tuned-")]
-    comparison.candidates += found
-    return found
+    comparison.candidates += candidates
+    return candidates
 
 
 class _Job:
@@ -192,10 +192,10 @@ class _Job:
         comparison = self.of
         if not comparison.request.tune or self.stop.is_set():
             return
-        found = _add_tuned(comparison)
-        for candidate in found:
+        candidates = _add_tuned(comparison)
+        for candidate in candidates:
             workers.add(candidate)
-        names = [candidate.name for candidate in found]
+        names = [candidate.name for candidate in candidates]
         self._take(
             run_folds(
                 workers,

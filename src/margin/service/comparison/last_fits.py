@@ -110,17 +110,17 @@ def _fit(
     judging = f" and judged on {len(plan.held_out):,} rows held out" if len(tasks) > 1 else ""
     say(comparison, f"{winner.name} is fitted on all rows{judging}", watch)
     workers.add(winner)
-    found: dict[str, Trial] = {}
+    by_stage: dict[str, Trial] = {}
     for trial, output in workers.run(partial(next, iter(tasks), None), stop):
-        found[trial.stage] = trial
+        by_stage[trial.stage] = trial
         if trial.stage == HELD_OUT and not trial.error:
             add_judgement(comparison, trial, output)
-    return stop.is_set() or _settled(comparison, winner, found)
+    return stop.is_set() or _settled(comparison, winner, by_stage)
 
 
-def _settled(comparison: Comparison, winner: Candidate, found: dict[str, Trial]) -> bool:
+def _settled(comparison: Comparison, winner: Candidate, by_stage: dict[str, Trial]) -> bool:
     """Take note of what the last fits gave."""
-    last, judgement = found.get(LAST), found.get(HELD_OUT)
+    last, judgement = by_stage.get(LAST), by_stage.get(HELD_OUT)
     failed = next((t.error for t in (last, judgement) if t is not None and t.error and not t.late), "")
     if failed:
         comparison.given_up[winner.name] = f"failed on all rows: {failed}"

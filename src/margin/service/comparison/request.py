@@ -33,9 +33,9 @@ def budget_seconds(budget: str | float | None, n_rows: int, n_columns: int = 1) 
     if budget == AUTO:
         large = n_rows > ROWS_FOR_BUDGET or n_rows * n_columns > CELLS_FOR_BUDGET
         return USUAL_BUDGET if large else None
-    found = re.fullmatch(r"\s*([0-9.]+)\s*(s|m|min|h|)\s*", str(budget))
+    match = re.fullmatch(r"\s*([0-9.]+)\s*(s|m|min|h|)\s*", str(budget))
     try:
-        seconds = float(found[1]) * UNITS[found[2]] if found else 0.0
+        seconds = float(match[1]) * UNITS[match[2]] if match else 0.0
     except ValueError:
         seconds = 0.0
     if seconds <= 0:

@@ -144,8 +144,8 @@ class Comparison:
     @property
     def held_out_trial(self) -> Trial | None:
         """The judgement of the winner on rows that had no part in the choice."""
-        found = [t for t in self.trials if t.stage == HELD_OUT and t.model == self.winner and not t.error]
-        return found[-1] if found else None
+        judgements = [t for t in self.trials if t.stage == HELD_OUT and t.model == self.winner and not t.error]
+        return judgements[-1] if judgements else None
 
     @property
     def held_out_score(self) -> float | None:
@@ -176,12 +176,12 @@ class Comparison:
         by_fold: dict[int, list[Trial]] = {}
         for trial in sorted(points, key=lambda t: t.n_train):
             by_fold.setdefault(trial.fold, []).append(trial)
-        longest = max((len(found) for found in by_fold.values()), default=0)
-        complete_folds = [found for found in by_fold.values() if len(found) == longest]
+        longest = max((len(trials) for trials in by_fold.values()), default=0)
+        complete_folds = [trials for trials in by_fold.values() if len(trials) == longest]
         if longest < 2 or len(complete_folds) < 2:
             return None
         train, validation = (
-            np.array([[getattr(t, part)[name] for t in found] for found in complete_folds]).T
+            np.array([[getattr(t, part)[name] for t in trials] for trials in complete_folds]).T
             for part in ("train_scores", "scores")
         )
         return LearningCurve(name, np.array([t.n_train for t in complete_folds[0]]), train, validation)

@@ -92,7 +92,7 @@ def _ensemble(
     ]
     values = [value[rows].ravel() for (_, value), rows in zip(weights, leaf_rows)]
     tensor = numpy_helper.from_array
-    found = graph.add(
+    summed = graph.add(
         "TreeEnsembleRegressor",
         x,
         domain=ML,
@@ -112,4 +112,4 @@ def _ensemble(
         aggregate_function="SUM",
     )
     # The start is added in double precision: it may be much larger than what the trees add.
-    return graph.add("Add", graph.as_double(found), graph.constant(np.asarray(start, dtype=np.float64)))
+    return graph.add("Add", graph.as_double(summed), graph.constant(np.asarray(start, dtype=np.float64)))

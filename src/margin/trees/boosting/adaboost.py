@@ -114,16 +114,16 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         """The accuracy after every round."""
         from sklearn.metrics import accuracy_score
 
-        for said in self.staged_predict(X):
-            yield float(accuracy_score(y, said, sample_weight=sample_weight))
+        for predicted in self.staged_predict(X):
+            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _votes(self, X: np.ndarray, chosen: slice = slice(None)) -> np.ndarray:
         """The weight of the chosen learners that vote for every class, (n, classes)."""
         learners, weights = self.estimators_[chosen], self.estimator_weights_[chosen]
         if all_own_trees(learners):
             return votes(learners, weights, self.classes_, X)
-        said = np.column_stack([learner.predict(X) for learner in learners])
-        return np.stack([(said == label) @ weights for label in self.classes_], axis=1)
+        predictions = np.column_stack([learner.predict(X) for learner in learners])
+        return np.stack([(predictions == label) @ weights for label in self.classes_], axis=1)
 
     def _decision(self, total: np.ndarray, weight: float) -> np.ndarray:
         fractions, classes = total / weight, len(self.classes_)
@@ -158,8 +158,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             f"{len(self.classes_)} classes; choose a stronger estimator."
         )
 
-    def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
-        wrong, classes = said != y, len(self.classes_)
+    def _judge(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
+        wrong, classes = predicted != y, len(self.classes_)
         error = float(weight[wrong].sum() / weight.sum())
         bounded = min(max(error, SMALLEST_ERROR), 1.0)
         if bounded >= 1.0 - 1.0 / classes:
@@ -194,21 +194,21 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
 
     def predict(self, X: Any) -> np.ndarray:
         """The weighted median of what the learners say."""
-        said = self._answers(self._rows(X))
-        return weighted_median(said, self.estimator_weights_)
+        predictions = self._answers(self._rows(X))
+        return weighted_median(predictions, self.estimator_weights_)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """What :meth:`predict` would have said after every round."""
-        said = self._answers(self._rows(X))
-        for number in range(1, said.shape[1] + 1):
-            yield weighted_median(said[:, :number], self.estimator_weights_[:number])
+        predictions = self._answers(self._rows(X))
+        for number in range(1, predictions.shape[1] + 1):
+            yield weighted_median(predictions[:, :number], self.estimator_weights_[:number])
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """The coefficient of determination after every round."""
         from sklearn.metrics import r2_score
 
-        for said in self.staged_predict(X):
-            yield float(r2_score(y, said, sample_weight=sample_weight))
+        for predicted in self.staged_predict(X):
+            yield float(r2_score(y, predicted, sample_weight=sample_weight))
 
     def _answers(self, X: np.ndarray) -> np.ndarray:
         """What every learner says, (n, learners)."""
@@ -227,8 +227,8 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     def _only_weight(self, error: float) -> float:
         return 1.0  # the median of one learner is what it says
 
-    def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
-        residual = np.abs(said - y)
+    def _judge(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
+        residual = np.abs(predicted - y)
         largest = residual.max()
         if largest == 0.0:
             return 0.0, float(-np.log(SMALLEST_ERROR)), weight

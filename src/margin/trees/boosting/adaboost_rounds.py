@@ -54,7 +54,7 @@ class AdaBoostFit:
         rng = np.random.default_rng([self.seed, len(self.learners)])
         if self.trees is not None and self.weight.min() > 0.0:
             wanted = self.model.n_estimators - len(self.learners)
-            learner, said = self.trees.fitted(int(rng.integers(SEED_BOUND)), self.weight, wanted)
+            learner, predicted = self.trees.fitted(int(rng.integers(SEED_BOUND)), self.weight, wanted)
         else:
             learner = clone(self.learner)
             seed_estimator(learner, rng)
@@ -63,8 +63,8 @@ class AdaBoostFit:
             else:
                 rows = rng.choice(len(self.y), size=len(self.y), p=self.weight / self.weight.sum())
                 learner.fit(self.X[rows], self.y[rows])
-            said = learner.predict(self.X)
-        error, alpha, weight = self.model._judge(said, self.y, self.weight)
+            predicted = learner.predict(self.X)
+        error, alpha, weight = self.model._judge(predicted, self.y, self.weight)
         self.done = alpha <= 0.0 or error <= 0.0
         if alpha <= 0.0:
             if self.learners:
@@ -193,7 +193,7 @@ class AdaBoost(MemberSequence, IterativeEstimator):
         """Targets as learners see them."""
 
     @abstractmethod
-    def _judge(self, said: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
+    def _judge(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, float, np.ndarray]:
         """The learner's error, its weight (0: it is no better than chance), and the rows' next weights."""
 
     @abstractmethod

@@ -101,8 +101,8 @@ class TreeBuffer:
         return self._fields(start - start[0], self.nodes[start[0] : start[-1]])
 
     def _fields(self, start: np.ndarray, nodes: np.ndarray) -> dict[str, np.ndarray]:
-        found = {name: nodes[name] for name in STORED_NODE.names or ()}
-        return {"start": start, **found, "category_set": self.category_sets[: self.n_sets]}
+        fields = {name: nodes[name] for name in STORED_NODE.names or ()}
+        return {"start": start, **fields, "category_set": self.category_sets[: self.n_sets]}
 
 
 def packed_trees(trees: dict[str, np.ndarray]) -> PackedTrees:
@@ -124,10 +124,10 @@ def tree_at(trees: dict[str, np.ndarray], number: int) -> TreeArrays:
     """Tree ``number`` in the form of :mod:`margin.trees.cart.structure`."""
     nodes = slice(trees["start"][number], trees["start"][number + 1])
     tree = {name: trees[name][nodes].copy() for name in STORED_NODE.names or ()}
-    asked = tree["category_row"] >= 0
-    first = int(tree["category_row"][asked].min()) if asked.any() else 0
-    tree["category_row"][asked] -= first
-    sets = trees["category_set"][first : first + int(asked.sum())].copy()
+    by_category = tree["category_row"] >= 0
+    first = int(tree["category_row"][by_category].min()) if by_category.any() else 0
+    tree["category_row"][by_category] -= first
+    sets = trees["category_set"][first : first + int(by_category.sum())].copy()
     return tree | {"value": tree["value"][:, None], "category_set": sets}
 
 

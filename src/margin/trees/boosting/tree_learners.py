@@ -77,9 +77,9 @@ def votes(learners: Sequence[Any], weights: np.ndarray, classes: np.ndarray, X: 
     """The weight of the learners that vote for every class, (n, classes)."""
     trees = []
     for learner, weight in zip(learners, weights, strict=True):
-        said = np.searchsorted(classes, learner.classes_)[learner._tree["value"].argmax(axis=1)]
-        value = np.zeros((len(said), len(classes)))
-        value[np.arange(len(said)), said] = weight
+        leaf_class = np.searchsorted(classes, learner.classes_)[learner._tree["value"].argmax(axis=1)]
+        value = np.zeros((len(leaf_class), len(classes)))
+        value[np.arange(len(leaf_class)), leaf_class] = weight
         trees.append({**learner._tree, "value": value})
     return walking.sum_values(trees, encode_numbers(X, learners[0].categories_))
 

@@ -23,13 +23,13 @@ def impurity_importance(tree: TreeArrays, columns: int, *, normalize: bool = Tru
     left, right = tree["left"][inner], tree["right"][inner]
     mass = tree["weight"] * tree["impurity"]
     gains = np.maximum(mass[inner] - mass[left] - mass[right], 0.0)
-    found = np.bincount(tree["feature"][inner], gains, minlength=columns) / tree["weight"][0]
-    total = found.sum()
-    return found / total if normalize and total > 0 else found
+    importance = np.bincount(tree["feature"][inner], gains, minlength=columns) / tree["weight"][0]
+    total = importance.sum()
+    return importance / total if normalize and total > 0 else importance
 
 
 def mean_importance(trees: Sequence[TreeArrays], columns: int) -> np.ndarray:
     """The average over trees, scaled to sum to one; trees of one leaf have nothing to say."""
-    found = np.sum([impurity_importance(tree, columns) for tree in trees], axis=0)
-    total = found.sum()
-    return found / total if total > 0 else found
+    importance = np.sum([impurity_importance(tree, columns) for tree in trees], axis=0)
+    total = importance.sum()
+    return importance / total if total > 0 else importance

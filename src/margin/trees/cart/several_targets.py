@@ -89,18 +89,18 @@ def coded_classes(
         )
     if isinstance(class_weight, dict) and y.ndim == 2:
         raise ValueError(f"{owner}: class_weight of several targets must be 'balanced' or a list of dicts; got a dict.")
-    found = [np.unique(column, return_inverse=True) for column in columns]
+    coded = [np.unique(column, return_inverse=True) for column in columns]
     given = weight
-    for position, (classes, numbers) in enumerate(found):
+    for position, (classes, numbers) in enumerate(coded):
         own = class_weight[position] if isinstance(class_weight, list) else class_weight
         # Balanced by the given weights alone, so that the factors of the targets are independent.
         weighted = np.asarray(row_weights(owner, own, classes, numbers, given))
         weight = weighted if position == 0 else weight * np.divide(weighted, given, where=given > 0, out=given * 0.0)
     if y.ndim == 1:
-        return found[0][0], found[0][1].astype(np.float64), weight
-    starts = np.cumsum([0] + [len(classes) for classes, _ in found])
-    numbered = np.column_stack([numbers + start for (_, numbers), start in zip(found, starts)])
-    return [classes for classes, _ in found], numbered.astype(np.float64), weight
+        return coded[0][0], coded[0][1].astype(np.float64), weight
+    starts = np.cumsum([0] + [len(classes) for classes, _ in coded])
+    numbered = np.column_stack([numbers + start for (_, numbers), start in zip(coded, starts)])
+    return [classes for classes, _ in coded], numbered.astype(np.float64), weight
 
 
 def balancing_factors(target: np.ndarray, weights: np.ndarray) -> np.ndarray:

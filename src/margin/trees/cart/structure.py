@@ -69,11 +69,11 @@ def goes_left(tree: TreeArrays, node: np.ndarray, X: np.ndarray) -> np.ndarray:
     missing = np.isnan(x)
     left = x <= tree["threshold"][node]
     row = tree["category_row"][node]
-    asked = (row >= 0) & ~missing
-    if asked.any():
-        code = x[asked].astype(np.int64)
-        byte = tree["category_set"][row[asked], code >> 3]
-        left[asked] = (byte >> (code & 7).astype(np.uint8)) & 1 == 1
+    by_category = (row >= 0) & ~missing
+    if by_category.any():
+        code = x[by_category].astype(np.int64)
+        byte = tree["category_set"][row[by_category], code >> 3]
+        left[by_category] = (byte >> (code & 7).astype(np.uint8)) & 1 == 1
     return np.where(missing, tree["missing_left"][node], left)
 
 
@@ -88,13 +88,13 @@ def parents(tree: TreeArrays) -> np.ndarray:
 
 def depths(tree: TreeArrays) -> np.ndarray:
     """How many questions lie above every node, int64 (nodes,)."""
-    found = np.zeros(len(tree["feature"]), dtype=np.int64)
+    depth = np.zeros(len(tree["feature"]), dtype=np.int64)
     level, nodes = 0, np.zeros(1, dtype=np.int64)
     while len(nodes):
-        found[nodes] = level
+        depth[nodes] = level
         inner = nodes[tree["feature"][nodes] >= 0]
         level, nodes = level + 1, np.concatenate([tree["left"][inner], tree["right"][inner]])
-    return found
+    return depth
 
 
 def depth(tree: TreeArrays) -> int:
@@ -132,7 +132,7 @@ def subtree(tree: TreeArrays, cut: np.ndarray) -> TreeArrays:
     pruned["missing_left"][closed] = False
     for side in ("left", "right"):
         pruned[side] = np.where(closed, -1, number[pruned[side]]).astype(np.int32)
-    asked = ~closed & (pruned["category_row"] >= 0)
-    pruned["category_set"] = tree["category_set"][pruned["category_row"][asked]]
-    pruned["category_row"] = np.where(asked, np.cumsum(asked) - 1, -1).astype(np.int32)
+    by_category = ~closed & (pruned["category_row"] >= 0)
+    pruned["category_set"] = tree["category_set"][pruned["category_row"][by_category]]
+    pruned["category_row"] = np.where(by_category, np.cumsum(by_category) - 1, -1).astype(np.int32)
     return pruned

@@ -174,8 +174,10 @@ class Bagging(MemberSequence, IterativeEstimator):
         trees = trees_of_members(self.estimators_, self.estimators_features_, outputs)
         if trees is not None:
             return walking.sum_values(trees, table_of(self.estimators_[0], X)) / len(trees)
-        found = [member_values(m, X[:, c], outputs) for m, c in zip(self.estimators_, self.estimators_features_)]
-        return np.mean(found, axis=0)
+        member_outputs = [
+            member_values(m, X[:, c], outputs) for m, c in zip(self.estimators_, self.estimators_features_)
+        ]
+        return np.mean(member_outputs, axis=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

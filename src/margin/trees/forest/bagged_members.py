@@ -85,8 +85,8 @@ class BaggingFit:
             if "out_of_bag" in state:
                 self.judged.restore(state["out_of_bag"])
         owner = type(model).__name__
-        asked = 1.0 if model.max_samples is None else model.max_samples
-        self.rows_drawn = _count(owner, "max_samples", asked, X.shape[0], "rows")
+        max_samples = 1.0 if model.max_samples is None else model.max_samples
+        self.rows_drawn = _count(owner, "max_samples", max_samples, X.shape[0], "rows")
         self.columns_drawn = _count(owner, "max_features", model.max_features, X.shape[1], "columns")
         self.weighs = has_fit_parameter(member_of(model), "sample_weight")
         # A member that takes no weights gets rows that are drawn by them.
@@ -164,9 +164,9 @@ class BaggingFit:
         }
 
 
-def _count(owner: str, name: str, asked: Any, available: int, what: str) -> int:
-    if isinstance(asked, float | np.floating):
-        return max(1, int(asked * available))
-    if asked > available:
-        raise ValueError(f"{owner}: {name}={asked} exceeds the {available} {what} there are.")
-    return int(asked)
+def _count(owner: str, name: str, requested: Any, available: int, what: str) -> int:
+    if isinstance(requested, float | np.floating):
+        return max(1, int(requested * available))
+    if requested > available:
+        raise ValueError(f"{owner}: {name}={requested} exceeds the {available} {what} there are.")
+    return int(requested)

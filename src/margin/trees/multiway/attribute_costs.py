@@ -56,7 +56,7 @@ def costs_of_columns(owner: str, costs: dict[Any, float] | None, names: Sequence
     >>> costs_of_columns("C45", {"scan": 30}, ["age", "scan"], 2)
     array([ 1., 30.])
     """
-    found = np.ones(n_columns)
+    costs_by_column = np.ones(n_columns)
     for key, cost in (costs or {}).items():
-        found[column_number(owner, "costs", key, names, n_columns)] = cost
-    return found
+        costs_by_column[column_number(owner, "costs", key, names, n_columns)] = cost
+    return costs_by_column

@@ -102,9 +102,9 @@ class C45(CategoryTreeClassifier, Estimator):
 
     def _categorical(self, columns: list[np.ndarray]) -> set[int]:
         """Columns of strings, those that are named, and those of which nothing is known (strings may come later)."""
-        found = {j for j, column in enumerate(columns) if column.dtype == object or np.isnan(column).all()}
+        categorical = {j for j, column in enumerate(columns) if column.dtype == object or np.isnan(column).all()}
         if isinstance(self.categorical_features, str):
-            return found
+            return categorical
         names, count = self._column_names(), self.n_features_in_
         keys = self.categorical_features
-        return found | {column_number("C45", "categorical_features", key, names, count) for key in keys}
+        return categorical | {column_number("C45", "categorical_features", key, names, count) for key in keys}

@@ -63,8 +63,8 @@ def known_of(column: np.ndarray) -> Categories:
     """
     if column.dtype != object:
         return np.unique(column[~np.isnan(column)])
-    found = {value for value in column.tolist() if value is not None}
-    return sorted(found, key=lambda value: (isinstance(value, str), value))
+    distinct = {value for value in column.tolist() if value is not None}
+    return sorted(distinct, key=lambda value: (isinstance(value, str), value))
 
 
 def encode(column: np.ndarray, known: Categories) -> np.ndarray:

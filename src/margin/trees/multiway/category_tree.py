@@ -158,11 +158,11 @@ def children(tree: Tree, node: int) -> range:
 
 def depths(tree: Tree) -> np.ndarray:
     """How many questions lie above every node, int64 (nodes,)."""
-    found = np.zeros(len(tree["feature"]), dtype=np.int64)
+    depth = np.zeros(len(tree["feature"]), dtype=np.int64)
     for node, above in enumerate(tree["parent"]):
         if above >= 0:  # a parent has a smaller number than its children
-            found[node] = found[above] + 1
-    return found
+            depth[node] = depth[above] + 1
+    return depth
 
 
 def subtree(tree: Tree, cut: np.ndarray) -> Tree:

@@ -172,12 +172,12 @@ class _Growth:
 
     def _asked_above(self, node: int) -> list[int]:
         """The columns on the path from the root to ``node``."""
-        asked = []
+        features = []
         above = int(self.growing.arrays["parent"][node])
         while above >= 0:
-            asked.append(int(self.growing.arrays["feature"][above]))
+            features.append(int(self.growing.arrays["feature"][above]))
             above = int(self.growing.arrays["parent"][above])
-        return asked
+        return features
 
     def _divide(self, node: int, feature: int, gain: float) -> None:
         begin, end = self.start[node], self.stop[node]

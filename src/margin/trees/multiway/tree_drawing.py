@@ -53,8 +53,8 @@ def _draw_branch(tree: Tree, node: int, names: TreeNames, positions: np.ndarray,
     above = int(tree["parent"][node])
     (x, y), (x_above, y_above) = positions[node], positions[above]
     axis.plot([x_above, x], [y_above, y], color="#999999", linewidth=1.2, zorder=1)
-    asked = names.columns[int(tree["feature"][above])]
-    answer = condition(tree, node, names).removeprefix(f"{asked} ").removeprefix("= ")
+    column = names.columns[int(tree["feature"][above])]
+    answer = condition(tree, node, names).removeprefix(f"{column} ").removeprefix("= ")
     plate = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     x, y = 0.4 * x_above + 0.6 * x, 0.4 * y_above + 0.6 * y
     axis.text(x, y, answer, ha="center", va="center", fontsize=9, bbox=plate, zorder=2)

@@ -73,7 +73,7 @@ def cells_of_a_detector(seed: int) -> Verdict:
     labels = torch.tensor([[2, 0], [1, -1]])
     scene = Scene(images, boxes, labels, torch.full((2, 1, 4), torch.nan).double())
     with torch.no_grad():
-        out, found = net(images), net.losses(scene, torch.Generator())
+        out, losses = net(images), net.losses(scene, torch.Generator())
         seen = net.detect(images, scene.proposals)
     s = net.backbone.stride
     there, place, classes = torch.zeros(out.shape[:3]).double(), 0.0, 0.0
@@ -99,10 +99,10 @@ def cells_of_a_detector(seed: int) -> Verdict:
     scores = (torch.sigmoid(out[0, ..., 4]) * p.amax(dim=-1)).flatten()
     return every(
         boxes=near(yolo_boxes(offsets, 8.0, 5.0).reshape(6, 4).numpy(), wanted, tolerance=1e-5),
-        presence=near(float(found["object_loss"]), presence, tolerance=1e-6),
-        place=near(float(found["box_loss"]), place / 2, tolerance=1e-5),
-        classes=near(float(found["class_loss"]), classes / 2, tolerance=1e-6),
-        total=near(float(found["loss"]), presence + 5 * place / 2 + classes / 2, tolerance=1e-5),
+        presence=near(float(losses["object_loss"]), presence, tolerance=1e-6),
+        place=near(float(losses["box_loss"]), place / 2, tolerance=1e-5),
+        classes=near(float(losses["class_loss"]), classes / 2, tolerance=1e-6),
+        total=near(float(losses["loss"]), presence + 5 * place / 2 + classes / 2, tolerance=1e-5),
         scores=near(seen[0].scores.numpy(), scores.numpy(), tolerance=1e-9),
         labels=equal(seen[0].labels.tolist(), p.argmax(dim=-1).flatten().tolist()),
         seen=near(seen[0].boxes.numpy(), yolo_boxes(out[:1, ..., :4], s, 6.0).reshape(-1, 4).numpy(), tolerance=1e-9),

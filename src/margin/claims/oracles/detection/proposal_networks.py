@@ -20,14 +20,14 @@ SCALES, RATIOS, KEPT = (5.0, 10.0), (0.5, 1.0, 2.0), 40
 
 def anchors_by_hand() -> np.ndarray:
     """Around the middle of every cell of 4 x 4 pixels of an image of 16 x 24."""
-    found = []
+    anchors = []
     for row, column in np.ndindex(4, 6):
         for scale in SCALES:
             for ratio in RATIOS:
                 half, tall = scale / ratio**0.5 / 2, scale * ratio**0.5 / 2
                 x, y = 4 * column + 2, 4 * row + 2
-                found.append([x - half, y - tall, x + half, y + tall])
-    return np.array(found)
+                anchors.append([x - half, y - tall, x + half, y + tall])
+    return np.array(anchors)
 
 
 def belonging(anchors: np.ndarray, objects: np.ndarray) -> np.ndarray:
@@ -66,8 +66,8 @@ def proposals_anchor_by_anchor(seed: int) -> Verdict:
         layer.bias.copy_(torch.from_numpy(0.5 * rng.normal(size=tuple(layer.bias.shape))))
     scene = scenes(seed)
     maps = net.backbone(scene.images)
-    said = outputs(net.rpn, maps)
-    scores, offsets = said[0].reshape(2, -1, 2), said[1].reshape(2, -1, 4)
+    heads = outputs(net.rpn, maps)
+    scores, offsets = heads[0].reshape(2, -1, 2), heads[1].reshape(2, -1, 4)
     anchors, costs, proposals = anchors_by_hand(), [], []
     for k in range(2):
         objects = OBJECTS[k][LABELS[k] >= 0]
@@ -78,20 +78,20 @@ def proposals_anchor_by_anchor(seed: int) -> Verdict:
         costs.append(place / hit.sum() - log_p[counted].mean())
         boxes = np.array([arrived(anchor, offset) for anchor, offset in zip(anchors, offsets[k])])
         proposals.append(kept(boxes, softmax(scores[k], axis=1)[:, 1]))
-    found, losses = net.propose(scene.images), net.losses(scene, torch.Generator().manual_seed(seed))
+    proposed, losses = net.propose(scene.images), net.losses(scene, torch.Generator().manual_seed(seed))
     parts: dict[str, Verdict] = {}
     for k, wanted in enumerate(proposals):
-        there = found[k][~found[k, :, 0].isnan()].numpy()
+        there = proposed[k][~proposed[k, :, 0].isnan()].numpy()
         parts[f"number_{k}"] = equal(len(there), len(wanted))
         parts[f"proposed_{k}"] = near(there, wanted, tolerance=1e-5)
-    second = FastRCNN.detect_on(net, maps, scene.images, found)
+    second = FastRCNN.detect_on(net, maps, scene.images, proposed)
     seen = net.detect(scene.images, scene.proposals)
     stages = net.stages(scene.images, scene.proposals)
     return every(
         **parts,
         anchors=near(stages["anchors"].numpy(), anchors, tolerance=1e-9),
         stage=near(stages["proposals"].numpy(), proposals[0], tolerance=1e-5),
-        outputs=near([part.permute(0, 2, 3, 1).numpy().sum() for part in net.rpn(maps)], [part.sum() for part in said],
+        outputs=near([part.permute(0, 2, 3, 1).numpy().sum() for part in net.rpn(maps)], [part.sum() for part in heads],
                      tolerance=1e-6),
         proposal_loss=near(float(losses["proposal_loss"]), np.mean(costs), tolerance=1e-5),
         loss=near(float(losses["loss"]), sum(float(losses[f"{name}_loss"]) for name in ("class", "box", "proposal")),

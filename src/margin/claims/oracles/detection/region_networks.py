@@ -88,17 +88,17 @@ def checked(net: Any, scene: Scene, features: Any, machines: bool, seed: int) ->
     """Losses, stages and detections of a network, whose flat features of a region ``features(image, box)`` finds."""
     draw = lambda: torch.Generator().manual_seed(seed)  # noqa: E731
     boxes, image, wanted, matched = (part.numpy() for part in net.regions_of(scene, draw()))
-    told, hits = [], 0
+    matched_classes, hits = [], 0
     for k, box in zip(image, boxes):
         there = [(overlap(box, o), int(c), o) for o, c in zip(OBJECTS[k], LABELS[k]) if c >= 0]
         best = max(there, key=lambda one: one[0])
-        told.append(best[1] if best[0] >= 0.5 else 3)
+        matched_classes.append(best[1] if best[0] >= 0.5 else 3)
     hidden = np.maximum(linear(net.hidden[0], np.array([features(k, box) for k, box in zip(image, boxes)])), 0)
     classes = -np.mean(log_softmax(linear(net.classify, hidden), axis=1)[np.arange(len(wanted)), wanted])
     moves, place = linear(net.refine, hidden).reshape(-1, 3, 4), 0.0
     for i in np.flatnonzero(wanted < 3):
         place, hits = place + smooth(moves[i, wanted[i]] - 10 * way(matched[i], boxes[i])), hits + 1
-    found, losses = net.detect(scene.images, scene.proposals), net.losses(scene, draw())
+    detected, losses = net.detect(scene.images, scene.proposals), net.losses(scene, draw())
     signs = np.where(wanted[:, None] == np.arange(3), 1, -1)
     hinge = np.maximum(0, 1 - signs * linear(net.machines, hidden)).mean() if machines else 0.0
     regions = [part[~np.isnan(part[:, 0])] for part in scene.proposals.numpy()]
@@ -111,7 +111,7 @@ def checked(net: Any, scene: Scene, features: Any, machines: bool, seed: int) ->
     ends = [[arrived(b, step[c]) for b, step in zip(r, s) for c in range(3)] for r, s in zip(regions, steps)]
     stages = net.stages(scene.images, scene.proposals)
     parts = {
-        "classes": equal(wanted.tolist(), told),
+        "classes": equal(wanted.tolist(), matched_classes),
         "foreground": equal(hits <= 16 and hits >= 3, True),
         "class_loss": near(float(losses["class_loss"]), classes, tolerance=1e-5),
         "box_loss": near(float(losses["box_loss"]), place / len(wanted), tolerance=1e-4),
@@ -120,9 +120,9 @@ def checked(net: Any, scene: Scene, features: Any, machines: bool, seed: int) ->
         "features": near(stages["features"].numpy(), rows[0], tolerance=1e-5),
     }
     for k in range(2):
-        parts[f"boxes_{k}"] = near(found[k].boxes.numpy(), ends[k], tolerance=1e-4)
-        parts[f"scores_{k}"] = near(found[k].scores.numpy(), odds[k].ravel(), tolerance=1e-5)
-        parts[f"labels_{k}"] = equal(found[k].labels.tolist(), [0, 1, 2] * len(regions[k]))
+        parts[f"boxes_{k}"] = near(detected[k].boxes.numpy(), ends[k], tolerance=1e-4)
+        parts[f"scores_{k}"] = near(detected[k].scores.numpy(), odds[k].ravel(), tolerance=1e-5)
+        parts[f"labels_{k}"] = equal(detected[k].labels.tolist(), [0, 1, 2] * len(regions[k]))
     return parts
 
 
@@ -170,6 +170,6 @@ def merged_boxes(seed: int) -> Verdict:
         rows, columns = zip(*part)
         box = [float(v) for v in (min(columns), min(rows), max(columns) + 1, max(rows) + 1)]
         boxes += [box] if box not in boxes else []
-    found = selective_search(image, k=0.2, min_size=4, sigma=0.0)
+    all_boxes = selective_search(image, k=0.2, min_size=4, sigma=0.0)
     few = selective_search(image, k=0.2, min_size=4, sigma=0.0, max_boxes=3)
-    return every(boxes=equal(found.tolist(), boxes), few=equal(few.tolist(), boxes[:3]))
+    return every(boxes=equal(all_boxes.tolist(), boxes), few=equal(few.tolist(), boxes[:3]))

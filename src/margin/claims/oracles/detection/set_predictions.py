@@ -44,13 +44,13 @@ def cheapest(cost: np.ndarray) -> tuple[int, ...]:
 def loss_by_hand(logits: np.ndarray, boxes: np.ndarray, labels: list[Any], objects: list[Any]) -> float:
     """Of a batch: "no object" counts a tenth, distances five times, overlaps twice."""
     errors, weights, distances, overlaps = 0.0, 0.0, [], []
-    for said, placed, names, there in zip(logits, boxes, labels, objects):
-        p, log_p = softmax(said, axis=1), log_softmax(said, axis=1)
+    for image_logits, placed, names, there in zip(logits, boxes, labels, objects):
+        p, log_p = softmax(image_logits, axis=1), log_softmax(image_logits, axis=1)
         cost = [[-p[i, c] + 5 * np.abs(a - b).sum() - 2 * generalized_overlap(a, b) for c, b in zip(names, there)]
                 for i, a in enumerate(placed)]  # fmt: skip
         rows = cheapest(np.array(cost))
         wanted = {i: int(names[j]) for j, i in enumerate(rows)}
-        for i in range(len(said)):
+        for i in range(len(image_logits)):
             weight = 1.0 if i in wanted else 0.1
             errors, weights = errors - weight * log_p[i, wanted.get(i, -1)], weights + weight
         distances += [np.abs(placed[i] - there[j]).sum() for j, i in enumerate(rows)]
@@ -98,27 +98,27 @@ def queries_layer_by_layer(seed: int) -> Verdict:
     scene = Scene(images, torch.from_numpy(boxes), torch.from_numpy(labels), torch.full((2, 1, 4), torch.nan))
     maps = net.backbone(images)
     memory = net.encoder(maps.flatten(2).transpose(1, 2) + waves(4, 6, 16))
-    x, said = net.queries[None].repeat(2, 1, 1), []
+    x, layers = net.queries[None].repeat(2, 1, 1), []
     for layer in net.decoder.layers:
         x = layer(x, memory)
         h = net.decoder.norm(x)
         moved = torch.relu(h @ first.T + net.place[0].bias) @ last.weight.T + last.bias
-        said.append((h @ net.classify.weight.T + net.classify.bias, 1 / (1 + torch.exp(-net.starts - moved))))
+        layers.append((h @ net.classify.weight.T + net.classify.bias, 1 / (1 + torch.exp(-net.starts - moved))))
     there = [
         (boxes[n, :k].reshape(-1, 2, 2).mean(axis=1), boxes[n, :k, 2:] - boxes[n, :k, :2]) for n, k in ((0, 2), (1, 1))
     ]
     objects = [np.concatenate(pair, axis=1) / size for pair in there]
-    losses = [loss_by_hand(a.numpy(), b.numpy(), [[2, 0], [1]], objects) for a, b in said]
-    p = softmax(said[1][0].numpy(), axis=2)[..., :3]
-    found, (logits, placed) = net.detect(images, scene.proposals), net(images)
+    losses = [loss_by_hand(a.numpy(), b.numpy(), [[2, 0], [1]], objects) for a, b in layers]
+    p = softmax(layers[1][0].numpy(), axis=2)[..., :3]
+    detected, (logits, placed) = net.detect(images, scene.proposals), net(images)
     return every(
         hidden=equal(net.encoder.layers[0].linear1.out_features, 32),
         small_start=equal((start["weights"] <= 0.1 / 4 < start["before"], start["bias"]), (True, [0.0] * 4)),
-        logits=near(logits.numpy(), said[1][0].numpy(), tolerance=1e-5),
-        boxes=near(placed.numpy(), said[1][1].numpy(), tolerance=1e-5),
+        logits=near(logits.numpy(), layers[1][0].numpy(), tolerance=1e-5),
+        boxes=near(placed.numpy(), layers[1][1].numpy(), tolerance=1e-5),
         loss=near(float(net.losses(scene, torch.Generator())["loss"]), np.mean(losses), tolerance=1e-4),
-        corners=near(torch.stack([one.boxes for one in found]).numpy(),
-                     np.array([[corners(box) for box in row] for row in said[1][1].numpy()]) * size, tolerance=1e-4),
-        scores=near(torch.stack([one.scores for one in found]).numpy(), p.max(axis=2), tolerance=1e-5),
-        labels=equal(torch.stack([one.labels for one in found]).tolist(), p.argmax(axis=2).tolist()),
+        corners=near(torch.stack([one.boxes for one in detected]).numpy(),
+                     np.array([[corners(box) for box in row] for row in layers[1][1].numpy()]) * size, tolerance=1e-4),
+        scores=near(torch.stack([one.scores for one in detected]).numpy(), p.max(axis=2), tolerance=1e-5),
+        labels=equal(torch.stack([one.labels for one in detected]).tolist(), p.argmax(axis=2).tolist()),
     )  # fmt: skip

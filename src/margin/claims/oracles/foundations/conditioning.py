@@ -99,7 +99,7 @@ def posteriors(seed: int) -> Verdict:
     wanted = joint[:, 2] / joint[:, 2].sum()
     grid = np.linspace(-6.0, 8.0, 1401) ** 3 / 40  # uneven
     start, noise = stats.norm(0.5, 1.3), stats.norm(scale=0.8)
-    told = ours.normal_posterior(ours.Normal(0.5, 1.3), 2.0, 0.8)
+    posterior = ours.normal_posterior(ours.Normal(0.5, 1.3), 2.0, 0.8)
     density = ours.grid_posterior(grid, start.logpdf(grid), noise.logpdf(2.0 - grid))
     weight = start.pdf(grid) * noise.pdf(2.0 - grid)
     area = integrate.simpson(weight, x=grid)
@@ -114,7 +114,7 @@ def posteriors(seed: int) -> Verdict:
             ours.posterior(np.log(prior), np.log(likelihood.T)), joint.T / joint.sum(0)[:, None], tolerance=1e-12
         ),
         shifted=near(ours.posterior(np.zeros(3), logs - 2000), wanted, tolerance=1e-10),
-        normal=near([told.mean, told.mean**2 + told.variance], both, tolerance=1e-4),
+        normal=near([posterior.mean, posterior.mean**2 + posterior.variance], both, tolerance=1e-4),
         grid=near(density, weight / area, tolerance=1e-3),
     )
 

@@ -23,7 +23,7 @@ def tests_of_means(seed: int) -> Verdict:
     a, b = rng.normal(0.6, 1.4, size=9), rng.normal(0.1, 0.8, size=14)
     parts: dict[str, Verdict] = {}
     for side in ("two-sided", "greater", "less"):
-        for name, found, theirs in (
+        for name, test, theirs in (
             ("welch", ours.t_test(a, b, alternative=side), stats.ttest_ind(a, b, equal_var=False, alternative=side)),
             ("pooled", ours.t_test(a, b, equal_var=True, alternative=side), stats.ttest_ind(a, b, alternative=side)),
             ("pairs", ours.t_test(a, b[:9], paired_samples=True, alternative=side),
@@ -31,7 +31,7 @@ def tests_of_means(seed: int) -> Verdict:
             ("one", ours.t_test_one_sample(a, 0.9, side), stats.ttest_1samp(a, 0.9, alternative=side)),
         ):  # fmt: skip
             wanted = [theirs.statistic, theirs.pvalue, theirs.df]
-            parts[f"{name}_{side}"] = near([found.statistic, found.p_value, found.df], wanted, tolerance=1e-9)
+            parts[f"{name}_{side}"] = near([test.statistic, test.p_value, test.df], wanted, tolerance=1e-9)
             parts[f"tail_{name}_{side}"] = near(
                 ours.p_value(theirs.statistic, theirs.df, side), theirs.pvalue, tolerance=1e-9
             )
@@ -67,9 +67,9 @@ def intervals(seed: int) -> Verdict:
         theirs = stats.bootstrap(
             (skewed,), np.mean, confidence_level=0.8, n_resamples=3000, method=method.lower(), rng=rng
         )
-        found = ours.bootstrap_interval(skewed, np.mean, rng, level=0.8, n_resamples=3000, method=method.lower())
+        interval = ours.bootstrap_interval(skewed, np.mean, rng, level=0.8, n_resamples=3000, method=method.lower())
         wide = 0.3 * skewed.std() / np.sqrt(30)  # two sets of 3,000 resamples differ by a tenth of the mean's error
-        parts[method] = near(found, theirs.confidence_interval, tolerance=float(wide))
+        parts[method] = near(interval, theirs.confidence_interval, tolerance=float(wide))
     return every(**parts)
 
 
@@ -77,7 +77,7 @@ def intervals(seed: int) -> Verdict:
 def tests_of_variance(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     groups = [rng.normal(center, 1.2, size=n) for center, n in ((0.3, 5), (1.0, 8), (-0.4, 6))]
-    theirs, found = stats.f_oneway(*groups), ours.one_way_anova(groups)
+    theirs, anova = stats.f_oneway(*groups), ours.one_way_anova(groups)
     y, membership = np.concatenate(groups), np.repeat(np.eye(3), [5, 8, 6], axis=0)
     nested = ours.nested_f_test(np.ones((19, 1)), membership, y)
     x = rng.uniform(-2, 3, size=7)
@@ -85,8 +85,8 @@ def tests_of_variance(seed: int) -> Verdict:
     straight = ours.linearity_test(x, curve, n_knots=5)
     f, degrees = _spline_test(x, curve, 5)
     return every(
-        between=near([found.statistic, found.p_value], [theirs.statistic, theirs.pvalue], tolerance=1e-9),
-        degrees=equal((found.df, nested.df, straight.df), ((2, 16), (2, 16), degrees)),
+        between=near([anova.statistic, anova.p_value], [theirs.statistic, theirs.pvalue], tolerance=1e-9),
+        degrees=equal((anova.df, nested.df, straight.df), ((2, 16), (2, 16), degrees)),
         nested=near([nested.statistic, nested.p_value], [theirs.statistic, theirs.pvalue], tolerance=1e-9),
         straight=near(straight.statistic / f, 1.0, tolerance=1e-6),
         tail=near(straight.p_value, stats.f(*degrees).sf(f), tolerance=1e-6),
@@ -115,12 +115,12 @@ def _spline_test(x: np.ndarray, y: np.ndarray, n_knots: int) -> tuple[float, tup
 def looks_normal(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     x = rng.gamma(2.0, size=60)
-    theirs, found = stats.jarque_bera(x), ours.jarque_bera(x)
+    theirs, test = stats.jarque_bera(x), ours.jarque_bera(x)
     where, values = ours.normal_quantile_points(x)
     levels = [(i - 0.5) / 60 for i in range(1, 61)]
     return every(
-        statistic=near([found.statistic, found.p_value], [theirs.statistic, theirs.pvalue], tolerance=1e-9),
-        degrees=equal(found.df, 2.0),
+        statistic=near([test.statistic, test.p_value], [theirs.statistic, theirs.pvalue], tolerance=1e-9),
+        degrees=equal(test.df, 2.0),
         quantiles=near(where, stats.norm.ppf(levels), tolerance=1e-9),
         values=near(values, np.sort(stats.zscore(x)), tolerance=1e-9),
         left=near(ours.residuals(lambda rows: np.asarray(rows)[:, 0], x[:, None], 3 * x), 2 * x, tolerance=1e-12),

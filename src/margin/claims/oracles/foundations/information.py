@@ -47,10 +47,10 @@ def conditioned_process(seed: int) -> Verdict:
     centers = mean(at) + k(at, x) @ inverse @ (y - mean(x))
     covariance = k(at, at) - k(at, x) @ inverse @ k(x, at)
     process = GaussianProcess(kernel, mean).condition(x, y, noise=0.3)
-    found, deviations = process.predict(at)
+    means, deviations = process.predict(at)
     draws = process.sample(at, 4000, rng)
     return every(
-        mean=near(found, centers, tolerance=1e-8),
+        mean=near(means, centers, tolerance=1e-8),
         deviation=near(deviations, np.sqrt(np.diag(covariance)), tolerance=1e-8),
         joint=near(process.joint(at)[1], covariance, tolerance=1e-8),
         drawn_mean=near(draws.mean(axis=0), centers, tolerance=6 * float(deviations.max()) / np.sqrt(4000)),
@@ -102,16 +102,16 @@ def counts_fitted_to_counts(seed: int) -> Verdict:
         law = stats.geom(success, loc=start - 1)
         parts[f"masses_{start}"] = near(ours.geometric_pmf(k, success, start), law.pmf(k), tolerance=1e-12)
         for truncated in (False, True)[: start + 1]:
-            found, p = ours.fit_poisson_to_geometric(success, start, truncated=truncated), law.pmf(k)
+            fitted, p = ours.fit_poisson_to_geometric(success, start, truncated=truncated), law.pmf(k)
 
             def cost(rate: float, p: np.ndarray = p, truncated: bool = truncated) -> float:
                 missing = np.log1p(-np.exp(-rate)) if truncated else 0.0
                 return float(-(p * (stats.poisson(rate).logpmf(k) - missing))[p > 0].sum())
 
             best = optimize.minimize_scalar(cost, bounds=(0.01, 12), method="bounded", options={"xatol": 1e-9})
-            parts[f"rate_{start}_{truncated}"] = near(found.rate, best.x, tolerance=1e-4)
-            parts[f"cost_{start}_{truncated}"] = near(found.cross_entropy, best.fun, tolerance=1e-7)
-            parts[f"entropy_{start}_{truncated}"] = near(found.entropy, float(law.entropy()), tolerance=1e-7)
+            parts[f"rate_{start}_{truncated}"] = near(fitted.rate, best.x, tolerance=1e-4)
+            parts[f"cost_{start}_{truncated}"] = near(fitted.cross_entropy, best.fun, tolerance=1e-7)
+            parts[f"entropy_{start}_{truncated}"] = near(fitted.entropy, float(law.entropy()), tolerance=1e-7)
     return every(**parts)
 
 
@@ -141,7 +141,7 @@ def surprises(seed: int) -> Verdict:
     x, p, joint = rng.normal(size=30), rng.uniform(0.05, 0.9, size=4), rng.dirichlet(np.ones(6)).reshape(2, 3)
     log_p, log_q = stats.norm(0.2, 1.1).logpdf, stats.norm(-0.4, 1.6).logpdf
     gaps = (log_p(x) - log_q(x)) / np.log(2)
-    found = ours.kl_monte_carlo(x, log_p, log_q, base=2)
+    estimate = ours.kl_monte_carlo(x, log_p, log_q, base=2)
     shared = (
         stats.entropy(joint.sum(0), base=2) + stats.entropy(joint.sum(1), base=2) - stats.entropy(joint.ravel(), base=2)
     )
@@ -149,7 +149,7 @@ def surprises(seed: int) -> Verdict:
     return every(
         bits=near(ours.surprise(p, base=2), -np.log2(p), tolerance=1e-12),
         sampled=near(ours.cross_entropy_sampled(x, log_q, base=2), -log_q(x).mean() / np.log(2), tolerance=1e-12),
-        divergence=near([found.value, found.standard_error], [gaps.mean(), stats.sem(gaps)], tolerance=1e-12),
+        divergence=near([estimate.value, estimate.standard_error], [gaps.mean(), stats.sem(gaps)], tolerance=1e-12),
         shared=near(ours.mutual_information(joint, base=2), shared, tolerance=1e-12),
         laws=equal(
             [tuple(ours.surprise_laws(f, np.random.default_rng(seed))) for f in candidates],

@@ -17,10 +17,10 @@ from margin.foundations import linalg as ours
 PATH = "margin.foundations.linalg"
 
 
-def relative(found: Any, wanted: Any, tolerance: float) -> Verdict:
+def relative(ours: Any, theirs: Any, tolerance: float) -> Verdict:
     """Near in units of the largest entry, for numbers far from 1."""
-    size = float(np.abs(wanted).max())
-    return near(np.asarray(found) / size, np.asarray(wanted) / size, tolerance=tolerance)
+    size = float(np.abs(theirs).max())
+    return near(np.asarray(ours) / size, np.asarray(theirs) / size, tolerance=tolerance)
 
 
 @oracle(*(f"{PATH}.{name}" for name in ("adjoint", "adjoint_pair")))
@@ -97,10 +97,10 @@ def spectra(seed: int) -> Verdict:
         values = np.linalg.eigvals(A)
         order = np.lexsort((values.imag, np.round(values.real / np.abs(values).max(), 8)))
         for method in ("lapack", "qr"):
-            found = ours.eig(A, method)
-            parts[f"eig_{method}_{size:g}"] = relative(found.values, values[order], 1e-8)
+            eigen = ours.eig(A, method)
+            parts[f"eig_{method}_{size:g}"] = relative(eigen.values, values[order], 1e-8)
             parts[f"vectors_{method}_{size:g}"] = near(
-                (A @ found.vectors - found.vectors * found.values) / size, np.zeros((5, 5)), tolerance=1e-8
+                (A @ eigen.vectors - eigen.vectors * eigen.values) / size, np.zeros((5, 5)), tolerance=1e-8
             )
         for method in ("lapack", "jacobi"):
             pair, triple = ours.eigh(A + A.T, method), ours.svd(B, method)

@@ -47,17 +47,17 @@ def moments_in_parts(seed: int) -> Verdict:
     one_by_one = ours.Moments.of(few[:9])
     for row in few[9:]:
         one_by_one = one_by_one.push(row)
-    told = {
+    cases = {
         "whole": (ours.Moments.of(far), small),
         "merged": (ours.Moments.of(far[:half]).update(far[half:]), small),
         "pushed": (one_by_one, small[:23, :3]),
     }
     parts: dict[str, Verdict] = {}
-    for name, (found, numbers) in told.items():
+    for name, (accumulated, numbers) in cases.items():
         n, total = len(numbers), numbers.sum(axis=0)
-        parts[f"{name}_mean"] = near((found.mean - 1e15) + found.tail, total / n, tolerance=1e-9)
+        parts[f"{name}_mean"] = near((accumulated.mean - 1e15) + accumulated.tail, total / n, tolerance=1e-9)
         squares = (numbers**2).sum(axis=0) - total**2 / n
-        parts[f"{name}_variance"] = near(found.variance(ddof=1), squares / (n - 1), tolerance=1e-9)
+        parts[f"{name}_variance"] = near(accumulated.variance(ddof=1), squares / (n - 1), tolerance=1e-9)
     exact = np.cov(small.T)
     for name, both in {
         "of": ours.CoMoments.of(far),

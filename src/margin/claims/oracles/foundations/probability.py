@@ -128,11 +128,11 @@ def uniform(seed: int) -> Verdict:
     law, theirs = ours.Uniform(-1.3, 4.2), stats.uniform(-1.3, 5.5)
     counts, their_counts = ours.DiscreteUniform(-2, 7), stats.randint(-2, 8)
     data = np.array([0.4, 3.0, -0.2])
-    fitted, whole = ours.Uniform.fit(data), ours.DiscreteUniform.fit([4, -1, 2])
+    fitted, discrete = ours.Uniform.fit(data), ours.DiscreteUniform.fit([4, -1, 2])
     return every(
         continuous=every(**as_scipy(law, theirs, seed), entropy=entropy_of(law, theirs)),
         discrete=every(**as_scipy(counts, their_counts, seed), entropy=entropy_of(counts, their_counts)),
-        fit=near([fitted.a, fitted.b, whole.low, whole.high], [-0.2, 3.0, -1, 4], tolerance=0.0),
+        fit=near([fitted.a, fitted.b, discrete.low, discrete.high], [-0.2, 3.0, -1, 4], tolerance=0.0),
     )
 
 

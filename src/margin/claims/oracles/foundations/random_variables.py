@@ -83,26 +83,26 @@ def densities_of_sums(seed: int) -> Verdict:
 def special_values(seed: int) -> Verdict:
     x = np.random.default_rng(seed).uniform(-3.9, 18.0, size=40)
     x = x[np.abs(x - np.round(x)) > 0.02]
-    found = ours.binomial_normal_approximation(40, 0.3, 9, 14)
+    approximation = ours.binomial_normal_approximation(40, 0.3, 9, 14)
     exact, bell = stats.binom(40, 0.3), stats.norm(12, np.sqrt(8.4))
     wanted = [exact.cdf(14) - exact.cdf(8), bell.cdf(14) - bell.cdf(9), bell.cdf(14.5) - bell.cdf(8.5)]
     return every(
         gamma=near(ours.gamma_function(x) / special.gamma(x), np.ones_like(x), tolerance=1e-11),
         orderings=near(ours.multinomial_coefficient([3, 2, 4]), 1260.0, tolerance=1e-9),
-        approximation=near(list(found), wanted, tolerance=1e-9),
+        approximation=near(list(approximation), wanted, tolerance=1e-9),
     )
 
 
 @oracle(*(f"{PATH}.{name}" for name in ("monte_carlo", "monte_carlo_pi", "jensen_gap", "running_mean")))
 def averages(seed: int) -> Verdict:
-    found = ours.monte_carlo(np.square, lambda n, rng: rng.normal(1.0, 2.0, size=n), 40, np.random.default_rng(seed))
+    estimate = ours.monte_carlo(np.square, lambda n, rng: rng.normal(1.0, 2.0, size=n), 40, np.random.default_rng(seed))
     again = np.random.default_rng(seed).normal(1.0, 2.0, size=40) ** 2
     circle = ours.monte_carlo_pi(500, np.random.default_rng(seed))
     points = np.random.default_rng(seed).random((500, 2))
     inside = 4.0 * np.array([a * a + b * b <= 1 for a, b in points])
     x, w = np.array([[2.0, 3.0, 7.0], [1.0, -1.0, 6.0]]), np.array([0.2, 0.5, 0.3])
     return every(
-        average=near([found.value, found.standard_error], [again.mean(), stats.sem(again)], tolerance=1e-12),
+        average=near([estimate.value, estimate.standard_error], [again.mean(), stats.sem(again)], tolerance=1e-12),
         circle=near([circle.value, circle.standard_error], [inside.mean(), stats.sem(inside)], tolerance=1e-12),
         running=near(ours.running_mean(x), [[2.0, 2.5, 4.0], [1.0, 0.0, 2.0]], tolerance=1e-12),
         jensen=near(ours.jensen_gap(np.exp, x[0], w), w @ np.exp(x[0]) - np.exp(4.0), tolerance=1e-9),
@@ -156,10 +156,10 @@ def tails(seed: int) -> Verdict:
         ("cauchy", ours.Cauchy(0.5, 2.0), 2.5, 0.0),
         ("normal", ours.Normal(2.0, 1.0), np.sqrt(0.49 + 3.24), 2.5 * 2 - 2 * np.sqrt(3.73)),
     ):
-        found = ours.stability_test(law, 0.7, 1.8, 100_000, np.random.default_rng(seed))
+        test = ours.stability_test(law, 0.7, 1.8, 100_000, np.random.default_rng(seed))
         again = ours.stability_test(law, 0.7, 1.8, 100_000, np.random.default_rng(seed + 1))
-        parts[name] = near([found.c, found.d], [c, d], tolerance=0.15)
-        parts[f"{name}_holds"] = equal(max(found.p_value, again.p_value) > 1e-4, True)
+        parts[name] = near([test.c, test.d], [c, d], tolerance=0.15)
+        parts[f"{name}_holds"] = equal(max(test.p_value, again.p_value) > 1e-4, True)
     unstable = ours.stability_test(ours.Exponential(1.0), 1.0, 1.0, 100_000, np.random.default_rng(seed))
     weights, levels = _weights_of_quantiles(), np.linspace(0.02, 0.98, 49)
     drawn, law = np.random.default_rng(seed), ours.Normal(2.0, 1.0)

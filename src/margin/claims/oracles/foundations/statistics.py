@@ -31,9 +31,9 @@ def likelihoods(seed: int) -> Verdict:
     }  # fmt: skip
     parts: dict[str, Verdict] = {}
     for name, (data, estimate, law) in samples.items():
-        theta, found, searched = list(estimate(data)), ours.mle(name, data), ours.mle_numerical(name, data)
+        theta, closed_form, searched = list(estimate(data)), ours.mle(name, data), ours.mle_numerical(name, data)
         height = float(law(theta)(data).sum())
-        parts[name] = near([*found.parameters, found.log_likelihood], [*theta, height], tolerance=1e-8)
+        parts[name] = near([*closed_form.parameters, closed_form.log_likelihood], [*theta, height], tolerance=1e-8)
         parts[f"{name}_searched"] = near(
             [*searched.parameters, searched.log_likelihood], [*theta, height], tolerance=1e-3
         )

@@ -43,7 +43,7 @@ def steps_by_their_laws(seed: int) -> Verdict:
     later = sum(torch.stack([divergence(place(t, e), t) for e in noise[t - 1]]).mean(dim=0) for t in (2, 3))
     standard = law(torch.zeros_like(x_0), 1.0)
     prior = kl_divergence(law(kept[3] ** 0.5 * x_0, 1 - kept[3]), standard)
-    found = bound.bound_at_draws(schedule, x_0, reverse, lambda t: noise[t - 1])
+    terms = bound.bound_at_draws(schedule, x_0, reverse, lambda t: noise[t - 1])
     states = torch.stack([x_0, *(normals(seed + k, 4, 2) for k in (2, 3, 4))])
     drawn = bound.sampled_consistency(schedule, x_0, reverse, torch.Generator().manual_seed(seed))
     start = torch.Generator().manual_seed(seed)
@@ -60,9 +60,9 @@ def steps_by_their_laws(seed: int) -> Verdict:
     )
     paired = bound.bound_from_pairs(schedule, x_0, reverse, torch.Generator().manual_seed(seed))
     return every(
-        reconstruction=same(found.reconstruction, first),
-        prior=same(found.prior_matching, prior),
-        consistency=same(found.consistency, torch.as_tensor(later)),
+        reconstruction=same(terms.reconstruction, first),
+        prior=same(terms.prior_matching, prior),
+        consistency=same(terms.consistency, torch.as_tensor(later)),
         terms=same(
             bound.consistency_terms(schedule, states, reverse), torch.stack([divergence(states[t], t) for t in (2, 3)])
         ),

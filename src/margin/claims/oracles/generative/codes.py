@@ -99,7 +99,7 @@ def chain_of_latents(seed: int) -> Verdict:
     forward = sum(law(part).log_prob(z) for part, z in zip(heads, levels))
     backward = sum(law(link(above)).log_prob(z) for link, above, z in zip(latent.down, levels[1:], levels))
     top = laws.Independent(laws.Normal(torch.zeros(2).double(), torch.ones(2).double()), 1).log_prob(levels[-1])
-    found = latent.log_ratio(head, noise, levels[0])
+    ratio = latent.log_ratio(head, noise, levels[0])
     rng = np.random.default_rng(seed)
     steps = torch.from_numpy(rng.standard_normal((3, 5, 2)))
     z = steps[2]
@@ -107,8 +107,8 @@ def chain_of_latents(seed: int) -> Verdict:
         part = latent.down[k](z)
         z = part[:, :2] + torch.exp(part[:, 2:] / 2) * steps[k]
     return every(
-        ratio=near(found.numpy(), (backward + top - forward).numpy(), tolerance=1e-8),
-        divergence=near(latent.divergence(head, noise, levels[0]).numpy(), -found.numpy(), tolerance=1e-12),
+        ratio=near(ratio.numpy(), (backward + top - forward).numpy(), tolerance=1e-8),
+        divergence=near(latent.divergence(head, noise, levels[0]).numpy(), -ratio.numpy(), tolerance=1e-12),
         drawn=near(latent.from_prior(5, np.random.default_rng(seed)), z.numpy(), tolerance=1e-8),
     )
 

@@ -23,8 +23,8 @@ def normals(seed: int, *shape: int) -> Tensor:
     return torch.from_numpy(np.random.default_rng(seed).normal(0.3, 1.2, size=shape))
 
 
-def same(found: Tensor, wanted: Tensor, tolerance: float = 1e-8) -> Verdict:
-    return near(found.detach().numpy(), wanted.detach().numpy(), tolerance=tolerance)
+def same(ours: Tensor, theirs: Tensor, tolerance: float = 1e-8) -> Verdict:
+    return near(ours.detach().numpy(), theirs.detach().numpy(), tolerance=tolerance)
 
 
 @oracle(
@@ -196,8 +196,8 @@ def bounds_of_chains(seed: int) -> Verdict:
         error = 6 * float(value.std(dim=1).max()) / math.sqrt(4000) + 5 * slack + 1e-3
         parts[name] = same(value.mean(dim=1), wanted, error)
         if name != "direct":
-            whole = drawn.reconstruction - drawn.prior_matching - drawn.consistency
-            parts[f"{name}_parts"] = same(drawn.total, whole)
+            total = drawn.reconstruction - drawn.prior_matching - drawn.consistency
+            parts[f"{name}_parts"] = same(drawn.total, total)
     generator = torch.Generator().manual_seed(seed)
     few = torch.tensor([[0.5]], dtype=torch.float64)
     triple = bound.bound_from_triples(schedule, few, reverse, generator)

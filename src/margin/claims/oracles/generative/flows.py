@@ -49,8 +49,8 @@ def layers_and_jacobians(seed: int) -> Verdict:
             parts[f"{name}_determinant"] = same(log_determinant, torch.linalg.slogdet(J)[1], tolerance)
             parts[f"{name}_back"] = same(layer.inverse(z), x, 1e-4 if name == "continuous" else 1e-6)
             density = -0.5 * (z**2).sum(dim=1) - 1.5 * math.log(2 * math.pi) + torch.linalg.slogdet(J)[1]
-            told = equations.change_of_variables(image, x)
-            parts[f"{name}_density"] = same(told, density)
+            log_density = equations.change_of_variables(image, x)
+            parts[f"{name}_density"] = same(log_density, density)
         first = [PlanarLayer(400) for _ in range(2)]
     kept = [torch.equal(layers[name](x)[0][:, k], x[:, k]) for name, k in (("affine", 1), ("affine_other", 0),
                                                                           ("affine_other", 2))]  # fmt: skip
@@ -102,7 +102,7 @@ def laws_of_codes(seed: int) -> Verdict:
     log_weights, p = normals(seed + 5, 6, 4), torch.sigmoid(logits)
     activity = torch.tensor([0.1, 0.4, 0.9]).double()
     direction = np.array([0.6, 0.0, -0.8])
-    told = stats.vonmises_fisher(direction, 3.0)
+    theirs = stats.vonmises_fisher(direction, 3.0)
     drawn = sample_von_mises_fisher(direction, 3.0, 1500, rng)
     angle = np.arctan2(drawn[:, 1], drawn @ [0.8, 0.0, 0.6])  # about the direction
     expected = 1 / np.tanh(3.0) - 1 / 3.0
@@ -120,7 +120,7 @@ def laws_of_codes(seed: int) -> Verdict:
                      -stats.laplace(0, 1 / 1.7).logpdf(code.numpy()).sum(axis=1), tolerance=1e-9),
         unit=near(np.linalg.norm(drawn, axis=1), np.ones(1500), tolerance=1e-9),
         cosine=near((drawn @ direction).mean(), expected, tolerance=ERRORS * np.std(drawn @ direction) / np.sqrt(1500)),
-        law=plausible(stats.ks_2samp(drawn @ direction, told.rvs(1500, random_state=seed) @ direction).pvalue),
+        law=plausible(stats.ks_2samp(drawn @ direction, theirs.rvs(1500, random_state=seed) @ direction).pvalue),
         around=plausible(stats.kstest(angle / (2 * np.pi) + 0.5, "uniform").pvalue),
         four_dimensions=near(flat[:, 0].mean(), _mean_cosine(2.0, 4), tolerance=0.06),
     )  # fmt: skip

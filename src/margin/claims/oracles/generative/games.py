@@ -40,7 +40,7 @@ def game_by_hand(seed: int) -> Verdict:
     alone = GAN(2, (6, 5), **common).fit(X)
     panel = GAN(2, (6,), n_discriminators=2, **common).fit(X)
     critic = GAN(2, (6,), loss="wasserstein", **common).fit(X)
-    told = GAN(2, (6,), conditional=True, **common).fit(X, y)
+    conditional = GAN(2, (6,), conditional=True, **common).fit(X, y)
     center, scale = X.mean(axis=0), X.std(axis=0)
     rows, z = torch.from_numpy((X[:7] - center) / scale), rng.normal(size=(7, 2))
     numbers = torch.from_numpy(np.searchsorted(["a", "b"], y[:7]))
@@ -49,9 +49,11 @@ def game_by_hand(seed: int) -> Verdict:
         parts: Any = _network(panel).discriminator
         votes = [torch.sigmoid(layers(part, rows))[:, 0] for part in parts.members]
         plain = layers(_network(critic).discriminator, rows)[:, 0]
-        of_class = torch.sigmoid(layers(_network(told).discriminator, rows, numbers))[:, 0]
+        of_class = torch.sigmoid(layers(_network(conditional).discriminator, rows, numbers))[:, 0]
         made = layers(_network(alone).generator, torch.from_numpy(z)).numpy() * scale + center
-        made_told = layers(_network(told).generator, torch.from_numpy(z), numbers).numpy() * scale + center
+        made_conditional = (
+            layers(_network(conditional).generator, torch.from_numpy(z), numbers).numpy() * scale + center
+        )
         means = torch.stack(votes).mean(dim=0)
     again = np.random.default_rng(seed).standard_normal((5, 2))
     moves = {f"{m.loss}_{name}": part for m in (alone, critic) for name, part in _moves(m, X).items()}
@@ -60,9 +62,9 @@ def game_by_hand(seed: int) -> Verdict:
         judged=near(alone.discriminate(X[:7]), judged.numpy(), tolerance=1e-5),
         panel=near(panel.discriminate(X[:7]), means.numpy(), tolerance=1e-5),
         critic=near(critic.discriminate(X[:7]), plain.numpy(), tolerance=1e-5),
-        told=near(told.discriminate(X[:7], y[:7]), of_class.numpy(), tolerance=1e-5),
+        told=near(conditional.discriminate(X[:7], y[:7]), of_class.numpy(), tolerance=1e-5),
         made=near((alone.generate(z) - made) / scale, np.zeros((7, 3)), tolerance=1e-4),
-        made_told=near((told.generate(z, y=y[:7]) - made_told) / scale, np.zeros((7, 3)), tolerance=1e-4),
+        made_told=near((conditional.generate(z, y=y[:7]) - made_conditional) / scale, np.zeros((7, 3)), tolerance=1e-4),
         drawn=near((alone.sample(5, seed) - alone.generate(again)) / scale, np.zeros((5, 3)), tolerance=1e-4),
         mirrored=equal([a.out_features for a in _network(alone).discriminator.layers], [5, 6, 1]),
     )
@@ -132,15 +134,15 @@ def terms_by_probabilities(seed: int) -> Verdict:
             }.get(loss, -value)
             rules = Rules(2, loss, penalty, 1.7, 0.7)
             start = torch.Generator().manual_seed(seed)
-            found = discriminator_terms(modules, (torch.from_numpy(X),), start, rules=rules, turn=Turn(0.4))
+            losses = discriminator_terms(modules, (torch.from_numpy(X),), start, rules=rules, turn=Turn(0.4))
             key = f"{loss}_{penalty}".replace("-", "_")
-            parts[key] = near(float(found["loss"].detach()), wanted + 1.7 * 0.4 * paid, tolerance=1e-5)
+            parts[key] = near(float(losses["loss"].detach()), wanted + 1.7 * 0.4 * paid, tolerance=1e-5)
             if loss in ("wasserstein", "relativistic"):
-                parts[f"{key}_distance"] = near(float(found["distance"]), f.mean() - g.mean(), tolerance=1e-10)
+                parts[f"{key}_distance"] = near(float(losses["distance"]), f.mean() - g.mean(), tolerance=1e-10)
                 continue
-            told = [float(found[name]) for name in ("real", "fake", "value", "js")]
+            terms = [float(losses[name]) for name in ("real", "fake", "value", "js")]
             js = value / 2 + np.log(2)
-            parts[f"{key}_told"] = near(told, [of_real.mean(), of_made.mean(), value, js], tolerance=1e-8)
+            parts[f"{key}_told"] = near(terms, [of_real.mean(), of_made.mean(), value, js], tolerance=1e-8)
         parts[f"generator_{loss}".replace("-", "_")] = _generator_part(modules, X, logit, W, loss, seed)
     return every(**parts)
 
@@ -159,8 +161,8 @@ def _generator_part(modules: Any, X: np.ndarray, logit: Any, W: np.ndarray, loss
         "relativistic": -np.log(1 / (1 + np.exp(f - g))).mean(),
     }[loss]
     start = torch.Generator().manual_seed(seed)
-    found = generator_terms(modules, (torch.from_numpy(X),), start, rules=Rules(2, loss, "none", 1.0, 0.7))
-    return near(float(found["loss"]), wanted, tolerance=1e-9)
+    losses = generator_terms(modules, (torch.from_numpy(X),), start, rules=Rules(2, loss, "none", 1.0, 0.7))
+    return near(float(losses["loss"]), wanted, tolerance=1e-9)
 
 
 @oracle(f"{PATH}.style.ModulatedConv", f"{PATH}.style.StyleGenerator", f"{PATH}.style.modulated_kernels")

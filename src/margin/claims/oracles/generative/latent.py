@@ -73,6 +73,6 @@ def predictions_of_a_step(seed: int) -> Verdict:
         other = convert(schedule, value + wrong, x, t, given=kind, wanted="x0")
         apart = np.sqrt(before) * (1 - alpha) / (1 - bar) * (other - clean)  # between the means of the two steps
         wanted = float(apart.square().sum()) / (2 * variance)
-        found = float(kl_weight(schedule, kind)[t]) * float(wrong.square().sum())
-        parts[f"weight_of_{kind}"] = near(found / wanted, 1.0, tolerance=1e-8)
+        weighted = float(kl_weight(schedule, kind)[t]) * float(wrong.square().sum())
+        parts[f"weight_of_{kind}"] = near(weighted / wanted, 1.0, tolerance=1e-8)
     return every(**parts)

@@ -105,11 +105,11 @@ def best_answers(seed: int) -> Verdict:
     p, q = np.append(rng.dirichlet(np.ones(3)), 0.0), np.append(rng.dirichlet(np.ones(3)), 0.0)
     grid = np.linspace(1e-4, 1 - 1e-4, 20_000)
     values = p[:3, None] * np.log(grid) + q[:3, None] * np.log(1 - grid)
-    found = theory.optimal_discriminator(p, q)
+    discriminator = theory.optimal_discriminator(p, q)
     return every(
-        best=near(found[:3], grid[values.argmax(axis=1)], tolerance=1e-4),
-        unseen=near(found[3], 0.5, tolerance=1e-12),
-        value=near(theory.gan_value_of(found, p, q), float(values.max(axis=1).sum()), tolerance=1e-6),
+        best=near(discriminator[:3], grid[values.argmax(axis=1)], tolerance=1e-4),
+        unseen=near(discriminator[3], 0.5, tolerance=1e-12),
+        value=near(theory.gan_value_of(discriminator, p, q), float(values.max(axis=1).sum()), tolerance=1e-6),
     )
 
 
@@ -135,7 +135,7 @@ def fitted_autoencoder(seed: int) -> Verdict:
         logs = likelihood + Normal(0.0, 1.0).log_prob(z).sum(dim=2)
         logs = logs - Normal(mean, torch.exp(log_variance / 2)).log_prob(z).sum(dim=2)
         tight = (torch.logsumexp(logs, dim=0) - np.log(500)).numpy() - np.log(X.std(axis=0)).sum()
-        said = likelihood.mean(dim=0).numpy() - np.log(X.std(axis=0)).sum()
+        expected_reconstruction = likelihood.mean(dim=0).numpy() - np.log(X.std(axis=0)).sum()
         kl = kl_divergence(
             Independent(Normal(mean, torch.exp(log_variance / 2)), 1),
             Independent(Normal(torch.zeros_like(mean), torch.ones_like(mean)), 1),
@@ -159,7 +159,7 @@ def fitted_autoencoder(seed: int) -> Verdict:
         transform=near(model.transform(rows), mean.numpy(), tolerance=1e-4),
         decoded=near(model.decode([[0.4, -1.1]]) / X.std(axis=0), at_codes / X.std(axis=0), tolerance=1e-3),
         undone=near(model.reconstruct(rows) / X.std(axis=0), undone / X.std(axis=0), tolerance=1e-3),
-        reconstruction=near(reconstruction, said, tolerance=1e-3),
+        reconstruction=near(reconstruction, expected_reconstruction, tolerance=1e-3),
         divergence=near(divergence, kl, tolerance=1e-3),
         bound=near(model.score_samples(rows), reconstruction - divergence, tolerance=1e-6),
         weighted=near(weighted, tight, tolerance=1e-3),

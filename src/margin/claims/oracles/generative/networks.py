@@ -32,18 +32,18 @@ def layers_of_a_game(seed: int) -> Verdict:
             maker: Any = MLPGenerator(3, [6, 7], 5, classes, bounded).double()
             judge: Any = MLPDiscriminator(5, [6], classes).double()
             given = (label,) if classes else ()
-            made, told = z, x
+            made, judged = z, x
             if classes:
                 made = torch.cat([z, maker.classes.weight[label]], dim=1)
-                told = torch.cat([x, judge.classes.weight[label]], dim=1)
+                judged = torch.cat([x, judge.classes.weight[label]], dim=1)
             for k, layer in enumerate(maker.layers):
                 made = made @ layer.weight.T + layer.bias
                 made = torch.where(made > 0, made, 0.2 * made) if k < 2 else made
-            told = functional.leaky_relu(told @ judge.layers[0].weight.T + judge.layers[0].bias, 0.2)
+            judged = functional.leaky_relu(judged @ judge.layers[0].weight.T + judge.layers[0].bias, 0.2)
             key = f"{classes}_{bounded}"
             parts[f"made_{key}"] = same(maker(z, *given), torch.tanh(made) if bounded else made)
             parts[f"told_{key}"] = same(
-                judge(x, *given), (told @ judge.layers[1].weight.T + judge.layers[1].bias)[:, 0]
+                judge(x, *given), (judged @ judge.layers[1].weight.T + judge.layers[1].bias)[:, 0]
             )
     return every(**parts)
 
@@ -79,7 +79,7 @@ def _losses(seed: int) -> dict[str, Verdict]:
     weight, parts = torch.linspace(0.5, 2.0, 51).double(), {}
     module: Any = lambda x, level, label: torch.tanh(x) + level[:, None]  # noqa: E731,ARG005
     for prediction in ("epsilon", "x0", "v"):
-        found = denoising_loss(
+        losses = denoising_loss(
             module, (x_0,), torch.Generator().manual_seed(seed), schedule=schedule, prediction=prediction,
             weight=weight, none=0, condition_dropout=0.0,
         )  # fmt: skip
@@ -91,12 +91,12 @@ def _losses(seed: int) -> dict[str, Verdict]:
         ]  # none at time 0
         a, s = kept.sqrt(), (1 - kept).sqrt()
         x_t = a * x_0 + s * noise
-        told = torch.tanh(x_t) + t[:, None] / 50
+        output = torch.tanh(x_t) + t[:, None] / 50
         target = {"epsilon": noise, "x0": x_0, "v": a * noise - s * x_0}[prediction]
-        of_noise = {"epsilon": told, "x0": (x_t - a * told) / s, "v": s * x_t + a * told}[prediction]
-        parts[f"{prediction}_loss"] = same(found["loss"], weight[t] * (told - target).square().mean(dim=1), 1e-5)
+        of_noise = {"epsilon": output, "x0": (x_t - a * output) / s, "v": s * x_t + a * output}[prediction]
+        parts[f"{prediction}_loss"] = same(losses["loss"], weight[t] * (output - target).square().mean(dim=1), 1e-5)
         parts[f"{prediction}_noise"] = same(
-            found["noise_error"] / (1 + found["noise_error"]),
+            losses["noise_error"] / (1 + losses["noise_error"]),
             (e := (of_noise - noise).square().mean(dim=1)) / (1 + e), 1e-5,
         )  # fmt: skip
     return parts

@@ -25,8 +25,8 @@ def networks_state_by_state(seed: int) -> Verdict:
     tables = {v: rng.dirichlet(np.ones(sizes[v]), size=[sizes[u] for u in above]) for v, above in parents.items()}
     net = DiscreteNetwork(parents, tables)
     states = np.array(list(product(*(range(sizes[v]) for v in parents))))  # columns c, a, d, b
-    told = [tables["a"][a] * tables["b"][b] * tables["c"][a, b, c] * tables["d"][c, d] for c, a, d, b in states]
-    masses = np.array(told)
+    products = [tables["a"][a] * tables["b"][b] * tables["c"][a, b, c] * tables["d"][c, d] for c, a, d, b in states]
+    masses = np.array(products)
     seen = states[:, 2] == 1  # d = 1
     posterior = [masses[seen & (states[:, 1] == a)].sum() / masses[seen].sum() for a in range(2)]
     best = states[seen][masses[seen].argmax()]
@@ -108,13 +108,13 @@ def chains_path_by_path(seed: int) -> Verdict:
 def _learned_field(rng: np.random.Generator) -> dict[str, Verdict]:
     """No move away from a fitted field gives a better penalized likelihood."""
     X, y = [rng.normal(size=(4, 2)) for _ in range(6)], [rng.integers(2, size=4) for _ in range(6)]
-    found = crf.LinearChainCRF.fit(X, y, alpha=0.7, max_iter=500)
+    fitted = crf.LinearChainCRF.fit(X, y, alpha=0.7, max_iter=500)
 
     def objective(parts: list[np.ndarray]) -> float:
         model = crf.LinearChainCRF(*parts)
         return sum(model.log_prob(a, b) for a, b in zip(X, y)) - 0.35 * sum(float((p**2).sum()) for p in parts)
 
-    parts = [found.weights, found.transition, found.start]
+    parts = [fitted.weights, fitted.transition, fitted.start]
     slopes = []
     for k, part in enumerate(parts):
         for cell in np.ndindex(part.shape):
@@ -201,11 +201,11 @@ def independence_by_tables(seed: int) -> Verdict:
         for c in (0, 1)
     ]  # fmt: skip
     statistic, freedom = sum(p.statistic for p in parts), sum(p.dof for p in parts)
-    found = independence.ci_test(rows, 0, 1, [2])
+    test = independence.ci_test(rows, 0, 1, [2])
     return every(
-        statistic=near(found.statistic, statistic, tolerance=1e-8),
-        freedom=equal(found.degrees_of_freedom, freedom),
-        p_value=near(found.p_value, stats.chi2(freedom).sf(statistic), tolerance=1e-10),
+        statistic=near(test.statistic, statistic, tolerance=1e-8),
+        freedom=equal(test.degrees_of_freedom, freedom),
+        p_value=near(test.p_value, stats.chi2(freedom).sf(statistic), tolerance=1e-10),
     )
 
 
@@ -217,16 +217,16 @@ def moves_of_a_search(seed: int) -> Verdict:
              for p in combinations([j for j in range(3) if j != i], n)}  # fmt: skip
     moves = list(structure.greedy_steps(3, lambda i, parents: table[i, frozenset(parents)]))
     graphs = [{(p, child) for child, parents in move.parents.items() for p in parents} for move in moves]
-    told = []
+    single_moves = []
     for move, (before, after) in zip(moves[1:], pairwise(graphs)):
         changes = {"add": after - before, "remove": before - after}
         edges = changes["remove"] if move.action == "remove" else changes["add"]
         assert move.edge is not None
         ends = {move.edge, move.edge[::-1]} if move.action == "reverse" else {move.edge}
-        told.append(len(edges) == 1 and edges <= ends)
+        single_moves.append(len(edges) == 1 and edges <= ends)
     totals = [sum(table[i, frozenset(p for p, c in graph if c == i)] for i in range(3)) for graph in graphs]
     return every(
-        edges=equal(told, [True] * len(told)),
+        edges=equal(single_moves, [True] * len(single_moves)),
         scores=near([move.score for move in moves], totals, tolerance=1e-9),
         rising=equal(all(b > a for a, b in pairwise(totals)), True),
         start=equal((moves[0].action, moves[0].edge, graphs[0]), ("start", None, set())),

@@ -18,7 +18,7 @@ def chains_once_more(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     height = lambda x: float(-0.5 * x @ x - 0.1 * np.sum(x**4))  # noqa: E731
     root, begin = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.3, -0.2])
-    found = mcmc.metropolis(height, begin, 60, seed, step_size=0.7, scale=root, burn_in=40)
+    chain = mcmc.metropolis(height, begin, 60, seed, step_size=0.7, scale=root, burn_in=40)
     again = np.random.default_rng(seed)
     state, log_step, kept, taken = begin, np.log(0.7), [], 0
     for t in range(100):
@@ -38,10 +38,10 @@ def chains_once_more(seed: int) -> Verdict:
     pairs = lags[0::2] + lags[1::2]
     first = int(np.flatnonzero(pairs <= 0)[0])
     return every(
-        draws=near(found.draws, kept, tolerance=1e-10),
-        acceptance=near(found.acceptance, taken / 60, tolerance=1e-12),
-        step=near(found.step_size, np.exp(log_step), tolerance=1e-10),
-        evaluations=equal(found.n_evaluations, 101),
+        draws=near(chain.draws, kept, tolerance=1e-10),
+        acceptance=near(chain.acceptance, taken / 60, tolerance=1e-12),
+        step=near(chain.step_size, np.exp(log_step), tolerance=1e-10),
+        evaluations=equal(chain.n_evaluations, 101),
         size=near(
             mcmc.effective_sample_size(x[:60]),
             min(60 / (2 * np.minimum.accumulate(pairs[:first]).sum() - 1), 60),
@@ -70,7 +70,7 @@ def families_by_scipy(seed: int) -> Verdict:
         packed = packed + 0.3 * rng.normal(size=packed.shape)
         q, z = family.distribution(packed), rng.normal(size=(4, 2))
         densities = [stats.multivariate_normal(m, L @ L.T).pdf(z) for m, L in zip(q.means, q.roots)]
-        value, found = variational.elbo_gradient(family, packed, noise, height, slope)
+        value, gradient = variational.elbo_gradient(family, packed, noise, height, slope)
         bound = lambda p, f=family: variational.elbo_gradient(f, p, noise, height, slope)[0]  # noqa: E731
         rows = [m + noise @ L.T for m, L in zip(q.means, q.roots)]
         wanted = sum(w * np.mean(height(r) - q.log_prob(r)) for w, r in zip(q.weights, rows))
@@ -78,17 +78,17 @@ def families_by_scipy(seed: int) -> Verdict:
         parts |= {
             f"{key}_bound": near(value, wanted, tolerance=1e-8 * max(1.0, abs(wanted))),
             f"{key}_slope": near(
-                found, optimize.approx_fprime(packed, bound, 1e-7), tolerance=2e-4 * max(1.0, abs(value))
+                gradient, optimize.approx_fprime(packed, bound, 1e-7), tolerance=2e-4 * max(1.0, abs(value))
             ),
         }
         if name != "point":  # whose densities are beyond all numbers anywhere else
             parts[f"{key}_density"] = near(np.exp(q.log_prob(z)), q.weights @ densities, tolerance=1e-9)
     narrow = variational.fit_variational(height, slope, 2, random_state=seed)
     full = variational.fit_variational(height, slope, 2, "full", random_state=seed)
-    asked: list[int] = []
+    batch_sizes: list[int] = []
 
     def counted(z: np.ndarray) -> np.ndarray:
-        asked.append(len(np.atleast_2d(z)))
+        batch_sizes.append(len(np.atleast_2d(z)))
         return height(z)
 
     several = variational.fit_variational(
@@ -102,7 +102,7 @@ def families_by_scipy(seed: int) -> Verdict:
         covariance=near(full.q.covariance, target.cov, tolerance=1e-3),
         tight=near(full.elbo, 0.9, tolerance=1e-4),
         narrow=near(np.diag(narrow.q.covariance), 1 / np.diag(precision), tolerance=1e-3),
-        asked=equal(several.n_evaluations, sum(asked)),
+        asked=equal(several.n_evaluations, sum(batch_sizes)),
         gap=near(narrow.elbo, 0.9 + best, tolerance=1e-3),
         path=near(full.trace[-1], full.elbo, tolerance=1e-6),
     )

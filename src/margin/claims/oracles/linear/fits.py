@@ -69,8 +69,8 @@ def logistic_regression(seed: int) -> Verdict:
         for intercept in (True, False):
             model = ours.LogisticRegression(C=0.7, fit_intercept=intercept, tol=1e-9)
             theirs = peers.LogisticRegression(C=0.7, fit_intercept=intercept, tol=1e-9, max_iter=5000)
-            said, oracle_said = (m.fit(X, labels, sample_weight=w).predict_proba(fresh) for m in (model, theirs))
-            parts[f"{name}_{intercept}"] = near(said, oracle_said, tolerance=1e-4)
+            proba, oracle_proba = (m.fit(X, labels, sample_weight=w).predict_proba(fresh) for m in (model, theirs))
+            parts[f"{name}_{intercept}"] = near(proba, oracle_proba, tolerance=1e-4)
             values = model.decision_function(fresh)
             parts[f"{name}_{intercept}_values"] = near(values, theirs.decision_function(fresh), tolerance=1e-3)
     balanced = [
@@ -172,15 +172,15 @@ def likelihoods_and_curves(seed: int) -> Verdict:
     curve = lambda x, t: t[0] * np.exp(t[1] * x)  # noqa: E731
     start = np.array([1.0, 0.3])
     theirs = optimize.least_squares(lambda t: curve(x, t) - y, start, xtol=1e-12)
-    found = ours.nonlinear_least_squares(curve, start, x, y)
+    fitted = ours.nonlinear_least_squares(curve, start, x, y)
     once, scaled = (ours.nonlinear_least_squares(curve, s, x, y, max_iter=1) for s in (start, [1.2, -0.9]))
     return every(
-        first_step=near(once.sums[0], found.sums[0], tolerance=1e-12),
+        first_step=near(once.sums[0], fitted.sums[0], tolerance=1e-12),
         second_step=near(scaled.theta, _damped_step(curve, np.array([1.2, -0.9]), x, y), tolerance=1e-7),
         **parts,
-        curve=near(found.theta, theirs.x, tolerance=1e-5),
-        first=near(found.sums[0], float(((y - curve(x, start)) ** 2).sum()), tolerance=1e-9),
-        last=near(found.sums[-1], 2 * theirs.cost, tolerance=1e-8),
+        curve=near(fitted.theta, theirs.x, tolerance=1e-5),
+        first=near(fitted.sums[0], float(((y - curve(x, start)) ** 2).sum()), tolerance=1e-9),
+        last=near(fitted.sums[-1], 2 * theirs.cost, tolerance=1e-8),
     )
 
 
@@ -213,9 +213,9 @@ def least_squares_solutions(seed: int) -> Verdict:
             height = np.average(B, axis=0, weights=weights) if intercept else np.zeros(B.shape[1])
             coef = np.linalg.pinv(scale * (A - center), rcond=1e-13) @ (scale * (B - height))
             rest = ((scale * (B - height - (A - center) @ coef)) ** 2).sum(axis=0)
-            found = solve_least_squares(A, B, weights, intercept=intercept)
-            parts[f"{name}_{intercept}"] = near(found.coef, coef, tolerance=1e-6)
-            parts[f"{name}_{intercept}_intercept"] = near(found.intercept, height - center @ coef, tolerance=1e-5)
+            solution = solve_least_squares(A, B, weights, intercept=intercept)
+            parts[f"{name}_{intercept}"] = near(solution.coef, coef, tolerance=1e-6)
+            parts[f"{name}_{intercept}_intercept"] = near(solution.intercept, height - center @ coef, tolerance=1e-5)
             if rest.min() > 1e-15:  # else nothing is left but rounding
-                parts[f"{name}_{intercept}_rest"] = near(found.rss / rest, np.ones_like(rest), tolerance=1e-2)
+                parts[f"{name}_{intercept}_rest"] = near(solution.rss / rest, np.ones_like(rest), tolerance=1e-2)
     return every(**parts)

@@ -64,7 +64,7 @@ def _derivatives(loss: Likelihood, theta: np.ndarray, direction: np.ndarray) -> 
     H = torch.autograd.functional.hessian(value, flat).numpy()
     if not loss.intercept:  # an intercept that is held has an equation of its own
         H[np.arange(3, 4 * k, 4), np.arange(3, 4 * k, 4)] = 1.0
-    found, gradient = loss.value_and_gradient(theta)
+    loss_value, gradient = loss.value_and_gradient(theta)
     z = (rows @ torch.tensor(theta)).numpy()
     own = z[np.arange(9), y] if k > 1 else np.where(y == 1, 1, -1) * z[:, 0]
     other = np.where(np.arange(k) == y[:, None], -np.inf, z).max(axis=1) if k > 1 else np.zeros(9)
@@ -77,7 +77,7 @@ def _derivatives(loss: Likelihood, theta: np.ndarray, direction: np.ndarray) -> 
     typical = second.numpy() * curvature + penalty + (held * (1 - 0.0))
     diagonal = np.append(np.diag(typical)[:3], np.diag(typical)[3] if loss.intercept else 1.0)
     parts = {
-        "value": near(found, float(value(flat)), tolerance=1e-10),
+        "value": near(loss_value, float(value(flat)), tolerance=1e-10),
         "gradient": near(gradient.T.ravel(), slope, tolerance=1e-10),
         "first": near(loss.hessian(theta), H[:4, :4], tolerance=1e-10),
         "joint": near(loss.joint_hessian(theta), H, tolerance=1e-10),
@@ -92,9 +92,9 @@ def _derivatives(loss: Likelihood, theta: np.ndarray, direction: np.ndarray) -> 
         parts["typical"] = near(loss.typical_hessian(), typical, tolerance=1e-10)
     if k == 1:
         bent = squares * (p * (1 - p))
-        told = loss.curvature_diagonal(theta)
-        parts["bent"] = near(told[0], np.diag(H), tolerance=1e-10)
-        parts["bent_carried"] = near(told[1], bent.sum(axis=0) ** 2 / (bent**2).sum(axis=0), tolerance=1e-8)
+        curvatures = loss.curvature_diagonal(theta)
+        parts["bent"] = near(curvatures[0], np.diag(H), tolerance=1e-10)
+        parts["bent_carried"] = near(curvatures[1], bent.sum(axis=0) ** 2 / (bent**2).sum(axis=0), tolerance=1e-8)
     return parts
 
 
@@ -116,7 +116,7 @@ def solutions_by_inverses(seed: int) -> Verdict:
     X, Y, w = rng.normal(size=(12, 3)) + 2, rng.normal(size=(12, 2)) + 1, rng.uniform(0.3, 2.0, size=12)
     root, design = np.sqrt(w)[:, None], np.column_stack([np.ones(12), X])
     wanted, left, *_ = np.linalg.lstsq(root * design, root * Y, rcond=None)
-    found = solve_moments(moments(X, Y, w))
+    from_moments = solve_moments(moments(X, Y, w))
     parts: dict[str, Verdict] = {}
     for shape in ((12, 3), (4, 7)):
         Z, T, u = rng.normal(size=shape) + 1, rng.normal(size=(shape[0], 2)) + 3, rng.uniform(0.3, 2.0, size=shape[0])
@@ -132,9 +132,9 @@ def solutions_by_inverses(seed: int) -> Verdict:
         shortest=near(interpolation.minimum_norm_solution(A, b), shortest, tolerance=1e-9),
         null=near(interpolation.null_space_part(A, v), v - np.linalg.pinv(A) @ A @ v, tolerance=1e-9),
         several=near(several, shortest + np.vstack([np.zeros(6), shifts.T]), tolerance=1e-9),
-        moments=near(found.coef if found else np.nan, wanted[1:], tolerance=1e-9),
-        level=near(found.intercept if found else np.nan, wanted[0], tolerance=1e-9),
-        left=near(found.rss if found else np.nan, left, tolerance=1e-8),
+        moments=near(from_moments.coef if from_moments else np.nan, wanted[1:], tolerance=1e-9),
+        level=near(from_moments.intercept if from_moments else np.nan, wanted[0], tolerance=1e-9),
+        left=near(from_moments.rss if from_moments else np.nan, left, tolerance=1e-8),
         singular=equal(solve_moments(moments(np.column_stack([X, X[:, 0]]), Y, w)), None),
     )
 
@@ -155,11 +155,11 @@ def absolute_values_by_scikit_learn(seed: int) -> Verdict:
         def log(coef: np.ndarray, level: float, law: Any = law) -> float:
             return float(stats.norm(X @ coef + level, 0.6).logpdf(y).sum() + law.logpdf(coef).sum())
 
-        found = ours.map_fit(X, y, noise=0.6, prior=prior)
+        fitted = ours.map_fit(X, y, noise=0.6, prior=prior)
         parts[f"{name}_log"] = near(log_posterior(X, y, t, 0.7, noise=0.6, prior=prior), log(t, 0.7), tolerance=1e-8)
-        values = [log(found.coef + d, found.intercept) for d in (0 * t, *(1e-3 * np.eye(4)), *(-1e-3 * np.eye(4)))]
+        values = [log(fitted.coef + d, fitted.intercept) for d in (0 * t, *(1e-3 * np.eye(4)), *(-1e-3 * np.eye(4)))]
         parts[f"{name}_best"] = equal(int(np.argmax(values)), 0)
-        parts[f"{name}_value"] = near(found.log_posterior, values[0], tolerance=1e-8)
+        parts[f"{name}_value"] = near(fitted.log_posterior, values[0], tolerance=1e-8)
     return every(
         **parts,
         coef=near(model.coef_, theirs.coef_, tolerance=1e-5),
@@ -178,7 +178,7 @@ def shapes_of_models(seed: int) -> Verdict:
     spline = CubicSpline(knots, g, bc_type="natural")
     low, high = spline(0.0) + spline(0.0, 1) * x, spline(5.0) + spline(5.0, 1) * (x - 5)
     curve = np.where(x < 0, low, np.where(x > 5, high, spline(x)))
-    said = [recipe(y) for y in ([0.5, 1.5, 2.2], [[0.1, 2.0], [1.3, 1.0]], [0, 1, 1], ["a", "b", "c"],
+    recipes = [recipe(y) for y in ([0.5, 1.5, 2.2], [[0.1, 2.0], [1.3, 1.0]], [0, 1, 1], ["a", "b", "c"],
                                 [[0, 1], [1, 1]], [[0.5], [1.5]])]  # fmt: skip
     X = rng.normal(size=(8, 2))
     models = {
@@ -187,7 +187,7 @@ def shapes_of_models(seed: int) -> Verdict:
         "shifted": lambda X, b: X @ b + 1e-3, "small": lambda X, b: 1e-12 * (X @ b + b[0] ** 2),
     }  # fmt: skip
     return every(
-        recipes=equal(said, [RECIPES[0], RECIPES[1], RECIPES[2], RECIPES[3], RECIPES[4], RECIPES[0]]),
+        recipes=equal(recipes, [RECIPES[0], RECIPES[1], RECIPES[2], RECIPES[3], RECIPES[4], RECIPES[0]]),
         linear=equal({name: is_linear_in_parameters(f, X, 2, rng) for name, f in models.items()},
                      {"line": True, "large": True, "bent": False, "shifted": False, "small": False}),
         spline=near(natural_spline_design(x, knots) @ g, curve, tolerance=1e-10),

@@ -107,8 +107,8 @@ def attention_in_heads(seed: int) -> Verdict:
             parts[f"in_pieces_{len(sizes)}_{inference}"] = same(torch.cat(pieces).clone(), wanted)
     cache = KeyValueCache()
     for name in ("read", "remembered"):
-        found = plain(x[None], context[None], cache=cache)[0]
-        parts[name] = same(found, attended(plain, x, context, anything))
+        output = plain(x[None], context[None], cache=cache)[0]
+        parts[name] = same(output, attended(plain, x, context, anything))
     return every(**parts)
 
 
@@ -126,8 +126,8 @@ def blocks_by_hand(seed: int) -> Verdict:
         arguments = {"memory": memory[None]} if cross else {}
         parts[name] = same(block(x[None], **arguments)[0], _block(block, x, memory))
         cache, pieces = KeyValueCache(), x.split([2, 3])
-        found = [block(piece[None], cache=cache, **arguments)[0] for piece in pieces]
-        parts[f"{name}_in_pieces"] = same(torch.cat(found), _block(block, x, memory))
+        outputs = [block(piece[None], cache=cache, **arguments)[0] for piece in pieces]
+        parts[f"{name}_in_pieces"] = same(torch.cat(outputs), _block(block, x, memory))
     return every(**parts)
 
 

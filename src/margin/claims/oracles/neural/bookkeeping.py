@@ -41,7 +41,7 @@ def counted_and_traced(seed: int) -> Verdict:
         mistakes.append(wrong)
         if not wrong:
             break
-    found, tape = perceptron_rule(X, y, max_passes=4), Tape()
+    perceptron, tape = perceptron_rule(X, y, max_passes=4), Tape()
     u, v = tape.variable(0.7, "u"), tape.variable(1.3, "v")
     output = exp(u * v) * v
     _ = output * u  # behind the output: not part of it
@@ -49,8 +49,8 @@ def counted_and_traced(seed: int) -> Verdict:
     return every(
         near_the_ends=near(saturated_fraction(net, x, -1.0, 1.0, 0.1), np.mean(np.abs(h) > 0.8), tolerance=1e-6),
         low_end=near(saturated_fraction(net, x, -0.5, 3.0, 0.1), np.mean(h < -0.15), tolerance=1e-6),
-        weights=near(np.append(found.w, found.b), np.append(w, b), tolerance=1e-10),
-        mistakes=equal(list(found.mistakes), mistakes),
+        weights=near(np.append(perceptron.w, perceptron.b), np.append(w, b), tolerance=1e-10),
+        mistakes=equal(list(perceptron.mistakes), mistakes),
         nodes=equal([entry.position for entry in entries], list(range(5))),
         values=near([float(entry.value) for entry in entries],
                     [0.7, 1.3, 0.91, np.exp(0.91), 1.3 * np.exp(0.91)], tolerance=1e-12),

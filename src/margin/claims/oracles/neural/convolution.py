@@ -60,8 +60,8 @@ def gradients_of_convolution(seed: int) -> Verdict:
     out = functional.conv2d(x, w, b, **options)
     delta = normal(seed, *out.shape)
     wanted = torch.autograd.grad(out, (x, w, b), delta)
-    found = conv_backward(delta.numpy(), x.detach().numpy(), w.detach().numpy(), **options)
-    return every(**{name: same(ours, theirs) for name, ours, theirs in zip(found._fields, found, wanted)})
+    gradients = conv_backward(delta.numpy(), x.detach().numpy(), w.detach().numpy(), **options)
+    return every(**{name: same(ours, theirs) for name, ours, theirs in zip(gradients._fields, gradients, wanted)})
 
 
 @oracle(f"{PATH}.convolution.transposed.conv_transpose")
@@ -130,12 +130,12 @@ def pooled_whole_images(seed: int) -> Verdict:
 @oracle(f"{PATH}.convolution.transposed.scaled_copies")
 def copies_of_the_filter(seed: int) -> Verdict:
     x, w = normal(seed, 3, 4), normal(seed, 3, 2)
-    whole = functional.conv_transpose2d(x[None, None], w[None, None], stride=(2, 3))[0, 0]
+    transposed = functional.conv_transpose2d(x[None, None], w[None, None], stride=(2, 3))[0, 0]
     copies = scaled_copies(x.numpy(), w.numpy(), (2, 3))
     second = torch.zeros_like(x)
     second[1, 2] = x[1, 2]
     alone = functional.conv_transpose2d(second[None, None], w[None, None], stride=(2, 3))[0, 0]
-    return every(sum=same(copies.sum(axis=0), whole), one=same(copies[6], alone))
+    return every(sum=same(copies.sum(axis=0), transposed), one=same(copies[6], alone))
 
 
 @oracle(f"{PATH}.convolution.sizes.conv_output_size", f"{PATH}.layers.counting.conv_parameters")

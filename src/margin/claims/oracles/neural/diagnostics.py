@@ -34,10 +34,10 @@ def one_parameter_moved(seed: int) -> Verdict:
             seen.append(h)
         return seen
 
-    found = parameter_influence(net, "linears.1.weight", (2, 3), x, step=0.3)
+    influences = parameter_influence(net, "linears.1.weight", (2, 3), x, step=0.3)
     before, after, up, down = (layers(amount) for amount in (0.0, 0.3, 1e-5, -1e-5))
     parts: dict[str, Verdict] = {}
-    for k, part in enumerate(found):
+    for k, part in enumerate(influences):
         parts[f"moved_{k}"] = same(part.moved, after[k] - before[k])
         parts[f"predicted_{k}"] = same(part.predicted, 0.3 * (up[k] - down[k]) / 2e-5, 1e-7)
     return every(**parts)

@@ -154,8 +154,8 @@ def gradients_by_hand(seed: int) -> Verdict:
     wanted = torch.autograd.grad(h @ weights[-1].T + biases[-1], [*biases, *weights], delta)
     plain = [weight.detach().numpy() for weight in weights]
     forward = forward_pass(plain, [bias.detach().numpy() for bias in biases], x.numpy())
-    found = backward_pass(plain, forward, delta.numpy())
-    ours = [*found.biases, *found.weights]
+    gradients = backward_pass(plain, forward, delta.numpy())
+    ours = [*gradients.biases, *gradients.weights]
     return every(**{f"part_{k}": same(a, b) for k, (a, b) in enumerate(zip(ours, wanted))})
 
 

@@ -25,14 +25,14 @@ def texts_through_bert(seed: int) -> Verdict:
     pooled = torch.tanh(states[:, 0] @ net.pooler.weight.T + net.pooler.bias)
     h = functional.gelu(states @ net.transform.weight.T + net.transform.bias)
     h = functional.layer_norm(h, (6,), net.transform_norm.weight, net.transform_norm.bias)
-    told = net(ids, segments)
+    outputs = net(ids, segments)
     small = TransformerConfig(d_model=6, n_heads=2, n_blocks=3, context=11, d_ff=14)
     return every(
         states=same(net.states(ids, segments), states),
         no_segments=same(net.states(ids), net.states(ids, torch.zeros_like(ids))),
         pooled=same(net.pooled(states), pooled),
-        tokens=same(told.tokens, h @ net.embedding.tokens.weight.T + net.token_bias),
-        next_sentence=same(told.next_sentence, pooled @ net.next_sentence.weight.T + net.next_sentence.bias),
+        tokens=same(outputs.tokens, h @ net.embedding.tokens.weight.T + net.token_bias),
+        next_sentence=same(outputs.next_sentence, pooled @ net.next_sentence.weight.T + net.next_sentence.bias),
         parameters=equal(
             decoder_parameters(17, small), sum(p.numel() for p in DecoderTransformer(17, small).parameters())
         ),

@@ -59,7 +59,7 @@ def variances_of_weights(seed: int) -> Verdict:
     generator = torch.Generator().manual_seed(seed)
     weight = torch.empty(60, 20, 3, 5, dtype=torch.float64)
     fan_in, fan_out = 20 * 15, 60 * 15
-    told = {
+    he_variances = {
         "in": 2 / fan_in,
         "out": 2 / fan_out,
         "mean": 4 / (fan_in + fan_out),
@@ -73,10 +73,11 @@ def variances_of_weights(seed: int) -> Verdict:
             [value, value],
             tolerance=0.06 * value,
         )
-        for mode, value in told.items()
+        for mode, value in he_variances.items()
     }
     exact = {
-        mode: near(moments.he_variance(fan_in, fan_out, mode), value, tolerance=1e-12) for mode, value in told.items()
+        mode: near(moments.he_variance(fan_in, fan_out, mode), value, tolerance=1e-12)
+        for mode, value in he_variances.items()
     }
     glorot = 2 / (fan_in + fan_out)
     drawn = [
@@ -108,7 +109,7 @@ def signals_by_hand(seed: int) -> Verdict:
         ("kept", True, False, 0.7),
         ("both", True, True, 1.3),
     ):
-        found = signal_through_depth(
+        signal = signal_through_depth(
             x, 3, 0.6, generator=torch.Generator().manual_seed(seed), activation=torch.tanh,
             residual=residual, batch_norm=batch_norm, scale=scale,
         )  # fmt: skip
@@ -121,8 +122,8 @@ def signals_by_hand(seed: int) -> Verdict:
             branch = torch.tanh(h) @ W.T
             layers.append(scale * (layers[-1] + branch) if residual else branch)
         slopes = torch.autograd.grad((layers[-1] * direction).sum(), layers)
-        parts[name] = near(found.forward.numpy(), [float(f.detach().var()) for f in layers], tolerance=1e-3)
-        parts[f"{name}_back"] = near(found.backward.numpy(), [float(s.var()) for s in slopes], tolerance=1e-3)
+        parts[name] = near(signal.forward.numpy(), [float(f.detach().var()) for f in layers], tolerance=1e-3)
+        parts[f"{name}_back"] = near(signal.backward.numpy(), [float(s.var()) for s in slopes], tolerance=1e-3)
     return every(**parts)
 
 
@@ -135,11 +136,11 @@ def attention_backwards(seed: int) -> Verdict:
     wanted = torch.autograd.grad(weights @ v, (q, k, v), delta)
     scores = normal(seed + 5, 2, 3, 5).requires_grad_()
     (through,) = torch.autograd.grad(torch.softmax(scores, dim=-1), scores, slope)
-    found = backward.attention_backward(q, k, v, weights, delta)
+    gradients = backward.attention_backward(q, k, v, weights, delta)
     return every(
-        queries=same(found.queries, wanted[0]),
-        keys=same(found.keys, wanted[1]),
-        values=same(found.values, wanted[2]),
+        queries=same(gradients.queries, wanted[0]),
+        keys=same(gradients.keys, wanted[1]),
+        values=same(gradients.values, wanted[2]),
         softmax=same(backward.softmax_backward(torch.softmax(scores, dim=-1), slope), through),
     )
 
@@ -188,7 +189,7 @@ def sizes_of_image_networks(seed: int) -> Verdict:
     shapes = [
         [tuple(m.weight.shape) for m in net.modules() if isinstance(m, nn.Conv2d | nn.Linear)] for net in (*nets, small)
     ]
-    whole = [(96, 3, 11, 11), (256, 96, 5, 5), (384, 256, 3, 3), (384, 384, 3, 3), (256, 384, 3, 3)]
+    full_size = [(96, 3, 11, 11), (256, 96, 5, 5), (384, 256, 3, 3), (384, 384, 3, 3), (256, 384, 3, 3)]
     half = [(48, 3, 11, 11), (128, 24, 5, 5), (192, 128, 3, 3), (192, 96, 3, 3), (128, 96, 3, 3)]
     rates = [m.p for m in nets[0].modules() if hasattr(m, "p")]
     fcn, x = build(lambda: FCN(2, 3, depth=2, channels=4), seed, torch.float64).eval(), normal(seed, 1, 2, 8, 12)
@@ -200,9 +201,9 @@ def sizes_of_image_networks(seed: int) -> Verdict:
     for finer in scores[-2::-1]:
         total = finer + functional.interpolate(total, size=finer.shape[2:], mode="bilinear", align_corners=False)
     return every(
-        whole=equal(shapes[0], [*whole, (4096, 9216), (4096, 4096), (10, 4096)]),
+        whole=equal(shapes[0], [*full_size, (4096, 9216), (4096, 4096), (10, 4096)]),
         half=equal(shapes[1], [*half, (2048, 4608), (2048, 2048), (10, 2048)]),
-        small=equal(shapes[2][:5], [(96, 3, 3, 3), *whole[1:]]),
+        small=equal(shapes[2][:5], [(96, 3, 3, 3), *full_size[1:]]),
         dropped=equal(rates, [0.5, 0.5]),
         stages=equal([score.in_channels for score in fcn.scores], [4, 8, 16]),
         scores=same(fcn(x), total),

@@ -32,11 +32,11 @@ def disagreements(seed: int) -> Verdict:
     parts: dict[str, Verdict] = {}
     for size in (1e-3, 1e4):
         direction, weights = np.random.default_rng(seed).normal(size=(2, 3))  # as it draws them itself
-        told = gradient_check(_Bent(size), x, seed=seed)
+        errors = gradient_check(_Bent(size), x, seed=seed)
         slope = float(np.sum(weights * size * direction))
         gap = abs(slope) / max(1.0, abs(2 * slope))
-        parts[f"reverse_{size:g}"] = near(told.reverse / gap, 1.0, tolerance=1e-4)
-        parts[f"forward_{size:g}"] = near(told.forward / gap, 1.0, tolerance=1e-4)
+        parts[f"reverse_{size:g}"] = near(errors.reverse / gap, 1.0, tolerance=1e-4)
+        parts[f"forward_{size:g}"] = near(errors.forward / gap, 1.0, tolerance=1e-4)
     return every(
         **parts,
         right=within(max(r for pair in right for r in pair), -1e-12, 1e-6),
@@ -69,9 +69,9 @@ def waiting_for_a_gain(seed: int) -> Verdict:
         ends.append(adaptive.see(1.0))
         factors.append(adaptive.rate_factor)
     labels = np.repeat([0, 1, 2], [14, 9, 8])[np.random.default_rng(seed).permutation(31)]
-    found = [validation_split(31, 0.3, k, labels) for k in range(seed, seed + 40)]
-    counts = np.array([[(labels[valid] == c).sum() for c in range(3)] for _, valid in found])
-    often = np.bincount(np.concatenate([valid for _, valid in found]), minlength=31)
+    splits = [validation_split(31, 0.3, k, labels) for k in range(seed, seed + 40)]
+    counts = np.array([[(labels[valid] == c).sum() for c in range(3)] for _, valid in splits])
+    often = np.bincount(np.concatenate([valid for _, valid in splits]), minlength=31)
     plain_split = [validation_split(31, 0.3, k)[1] for k in range(seed, seed + 40)]
     return every(
         stops=equal(stops, [False] * 5 + [True]),
@@ -79,8 +79,8 @@ def waiting_for_a_gain(seed: int) -> Verdict:
         best=equal((plain.best_loss, plain.stale_epochs), (3.65, 2)),
         factors=near(factors, [1.0, 1.0, 0.2, 0.04, 0.008, 0.0016, 0.0016], tolerance=1e-12),
         ends=equal(ends, [False] * 5 + [True]),
-        sizes=equal({(len(train), len(valid)) for train, valid in found}, {(21, 10)}),
-        together=equal(all(sorted([*a, *b]) == list(range(31)) for a, b in found), True),
+        sizes=equal({(len(train), len(valid)) for train, valid in splits}, {(21, 10)}),
+        together=equal(all(sorted([*a, *b]) == list(range(31)) for a, b in splits), True),
         labels=within(float(np.abs(counts - 10 * np.array([14, 9, 8]) / 31).max()), 0.0, 1.0),
         every_row=within(float(often.min()), 1, 39),
         rows_apart=equal(all(len(set(valid.tolist())) == 10 for valid in plain_split), True),

@@ -32,7 +32,7 @@ def folds(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     first, second = DenseNetwork.random([2, 4, 3], rng), DenseNetwork.random([3, 5, 2], rng)
     x, line = rng.normal(size=(6, 2)), rng.normal(size=(400, 1)) * 3
-    whole = folding.compose(first, second)
+    composed = folding.compose(first, second)
     deep = DenseNetwork.random([1, 6, 5, 2], rng)
     pieces = linear_pieces(deep)
     order = np.argsort(line[:, 0])
@@ -50,11 +50,11 @@ def folds(seed: int) -> Verdict:
     by_bias = (value(neuron.w, 0.4 + h, at) - value(neuron.w, 0.4 - h, at)) / (2 * h)
     by_input = [(value(neuron.w, 0.4, at + h * e) - value(neuron.w, 0.4, at - h * e)) / (2 * h) for e in np.eye(2)]
     return every(
-        composed=near(whole(x), layers_by_hand(second, layers_by_hand(first, x)), tolerance=1e-9),
+        composed=near(composed(x), layers_by_hand(second, layers_by_hand(first, x)), tolerance=1e-9),
         values=near(deep(line), layers_by_hand(deep, line), tolerance=1e-9),
         pieces=near(pieces.evaluate(line[order, 0]), layers_by_hand(deep, line[order]), tolerance=1e-7),
         bends=equal(bool((np.abs(np.diff(pieces.slopes, axis=0)).max(axis=1) > 1e-9).all()), True),
-        sizes=equal((whole.sizes, whole.n_hidden, whole.n_parameters), ([2, 4, 5, 2], 9, 12 + 25 + 12)),
+        sizes=equal((composed.sizes, composed.n_hidden, composed.n_parameters), ([2, 4, 5, 2], 9, 12 + 25 + 12)),
         wave=near([wave.min(), wave.max(), turns], [0.0, 1.0, 4], tolerance=0.01),
         folded=equal([len(linear_pieces(folding.max_region_network(3, k))) for k in (1, 2)], [4, 16]),
         squares=equal(len(cells), 4**2 * 7),
@@ -71,7 +71,7 @@ def cut_into_regions(seed: int) -> Verdict:
     network = DenseNetwork.random([2, 4, 3, 2], rng)
     cells = regions.activation_regions(network, (-2.0, 1.0, -1.0, 3.0))
     inner = [cell.corners.mean(axis=0) for cell in cells]
-    told = [cell.gradient @ point + cell.constant for cell, point in zip(cells, inner)]
+    values = [cell.gradient @ point + cell.constant for cell, point in zip(cells, inner)]
     corners = [
         np.abs(cell.corners @ cell.gradient + cell.constant - network(cell.corners)[:, 0]).max() for cell in cells
     ]
@@ -85,7 +85,7 @@ def cut_into_regions(seed: int) -> Verdict:
     far = 300 * rng.normal(size=(200_000, 2)) * rng.random((200_000, 1)) ** 6
     seen = len(np.unique(far @ w.T + b > 0, axis=0))
     return every(
-        values=near(told, network(np.array(inner))[:, 0], tolerance=1e-8),
+        values=near(values, network(np.array(inner))[:, 0], tolerance=1e-8),
         corners=below(float(max(corners)), 1e-7),
         area=near(sum(areas), 12.0, tolerance=1e-6),
         slope=near(A, slope, tolerance=1e-4),
@@ -164,12 +164,12 @@ def counted_networks(seed: int) -> Verdict:
     cases = [(3, 1, 1), (4, 3, 2), (7, 2, 3)]
     built = [DenseNetwork.random([n, *[w] * d, 1], rng).n_parameters for w, d, n in cases]
     budget = 700
-    found = counting.compare_depths(budget, (1, 2, 4), 3)
-    sizes = [[3, *[entry.width + more] * entry.depth, 1] for entry in found for more in (0, 1)]
+    networks = counting.compare_depths(budget, (1, 2, 4), 3)
+    sizes = [[3, *[entry.width + more] * entry.depth, 1] for entry in networks for more in (0, 1)]
     counts = [DenseNetwork.random(size, rng).n_parameters for size in sizes]
     return every(
         counts=equal([counting.parameter_count(*case) for case in cases], built),
-        told=equal([entry.parameters for entry in found], counts[::2]),
+        told=equal([entry.parameters for entry in networks], counts[::2]),
         fits=below(max(counts[::2]), budget + 1),
         widest=above(min(counts[1::2]), budget),
     )

@@ -45,10 +45,10 @@ def minima_by_scipy(seed: int) -> Verdict:
     }
     most = {"trust_region": 12, "newton_cg": 12, "damped_newton": 12, "bfgs": 40, "lbfgs": 40}
     for name, method in methods.items():
-        found = follow(method(tol=1e-7))
-        parts[name] = near(found.x, wanted, tolerance=1e-6)
+        optimum = follow(method(tol=1e-7))
+        parts[name] = near(optimum.x, wanted, tolerance=1e-6)
         # A wrong model still goes down by its line search or radius, but slowly.
-        parts[f"{name}_steps"] = below(found.iterations, most[name] + 0.5)
+        parts[f"{name}_steps"] = below(optimum.iterations, most[name] + 0.5)
     s, y = rng.normal(size=4), rng.normal(size=4)
     y = y if y @ s > 0 else -y
     B, identity = root @ root.T + np.eye(4), np.eye(4)
@@ -220,14 +220,14 @@ def steps_along_directions(seed: int) -> Verdict:
     step = 64 * exact
     while not (f(x + step * p) <= f(x) + 1e-4 * step * slope and f(x + step * p) < f(x)):
         step /= 2
-    found = {
+    searches = {
         m: line_searches.line_search(f, grad, x, p, method=m, first=64 * exact) for m in ("golden", "armijo", "wolfe")
     }
     parts: dict[str, Verdict] = {
-        "golden": near(found["golden"].alpha / exact, 1.0, tolerance=1e-5),
-        "armijo": near(found["armijo"].alpha / step, 1.0, tolerance=1e-9),
+        "golden": near(searches["golden"].alpha / exact, 1.0, tolerance=1e-5),
+        "armijo": near(searches["armijo"].alpha / step, 1.0, tolerance=1e-9),
     }
-    for name, one in found.items():
+    for name, one in searches.items():
         end = x + one.alpha * p
         parts |= {
             f"{name}_value": near(one.value, f(end), tolerance=1e-9 * (1 + abs(f(end)))),
@@ -245,5 +245,5 @@ def steps_along_directions(seed: int) -> Verdict:
     for t in range(4):
         point = point - rate(t) * grad(point)
         path.append(f(point))
-    told = [record["value"] for record in descend(f, grad, x, Descent(), learning_rate=rate, max_iter=4)]
-    return every(**parts, falling_rates=near(told, path, tolerance=1e-9))
+    values = [record["value"] for record in descend(f, grad, x, Descent(), learning_rate=rate, max_iter=4)]
+    return every(**parts, falling_rates=near(values, path, tolerance=1e-9))

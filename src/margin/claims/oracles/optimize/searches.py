@@ -79,12 +79,12 @@ def steps_along_a_line(seed: int) -> Verdict:
         phi = lambda t, b=bend, w=wave: b * t * t - t + w * np.sin(2 * t) ** 2  # noqa: E731
         slope = lambda t, b=bend, w=wave: 2 * b * t - 1 + 2 * w * np.sin(4 * t)  # noqa: E731
         probe = lambda t: line_searches.Probe(t, phi(t), slope(t), np.zeros(1))  # noqa: E731,B023
-        found = line_searches.strong_wolfe(probe, probe(0.0), first=first, c1=0.35, c2=0.4)
+        accepted = line_searches.strong_wolfe(probe, probe(0.0), first=first, c1=0.35, c2=0.4)
         a, b, c = line_searches.bracket(phi, first)
         low = line_searches.golden_section(phi, a, c)
-        assert found is not None
-        parts[f"decrease_{k}"] = below(phi(found.alpha) + 0.35 * found.alpha, 1e-12)
-        parts[f"flat_{k}"] = below(abs(slope(found.alpha)), 0.4 + 1e-12)
+        assert accepted is not None
+        parts[f"decrease_{k}"] = below(phi(accepted.alpha) + 0.35 * accepted.alpha, 1e-12)
+        parts[f"flat_{k}"] = below(abs(slope(accepted.alpha)), 0.4 + 1e-12)
         parts[f"bracket_{k}"] = equal(bool(a < b < c and phi(b) <= phi(a) and phi(b) <= phi(c)), True)
         parts[f"lowest_{k}"] = below(abs(slope(low)), 1e-4)
     # (t - 1)^2 - 1 falls by 0.1 of the slope's promise up to t = 1.8; at 4, 2, then 1 it must end at 1.
@@ -140,13 +140,13 @@ def quadratics(seed: int) -> Verdict:
 def saddles_and_rates(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     Q = linalg.qr(rng.normal(size=(3, 3)))[0]
-    found: list[Any] = [escape_direction(size * (Q * [-0.3, 1.0, 2.0]) @ Q.T) for size in (1e-8, 1.0, 1e8)]
+    escapes: list[Any] = [escape_direction(size * (Q * [-0.3, 1.0, 2.0]) @ Q.T) for size in (1e-8, 1.0, 1e8)]
     bowl = [escape_direction(size * (Q * [-1e-14, 1.0, 2.0]) @ Q.T) for size in (1e-8, 1.0, 1e8)]
     start, rates, calls = np.array([1.0, -2.0]), [0.5, 0.05, 1.2], np.array([1.0, 3.0])
     sweep = rate_range_test(lambda x: float(calls @ x**2), lambda x: 2 * calls * x, start, rates, steps=3)
     losses = [float(calls @ (start * (1 - 2 * r * calls) ** 3) ** 2) for r in sorted(rates)]
     return every(
-        directions=near([abs(v @ Q[:, 0]) for v in found], np.ones(3), tolerance=1e-9),
+        directions=near([abs(v @ Q[:, 0]) for v in escapes], np.ones(3), tolerance=1e-9),
         bowl=equal([v is None for v in bowl], [True] * 3),
         losses=near(sweep.losses, losses, tolerance=1e-6),
         start=near(sweep.start, 13.0, tolerance=1e-12),
@@ -172,7 +172,7 @@ def flows(seed: int) -> Verdict:
 def _generations(seed: int) -> dict[str, Verdict]:
     """The same draws, generation by generation: mutations narrow, the best two stay, steps are those of the best."""
     f, low, high = lambda x: float((x[0] - 1.0) ** 2 + abs(x[1])), np.array([-2.0, 1.0]), np.array([3.0, 5.0])
-    told = list(evolution.genetic(f, np.stack([low, high], axis=1), rng=np.random.default_rng(seed), population=9,
+    records = list(evolution.genetic(f, np.stack([low, high], axis=1), rng=np.random.default_rng(seed), population=9,
                                   generations=4, mutation=0.3))  # fmt: skip
     rng = np.random.default_rng(seed)
     people = low + (high - low) * rng.random((9, 2))
@@ -184,9 +184,9 @@ def _generations(seed: int) -> dict[str, Verdict]:
         best.append(min(people, key=f))
     steps = [0.0, *(float(np.linalg.norm(b - a)) for a, b in pairwise(best))]
     return {
-        "best": near([record.x for record in told], best, tolerance=1e-12),
-        "values": near([record["value"] for record in told], [f(x) for x in best], tolerance=1e-12),
-        "steps": near([record["step_size"] for record in told], steps, tolerance=1e-12),
+        "best": near([record.x for record in records], best, tolerance=1e-12),
+        "values": near([record["value"] for record in records], [f(x) for x in best], tolerance=1e-12),
+        "steps": near([record["step_size"] for record in records], steps, tolerance=1e-12),
     }
 
 
@@ -194,14 +194,14 @@ def _generations(seed: int) -> dict[str, Verdict]:
 def populations_and_programs(seed: int) -> Verdict:
     """How often the function is asked, that nothing leaves the box, and a program against SciPy's."""
     rng = np.random.default_rng(seed)
-    asked: list[np.ndarray] = []
+    evaluated: list[np.ndarray] = []
 
     def f(x: np.ndarray) -> float:
-        asked.append(x.copy())
+        evaluated.append(x.copy())
         return float((x[0] - 1.0) ** 2 + 3 * (x[1] + 0.5) ** 2)
 
     records = list(evolution.genetic(f, [[-2.0, 3.0], [-1.0, 0.0]], rng=rng, population=30, generations=40, elite=3))
-    people = np.array(asked)
+    people = np.array(evaluated)
     first = people[:30]
     root, q, G = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(4, 3))
     P, h, A, b = root @ root.T + 0.2 * np.eye(3), np.abs(rng.normal(size=4)), rng.normal(size=(1, 3)), [0.0]
@@ -211,7 +211,7 @@ def populations_and_programs(seed: int) -> Verdict:
     return every(
         **_generations(seed),
         records=equal([record.iteration for record in records], list(range(41))),
-        asked=equal(len(asked), 30 + 40 * 27),
+        asked=equal(len(evaluated), 30 + 40 * 27),
         inside=equal(bool((people >= [-2, -1]).all() and (people <= [3, 0]).all()), True),
         start=near(records[0].x, min(first, key=lambda x: (x[0] - 1) ** 2 + 3 * (x[1] + 0.5) ** 2), tolerance=1e-12),
         narrower=below(float(people[-27:].std(axis=0).max()), 0.1),

@@ -35,8 +35,8 @@ def integrated_curves(seed: int) -> Verdict:
     for name, t in (("forward", times), ("backward", times[::-1])):
         theirs = solve_ivp(swing, (t[0], t[-1]), y0, t_eval=t, rtol=1e-10, atol=1e-12).y.T
         for method, count, tolerance in (("dopri5", None, 1e-6), ("rk4", 60, 1e-5), ("euler", 4000, 2e-2)):
-            found = ode.solve_ode(swing, y0, t, method=method, steps=count)
-            parts[f"{name}_{method}"] = near(found, theirs, tolerance=tolerance)
+            curve = ode.solve_ode(swing, y0, t, method=method, steps=count)
+            parts[f"{name}_{method}"] = near(curve, theirs, tolerance=tolerance)
     h, t0 = 0.3, 0.4
     k1 = swing(t0, y0)
     k2 = swing(t0 + h / 2, y0 + h / 2 * k1)
@@ -89,9 +89,9 @@ def blurred_signals(seed: int) -> Verdict:
     K = inverse.blur_matrix(7, 1.3)
     weights = np.array([[np.exp(-((i - j) ** 2) / (2 * 1.69)) for j in range(7)] for i in range(7)])
     y = rng.normal(size=7)
-    found = inverse.deblur(y, K, 0.4)
+    deblurred = inverse.deblur(y, K, 0.4)
     loss = lambda x: np.sum((y - K @ x) ** 2) + 0.4 * np.sum((x[1:] - x[:-1]) ** 2)  # noqa: E731
-    slope = [(loss(found + d) - loss(found - d)) / 2e-4 for d in 1e-4 * np.eye(7)]
+    slope = [(loss(deblurred + d) - loss(deblurred - d)) / 2e-4 for d in 1e-4 * np.eye(7)]
     return every(
         kernel=near(K, [row / sum(row) for row in weights], tolerance=1e-12),
         flat=near(slope, np.zeros(7), tolerance=1e-6),

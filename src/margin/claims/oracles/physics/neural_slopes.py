@@ -47,7 +47,7 @@ def networks_as_slopes(seed: int) -> Verdict:
     start = torch.from_numpy(y0)
     begun = start.clone().requires_grad_()
     total = (integrate_adjoint(net, begun, times, 30)[:, 0] * torch.from_numpy(parts)).sum()
-    found = torch.cat([g.flatten() for g in torch.autograd.grad(total, [begun, *net.parameters()])])
+    adjoint = torch.cat([g.flatten() for g in torch.autograd.grad(total, [begun, *net.parameters()])])
     arrays, slopes = [y0[0], *drawn], []
     for array in arrays:
         for index in np.ndindex(array.shape):
@@ -62,7 +62,7 @@ def networks_as_slopes(seed: int) -> Verdict:
     return every(
         states=near(together[:, 0].numpy(), flow(drawn, y0[0], times), tolerance=1e-6),
         seasons=near(seasons[:, 0].numpy(), flow(drawn, y0[0], times, growth=1.0), tolerance=1e-5),
-        adjoint=near(found.numpy(), slopes, tolerance=1e-4),
+        adjoint=near(adjoint.numpy(), slopes, tolerance=1e-4),
     )
 
 

@@ -51,7 +51,7 @@ def _scaled_distances(seed: int) -> Verdict:
             points = scaling.guttman_transform(D, points)
         stresses.append(_raw_stress(D, points))
     raw = _raw_stress(D, metric.embedding_)
-    whole = ours.MDS(2, normalized_stress=True, max_iter=7, eps=0.0, random_state=seed).fit(X)
+    normalized = ours.MDS(2, normalized_stress=True, max_iter=7, eps=0.0, random_state=seed).fit(X)
     fresh = X[:2] + 0.3
     return every(
         coordinates=same_up_to_sign(Y, theirs.transform(X), 1e-8),
@@ -64,7 +64,7 @@ def _scaled_distances(seed: int) -> Verdict:
         ),
         metric=near(metric.embedding_, wanted, tolerance=1e-9),
         stress=near(metric.stress_, raw, tolerance=1e-8),
-        relative=near(whole.stress_, np.sqrt(raw / (D**2).sum() * 2), tolerance=1e-8),
+        relative=near(normalized.stress_, np.sqrt(raw / (D**2).sum() * 2), tolerance=1e-8),
         best_of_starts=near(drawn.stress_, min(stresses), tolerance=1e-8),
         **_placed_by_stress(metric.embedding_, cdist(fresh, X), metric.transform(fresh)),
         **_by_order(D, ordered, Y[:, :2]),
@@ -75,11 +75,11 @@ def _raw_stress(D: np.ndarray, Y: np.ndarray) -> float:
     return float(((pdist(Y) - squareform(D, checks=False)) ** 2).sum())
 
 
-def _placed_by_stress(points: np.ndarray, wanted: np.ndarray, found: np.ndarray) -> dict[str, Verdict]:
+def _placed_by_stress(points: np.ndarray, wanted: np.ndarray, placed: np.ndarray) -> dict[str, Verdict]:
     """A minimum of the stress of one more row, the others held fixed, and no worse than the one SciPy finds from where
     our own search begins: there may be two."""
     parts: dict[str, Verdict] = {}
-    for k, (lengths, y) in enumerate(zip(wanted, found)):
+    for k, (lengths, y) in enumerate(zip(wanted, placed)):
         stress = lambda y, lengths=lengths: float(((np.linalg.norm(points - y, axis=1) - lengths) ** 2).sum())  # noqa: E731
         begin, precise = points[lengths.argmin()] + 1e-3, {"xatol": 1e-8, "fatol": 1e-12}
         theirs = optimize.minimize(stress, begin, method="Nelder-Mead", options=precise).x
@@ -119,9 +119,9 @@ def paths_by_scipy(seed: int) -> Verdict:
     finite = np.isfinite(wanted)
     parts = {}
     for method in ("auto", "dijkstra", "floyd"):
-        found = ours.shortest_paths(W, method)
-        parts[method] = near(found[finite], wanted[finite], tolerance=1e-10)
-        parts[f"{method}_apart"] = equal(np.isfinite(found), finite)
+        lengths = ours.shortest_paths(W, method)
+        parts[method] = near(lengths[finite], wanted[finite], tolerance=1e-10)
+        parts[f"{method}_apart"] = equal(np.isfinite(lengths), finite)
     return every(**parts)
 
 
@@ -196,7 +196,7 @@ def tables_by_profiles(seed: int) -> Verdict:
     """Distances of the points are those of profiles, weighted; the total is SciPy's chi squared over the counts."""
     rng = np.random.default_rng(seed)
     N = rng.integers(1, 30, size=(5, 4))
-    found, model = ours.correspondence_analysis(N), ours.CorrespondenceAnalysis(3).fit(N)
+    analysis, model = ours.correspondence_analysis(N), ours.CorrespondenceAnalysis(3).fit(N)
     P = N / N.sum()
     r, c = P.sum(axis=1), P.sum(axis=0)
     row_gaps, column_gaps = (
@@ -208,12 +208,14 @@ def tables_by_profiles(seed: int) -> Verdict:
     profiles = fresh / fresh.sum(axis=1, keepdims=True)
     to_rows = cdist(profiles / np.sqrt(c), P / r[:, None] / np.sqrt(c))
     return every(
-        rows=near(cdist(found.rows, found.rows), row_gaps, tolerance=1e-10),
-        columns=near(cdist(found.columns, found.columns), column_gaps, tolerance=1e-10),
-        centered=near(r @ found.rows, np.zeros(3), tolerance=1e-10),
-        axes=near((r[:, None] * found.rows).T @ found.rows, np.diag(found.singular_values**2), tolerance=1e-10),
-        inertia=near([found.inertia, model.inertia_], [inertia, inertia], tolerance=1e-10),
-        ratios=near(model.explained_inertia_ratio_, found.singular_values**2 / inertia, tolerance=1e-10),
+        rows=near(cdist(analysis.rows, analysis.rows), row_gaps, tolerance=1e-10),
+        columns=near(cdist(analysis.columns, analysis.columns), column_gaps, tolerance=1e-10),
+        centered=near(r @ analysis.rows, np.zeros(3), tolerance=1e-10),
+        axes=near(
+            (r[:, None] * analysis.rows).T @ analysis.rows, np.diag(analysis.singular_values**2), tolerance=1e-10
+        ),
+        inertia=near([analysis.inertia, model.inertia_], [inertia, inertia], tolerance=1e-10),
+        ratios=near(model.explained_inertia_ratio_, analysis.singular_values**2 / inertia, tolerance=1e-10),
         masses=near(np.append(model.row_masses_, model.column_masses_), np.append(r, c), tolerance=1e-12),
         fresh=near(cdist(model.transform(fresh), model.row_coordinates_), to_rows, tolerance=1e-9),
     )

@@ -81,11 +81,11 @@ def epochs_one_by_one(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     X = np.concatenate([rng.normal(size=(12, 3)), rng.normal(size=(12, 3)) + 40.0])
     model = ours.UMAP(n_neighbors=4, n_epochs=13, random_state=seed)
-    told = [(record.iteration, record.total) for record in model.iterate(X)]
+    progress = [(record.iteration, record.total) for record in model.iterate(X)]
     long = ours.UMAP(n_neighbors=4, n_epochs=60, random_state=seed).fit(X)
     gaps = cdist(long.embedding_, long.embedding_) + np.diag(np.full(24, np.inf))
     return every(
-        records=equal(told, [(10, 13), (13, 13)]),
+        records=equal(progress, [(10, 13), (13, 13)]),
         shape=equal(model.embedding_.shape, (24, 2)),
         groups=equal(((gaps.argmin(axis=1) < 12) == (np.arange(24) < 12)).all().item(), True),
     )

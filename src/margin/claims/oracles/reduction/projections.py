@@ -62,14 +62,14 @@ def components_by_both_ways(seed: int) -> Verdict:
         values, vectors = np.linalg.eigh(np.cov(table.T))
         most = min(table.shape)
         for solver in ("auto", "full", "covariance_eigh"):
-            found = ours.principal_components(table, solver=solver, ddof=1)
-            count = len(found.variances) - (name == "wide")  # three rows span two directions
+            principal = ours.principal_components(table, solver=solver, ddof=1)
+            count = len(principal.variances) - (name == "wide")  # three rows span two directions
             parts |= {
-                f"{name}_{solver}": near(found.variances, values[::-1][:most], tolerance=1e-6),
-                f"{name}_{solver}_total": near(found.total_variance, values.sum(), tolerance=1e-6),
-                f"{name}_{solver}_mean": near(found.mean, table.mean(axis=0), tolerance=1e-9),
+                f"{name}_{solver}": near(principal.variances, values[::-1][:most], tolerance=1e-6),
+                f"{name}_{solver}_total": near(principal.total_variance, values.sum(), tolerance=1e-6),
+                f"{name}_{solver}_mean": near(principal.mean, table.mean(axis=0), tolerance=1e-9),
                 f"{name}_{solver}_vectors": near(
-                    np.abs(np.sum(found.components[:count] * vectors.T[::-1][:count], axis=1)),
+                    np.abs(np.sum(principal.components[:count] * vectors.T[::-1][:count], axis=1)),
                     np.ones(count),
                     tolerance=1e-6,
                 ),

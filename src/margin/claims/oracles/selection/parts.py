@@ -19,10 +19,10 @@ from margin.selection.ridge_tradeoff import ridge_tradeoff
 def parts_of_squared_errors(seed: int) -> Verdict:
     """The parts add up to the mean squared error of new targets, and the bias is that of the mean but for chance."""
     rng = np.random.default_rng(seed)
-    said, mean, noise = rng.normal(0.7, 1.4, size=(6, 4)), rng.normal(size=4), np.array([0.3, 0.5, 0.1, 0.9])
-    parts = squared_parts(said, mean, noise)
-    variance = [sum((v - column.mean()) ** 2 for v in column) / 5 for column in said.T]
-    error = np.mean((said - mean) ** 2, axis=0)
+    predictions, mean, noise = rng.normal(0.7, 1.4, size=(6, 4)), rng.normal(size=4), np.array([0.3, 0.5, 0.1, 0.9])
+    parts = squared_parts(predictions, mean, noise)
+    variance = [sum((v - column.mean()) ** 2 for v in column) / 5 for column in predictions.T]
+    error = np.mean((predictions - mean) ** 2, axis=0)
     return every(
         variance=near(parts.variance, variance, tolerance=1e-12),
         noise=near(parts.noise, noise, tolerance=1e-12),
@@ -61,23 +61,25 @@ def means_of_samples(seed: int) -> Verdict:
     problem, X = _uneven(), np.random.default_rng(seed).random((4000, 1))
     noise = (problem.targets(rng, X) - 2 * X[:, 0]) / (0.3 + X[:, 0])
     rows, targets = problem.sample(rng, 4000)
-    found = bias_variance(_Constant, problem, n_rows=20, n_sets=300, n_test=400, random_state=seed)
+    decomposition = bias_variance(_Constant, problem, n_rows=20, n_sets=300, n_test=400, random_state=seed)
     spread = 1 / 3 + 0.09 + 0.3 + 1 / 3  # of a response: that of its mean and the mean of its noise
     repeats = [
         bias_variance(_Constant, problem, n_rows=20, n_sets=40, n_test=60, random_state=seed + k) for k in range(30)
     ]
     # The risks of training sets on the same test rows differ as much as their standard error says.
-    told = np.mean([repeat.risk_error for repeat in repeats])
+    mean_error = np.mean([repeat.risk_error for repeat in repeats])
     return every(
         noise=plausible(stats.kstest(noise, "norm").pvalue),
         variance=near(problem.noise_variance(X), (0.3 + X[:, 0]) ** 2, tolerance=1e-12),
         sample=average(targets - 2 * rows[:, 0], 0.0),
-        bias=near(found.bias, 1 / 3, tolerance=0.12),
-        spread=near(found.variance, spread / 20, tolerance=0.015),
-        left=near(found.noise, 0.09 + 0.3 + 1 / 3, tolerance=0.15),
-        total=near(found.total, found.bias + found.variance + found.noise, tolerance=1e-9),
-        risk=near(found.risk, found.total, tolerance=8 * found.risk_error + 0.02),
-        error=near(np.log(told / (0.23 / np.sqrt(40))), 0.0, tolerance=0.7),
+        bias=near(decomposition.bias, 1 / 3, tolerance=0.12),
+        spread=near(decomposition.variance, spread / 20, tolerance=0.015),
+        left=near(decomposition.noise, 0.09 + 0.3 + 1 / 3, tolerance=0.15),
+        total=near(
+            decomposition.total, decomposition.bias + decomposition.variance + decomposition.noise, tolerance=1e-9
+        ),
+        risk=near(decomposition.risk, decomposition.total, tolerance=8 * decomposition.risk_error + 0.02),
+        error=near(np.log(mean_error / (0.23 / np.sqrt(40))), 0.0, tolerance=0.7),
     )
 
 
@@ -90,23 +92,26 @@ def words_at_the_borders(seed: int) -> Verdict:
         "overfitting": [(0.32, 0.65), (0.1, 0.21), (0.001, 0.052)],
         "good fit": [(0.33, 0.33), (0.32, 0.63), (0.1, 0.19), (0.001, 0.05), (0.03, 0.07)],
     }
-    said = [diagnose(a * unit, b * unit, unit) for pairs in cases.values() for a, b in pairs]
-    return equal(said, [word for word, pairs in cases.items() for _ in pairs])
+    diagnoses = [diagnose(a * unit, b * unit, unit) for pairs in cases.values() for a, b in pairs]
+    return equal(diagnoses, [word for word, pairs in cases.items() for _ in pairs])
 
 
 @oracle("margin.selection.loss_parts.cross_entropy_parts", "margin.selection.loss_parts.geometric_mean")
 def parts_of_cross_entropy(seed: int) -> Verdict:
     """Entropies and divergences by SciPy, point by point; a probability of zero among the true ones costs nothing."""
     rng = np.random.default_rng(seed)
-    said = rng.dirichlet([2.0, 1.0, 3.0], size=(6, 4))
+    predicted = rng.dirichlet([2.0, 1.0, 3.0], size=(6, 4))
     p = np.vstack([rng.dirichlet([1.0, 2.0, 2.0], size=3), [0.4, 0.6, 0.0]])
-    center = np.array([stats.gmean(said[:, i]) / stats.gmean(said[:, i]).sum() for i in range(4)])
-    parts, total = cross_entropy_parts(said, p), [np.mean([-(p[i] @ np.log(q)) for q in said[:, i]]) for i in range(4)]
+    center = np.array([stats.gmean(predicted[:, i]) / stats.gmean(predicted[:, i]).sum() for i in range(4)])
+    parts, total = (
+        cross_entropy_parts(predicted, p),
+        [np.mean([-(p[i] @ np.log(q)) for q in predicted[:, i]]) for i in range(4)],
+    )
     return every(
-        center=near(geometric_mean(said), center, tolerance=1e-12),
+        center=near(geometric_mean(predicted), center, tolerance=1e-12),
         noise=near(parts.noise, stats.entropy(p, axis=1), tolerance=1e-12),
         bias=near(parts.bias, stats.entropy(p, center, axis=1), tolerance=1e-12),
-        variance=near(parts.variance, [stats.entropy(center[i], said[:, i], axis=1).mean() for i in range(4)],
+        variance=near(parts.variance, [stats.entropy(center[i], predicted[:, i], axis=1).mean() for i in range(4)],
                       tolerance=1e-12),
         total=near(parts.total, total, tolerance=1e-12),
     )  # fmt: skip
@@ -119,12 +124,12 @@ def ridge_by_matrices(seed: int) -> Verdict:
     parts: dict[str, Verdict] = {}
     for n, p in ((7, 3), (3, 5)):
         X, beta, alphas = rng.normal(size=(n, p)), rng.normal(size=p), np.array([0.3, 2.5])
-        found = ridge_tradeoff(X, beta, 0.7, alphas)
+        tradeoff = ridge_tradeoff(X, beta, 0.7, alphas)
         for k, alpha in enumerate(alphas):
             H = np.linalg.solve(X.T @ X + alpha * np.eye(p), X.T)
-            parts[f"bias_{n}_{k}"] = near(found.bias[k], np.sum((H @ X @ beta - beta) ** 2), tolerance=1e-9)
-            parts[f"variance_{n}_{k}"] = near(found.variance[k], 0.49 * np.trace(H @ H.T), tolerance=1e-9)
-        parts[f"error_{n}"] = near(found.mse, found.bias + found.variance, tolerance=1e-12)
+            parts[f"bias_{n}_{k}"] = near(tradeoff.bias[k], np.sum((H @ X @ beta - beta) ** 2), tolerance=1e-9)
+            parts[f"variance_{n}_{k}"] = near(tradeoff.variance[k], 0.49 * np.trace(H @ H.T), tolerance=1e-9)
+        parts[f"error_{n}"] = near(tradeoff.mse, tradeoff.bias + tradeoff.variance, tolerance=1e-12)
     return every(**parts)
 
 
@@ -149,13 +154,13 @@ def widths_one_by_one(seed: int) -> Verdict:
     }
     Phi, Phi_test, Y, Y_test = (rng.normal(size=size) for size in ((6, 9), (5, 9), (6, 2), (5, 2)))
     for alpha in (0.0, 0.4):
-        found = width_sweep(Phi, Y, Phi_test, Y_test, widths, alpha)
+        sweep = width_sweep(Phi, Y, Phi_test, Y_test, widths, alpha)
         for k, p in enumerate(widths):
             A = Phi[:, :p]
             theta = np.linalg.pinv(A) @ Y if alpha == 0 else ridge_solution(A, Y, alpha)
             errors = [np.mean((A @ theta - Y) ** 2), np.mean((Phi_test[:, :p] @ theta - Y_test) ** 2)]
-            parts[f"errors_{alpha}_{p}"] = near([found.train[k], found.test[k]], errors, tolerance=1e-7)
-            parts[f"norm_{alpha}_{p}"] = near(found.norm[k], np.sqrt((theta**2).sum()), tolerance=1e-7)
+            parts[f"errors_{alpha}_{p}"] = near([sweep.train[k], sweep.test[k]], errors, tolerance=1e-7)
+            parts[f"norm_{alpha}_{p}"] = near(sweep.norm[k], np.sqrt((theta**2).sum()), tolerance=1e-7)
     return every(**parts)
 
 

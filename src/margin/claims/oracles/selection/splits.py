@@ -61,7 +61,7 @@ def scores_of_folds(seed: int) -> Verdict:
     X, y = _table(seed)
     order = np.random.default_rng(seed).permutation(41)
     pairs = [(np.delete(order, part), order[part]) for part in np.array_split(np.arange(41), 4)]
-    found = cross_validate(LinearRegression(), X, y, pairs, metric_name="mse", refit=True)
+    validated = cross_validate(LinearRegression(), X, y, pairs, metric_name="mse", refit=True)
     fits = [LinearRegression().fit(X[train], y[train]) for train, _ in pairs]
     errors = [mean_squared_error(y[test], fit.predict(X[test])) for fit, (_, test) in zip(fits, pairs)]
     drawn = cross_validate(LinearRegression(), X, y, 5, metric_name="r2", random_state=seed)
@@ -72,11 +72,11 @@ def scores_of_folds(seed: int) -> Verdict:
         nested_cross_validate(Ridge(), grid, X, y, metric_name=name, outer=3, inner=3) for name in ("r2", "mse")
     )
     return every(
-        scores=near(found.scores, errors, tolerance=1e-9),
-        mean=near(found.mean, np.mean(errors), tolerance=1e-9),
-        spread=near(found.standard_deviation, stats.tstd(errors), tolerance=1e-9),
-        sizes=equal((found.n_train, found.n_test), (30, 11)),
-        all_rows=near(found.model.coef_, LinearRegression().fit(X, y).coef_, tolerance=1e-9),
+        scores=near(validated.scores, errors, tolerance=1e-9),
+        mean=near(validated.mean, np.mean(errors), tolerance=1e-9),
+        spread=near(validated.standard_deviation, stats.tstd(errors), tolerance=1e-9),
+        sizes=equal((validated.n_train, validated.n_test), (30, 11)),
+        all_rows=near(validated.model.coef_, LinearRegression().fit(X, y).coef_, tolerance=1e-9),
         drawn_sizes=equal((drawn.n_train, drawn.n_test, len(drawn.scores)), (32, 9, 5)),
         gap=near(generalization_gap(model, (X[:25], y[:25]), (X[25:], y[25:])), at[1] - at[0], tolerance=1e-9),
         chosen=equal((*rising.chosen, *falling.chosen), ({"alpha": 1e-3},) * 6),
@@ -91,7 +91,7 @@ def judged_losses(seed: int) -> Verdict:
     late, level = [9.0, 8, 7, 6, 5, 4, 3, 2, 1.0, 1.5, 1.6, 1.7], np.r_[train[:3], np.full(9, 4.5)]
     dips = [4.0, 3.0, 2.0, 2.5, 2.0, 2.3, 2.9, 3.0, 3.1, 3.2, 3.3, 3.4]
     a, b = rng.normal(0.8, 0.1, size=9), rng.normal(0.7, 0.1, size=9)
-    found = corrected_paired_test(a, b, 70, 30)
+    test = corrected_paired_test(a, b, 70, 30)
     t = (a - b).mean() / np.sqrt(stats.tvar(a - b) * (1 / 9 + 30 / 70))
     best, fresh = best_of_many(0.3, 8, 25, repeats=3000, random_state=seed)
     law = stats.binom(25, 0.3).sf(np.arange(25)) ** 8  # of the least of eight: the chance that it is larger than k
@@ -104,9 +104,9 @@ def judged_losses(seed: int) -> Verdict:
         too_late=equal([overfitting_starts(train, late, k) for k in (2, 3, 4)], [8, 8, None]),
         no_gain=equal(overfitting_starts(level, rises, 3), None),
         back_again=equal([overfitting_starts(train, dips, k) for k in (1, 2, 5)], [2, None, None]),
-        statistic=near(found.statistic, t, tolerance=1e-10),
-        df=equal(found.df, 8),
-        p_value=near(found.p_value, 2 * stats.t(8).sf(abs(t)), tolerance=1e-10),
+        statistic=near(test.statistic, t, tolerance=1e-10),
+        df=equal(test.df, 8),
+        p_value=near(test.p_value, 2 * stats.t(8).sf(abs(t)), tolerance=1e-10),
         best=average(best, float(law.sum() / 25)),
         fresh=average(fresh, 0.3),
         risk=near(risk, 0.16 * (1 + 2 / 30), tolerance=ERRORS * error + 0.003),

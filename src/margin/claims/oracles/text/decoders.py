@@ -24,12 +24,12 @@ def codes(text: str, alphabet: str) -> list[int]:
 
 def log_probabilities(network: Any, ids: list[int]) -> np.ndarray:
     """Of every token after the first, given those before it; one pass for each."""
-    found = []
+    log_p = []
     with torch.no_grad():
         for n in range(1, len(ids)):
             scores = network(torch.tensor([ids[:n]]))[0, -1].double()
-            found.append(float(torch.log_softmax(scores, dim=0)[ids[n]]))
-    return np.array(found)
+            log_p.append(float(torch.log_softmax(scores, dim=0)[ids[n]]))
+    return np.array(log_p)
 
 
 @oracle("margin.text.language_model.LanguageModel")

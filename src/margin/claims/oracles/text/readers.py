@@ -27,12 +27,12 @@ def words_left_out(seed: int) -> Verdict:
     best = int(logs[0].argmax())
     without = [" ".join([*words[:i], "qwxz", *words[i + 1 :]]) for i in range(4)]
     owed = logs[0, best] - model.predict_log_proba(without)[:, best]
-    told = model.influential_tokens(text, 3)
+    influential = model.influential_tokens(text, 3)
     order = np.argsort(-owed)[:3]
     return every(
         sums=near(np.exp(logs).sum(axis=1), np.ones(2), tolerance=1e-5),
         probabilities=near(model.predict_proba([text]), np.exp(logs[:1]), tolerance=1e-6),
         classes=equal(list(model.predict([text, "fine awful"])), ["abc"[k] for k in logs.argmax(axis=1)]),
-        words=equal([word for word, _ in told], [words[i] for i in order]),
-        parts=near([part for _, part in told], owed[order], tolerance=1e-4),
+        words=equal([word for word, _ in influential], [words[i] for i in order]),
+        parts=near([part for _, part in influential], owed[order], tolerance=1e-4),
     )

@@ -29,7 +29,7 @@ def merged(word: list[int], pair: tuple[int, int], new: int) -> list[int]:
 
 
 def merges_by_recounting(words: dict[bytes, int], n: int, least: int) -> list[tuple[int, int]]:
-    symbols, found = {word: list(word) for word in words}, []
+    symbols, merges = {word: list(word) for word in words}, []
     for new in range(256, 256 + n):
         counts: Counter[tuple[int, int]] = Counter()
         for word, count in words.items():
@@ -38,9 +38,9 @@ def merges_by_recounting(words: dict[bytes, int], n: int, least: int) -> list[tu
         best = min(counts, key=lambda pair: (-counts[pair], pair), default=None)
         if best is None or counts[best] < least:
             break
-        found.append(best)
+        merges.append(best)
         symbols = {word: merged(symbols[word], best, new) for word in words}
-    return found
+    return merges
 
 
 @oracle(f"{PATH}.bpe_merging.learn_merges", f"{PATH}.bpe_merging.merge_symbols", f"{PATH}.bpe.BytePairTokenizer")
@@ -63,7 +63,7 @@ def merges_the_slow_way(seed: int) -> Verdict:
     table = [bytes([i]) for i in range(256)]
     for a, b in pairs:
         table.append(table[a] + table[b])
-    said = text[:40] + "<end>" + "dé" + "<x>"
+    sample = text[:40] + "<end>" + "dé" + "<x>"
     return every(
         learned=equal(bpe_merging.learn_merges(words, 12), wanted),
         common_only=equal(bpe_merging.learn_merges(words, 12, min_frequency=9), few),
@@ -71,14 +71,14 @@ def merges_the_slow_way(seed: int) -> Verdict:
         trained=equal(tokenizer.merges, [(table[a], table[b]) for a, b in pairs]),
         size=equal(tokenizer.vocab_size, 256 + len(pairs) + 2),
         special=equal(tokenizer.special_tokens, {"<end>": 256 + len(pairs), "<x>": 257 + len(pairs)}),
-        back=equal(tokenizer.decode(tokenizer.encode(said)), said),
-        without=equal(tokenizer.decode(tokenizer.encode(said), skip_special_tokens=True), text[:40] + "dé"),
+        back=equal(tokenizer.decode(tokenizer.encode(sample)), sample),
+        without=equal(tokenizer.decode(tokenizer.encode(sample), skip_special_tokens=True), text[:40] + "dé"),
         bytes=equal(tokenizer.decode_bytes(tokenizer.encode_bytes(b"ab\xff\xc3")), b"ab\xff\xc3"),
         one_piece=equal(
             tokenizer.encode("abcdabcd"),
             bpe_merging.merge_symbols(list(b"abcdabcd"), {p: (i, 256 + i) for i, p in enumerate(pairs)}),
         ),
-        read=equal(BytePairTokenizer.from_json(tokenizer.to_json()).encode(said), tokenizer.encode(said)),
+        read=equal(BytePairTokenizer.from_json(tokenizer.to_json()).encode(sample), tokenizer.encode(sample)),
     )
 
 
@@ -103,13 +103,13 @@ def tokens_by_their_law(seed: int) -> Verdict:
                                        random_state=seed))  # fmt: skip
     counted = np.bincount([token for token, _ in drawn], minlength=6) / 4000
     greedy = list(decoding.generate(lambda _: z, [0], 2, mode="greedy"))
-    told = np.exp([value for _, value in drawn[:20]])
+    probabilities = np.exp([value for _, value in drawn[:20]])
     return every(
         all=near(law(), p, tolerance=1e-12),
         three=near(law(top_k=3), three / three.sum(), tolerance=1e-12),
         most=near(law(top_p=0.6), most / most.sum(), tolerance=1e-12),
         counted=near(counted, three / three.sum(), tolerance=6 * 0.5 / np.sqrt(4000)),
-        told=near(told, [three[t] / three.sum() for t, _ in drawn[:20]], tolerance=1e-10),
+        told=near(probabilities, [three[t] / three.sum() for t, _ in drawn[:20]], tolerance=1e-10),
         greedy=equal([token for token, _ in greedy], [order[0]] * 2),
         greedy_told=near(greedy[0][1], z[order[0]] - np.log(np.exp(z).sum()), tolerance=1e-10),
     )
@@ -119,7 +119,7 @@ def tokens_by_their_law(seed: int) -> Verdict:
 def counts_by_hand(seed: int) -> Verdict:
     """Two of three entities that are said are right, of four that are there; steps up and down the lexicon."""
     true = [["B-A", "I-A", "O", "B-B"], ["I-B", "B-B", "O", "O"]]
-    said = [["B-A", "I-A", "O", "B-A"], ["O", "B-B", "O", "O"]]
+    predicted = [["B-A", "I-A", "O", "B-A"], ["O", "B-B", "O", "O"]]
     names = list(synsets.lexicon())
     rng = np.random.default_rng(seed)
     parts = {}
@@ -129,7 +129,7 @@ def counts_by_hand(seed: int) -> Verdict:
         shared = up[0].keys() & up[1].keys()
         steps = min(up[0][name] + up[1][name] for name in shared)
         parts[f"steps_{k}"] = near(synsets.path_similarity(str(a), str(b)), 1 / (1 + steps), tolerance=1e-12)
-    return every(**parts, scores=near(entities.entity_scores(true, said), (2 / 3, 2 / 4, 4 / 7), tolerance=1e-12))
+    return every(**parts, scores=near(entities.entity_scores(true, predicted), (2 / 3, 2 / 4, 4 / 7), tolerance=1e-12))
 
 
 @oracle(f"{PATH}.taggers.HMMTagger")
@@ -138,39 +138,39 @@ def counted_tags(seed: int) -> Verdict:
     rng = np.random.default_rng(seed)
     words, tags = np.array(list("abcd")), np.array(["N", "O", "V"])
     sentences = [rng.choice(words, size=n).tolist() for n in (4, 3, 5, 2, 6)]
-    told = [rng.choice(tags, size=len(s)).tolist() for s in sentences]
-    told[0][:3] = tags.tolist()  # every tag occurs
-    model, names = HMMTagger(alpha=0.7).fit(sentences, told), tags.tolist()
-    first = [sum(t[0] == name for t in told) + 0.7 for name in names]
+    tagged = [rng.choice(tags, size=len(s)).tolist() for s in sentences]
+    tagged[0][:3] = tags.tolist()  # every tag occurs
+    model, names = HMMTagger(alpha=0.7).fit(sentences, tagged), tags.tolist()
+    first = [sum(t[0] == name for t in tagged) + 0.7 for name in names]
     onward = np.array([
-        [sum(pair == (a, b) for t in told for pair in pairwise(t)) + 0.7 for b in names]
-        + [sum(t[-1] == a for t in told) + 0.7]
+        [sum(pair == (a, b) for t in tagged for pair in pairwise(t)) + 0.7 for b in names]
+        + [sum(t[-1] == a for t in tagged) + 0.7]
         for a in names
     ])  # fmt: skip
     onward /= onward.sum(axis=1, keepdims=True)
-    said = np.array([
-        [sum(w == word and u == name for s, t in zip(sentences, told) for w, u in zip(s, t)) for word in model.words_]
+    emissions = np.array([
+        [sum(w == word and u == name for s, t in zip(sentences, tagged) for w, u in zip(s, t)) for word in model.words_]
         for name in names
     ], dtype=float)  # fmt: skip
     once = [w for w in words if sum(s.count(w) for s in sentences) == 1]
     for column, word in enumerate(model.words_):  # a word seen once also stands for its outline
         if word.startswith("\n") and word != "\n":
-            said[:, column] = sum(said[:, model.words_.index(w)] for w in once)
-    said = (said + 0.7) / (said + 0.7).sum(axis=1, keepdims=True)
+            emissions[:, column] = sum(emissions[:, model.words_.index(w)] for w in once)
+    emissions = (emissions + 0.7) / (emissions + 0.7).sum(axis=1, keepdims=True)
     fresh = rng.choice(words, size=4).tolist()
     at = [model.words_.index(w) if w in model.words_ else model.words_.index("\n") for w in fresh]
 
     def height(path: tuple[int, ...]) -> float:
         inside = sum(np.log(onward[a, b]) for a, b in pairwise(path)) + np.log(onward[path[-1], -1])
-        return np.log(first[path[0]]) + inside + sum(np.log(said[k, c]) for k, c in zip(path, at))
+        return np.log(first[path[0]]) + inside + sum(np.log(emissions[k, c]) for k, c in zip(path, at))
 
-    found = tuple(names.index(tag) for tag in model.predict([fresh])[0])
+    predicted = tuple(names.index(tag) for tag in model.predict([fresh])[0])
     return every(
         first=near(np.exp(model.first_), np.array(first) / sum(first), tolerance=1e-10),
         between=near(np.exp(model.between_), onward[:, :-1], tolerance=1e-10),
         last=near(np.exp(model.last_), onward[:, -1], tolerance=1e-10),
-        words=near(np.exp(model.emissions_), said, tolerance=1e-10),
-        tagged=near(height(found), max(map(height, product(range(3), repeat=4))), tolerance=1e-9),
+        words=near(np.exp(model.emissions_), emissions, tolerance=1e-10),
+        tagged=near(height(predicted), max(map(height, product(range(3), repeat=4))), tolerance=1e-9),
     )
 
 

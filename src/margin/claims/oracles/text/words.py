@@ -34,12 +34,12 @@ def counted_neighbors(seed: int) -> Verdict:
     sentences = [[f"w{tokens[i]}" for i in range(a, b)] for a, b in zip((0, 7, 8), ends)]
     model = glove.GloVe(3, window=3, x_max=2.5, alpha=0.6, min_count=1, max_iter=2, random_state=seed).fit(sentences)
     names = list(model.vocabulary_)
-    wanted, told = _adagrad(counted[np.ix_(*[[int(name[1:]) for name in names]] * 2)], seed)
+    wanted, expected_loss = _adagrad(counted[np.ix_(*[[int(name[1:]) for name in names]] * 2)], seed)
     return every(
         counts=near(glove.co_occurrences(tokens, ends, 5, 3).toarray(), counted, tolerance=1e-12),
         loss=near(glove.glove_loss(W, C, sparse.csr_matrix(counted), x_max=2.5, alpha=0.6), loss, tolerance=1e-9),
         vectors=near(model.vectors_, wanted, tolerance=1e-5),
-        told=near(model.loss_, told, tolerance=1e-5),
+        told=near(model.loss_, expected_loss, tolerance=1e-5),
     )
 
 
@@ -93,7 +93,7 @@ def words_one_by_one(seed: int) -> Verdict:
     unit = [e / np.sqrt(e @ e) for e in E]
     target = unit[1] - unit[0] + unit[2]
     cosines = {names[i]: unit[i] @ target / np.sqrt(target @ target) for i in range(3, 8)}
-    found = word_vectors.analogy(E, names, "a", "b", "c", n=5)
+    nearest = word_vectors.analogy(E, names, "a", "b", "c", n=5)
     return every(
         cost=equal(int(counts @ tree.lengths), cost),
         prefixes=equal(any(a != b and a == b[: len(a)] for a in paths for b in paths), False),
@@ -103,8 +103,8 @@ def words_one_by_one(seed: int) -> Verdict:
         slopes=near(
             np.concatenate([s.ravel() for s in slopes]), optimize.approx_fprime(start, loss, 1e-7), tolerance=1e-5
         ),
-        order=equal([name for name, _ in found], sorted(cosines, key=lambda name: -cosines[name])),
-        cosines=near([value for _, value in found], sorted(cosines.values(), reverse=True), tolerance=1e-10),
+        order=equal([name for name, _ in nearest], sorted(cosines, key=lambda name: -cosines[name])),
+        cosines=near([value for _, value in nearest], sorted(cosines.values(), reverse=True), tolerance=1e-10),
         one_hot=near(np.asarray(vectors.one_hot([2, 0, 2], 4)), np.eye(4)[[2, 0, 2]], tolerance=0),
     )
 

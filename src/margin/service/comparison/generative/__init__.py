@@ -135,7 +135,7 @@ def _add(comparison: GenerativeComparison, measured: Measured) -> None:
 def _kept(comparison: GenerativeComparison) -> list[Measured]:
     """What an earlier start measured with the same settings; what failed or was cut short runs again."""
     path = comparison.run.folder / TRIALS
-    found: dict[str, Measured] = {}
+    by_model: dict[str, Measured] = {}
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
             measured = Measured(**json.loads(line))
@@ -144,5 +144,5 @@ def _kept(comparison: GenerativeComparison) -> list[Measured]:
         wanted = comparison.candidates.get(measured.model)
         same = wanted is not None and settings_text(measured.model, wanted) == measured.settings
         if not measured.error and not measured.ended and (same or measured.model == COPIES):
-            found[measured.model] = measured
-    return list(found.values())
+            by_model[measured.model] = measured
+    return list(by_model.values())

@@ -122,15 +122,15 @@ def _table_of(X: np.ndarray, names: Sequence[str]) -> Table:
 def _described(table: Table, ignore: Sequence[str], kinds: Mapping[str, str]) -> tuple[Table, list[str]]:
     """The columns of numbers and categories, and a remark for each of the others."""
     try:
-        found = data_package.profile(table, kinds=kinds, ignore=ignore)
+        profile = data_package.profile(table, kinds=kinds, ignore=ignore)
     except (KeyError, ValueError) as error:
         raise BadRequest(f"compare: {str(error.args[0]).removeprefix('profile: ')}") from None
-    reasons = {c.name: _reason(c, found.table.kinds[c.name]) for c in found.columns if c.name not in ignore}
+    reasons = {c.name: _reason(c, profile.table.kinds[c.name]) for c in profile.columns if c.name not in ignore}
     used = [name for name, reason in reasons.items() if not reason]
-    said = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
+    remarks = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
     if not used:
-        raise BadRequest(f"compare: no column is of numbers or categories ({' '.join(said) or 'all are ignored'})")
-    return found.table.select(used), said
+        raise BadRequest(f"compare: no column is of numbers or categories ({' '.join(remarks) or 'all are ignored'})")
+    return profile.table.select(used), remarks
 
 
 def _reason(column: ColumnProfile, stored: str) -> str:

@@ -157,6 +157,6 @@ def _measures(data: GenerativeData, rows: np.ndarray) -> tuple[dict[str, float],
     real, made, train = (
         data.code.features(part) for part in (data.held_out[:MOST_MEASURED], rows, data.train[: 5 * MOST_MEASURED])
     )
-    found = evaluate_generator(real, made, train=train)
-    copies = bool(found.pop("is_memorizing"))
-    return {name: float(found[name]) for name in MEASURES if name in found}, copies
+    measures = evaluate_generator(real, made, train=train)
+    copies = bool(measures.pop("is_memorizing"))
+    return {name: float(measures[name]) for name in MEASURES if name in measures}, copies

@@ -129,20 +129,20 @@ class GenerativeComparison:
 
 def verdict(comparison: GenerativeComparison) -> list[str]:
     """What a reader should take away."""
-    found = comparison.standings
+    standings = comparison.standings
     remarks = []
-    tied = [s.model for s in found if s.tied]
+    tied = [s.model for s in standings if s.tied]
     if tied:
         remarks.append(f"≈ not distinguishable from the best by log-density: {', '.join(tied)}.")
-    if any(s.log_density_kind == "bound" for s in found):
+    if any(s.log_density_kind == "bound" for s in standings):
         remarks.append("A bound is at most the log-density: a model with a bound may stand too low, not too high.")
-    copying = [s.model for s in found if s.status == "ranked" and s.is_memorizing]
+    copying = [s.model for s in standings if s.status == "ranked" and s.is_memorizing]
     if copying:
         remarks.append(f"Rows of {', '.join(copying)} are nearer to training rows than new rows are: copies?")
-    ended = [f"{s.model}: {s.ended}" for s in found if s.ended]
+    ended = [f"{s.model}: {s.ended}" for s in standings if s.ended]
     if ended:
         remarks.append(f"More time may help who did not learn to the end: {'; '.join(ended)}.")
-    impossible = [f"{s.model} ({s.impossible:.1%})" for s in found if s.impossible]
+    impossible = [f"{s.model} ({s.impossible:.1%})" for s in standings if s.impossible]
     if impossible:
         remarks.append(f"Held-out rows have density 0 under {', '.join(impossible)}.")
     return remarks

@@ -1,4 +1,4 @@
-"""The house board: the first models against the libraries a user would pick instead."""
+"""Least squares, k-means, mixtures and networks in one run: a first look at how we compare."""
 
 from __future__ import annotations
 

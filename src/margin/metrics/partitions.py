@@ -1,0 +1,143 @@
+r"""How well two labelings of the same rows agree, whatever the clusters are called.
+
+Agreement rests on the contingency counts :math:`n_{ij}`, the rows in cluster :math:`i` of one labeling and :math:`j`
+of the other. A label for noise (such as -1) is a cluster like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from margin.metrics.arguments import labels_pair
+
+__all__ = ["adjusted_rand", "completeness", "homogeneity", "normalized_mutual_information", "v_measure"]
+
+
+def adjusted_rand(labels_true: Any, labels_pred: Any) -> float:
+    r"""Rand index corrected for chance: 1 for equal partitions, 0 on average for independent ones.
+
+    With :math:`\binom{n_{ij}}2` pairs together in both, :math:`a` and :math:`b` pairs together in each labeling and
+    :math:`e = ab/\binom n2`, it is :math:`\bigl(\sum\binom{n_{ij}}2 - e\bigr) / \bigl(\tfrac12(a + b) - e\bigr)`.
+
+    Parameters
+    ----------
+    labels_true : array-like of shape (n,)
+        True classes.
+    labels_pred : array-like of shape (n,)
+        Clusters; their names do not matter.
+
+    Examples
+    --------
+    >>> adjusted_rand([0, 0, 1, 1], ["b", "b", "a", "a"]), adjusted_rand([0, 0, 1, 1], [0, 1, 0, 1])
+    (1.0, -0.5)
+    """
+    joint, rows, columns = _contingency("adjusted_rand", labels_true, labels_pred)
+    # Python's integers: a * b is of order n^4 and must not overflow or round.
+    together, a, b, pairs = (
+        sum(m * (m - 1) // 2 for m in counts.tolist()) for counts in (joint, rows, columns, rows.sum(keepdims=True))
+    )
+    if a == b == together:
+        return 1.0
+    return 2 * (together * pairs - a * b) / ((a + b) * pairs - 2 * a * b)
+
+
+def normalized_mutual_information(labels_true: Any, labels_pred: Any, average: str = "arithmetic") -> float:
+    r"""Mutual information over a mean of the two entropies, :math:`I(U; V)/\operatorname{mean}(H(U), H(V))`.
+
+    ``average`` is "arithmetic", "geometric", "min" or "max". Two single clusters agree fully: 1.
+
+    Parameters
+    ----------
+    labels_true : array-like of shape (n,)
+        True classes.
+    labels_pred : array-like of shape (n,)
+        Clusters; their names do not matter.
+    average : {"arithmetic", "geometric", "min", "max"}
+        The mean of the two entropies.
+    """
+    means: dict[str, Callable[[float, float], float]] = {
+        "arithmetic": lambda u, v: (u + v) / 2,
+        "geometric": lambda u, v: float(np.sqrt(u * v)),
+        "min": min,
+        "max": max,
+    }
+    if average not in means:
+        raise ValueError(f"normalized_mutual_information: average must be one of {', '.join(means)}; got {average!r}.")
+    information, h_true, h_pred = _information("normalized_mutual_information", labels_true, labels_pred)
+    if h_true == h_pred == 0:
+        return 1.0
+    scale = float(means[average](h_true, h_pred))
+    return min(information / scale, 1.0) if scale > 0 else 0.0
+
+
+def homogeneity(labels_true: Any, labels_pred: Any) -> float:
+    r"""Each cluster holds one class only: :math:`1 - H(\text{class} \mid \text{cluster})/H(\text{class})`.
+
+    Parameters
+    ----------
+    labels_true : array-like of shape (n,)
+        True classes.
+    labels_pred : array-like of shape (n,)
+        Clusters; their names do not matter.
+    """
+    information, h_true, _ = _information("homogeneity", labels_true, labels_pred)
+    return min(information / h_true, 1.0) if h_true > 0 else 1.0
+
+
+def completeness(labels_true: Any, labels_pred: Any) -> float:
+    r"""Each class lies in one cluster only: :math:`1 - H(\text{cluster} \mid \text{class})/H(\text{cluster})`.
+
+    Parameters
+    ----------
+    labels_true : array-like of shape (n,)
+        True classes.
+    labels_pred : array-like of shape (n,)
+        Clusters; their names do not matter.
+    """
+    information, _, h_pred = _information("completeness", labels_true, labels_pred)
+    return min(information / h_pred, 1.0) if h_pred > 0 else 1.0
+
+
+def v_measure(labels_true: Any, labels_pred: Any, beta: float = 1.0) -> float:
+    r"""Weighted harmonic mean of homogeneity and completeness, :math:`(1 + \beta)hc/(\beta h + c)`.
+
+    Parameters
+    ----------
+    labels_true : array-like of shape (n,)
+        True classes.
+    labels_pred : array-like of shape (n,)
+        Clusters; their names do not matter.
+    beta : float
+        Weight of completeness relative to homogeneity.
+    """
+    if not isinstance(beta, int | float | np.number) or not 0 <= beta < np.inf:
+        raise ValueError(f"v_measure: beta must be a number of at least 0; got {beta!r}.")
+    h, c = homogeneity(labels_true, labels_pred), completeness(labels_true, labels_pred)
+    return (1 + beta) * h * c / (beta * h + c) if beta * h + c > 0 else 0.0
+
+
+def _contingency(where: str, first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts of the pairs of labels that occur, and of each labeling alone."""
+    true, predicted = (labels_pair(where, labels, labels)[1] for labels in (first, second))
+    if len(true) != len(predicted):
+        raise ValueError(f"{where}: the labelings must have equal length; got {len(true)} and {len(predicted)}.")
+    k = int(predicted.max()) + 1
+    _, joint = np.unique(true * k + predicted, return_counts=True)
+    return joint, np.bincount(true), np.bincount(predicted)
+
+
+def _information(where: str, first: Any, second: Any) -> tuple[float, float, float]:
+    r"""(mutual information, entropy, entropy) in nats, by :math:`I = H(U) + H(V) - H(U, V)`."""
+    joint, rows, columns = _contingency(where, first, second)
+    h_joint, h_true, h_pred = (_entropy(counts) for counts in (joint, rows, columns))
+    return max(h_true + h_pred - h_joint, 0.0), h_true, h_pred
+
+
+def _entropy(counts: np.ndarray) -> float:
+    if len(counts) == 1:
+        return 0.0
+    p = counts / counts.sum()
+    return float(-np.sum(p * np.log(p)))
