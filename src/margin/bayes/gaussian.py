@@ -10,13 +10,13 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from margin.bayes.naive import NO_TARGETS, NaiveBayes
 from margin.bayes.posterior import log_priors
 from margin.bayes.statistics import ClassMoments, pooled_variance
 from margin.core.domains import Number, Optional
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import attribute, parameter
 
 __all__ = ["GaussianNB", "gaussian_log_likelihood"]
@@ -99,7 +99,7 @@ class GaussianNB(NaiveBayes):
         self._moments.add(X, codes, weights)
 
     def _checked(self, X: Any, y: Any = NO_TARGETS, *, first: bool = False) -> Any:
-        return validate_data(self, X, y, reset=first, dtype=np.float64, order="C")
+        return validate_squarable(self, X, y, reset=first, dtype=np.float64, order="C")
 
     def _joint_log_probability(self, X: Any) -> np.ndarray:
         X = self._checked(X)

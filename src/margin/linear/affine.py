@@ -26,6 +26,10 @@ class AffinePrediction:
             predicted = X @ np.atleast_2d(self.coef_).T + self.intercept_
         if not np.isfinite(predicted).all():
             self._refuse_non_finite(X)
+            raise ValueError(
+                f"{type(self).__name__}: X must be small enough that predictions do not overflow; got "
+                f"{abs(X).max():.3g}; scale it first."
+            )
         return predicted[:, 0] if self.coef_.ndim == 1 else predicted
 
     def __sklearn_tags__(self) -> Any:

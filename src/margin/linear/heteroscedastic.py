@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import in_safe_units
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.linear.basis import check_terms, monomial_powers, monomials
@@ -240,6 +241,10 @@ def _weighted_solve(A: np.ndarray, weights: np.ndarray, target: np.ndarray) -> n
 
 def _weighted_scale(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     fraction = weights / weights.sum()
-    mean = fraction @ X
-    spread = np.sqrt(fraction @ (X - mean) ** 2)
+
+    def rule(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mean = fraction @ rows
+        return mean, np.sqrt(fraction @ (rows - mean) ** 2)
+
+    mean, spread = in_safe_units(rule, X)
     return mean, np.where(spread > 0, spread, 1.0)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Array, Choice, Either, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -87,7 +88,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per step of the rotation; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_squarable(self, X, dtype=np.float64, ensure_min_samples=2)
         mean, K = self._whitening(X)
         self._loop = loop = _Rotation(self, len(K))
         if state is not None:
@@ -109,7 +110,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
         """The sources of new rows, (n, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return centered_product(X, self._offset(), self.components_.T)
+        return finite_values("FastICA", "X", lambda: centered_product(X, self._offset(), self.components_.T))
 
     def inverse_transform(self, S: Any) -> np.ndarray:
         """The mixtures of these sources."""

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from margin.core.domains import Array, Choice, Either, Flag, Integer, Number, Optional
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import in_safe_units, validate_squarable
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import as_generator
 from margin.core.records import Record
@@ -100,7 +101,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per evaluation of the marginal likelihood."""
         self._check_parameters()
-        X, y = validate_data(self, X, y, **row_rules(self.kernel), y_numeric=True, multi_output=True)
+        X, y = validate_squarable(self, X, y, **row_rules(self.kernel), y_numeric=True, multi_output=True)
         y = self._targets(y)
         alpha, learns_noise, normalizes = self._noise_settings(len(X))
         kernel = initial_kernel(self.kernel, X, self.ard)
@@ -138,7 +139,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, SearchParameter
             raise RuntimeError("GaussianProcessRegressor: predict gives return_std or return_cov; got both as True.")
         if not hasattr(self, "alpha_"):
             return self._prior(X, return_std, return_cov, with_noise)
-        at = validate_data(self, X, reset=False, **row_rules(self.kernel))
+        at = validate_squarable(self, X, reset=False, **row_rules(self.kernel))
         kernel, several = self._signal(), self.y_train_.ndim == 2
         mean = self.y_mean_ + self.y_std_ * posterior_mean(kernel, self.X_train_, at, self.alpha_)
         if not (return_std or return_cov):
@@ -301,6 +302,6 @@ class _Exact:
 
 def location_and_scale(y: np.ndarray) -> tuple[Any, Any]:
     """Mean and standard deviation of every target, 1 for constant ones."""
-    mean, spread = y.mean(axis=0), y.std(axis=0)
+    mean, spread = in_safe_units(lambda part: (part.mean(axis=0), part.std(axis=0)), y)
     scale = np.where(spread > 0, spread, 1.0)
     return (float(mean), float(scale)) if y.ndim == 1 else (mean, scale)
