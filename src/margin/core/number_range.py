@@ -16,10 +16,12 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 __all__ = [
+    "TARGET_ROOM",
     "finite_values",
     "in_safe_units",
     "power_of_two",
     "require_squares",
+    "require_variance",
     "safe_units",
     "validate_squarable",
     "within_float32",
@@ -28,8 +30,10 @@ __all__ = [
 # Sums of squares up to here leave room for what is made of them: squared distances are at most four times as large,
 # and sums of those over rows or products with weights a few more powers of ten.
 LARGEST_SQUARES = {np.dtype(np.float64): 1e300, np.dtype(np.float32): 1e37}
+TARGET_ROOM = 1e7  # times this for targets, of which squares are only summed
 # Between these, squares (and their sums) neither overflow nor lose digits to underflow.
 SAFE = (1e-140, 1e140)
+LARGEST_DEVIATION = 1e154  # whose square is still a number
 NO_TARGETS = "no_validation"  # what scikit-learn's validate_data calls rows that come without y
 
 
@@ -43,17 +47,20 @@ def validate_squarable(estimator: Any, X: Any, y: Any = NO_TARGETS, **rules: Any
     return checked
 
 
-def require_squares(owner: str, argument: str, values: Any) -> None:
+def require_squares(owner: str, argument: str, values: Any, *, room: float = 1.0) -> None:
     """Refuse an array (or the entries of a sparse one) that is not finite or whose squares are too large to be summed.
+
+    ``room`` times as large a sum is allowed where nothing larger is made of it.
 
     >>> require_squares("KMeans", "X", np.array([[1.0, 1e200]]))
     Traceback (most recent call last):
     ValueError: KMeans: X must hold numbers whose squares add up to at most 1e+300; got 1e+200; scale it first.
     """
     entries = values.data if sp.issparse(values) else values
-    limit = LARGEST_SQUARES.get(getattr(entries, "dtype", None))
-    if limit is None:  # integers, or objects that only a kernel function understands
+    largest = LARGEST_SQUARES.get(getattr(entries, "dtype", None))
+    if largest is None:  # integers, or objects that only a kernel function understands
         return
+    limit = largest * room
     flat = entries.ravel(order="K")  # a view of arrays in C or Fortran order
     with np.errstate(over="ignore", invalid="ignore"):
         total = flat @ flat
@@ -66,20 +73,37 @@ def require_squares(owner: str, argument: str, values: Any) -> None:
     )
 
 
-def finite_values(owner: str, argument: str, values: Callable[[], np.ndarray]) -> np.ndarray:
-    """What ``values()`` gives, if float can hold it; otherwise ``argument`` is too large for this model.
+def finite_values(owner: str, argument: str, given: Any, values: Callable[[], Any]) -> Any:
+    """What ``values()`` computes of the ``given`` argument, if a float can hold it; otherwise that is refused.
 
-    >>> finite_values("Ridge", "X", lambda: np.array([1e200]) * 1e200)
+    >>> rows = np.array([1e200])
+    >>> finite_values("PCA", "X", rows, lambda: rows**2)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: Ridge: X must be small enough that what is computed of it does not overflow; scale it first.
+    ValueError: PCA: X must hold numbers neither so large nor so small that what is computed of them overflows; got ...
     """
     with np.errstate(over="ignore", invalid="ignore"):
         found = values()
     if not np.isfinite(found).all():
         raise ValueError(
-            f"{owner}: {argument} must be small enough that what is computed of it does not overflow; scale it first."
+            f"{owner}: {argument} must hold numbers neither so large nor so small that what is computed of them "
+            f"overflows; got numbers up to {abs(given).max():.3g}; scale it first."
         )
     return found
+
+
+def require_variance(owner: str, argument: str, deviation: Any) -> None:
+    """Refuse standard deviations whose squares, which a model predicts too, are infinite.
+
+    >>> require_variance("GaussianProcessRegressor", "y", 1e200)
+    Traceback (most recent call last):
+    ValueError: GaussianProcessRegressor: y must have a standard deviation below 1e+154, the root of the largest \
+number; got 1e+200; scale it first.
+    """
+    if np.max(deviation) >= LARGEST_DEVIATION:
+        raise ValueError(
+            f"{owner}: {argument} must have a standard deviation below {LARGEST_DEVIATION:g}, the root of the largest "
+            f"number; got {np.max(deviation):.3g}; scale it first."
+        )
 
 
 def within_float32(owner: str, argument: str, values: np.ndarray) -> np.ndarray:

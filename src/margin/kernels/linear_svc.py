@@ -142,7 +142,7 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
         """w x + b for two classes (n,), or per class (n, k)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
-        values = finite_values("LinearSVC", "X", lambda: linear_scores(X, self.coef_, self.intercept_))
+        values = finite_values("LinearSVC", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> NDArray[Any]:

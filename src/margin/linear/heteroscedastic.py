@@ -23,7 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.number_range import in_safe_units
+from margin.core.number_range import in_safe_units, require_variance
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.linear.basis import check_terms, monomial_powers, monomials
@@ -129,6 +129,7 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
             "middle": float(middle[0]),
             "size": float(size[0]),
         }
+        require_variance("HeteroscedasticRegression", "y", size)
         terms = self._terms(X)
         self._loop = loop = _Scoring(*terms, (y - middle[0]) / size[0], weights)
         if state is not None:

@@ -161,7 +161,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         """The log-odds of the second of two classes, (n,), or one score per class, (n, K)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        scores = finite_values("LogisticRegression", "X", lambda: linear_scores(X, self.coef_, self.intercept_))
+        scores = finite_values("LogisticRegression", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_log_proba(self, X: Any) -> np.ndarray:

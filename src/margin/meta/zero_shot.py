@@ -100,7 +100,7 @@ class ZeroShot(ClassifierMixin, Estimator):
         """The attributes of every row, (n, attributes)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return finite_values("ZeroShot", "X", lambda: X @ self.coef_ + self.intercept_)
+        return finite_values("ZeroShot", "X", X, lambda: X @ self.coef_ + self.intercept_)
 
     def predict(self, X: Any, classes: Any = None) -> np.ndarray:
         """The class of nearest attributes among ``classes`` (by default all, seen or not)."""

@@ -110,7 +110,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
         """The sources of new rows, (n, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return finite_values("FastICA", "X", lambda: centered_product(X, self._offset(), self.components_.T))
+        return finite_values("FastICA", "X", X, lambda: centered_product(X, self._offset(), self.components_.T))
 
     def inverse_transform(self, S: Any) -> np.ndarray:
         """The mixtures of these sources."""

@@ -95,8 +95,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse=("csr", "csc"))
         directions = self.components_.T / self._deviations() if self.whiten else self.components_.T
         if sp.issparse(X):
-            return finite_values("PCA", "X", lambda: X @ directions - self.mean_ @ directions)
-        return finite_values("PCA", "X", lambda: centered_product(X, self.mean_, directions))
+            return finite_values("PCA", "X", X, lambda: X @ directions - self.mean_ @ directions)
+        return finite_values("PCA", "X", X, lambda: centered_product(X, self.mean_, directions))
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """The points with these coordinates: the nearest to the original rows in the space of the components."""
@@ -131,7 +131,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"{p} columns leave no noise variance."
             )
         centered = X - self.mean_
-        distances = np.einsum("ij,ij->i", centered, np.linalg.solve(self.get_covariance(), centered.T).T)
+        covariance = self.get_covariance()
+        distances = finite_values(
+            "PCA", "X", X, lambda: np.einsum("ij,ij->i", centered, np.linalg.solve(covariance, centered.T).T)
+        )
         return -0.5 * (distances + p * np.log(2 * np.pi) + np.log(variances).sum())
 
     def score(self, X: Any, y: Any = None) -> float:

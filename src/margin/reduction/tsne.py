@@ -25,11 +25,10 @@ from margin.core.randomness import RandomLike
 from margin.core.records import Record
 from margin.core.sparse_distances import check_zeros_kept, distances_given
 from margin.core.sparse_input import allow_sparse, dense_rows
-from margin.reduction.affinities import precisions_for, row_affinities
 from margin.reduction.distances import METRIC, METRIC_PARAMS
 from margin.reduction.embedding import EmbeddingMixin
 from margin.reduction.scaling import distance_rows
-from margin.reduction.tsne_affinities import metric_neighbors, neighbor_count, reachable_perplexity
+from margin.reduction.tsne_affinities import conditional_affinities, metric_neighbors, neighbor_count
 from margin.reduction.tsne_descent import STEPS_PER_RECORD, NeighborDescent
 
 __all__ = ["TSNE"]
@@ -125,9 +124,7 @@ class TSNE(EmbeddingMixin, IterativeEstimator):
         self._check_format(X)
         X = self._rows(validate_squarable(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
         gaps, index = metric_neighbors(self, self.X_fit_, neighbor_count(self, len(self.X_fit_)), X)
-        squares = gaps**2
-        weights = row_affinities(squares, precisions_for(squares, reachable_perplexity(self.perplexity, squares)))
-        return self._among_neighbors(weights, gaps, index)
+        return self._among_neighbors(conditional_affinities(gaps, self.perplexity), gaps, index)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

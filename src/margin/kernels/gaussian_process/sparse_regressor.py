@@ -91,7 +91,9 @@ class SparseGaussianProcessRegressor(RegressorMixin, SearchParameters, Iterative
         y = np.asarray(y, dtype=np.float64)
         kernel = self._start(X)
         Z = self._points(X) if state is None else np.array(state["points"])
-        self.y_mean_, self.y_std_ = location_and_scale(y) if self.normalize_y else (0.0, 1.0)
+        self.y_mean_, self.y_std_ = (
+            location_and_scale("SparseGaussianProcessRegressor", y) if self.normalize_y else (0.0, 1.0)
+        )
         objective = SparseObjective(kernel, X, (y - self.y_mean_) / self.y_std_, Z, fitc=self.method == "fitc")
         self._loop = loop = _SparseSearch(self, kernel, len(X), _Sparse(kernel, objective), None, state)
         yield from loop.records(self)
