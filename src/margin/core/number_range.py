@@ -86,9 +86,13 @@ def finite_values(owner: str, argument: str, given: Any, values: Callable[[], An
     if not np.isfinite(found).all():
         raise ValueError(
             f"{owner}: {argument} must hold numbers neither so large nor so small that what is computed of them "
-            f"overflows; got numbers up to {abs(given).max():.3g}; scale it first."
+            f"overflows; got numbers up to {_largest(given):.3g}; scale it first."
         )
     return found
+
+
+def _largest(given: Any) -> float:
+    return float(abs(given if sp.issparse(given) else np.asarray(given, dtype=np.float64)).max())
 
 
 def require_variance(owner: str, argument: str, deviation: Any) -> None:
@@ -132,6 +136,7 @@ def power_of_two(largest: Any) -> Any:
     >>> power_of_two(np.array([0.0, 3.0, 1e200])) == [1.0, 1.0, 2.0**665]
     array([ True,  True,  True])
     """
+    largest = np.asarray(largest, dtype=np.float64)
     safe = (largest == 0) | ((largest >= SAFE[0]) & (largest <= SAFE[1]))
     return np.where(safe, 1.0, np.ldexp(1.0, np.clip(np.frexp(largest)[1], -1022, 1023)))
 
@@ -151,7 +156,8 @@ def in_safe_units(rule: Callable[[Any], tuple[np.ndarray, np.ndarray]], X: Any) 
     """
     with np.errstate(over="ignore", invalid="ignore"):
         center, spread = rule(X)
-    if ((spread >= SAFE[0]) & (spread <= SAFE[1])).all():
+    known = np.asarray(spread, dtype=np.float64)
+    if ((known >= SAFE[0]) & (known <= SAFE[1])).all():
         return center, spread
     unit = safe_units(X)
     if (unit == 1).all():

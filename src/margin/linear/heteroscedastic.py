@@ -23,7 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from margin.core.domains import Either, Flag, Integer, Number
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.number_range import in_safe_units, require_variance
+from margin.core.number_range import finite_values, in_safe_units, require_variance
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.records import Record
 from margin.linear.basis import check_terms, monomial_powers, monomials
@@ -158,8 +158,10 @@ class HeteroscedasticRegression(RegressorMixin, IterativeEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         phi, psi = self._terms(X)
         middle, size = self.scaling_["middle"], self.scaling_["size"]
-        variance = np.exp(_floored(psi @ self.log_variance_coef_)) * size**2
-        return GaussianPrediction(middle + size * (phi @ self.mean_coef_), variance)
+        name = "HeteroscedasticRegression"
+        mean = finite_values(name, "X", X, lambda: middle + size * (phi @ self.mean_coef_))
+        variance = finite_values(name, "X", X, lambda: np.exp(_floored(psi @ self.log_variance_coef_)) * size**2)
+        return GaussianPrediction(mean, variance)
 
     def _terms(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         scaled = (X - self.scaling_["center"]) / self.scaling_["spread"]

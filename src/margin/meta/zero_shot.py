@@ -106,7 +106,8 @@ class ZeroShot(ClassifierMixin, Estimator):
         """The class of nearest attributes among ``classes`` (by default all, seen or not)."""
         found = self.predict_attributes(X)
         chosen = np.arange(len(self.classes_)) if classes is None else self._positions(np.asarray(classes))
-        distances = ((found[:, None] - self.attributes_[chosen]) ** 2).sum(axis=2)
+        gaps = found[:, None] - self.attributes_[chosen]
+        distances = finite_values("ZeroShot", "X", X, lambda: (gaps**2).sum(axis=2))
         return self.classes_[chosen[distances.argmin(axis=1)]]
 
     def _describe(self, attributes: Mapping[Any, Any], seen: np.ndarray) -> None:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.core.domains import Array, Choice, Either, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
-from margin.core.number_range import finite_values, validate_squarable
+from margin.core.number_range import finite_values, power_of_two
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 from margin.core.records import Record
@@ -88,12 +88,15 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeEstima
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         """Learn, yielding a record per step of the rotation; ``y`` is ignored."""
         self._check_parameters()
-        X = validate_squarable(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        unit = power_of_two(np.abs(X).max()) if self.whiten else 1.0  # whitened rows do not depend on it
+        X = X if unit == 1 else X / unit
         mean, K = self._whitening(X)
         self._loop = loop = _Rotation(self, len(K))
         if state is not None:
             loop.restore(state)
         Z = np.ascontiguousarray(centered_product(X, mean, K.T).T)  # (k, n)
+        mean, K = mean * unit, K / unit
         self._learn(loop, mean, K, len(X))
         while not loop.over:
             turn = loop.step(Z)
