@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margin.core.chunks import map_row_chunks
+from margin.core.number_range import validate_squarable
 from margin.core.parameters import Declared, attribute, check_parameters, parameter
 from margin.kernels.dot_product import LinearKernel
 from margin.kernels.kernel import Kernel
@@ -89,7 +90,8 @@ class KernelModel(Declared):
     def _checked(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """Rows (and y) as scikit-learn checks them; a sparse table of any kind becomes a CSR array."""
         sparse = {"accept_sparse": "csr"} if self._accepts_sparse else {}
-        validated = validate_data(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
+        validate = validate_data if self._precomputed else validate_squarable
+        validated = validate(self, X, y, dtype=ROWS_DTYPES, order="C", **sparse, **options)
         if isinstance(y, str):
             return sp.csr_array(validated) if sp.issparse(validated) else validated
         X, y = validated

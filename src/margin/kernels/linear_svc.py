@@ -23,6 +23,7 @@ from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Either, Flag, Integer, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import VERBOSE, attribute, parameter
 from margin.core.randomness import RandomLike, seed_from
 from margin.core.records import Record
@@ -108,7 +109,7 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
             )
         if self.penalty == "l1" and self.multi_class == "crammer_singer":
             raise ValueError("LinearSVC: multi_class='crammer_singer' goes with penalty='l2'; got 'l1'.")
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
+        X, y = validate_squarable(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y[weights > 0], return_inverse=True)
@@ -141,7 +142,7 @@ class LinearSVC(SparseCoefficients, ClassifierMixin, IterativeEstimator):
         """w x + b for two classes (n,), or per class (n, k)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
-        values = linear_scores(X, self.coef_, self.intercept_)
+        values = finite_values("LinearSVC", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -26,6 +26,7 @@ from margin.core.class_weights import ClassWeight, row_weights
 from margin.core.domains import Choice, Either, Flag, Integer, Jobs, Number, Optional, Seed
 from margin.core.estimator import IterativeEstimator
 from margin.core.notices import warn_user
+from margin.core.number_range import finite_values, validate_squarable
 from margin.core.parameters import N_JOBS, VERBOSE, attribute, parameter
 from margin.core.precision import in_precision_of
 from margin.core.randomness import RandomLike
@@ -160,7 +161,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         """The log-odds of the second of two classes, (n,), or one score per class, (n, K)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        scores = linear_scores(X, self.coef_, self.intercept_)
+        scores = finite_values("LogisticRegression", "X", X, lambda: linear_scores(X, self.coef_, self.intercept_))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -211,7 +212,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, IterativeEstimator
         return tags
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, first: bool = True) -> tuple[LabeledRows, np.ndarray]:
-        X, y = validate_data(
+        X, y = validate_squarable(
             self,
             X,
             y,

@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from margin.core.domains import Choice, Integer, Number, Optional, Text
 from margin.core.domains import Sequence as SequenceOf
+from margin.core.number_range import within_float32
 from margin.core.parameters import attribute, default, parameter
 from margin.core.records import Record
 from margin.core.threads import torch_threads
@@ -95,7 +96,8 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
 
     def iterate(self, X: Any, y: Any = None, *, state: dict[str, Any] | None = None) -> Iterator[Record]:
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float32)
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X = within_float32("FewShotLearner", "X", X)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         sizes = (int(self.ways), int(self.shots), int(self.queries))
@@ -248,7 +250,7 @@ class FewShotLearner(ClassifierMixin, NeuralEstimator):
         return self._ready_module()
 
     def _tensor(self, X: Any) -> Tensor:
-        X = validate_data(self, X, dtype=np.float32, reset=False)
+        X = within_float32("FewShotLearner", "X", validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
         return torch.from_numpy(np.ascontiguousarray(Scaling(self.center_, self.scale_).apply(X)))
 
     def _described(self, n_features: int, n_outputs: int) -> dict[str, Any]:

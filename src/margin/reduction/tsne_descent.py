@@ -25,6 +25,7 @@ EXACT_ROWS = 4000  # up to here all pairs are visited faster than a mesh is fill
 # Spacing of the mesh per unit of ``angle``: exaggerated pulls forgive large errors, the last steps remove small ones.
 EARLY_SPACING, SPACING, FINE_SPACING, FINE_STEPS = 1.0, 0.8, 0.5, 150
 NO_PAIRS = np.empty(0)
+FARTHEST = 1e8  # from the center, some million times as far as embeddings are wide: steps that go there will not return
 MESH_WORK = 200  # operations per point that the mesh is worth when threads are counted
 GROWTH, DECAY, SMALLEST_GAIN = 0.2, 0.8, 0.01  # of the step of a coordinate that keeps, or changes, its direction
 
@@ -113,6 +114,11 @@ class NeighborDescent:
         self.velocity *= EARLY_MOMENTUM if early else LATE_MOMENTUM
         self.velocity -= self.rate * self.gains * gradient
         moved = self.Y + self.velocity
+        if not np.abs(moved).max() <= FARTHEST:
+            raise ValueError(
+                f"TSNE: learning_rate must be small enough that positions stay within {FARTHEST:g}; got "
+                f"{self.model.learning_rate}, by which they had left it after {self.iteration + 1} steps."
+            )
         self.Y = (moved - moved.mean(axis=1, keepdims=True)).astype(np.float32)
         self.iteration += 1
 

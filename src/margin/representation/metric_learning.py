@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from margin.bayes import LinearDiscriminantAnalysis
 from margin.core.domains import Array, Choice, Either, Flag, Function, Integer, Number, Optional, Seed
 from margin.core.estimator import Estimator
+from margin.core.number_range import in_safe_units
 from margin.core.parameters import attribute, parameter
 from margin.core.randomness import RandomLike, as_generator
 
@@ -101,9 +102,9 @@ class NeighborhoodComponentsAnalysis(ClassNamePrefixFeaturesOutMixin, Transforme
         check_classification_targets(y)
         codes = np.unique(y, return_inverse=True)[1]
         # Exponentials of squared distances need columns of order 1; the map is given back in the units of X.
-        deviation = X.std(axis=0)
+        mean, deviation = in_safe_units(lambda part: (part.mean(axis=0), part.std(axis=0)), X)
         scale = np.where(deviation > 0, deviation, 1.0)
-        rows = (X - X.mean(axis=0)) / scale
+        rows = (X - mean) / scale
         start = self._start(rows, codes, scale)
 
         def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:

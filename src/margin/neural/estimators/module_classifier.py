@@ -81,8 +81,8 @@ class NeuralClassifier(ClassifierMixin, ModuleEstimator):
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"classes": self.classes_.tolist(), "class_dtype": self.classes_.dtype.str}
 
-    def _restore(self, facts: Mapping[str, Any]) -> None:
-        super()._restore(facts)
+    def _read_facts(self, facts: Mapping[str, Any]) -> None:
+        super()._read_facts(facts)
         if not facts["class_dtype"].lstrip("<>|=").startswith(("b", "i", "u", "f", "U")):
             raise ValueError(f"NeuralClassifier: classes of type {facts['class_dtype']!r} cannot be read from a file.")
         self.classes_ = np.array(facts["classes"], dtype=facts["class_dtype"])

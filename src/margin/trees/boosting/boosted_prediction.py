@@ -11,9 +11,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from margin.core.class_weights import row_weights
+from margin.core.number_range import TARGET_ROOM, require_squares
 from margin.core.parameters import attribute
 from margin.trees.boosting.boosted_trees import BoostedTrees
-from margin.trees.boosting.losses import Loss
+from margin.trees.boosting.losses import AbsoluteLoss, Loss, QuantileLoss
 
 __all__ = ["BoostedClassifier", "BoostedRegressor"]
 
@@ -38,7 +39,10 @@ class BoostedRegressor(RegressorMixin, BoostedTrees):
         """The loss that the parameters name."""
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> tuple[Loss, np.ndarray, np.ndarray]:
-        return self._loss(), np.asarray(y, dtype=np.float64), weight
+        loss, y = self._loss(), np.asarray(y, dtype=np.float64)
+        if not isinstance(loss, AbsoluteLoss | QuantileLoss):
+            require_squares(type(self).__name__, "y", y, room=TARGET_ROOM)
+        return loss, y, weight
 
 
 class BoostedClassifier(ClassifierMixin, BoostedTrees):
