@@ -23,7 +23,8 @@ from margin.core.records import Record
 from margin.kernels.dual import DualProblem
 from margin.kernels.kernel_model import KernelModel, as_rows, dense, kept_rows, linear_weights
 from margin.kernels.one_vs_one import pair_coefficients, pair_decisions, support_table, votes_with_confidence
-from margin.kernels.pair_loop import NUMBERS, PairLoop
+from margin.kernels.pair_loop import PairLoop
+from margin.kernels.pair_results import NUMBERS
 
 __all__ = ["DualClassifier"]
 
@@ -66,6 +67,10 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self, weights: NDArray[np.float64], codes: NDArray[np.intp], classes: NDArray[Any]
     ) -> NDArray[np.float64]:
         """The largest coefficient of every row."""
+
+    def _takes_pairs_at_once(self) -> bool:
+        """Whether small pairs may be solved together, none being looked at by the three methods that follow."""
+        return False
 
     def _begin(self, loop: PairLoop, pair: int) -> None:
         """A pair is about to be solved."""
@@ -140,7 +145,10 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
 
     def _learn(self, loop: PairLoop) -> None:
         self.classes_ = loop.classes
-        local, counts, dual_coef = support_table(loop.coefficients(), loop.codes, len(loop.classes))
+        found = loop.results()
+        local, counts, dual_coef = support_table(
+            found["rows"], found["values"], found["sizes"], loop.codes, len(loop.classes)
+        )
         # With two classes positive values speak for the second, as scikit-learn's users expect.
         sign = -1.0 if len(self.classes_) == 2 else 1.0
         self.kernel_ = loop.kernel
@@ -148,8 +156,8 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
         self.n_support_ = counts
         self.support_vectors_ = kept_rows(loop.kernel, loop.X, self.support_)
         self.dual_coef_ = as_rows(sign * dual_coef, self.support_vectors_)
-        self.intercept_ = sign * np.array(loop.offsets())
-        self.objective_, self.gap_, self.violation_ = (np.array(loop.numbers(name)) for name in NUMBERS)
-        self.n_iter_ = np.array(loop.numbers("iteration"), dtype=np.int64)
+        self.intercept_ = sign * found["offset"]
+        self.objective_, self.gap_, self.violation_ = (found[name] for name in NUMBERS)
+        self.n_iter_ = found["iteration"]
         self.fit_status_ = int(loop.unsolved > 0)
         self.shape_fit_ = (int(loop.X.shape[0]), int(loop.X.shape[1]))

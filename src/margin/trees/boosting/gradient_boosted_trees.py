@@ -159,10 +159,10 @@ class _GradientBoosting(GradientBoostingParameters, MemberSequence, BoostedTrees
 
     def _learn_scores(self, loop: BoostingRounds) -> None:
         factor = self._factor()
-        self.train_score_ = factor * np.array(loop.in_bag)
+        self.train_score_ = loop.in_bag.times(factor)
         if loop.out_of_bag:
-            self.oob_improvement_ = factor * np.array(loop.improvement)
-            self.oob_scores_ = factor * np.array(loop.out_of_bag)
+            self.oob_improvement_ = loop.improvement.times(factor)
+            self.oob_scores_ = loop.out_of_bag.times(factor)
             self.oob_score_ = float(self.oob_scores_[-1])
         else:  # those of an earlier fit say nothing about this one
             for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
