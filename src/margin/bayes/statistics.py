@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from margin.bayes import accumulate_reference
 
-__all__ = ["ClassMoments", "add_to_sums", "merged_moments", "pooled_variance"]
+__all__ = ["ClassMoments", "add_to_sums", "pooled_variance"]
 
 COMPILED_ROWS = 2048  # rows from which loading the compiled loops is repaid
 
@@ -48,15 +48,6 @@ class ClassMoments:
         """Take in the rows of ``X`` (n, d) in their order; changes this object and returns it."""
         _loops(len(X)).add_deviations(X, codes, weights, self.weight, self.mean, self.scatter)
         return self
-
-
-def merged_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
-    r"""Moments of both sets of rows: :math:`S = S_a + S_b + \frac{W_a W_b}{W_a + W_b}(\bar x_b - \bar x_a)^2`."""
-    weight = a.weight + b.weight
-    fraction = np.divide(b.weight, weight, out=np.zeros_like(weight), where=weight > 0)[:, None]
-    gap = b.mean - a.mean
-    scatter = a.scatter + b.scatter + a.weight[:, None] * fraction * gap**2
-    return ClassMoments(weight, a.mean + fraction * gap, scatter)
 
 
 def pooled_variance(moments: ClassMoments) -> np.ndarray:
