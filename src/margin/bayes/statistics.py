@@ -6,8 +6,8 @@ Per class c: the weight :math:`W_c = \sum_i w_i`, and
           \qquad\text{(Gaussian)},\qquad N_{cj} = \sum_i w_i x_{ij}\qquad\text{(counts)} .
 
 Smoothing is applied when the statistics are used. Chunks of a table are added row by row, so their result is that of
-the table read at once to the last bit; statistics of tables that were read apart merge up to rounding. (The streaming
-moments of :mod:`margin.foundations.statistics` know neither weights nor classes.)
+the table read at once to the last bit. (The streaming moments of :mod:`margin.foundations.statistics` know neither
+weights nor classes.)
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ class Scene(NamedTuple):
 
     def objects(self, k: int) -> tuple[Tensor, Tensor]:
         """Boxes and labels of image ``k``."""
-        there = self.labels[k] >= 0
-        return self.boxes[k][there], self.labels[k][there]
+        mask = self.labels[k] >= 0
+        return self.boxes[k][mask], self.labels[k][mask]
 
     def regions(self, k: int) -> Tensor:
         """Proposals of image ``k``."""

@@ -101,8 +101,10 @@ class DETR(DetectorNetwork):
         height, width = image_size(scene.images)
         size = torch.tensor([width, height, width, height], dtype=scene.boxes.dtype)
         objects, labels = zip(*(scene.objects(k) for k in range(len(scene.images))))
-        wanted = [to_centers(part) / size for part in objects]
-        losses_by_layer = [batch_set_loss(logits, boxes, labels, wanted) for logits, boxes in self.layers(scene.images)]
+        centers = [to_centers(part) / size for part in objects]
+        losses_by_layer = [
+            batch_set_loss(logits, boxes, labels, centers) for logits, boxes in self.layers(scene.images)
+        ]
         return {"loss": torch.stack(losses_by_layer).mean()}
 
     def detect(self, images: Tensor, proposals: Tensor) -> list[Detected]:

@@ -194,8 +194,8 @@ def _positions(columns: TableColumns, rows: np.ndarray) -> np.ndarray:
     return position
 
 
-def _some_rows(rng: np.random.Generator, n: int, wanted: int) -> np.ndarray:
-    return np.sort(rng.permutation(n)[: max(wanted, LEAST_ROWS)])
+def _some_rows(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
+    return np.sort(rng.permutation(n)[: max(count, LEAST_ROWS)])
 
 
 def _take(X: Any, rows: np.ndarray) -> Any:

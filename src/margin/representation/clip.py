@@ -64,10 +64,10 @@ class TextEncoder(nn.Module):
 
     def pooled(self, tokens: Tensor) -> Tensor:
         """The mean (N, width) of the hidden units over the words of each text."""
-        there = (tokens != PADDING).unsqueeze(2)
+        mask = (tokens != PADDING).unsqueeze(2)
         embedded = self.words(tokens) + self.positions.weight[: tokens.shape[1]]  # (N, T, width)
-        hidden = functional.relu(self.hidden(embedded)) * there
-        return hidden.sum(dim=1) / there.sum(dim=1).clip(min=1)
+        hidden = functional.relu(self.hidden(embedded)) * mask
+        return hidden.sum(dim=1) / mask.sum(dim=1).clip(min=1)
 
     def forward(self, tokens: Tensor) -> Tensor:
         return self.last(self.pooled(tokens))

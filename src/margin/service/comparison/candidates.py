@@ -80,13 +80,13 @@ def settings_tried(n_settings: int) -> str:
     return f"{n_settings} settings tried"
 
 
-def names_of(wanted: Sequence[str], known: Mapping[str, Any], task: str) -> set[str]:
+def names_of(requested: Sequence[str], known: Mapping[str, Any], task: str) -> set[str]:
     """Rows of the board that were asked for: by their own name, or all rows of a model by its catalog or class name.
 
     ``known`` maps names to rows, or to catalog entries where every model has one row.
     """
     names: set[str] = set()
-    for text in wanted:
+    for text in requested:
         if text == BASELINE:
             continue
         if text in known and text not in {_entry(row).name for row in known.values()}:

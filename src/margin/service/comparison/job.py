@@ -224,8 +224,8 @@ class _Job:
         allowed = max(CURVE_SECONDS, CURVE_FRACTION * (time.monotonic() - self.started))
         if self.budget is not None:
             allowed = min(allowed, self.budget.left(self._reserve()))
-        wanted = cost <= allowed if comparison.request.curve is None else comparison.request.curve
-        if not todo or not wanted or allowed <= 0:
+        requested = cost <= allowed if comparison.request.curve is None else comparison.request.curve
+        if not todo or not requested or allowed <= 0:
             return
         self.workers().add(winner)
         self._take(self.workers().run(partial(next, iter(todo), None), self.stop))

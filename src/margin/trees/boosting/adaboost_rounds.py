@@ -53,8 +53,8 @@ class AdaBoostFit:
     def _round(self) -> dict[str, float] | None:
         rng = np.random.default_rng([self.seed, len(self.learners)])
         if self.trees is not None and self.weight.min() > 0.0:
-            wanted = self.model.n_estimators - len(self.learners)
-            learner, predicted = self.trees.fitted(int(rng.integers(SEED_BOUND)), self.weight, wanted)
+            remaining = self.model.n_estimators - len(self.learners)
+            learner, predicted = self.trees.fitted(int(rng.integers(SEED_BOUND)), self.weight, remaining)
         else:
             learner = clone(self.learner)
             seed_estimator(learner, rng)
