@@ -21,7 +21,9 @@ __all__ = ["TaggingNetwork", "chain_log_likelihood"]
 def chain_log_likelihood(
     scores: Tensor, tags: Tensor, mask: Tensor, first: Tensor, between: Tensor, last: Tensor
 ) -> Tensor:
-    """Log-probability of the tags (N, T) of every sentence from the scores (N, T, K) of its words; ``mask`` (N, T) is False at padding.
+    """Log-probability of the tags (N, T) of every sentence from the scores (N, T, K) of its words.
+
+    ``mask`` (N, T) is False at padding.
 
     >>> scores, mask = torch.zeros(1, 3, 2), torch.tensor([[True, True, False]])
     >>> chain = torch.zeros(2), torch.zeros(2, 2), torch.zeros(2)
