@@ -137,7 +137,7 @@ def last_step(model: Any) -> Any:
 
 
 def _refuse_unknown_classes(model: Any, source: Source, data: str) -> None:
-    """No metric says what a class is worth that the model cannot name."""
+    """Refuse classes that the model does not know: no metric is defined for them."""
     known = np.asarray(getattr(model, "classes_", source.y))
     unknown = [label for label in np.unique(np.asarray(source.y).astype(str)) if label not in known.astype(str)]
     if unknown:
