@@ -1,4 +1,4 @@
-"""What all detectors share: the small network under them, and what one is asked for."""
+"""What all detectors share: the backbone, the training targets of a batch, and the detections."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ r"""DETR (Carion et al. 2020): a transformer turns the positions of a feature ma
 Learned queries look at the encoded map; each gives a class (or "no object") and a box as fractions of the image. The
 loss matches predictions and objects one to one (:mod:`margin.detection.matching`), so nothing is suppressed.
 
-As in the paper the loss is asked of every layer of the decoder. Other than there, a query's box is told as a change of
+As in the paper every layer of the decoder has the loss. Unlike there, a query's box is predicted as a change of
 a box of its own, which is learned too and starts somewhere else in the image for every query (Liu et al. 2022): where
 all start alike, which query takes which object is a matter of luck for long, and some starts end far behind others.
 """

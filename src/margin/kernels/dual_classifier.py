@@ -141,7 +141,7 @@ class DualClassifier(ClassifierMixin, KernelModel, IterativeEstimator):
     def _learn(self, loop: PairLoop) -> None:
         self.classes_ = loop.classes
         local, counts, dual_coef = support_table(loop.coefficients(), loop.codes, len(loop.classes))
-        # With two classes positive values speak for the second, as scikit-learn's users expect.
+        # With two classes positive values stand for the second, as scikit-learn's users expect.
         sign = -1.0 if len(self.classes_) == 2 else 1.0
         self.kernel_ = loop.kernel
         self.support_ = loop.rows[local]

@@ -73,7 +73,7 @@ def effects_of(
     seconds_per_row: float | None = None,
     seed: int = 0,
 ) -> Effects:
-    """Ask ``model`` about the rows ``X``; a slow model is asked about fewer rows.
+    """Effects of the columns on the predictions for the rows ``X``, or for fewer rows if the model is slow.
 
     ``names`` are those of the columns of an array. The time of a prediction is measured unless it is given.
     """

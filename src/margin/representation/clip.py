@@ -116,7 +116,7 @@ class CLIP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ImageParameters, N
     batch_size: int | str = parameter(
         64,
         Either(Choice("auto"), Integer(low=2, search=(16, 256), log=True)),
-        "Pairs per update: all others of the batch are what a pair is told from; 'auto' is min(200, number of pairs).",
+        "Pairs per update: all others of the batch are the negatives of a pair; 'auto' is min(200, number of pairs).",
     )
     learning_rate: str = parameter(
         "cosine",

@@ -60,7 +60,7 @@ def search_in_box(
 
 
 class BoxSearch:
-    """A search that is asked for its next ``point`` and told what was found there; ``best_*`` remembers the least."""
+    """An ask-and-tell search: it gives its next ``point`` and takes the value there; ``best_*`` is the least so far."""
 
     def __init__(
         self, start: Floats, bounds: Floats, *, tol: float, max_evaluations: int, curvature: Floats | None = None
@@ -96,7 +96,7 @@ class BoxSearch:
         return {"values": np.array(self.values), "gradients": gradients}
 
     def replay(self, state: dict[str, Any]) -> BoxSearch:
-        """Live through what an earlier search was told."""
+        """Repeat an earlier search from the values it was given."""
         for value, gradient in zip(state["values"], state["gradients"]):
             self.tell(float(value), gradient)
         return self

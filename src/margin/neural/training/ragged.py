@@ -52,7 +52,7 @@ class RaggedRows(Rows):
     def of(
         cls, flat: Sequence[np.ndarray], starts: np.ndarray, *arrays: np.ndarray, weight: np.ndarray | None = None
     ) -> RaggedRows:
-        """Rows over NumPy arrays, each of weight 1 unless told."""
+        """Rows over NumPy arrays, each of weight 1 by default."""
         equal = weight is None or bool(np.all(weight == 1))
         weights = np.ones(len(starts) - 1) if weight is None else np.array(weight)
         return cls(

@@ -138,7 +138,7 @@ def _vit(settings: Settings) -> ViT:
 
 
 def described(module: nn.Module) -> dict[str, Any]:
-    """What ``config.json`` says of a network of ours that transformers can build too."""
+    """The ``config.json`` of a network of ours that transformers can build too."""
     kind = model_type_of(module)
     config: TransformerConfig = module.stack.blocks[0].config  # type: ignore[union-attr, index]
     _check_plain(kind, config)

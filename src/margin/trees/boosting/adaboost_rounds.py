@@ -1,5 +1,5 @@
 """The rounds of AdaBoost, for classes and for numbers alike: fit a learner on the weights, weigh it, weigh the rows
-anew. How a learner is judged is said in :mod:`margin.trees.boosting.adaboost`."""
+anew. How a learner is weighted is defined in :mod:`margin.trees.boosting.adaboost`."""
 
 from __future__ import annotations
 
